@@ -49,7 +49,10 @@ export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): 
   if (confirmed === false) return { ...end(result, doubtOf(job, result, settleMs)), confirmed };
   const reason = {
     completed: '',
-    archived: 'The agent does not work on archived jobs; use another job.',
+    archived:
+      confirmed === null
+        ? 'The agent does not work on archived jobs; use another job.'
+        : 'The agent was at work on the message, but now the job is archived; use another job.',
     failed: `To see why the agent failed, open the job at ${DASHBOARD_URL}.`,
   }[result];
   return { ...end(result, reason), confirmed };

@@ -92,7 +92,7 @@ export async function prepare(
     ...{ ...start, inputs, deadline, prompt, conversation, notes, jobs },
     agent: agentContext(start, inputs, deadline),
     about: aboutNote(start, inputs, prompt, deadline),
-    story: storyOf(start, inputs, prompt),
+    story: storyOf(start, inputs, prompt, deadline),
     jobLog: new JobLog(log, clock, jobs, deadline),
     limitSends: pLimit(MOST_SENDS_AT_ONCE),
     limitPolls: pLimit(MOST_POLLS_AT_ONCE),
@@ -109,11 +109,11 @@ const MOST_POLLS_AT_ONCE = 24;
 /** The most characters of the prompt that are shown. */
 const SHOWN_PROMPT = 1000;
 
-function storyOf(start: Start, { command }: Inputs, prompt: string): Story {
+function storyOf(start: Start, { command, wait }: Inputs, prompt: string, deadline: number): Story {
   const { info, trigger, redact, clock } = start;
   const by = trigger.comment?.author.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
-    ...{ info, command, startedAt: clock.now() },
+    ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null },
     by: by === '' ? null : oneLine(redact(by), 100),
     // Redacted before it is cut: a part of a secret would not be recognized.
     prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),

@@ -36,6 +36,8 @@ export interface Story {
   /** Redacted; empty if nothing is sent. */
   readonly prompt: string;
   readonly startedAt: number;
+  /** When messages and waits end, in milliseconds since 1970; null without a wait. */
+  readonly until: number | null;
   /** The word of a command that asked for it; null without one. */
   readonly command: string | null;
 }
@@ -71,10 +73,12 @@ function renderJob(story: Story, job: Job, conversation: number | null, limit: n
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
+    job.end?.reason ? '' : outlook(story, kind),
     small(
       dotted([
         isNew ? '' : asked,
         `job ${code(job.id, 256)}`,
+        job.isReadOnly ? 'this run sent no message' : '',
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
         ...footer(story, conversation === null || OPEN.has(kind)),
@@ -90,6 +94,15 @@ function heading(text: string, isSummary: boolean): string {
 
 function askedBy({ by }: Story): string {
   return by === null ? '' : `Asked by ${code(by)}`;
+}
+
+/** What to expect of a comment whose state needs no reason. */
+function outlook({ until }: Story, kind: Kind): string {
+  if (kind === 'sent') return 'The run does not wait for the result.';
+  // The report takes a moment more, and times are shown without seconds.
+  return OPEN.has(kind) && until !== null
+    ? `The result follows in this comment, by ${inUtc(until + 60_000)} at the latest.`
+    : '';
 }
 
 /** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
@@ -134,16 +147,17 @@ const MOST_OPEN = 10;
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
 function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit: number): string {
   const kinds = jobs.map(kindOf);
-  const isOpen = kinds.some((kind) => OPEN.has(kind));
+  const open = kinds.find((kind) => OPEN.has(kind));
   const head = fitting(
     [
       heading(titleOfAll(kinds), isSummary),
       dotted([countKinds(kinds, ' · '), logLink(story.info)]),
       story.prompt === '' ? '' : quotation(story.prompt),
+      open === undefined ? '' : outlook(story, open),
     ].filter((text) => text !== ''),
     limit,
   );
-  const end = small(dotted([askedBy(story), ...footer(story, isSummary || isOpen)]));
+  const end = small(dotted([askedBy(story), ...footer(story, isSummary || open !== undefined)]));
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, MOST_OPEN, room), end]);
 }

@@ -75,6 +75,7 @@ describe('the comment of a step', () => {
       '### <span aria-hidden="true">⏳</span> Message to the agent',
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
+      expect.stringMatching(/^The result follows in this comment, by .* UTC at the latest\.$/),
       expect.stringMatching(/^<sub>job `job-1` · .* · Agent Follow-up<\/sub>$/),
     ]);
     const [last = '', ...others] = visibleIn(sim.github);
@@ -99,13 +100,13 @@ describe('the comment of a step', () => {
     [
       'an agent that was not seen at work',
       { agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } },
-      'Agent stopped: perhaps not this message',
+      titleOf('unconfirmed'),
       /1 min after it, .*wait longer with `settle-seconds`/,
     ],
     [
       'an agent that was at work already',
       { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
-      'Agent stopped: perhaps not this message',
+      titleOf('unconfirmed'),
       /already at work when the message was sent.*With `when-active: wait`/,
     ],
     [

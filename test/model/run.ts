@@ -121,7 +121,7 @@ export async function play(scenario: Scenario) {
         : null,
     jobLog: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, command: null },
+    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null },
     ...{
       asked: null,
       seen: Promise.resolve(),

@@ -181,7 +181,7 @@ describe('crash', () => {
 });
 
 describe('summarize', () => {
-  const story = { info: INFO, by: null, prompt: '', startedAt: START, command: null };
+  const story = { info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();
     summarize(runtime, story, jobs, urls);

@@ -54,7 +54,15 @@ function show(
     );
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
   });
-  const of = { info: INFO, by: 'alice', prompt: 'Go.', startedAt: START, command: null, ...story };
+  const of = {
+    info: INFO,
+    by: 'alice',
+    prompt: 'Go.',
+    startedAt: START,
+    until: null,
+    command: null,
+    ...story,
+  };
   return [renderStory(of, jobs, 1, 60_000), renderTimeline(jobs)].join('\n\n').trim();
 }
 function because(text: string): Partial<Job> {

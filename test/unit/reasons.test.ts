@@ -38,6 +38,7 @@ it.each<[End, End['result'], boolean | null, string]>([
   [done('completed', true), 'completed', true, ''],
   [done('failed', true), 'failed', true, 'To see why the agent failed, open the job'],
   [done('archived', null), 'archived', null, 'does not work on archived jobs; use another'],
+  [done('archived', true, 'completed'), 'archived', true, 'was at work on the message, but now'],
   [done('archived', false, 'completed'), 'archived', false, 'the agent may not have worked on'],
   [done('completed', false, 'failed'), 'completed', false, '1 min after it, so this is perhaps'],
   [done('completed', false, 'active'), 'completed', false, 'With “when-active: wait”'],

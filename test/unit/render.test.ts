@@ -16,6 +16,7 @@ const STORY: Story = {
   by: 'alice',
   prompt: 'Say more.',
   startedAt: START,
+  until: null,
   command: null,
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
@@ -55,6 +56,17 @@ describe('one job', () => {
       `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
     expect(show([job({ isWaiting: true })])[0]).toBe(heading('waiting'));
+  });
+
+  it('says what follows: the result and by when, or nothing without a wait', () => {
+    const follows = 'The result follows in this comment, by 2026-11-21 12:31 UTC at the latest.';
+    const waiting = { until: START + 1_800_000 };
+    for (const jobs of [[job()], [job({ delivery: 'sent' })], [job(), job()]]) {
+      expect(show(jobs, waiting)).toContain(follows);
+      expect(show(jobs)).not.toContain(follows);
+    }
+    expect(show([ended({ result: 'sent' })])).toContain('The run does not wait for the result.');
+    expect(show([ended({}), ended({})], waiting)).not.toContain(follows);
   });
 
   it('has its reason, in which text by others is code', () => {

@@ -38,6 +38,7 @@ const STORY: Story = {
   by: 'octocat',
   prompt: 'Add error handling examples to the pages that changed.',
   startedAt: START,
+  until: START + LIMITS.timeoutMs,
   command: null,
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
