@@ -27,11 +27,10 @@ it.each([
 describe('the README', () => {
   const [first, second, third] = blocks('yaml').filter(({ document }) => document === 'README.md');
 
-  it('begins with a workflow of at most 20 lines that runs once, waits, and skips forks and bots', () => {
+  it('begins with a workflow of at most 20 lines that runs once, waits, and skips bots', () => {
     expect(first?.line).toBeLessThan(15);
     expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(20);
     expect(first?.text).toContain('types: [opened]');
-    expect(first?.text).toContain('.head.repo.full_name == github.repository');
     expect(first?.text).toContain("github.event.sender.type != 'Bot'");
     expect(first?.text).toMatch(/ wait: true\n +when-active: wait\n/);
   });

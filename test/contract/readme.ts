@@ -30,7 +30,9 @@ const REPEATS = ['never', 'once more', 'at most twice more'] as const;
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'README.md': {
     'picture of a comment': () =>
-      picture('comment', 'A command on a pull request, and the comment that reports the result'),
+      picture('comment', 'The comment on a pull request, with the result of the agent'),
+    'picture of a command': () =>
+      picture('command', 'A command on a pull request, and the comment that reports the result'),
     'picture of a summary': () =>
       picture('summary', 'The job summary: the results of six jobs, and a timeline'),
     inputs: () =>

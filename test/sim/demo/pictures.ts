@@ -1,5 +1,5 @@
-// `npm run pictures` takes the pictures of the README with a headless Chromium. They show the comment
-// and the job summary of two scenarios. Chromium is the program that CHROMIUM names, or one on the
+// `npm run pictures` takes the pictures of the README with a headless Chromium. They show comments
+// and the job summary of three scenarios. Chromium is the program that CHROMIUM names, or one on the
 // PATH; pngquant, on the PATH, makes the files small.
 
 import { execFileSync } from 'node:child_process';
@@ -7,10 +7,12 @@ import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { scenario as comment } from './comment.ts';
+import { scenario as command } from './comment.ts';
 import { scenario as nudge } from './nudge.ts';
 import { renderComments, renderSummary, writeDocument } from './page.ts';
 import { play } from './play.ts';
+import { scenario as opened } from './pull-request.ts';
+import type { Scenario } from './scenario.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -20,13 +22,20 @@ const ROOM = 3000;
 const SCALE = 2;
 /** Enough for black, greys and the few colours of a chart. Fewer colours make the files smaller. */
 const COLOURS = 32;
+/** A command and its answer say it all. */
+const MOST_COMMENTS = 2;
 
 const chromium = findChromium();
-const { conversations } = await play(comment);
-const shown = conversations[0]?.comments.filter(({ author }) => author !== 'mallory') ?? [];
-takePictures('comment', 880, renderComments(shown));
+takePictures('comment', 880, await commentsOf(opened));
+takePictures('command', 880, await commentsOf(command));
 const { runs } = await play(nudge);
 takePictures('summary', 1000, renderSummary(runs[0]?.result.summary ?? ''));
+
+async function commentsOf(scenario: Scenario): Promise<string> {
+  const { conversations } = await play(scenario);
+  const all = conversations.flatMap(({ comments }) => comments);
+  return renderComments(all.filter(({ author }) => author !== 'mallory').slice(0, MOST_COMMENTS));
+}
 
 function findChromium(): string {
   const { CHROMIUM: given, PATH = '' } = process.env;
