@@ -101,7 +101,7 @@ function outlook({ until }: Story, kind: Kind): string {
   if (kind === 'sent') return 'The run does not wait for the result.';
   // The report takes a moment more, and times are shown without seconds.
   return OPEN.has(kind) && until !== null
-    ? `The result follows in this comment, by ${inUtc(until + 60_000)} at the latest.`
+    ? `This comment shows the result by ${inUtc(until + 60_000)} at the latest.`
     : '';
 }
 

@@ -75,7 +75,7 @@ describe('the comment of a step', () => {
       '### <span aria-hidden="true">⏳</span> Message to the agent',
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
-      expect.stringMatching(/^The result follows in this comment, by .* UTC at the latest\.$/),
+      expect.stringMatching(/^This comment shows the result by .* UTC at the latest\.$/),
       expect.stringMatching(/^<sub>job `job-1` · .* · Agent Follow-up<\/sub>$/),
     ]);
     const [last = '', ...others] = visibleIn(sim.github);

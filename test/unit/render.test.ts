@@ -59,7 +59,7 @@ describe('one job', () => {
   });
 
   it('says what follows: the result and by when, or nothing without a wait', () => {
-    const follows = 'The result follows in this comment, by 2026-11-21 12:31 UTC at the latest.';
+    const follows = 'This comment shows the result by 2026-11-21 12:31 UTC at the latest.';
     const waiting = { until: START + 1_800_000 };
     for (const jobs of [[job()], [job({ delivery: 'sent' })], [job(), job()]]) {
       expect(show(jobs, waiting)).toContain(follows);
