@@ -133,7 +133,7 @@ async function addComments(
   await Promise.all(started);
   if (problem !== '') log.warning(problem);
   const left = targets.size - made;
-  if (left > 0) log.info(`${left} pull requests of jobs got no comment.`);
+  if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
 }
 
 /** Hides the older comments of the step. If that is not possible, they stay. */

@@ -57,7 +57,7 @@ export function renderJobs(jobs: readonly Job[], mostOpen: number, room: number)
   const more =
     hidden.length === 0
       ? ''
-      : `${hidden.length} more jobs are not shown for lack of room: ${countKinds(hidden.map(kindOf))}.`;
+      : `Jobs not shown for lack of room: ${hidden.length} (${countKinds(hidden.map(kindOf))}).`;
   return blocks([table, reasons, ...folds, more]);
 }
 
@@ -103,8 +103,7 @@ function renderReasons(jobs: readonly Job[], isClear: boolean, room: number): st
   });
   const shown = fitting(lines, room);
   const left = groups.slice(shown.length).flatMap(([, group]) => group).length;
-  return [
-    ...shown,
-    ...(left === 0 ? [] : [`- The reasons of ${left} more jobs are not shown.`]),
-  ].join('\n');
+  return [...shown, ...(left === 0 ? [] : [`- Reasons not shown for lack of room: ${left}.`])].join(
+    '\n',
+  );
 }

@@ -198,7 +198,7 @@ it.each<[string, number, Scenario['with']]>([
     expect(calls.length).toBeLessThanOrEqual(names.length * most);
     const created = calls.filter(({ name }) => name === 'POST issues/#/comments');
     expect(created).toHaveLength(100);
-    expect(log).toContain('10 pull requests of jobs got no comment.');
+    expect(log).toContain('Pull requests of jobs without a comment: 10.');
     expect(outputs['comment-url']?.split('\n')).toHaveLength(100);
     expect(ownComments(sim.github, pullOf(0))).toHaveLength(2);
     // Requests that are sent a second apart may arrive a little closer, so this measures ten at a time.

@@ -346,5 +346,5 @@ it('on a schedule, a comment that GitHub refuses for longer than the report is g
   const result = await sim.runHere();
   expect(result.outputs).toMatchObject(SENT);
   expect(warnings(result)).toEqual([expect.stringContaining('rate limit')]);
-  expect(result.log).toContain('1 pull requests of jobs got no comment.');
+  expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
 });

@@ -43,7 +43,7 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
 /** The number of jobs in the tables, and the number of jobs that are not shown according to the text. */
 function countJobs({ skeleton, text }: Rendered): { shown: number; notShown: number } {
   const rows = skeleton.match(/<tr>\n<td>/g)?.length ?? 0;
-  const [, notShown = '0'] = /(\d+) more jobs are not shown/.exec(text) ?? [];
+  const [, notShown = '0'] = /Jobs not shown for lack of room: (\d+)/.exec(text) ?? [];
   return { shown: rows, notShown: Number(notShown) };
 }
 

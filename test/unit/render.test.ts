@@ -203,7 +203,7 @@ describe('several jobs', () => {
     const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
     const text = renderStory(STORY, jobs, 1, 3000);
     const [, title] = /<summary>(\d+) /.exec(text) ?? [];
-    const [, hidden] = /\n(\d+) more jobs are not shown/.exec(text) ?? [];
+    const [, hidden] = /\nJobs not shown for lack of room: (\d+) /.exec(text) ?? [];
     expect(Number(title)).toBe(text.match(/^\| <span/gm)?.length);
     expect(Number(title) + Number(hidden)).toBe(60);
   });
@@ -214,10 +214,10 @@ describe('several jobs', () => {
     );
     const text = renderStory(STORY, jobs, 1, 3000);
     expect(text.length).toBeLessThanOrEqual(3000);
-    const [, hidden = ''] = /\n(\d+) more jobs are not shown for lack of room: /.exec(text) ?? [];
+    const [, hidden = ''] = /\nJobs not shown for lack of room: (\d+) /.exec(text) ?? [];
     const rows = text.match(/^\| <span/gm) ?? [];
     expect(rows.length + Number(hidden)).toBe(60);
-    const [, unsaid = ''] = /The reasons of (\d+) more jobs are not shown/.exec(text) ?? [];
+    const [, unsaid = ''] = /Reasons not shown for lack of room: (\d+)/.exec(text) ?? [];
     expect((text.match(/^- `/gm) ?? []).length + Number(unsaid)).toBe(60);
   });
 });
