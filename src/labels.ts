@@ -5,19 +5,19 @@ import type { Job } from './job.ts';
 /** In this order: those that need attention come first. */
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
-  doubtful: ['⚠️', 'perhaps sent', 'Message perhaps sent'],
+  doubtful: ['⚠️', 'perhaps sent', 'Unclear whether the message was sent'],
   unknown: ['⚠️', 'unknown', 'Result unknown'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
-  unconfirmed: ['⚠️', 'unconfirmed', 'Agent done, perhaps not with this message'],
-  'timed-out': ['⏱️', 'timed out', 'Timed out before the result'],
+  unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
+  'timed-out': ['⏱️', 'timed out', 'Timed out: agent may still be working'],
   cancelled: ['⏹️', 'cancelled', 'Run cancelled after the message was sent'],
   archived: ['🗄️', 'archived', 'Agent job archived'],
   waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],
-  sending: ['⏳', 'sending', 'Message to the agent'],
+  sending: ['⏳', 'sending', 'Sending a message to the agent'],
   working: ['⏳', 'working', 'Agent is working'],
   sent: ['📨', 'sent', 'Message sent to the agent'],
   completed: ['✅', 'completed', 'Agent completed'],
-  skipped: ['⏭️', 'skipped', 'Message skipped'],
+  skipped: ['⏭️', 'skipped', 'Job skipped: no message sent'],
 } as const satisfies Readonly<Record<string, readonly [icon: string, word: string, title: string]>>;
 export type Kind = keyof typeof WORDS;
 const KINDS: readonly string[] = Object.keys(WORDS);

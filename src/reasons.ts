@@ -15,6 +15,7 @@ export interface GiveUp {
 export const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 const CHECK = `Check the job at ${DASHBOARD_URL}`;
+const WAIT_LATER = 'wait in a later run with “send: false” and “wait: true”';
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 
 function end(result: End['result'], ...texts: readonly string[]): End {
@@ -64,17 +65,17 @@ function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
     return 'The job is archived, so the agent may not have worked on the message; use another job.';
   }
   if (base === null) {
-    return `The job is ${result}, but its status before the message is not known, so this is perhaps the end of earlier work. ${CHECK}.`;
+    return `The job is ${result}, but its status before the message is not known, so this may be the end of earlier work. ${CHECK}.`;
   }
   if (isBaseFinal(base)) {
     return (
-      `The status was ${result} before the message and still is, ${duration(settleMs)} after it, so this is ` +
-      `perhaps the end of earlier work. ${CHECK}, or wait longer with “settle-seconds”.`
+      `The job was already ${result} before the message and still is, ${duration(settleMs)} after it, so this may ` +
+      `be the end of earlier work. ${CHECK}, or wait longer with “settle-seconds”.`
     );
   }
   return (
-    `The job is ${result}, but the agent was already at work when the message was sent, so this is perhaps the end ` +
-    `of that work. ${CHECK}. With “when-active: wait”, messages wait until it is done.`
+    `The job is ${result}, but the agent was already at work when the message was sent, so this may be the end of that ` +
+    `work. ${CHECK}. To send only when the agent is done, set “when-active: wait”.`
   );
 }
 
@@ -83,10 +84,9 @@ export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, 
   const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
   const said = isFinal(status)
     ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
-      'message. Check the job; “timeout-minutes” should be well above “settle-seconds”.'
+      `message. ${CHECK}; “timeout-minutes” should be well above “settle-seconds”.`
     : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
-      `${status === null ? 'may keep' : 'keeps'} working. Increase “timeout-minutes”, or wait in a later run with ` +
-      '“send: false” and “wait: true”.';
+      `may keep working. Increase “timeout-minutes”, or ${WAIT_LATER}.`;
   return end('timed-out', said, miss === '' ? '' : `The last poll failed: ${miss}`);
 }
 
@@ -97,14 +97,14 @@ export function lostEnd(job: Job, why: string): End {
     'error',
     'The message was delivered, but the job can no longer be polled.',
     why,
-    'The agent may keep working; check the job, or wait in a later run with “send: false” and “wait: true”.',
+    `The agent may keep working. ${CHECK}, or ${WAIT_LATER}.`,
   );
 }
 
 export function stoppedEnd(): End {
   return end(
     'cancelled',
-    'The agent keeps working, but the cancelled run no longer waits for it. To wait again, re-run the workflow.',
+    `The agent may keep working, but the cancelled run no longer waits for it. To know the result, ${WAIT_LATER}.`,
   );
 }
 

@@ -48,9 +48,9 @@ export class JobLog {
   beat(text: string): void {
     const now = this.#clock.now();
     if (now - this.#spokeAt < HEARTBEAT_MS) return;
-    const remain = `${duration(this.#deadline - now)} remain`;
+    const left = `time-out in ${duration(this.#deadline - now)}`;
     if (this.#jobs.length === 1) {
-      this.#speak(`${text}; ${remain}.`);
+      this.#speak(`${text}; ${left}.`);
       return;
     }
     const kinds = this.#jobs.map(kindOf);
@@ -58,7 +58,7 @@ export class JobLog {
     const done = `${kinds.length - open} of ${kinds.length} jobs done (${countKinds(kinds)})`;
     const last = this.#lastProblem === '' ? '' : ` The last problem: ${this.#lastProblem}`;
     this.#lastProblem = '';
-    this.#speak(`${done}; ${remain}.${last}`);
+    this.#speak(`${done}; ${left}.${last}`);
   }
 
   ended(job: Job): void {

@@ -32,7 +32,7 @@ export function quotation(text: string): string {
   const lines = text.trim().split(/\r\n|[\n\r]/);
   const shown = lines.slice(0, MOST_LINES).join('\n');
   const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown, MOST_CHARACTERS);
-  const more = lines.length > MOST_LINES ? `\n${small(`The first ${MOST_LINES} lines.`)}` : '';
+  const more = lines.length > MOST_LINES ? `\n${small(`First ${MOST_LINES} lines shown.`)}` : '';
   return `${quoted}${more}`.replace(/^/gm, '> ');
 }
 

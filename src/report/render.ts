@@ -73,12 +73,12 @@ function renderJob(story: Story, job: Job, conversation: number | null, limit: n
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     story.prompt === '' ? '' : quotation(story.prompt),
-    job.end?.reason ? '' : outlook(story, kind),
+    outlook(story, kind),
+    job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
     small(
       dotted([
         isNew ? '' : asked,
         `job ${code(job.id, 256)}`,
-        job.isReadOnly ? 'this run sent no message' : '',
         job.record?.model ? `model ${code(job.record.model)}` : '',
         renderSource(job.record?.source),
         ...footer(story, conversation === null || OPEN.has(kind)),
@@ -96,12 +96,12 @@ function askedBy({ by }: Story): string {
   return by === null ? '' : `Asked by ${code(by)}`;
 }
 
-/** What to expect of a comment whose state needs no reason. */
+/** What follows, and by when: a comment that is older is that of a killed run. */
 function outlook({ until }: Story, kind: Kind): string {
-  if (kind === 'sent') return 'The run does not wait for the result.';
+  if (kind === 'sent') return 'This run does not wait for the result.';
   // The report takes a moment more, and times are shown without seconds.
   return OPEN.has(kind) && until !== null
-    ? `This comment shows the result by ${inUtc(until + 60_000)} at the latest.`
+    ? `This comment will be updated by ${inUtc(until + 60_000)}.`
     : '';
 }
 
@@ -170,8 +170,8 @@ function titleOfAll(kinds: readonly Kind[]): string {
   const bad = kinds.filter((kind) => !CALM.has(kind)).length;
   const shown = icon(iconOf(open[0] ?? worst));
   if (bad > 0)
-    return `${icon(iconOf(worst))} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention`;
-  if (kinds.every((kind) => kind === 'sending')) return `${shown} Message to ${jobs}`;
+    return `${icon(iconOf(worst))} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention${open.length > 0 ? ' so far' : ''}`;
+  if (kinds.every((kind) => kind === 'sending')) return `${shown} Sending a message to ${jobs}`;
   if (open.length > 0) return `${shown} ${kinds.length - open.length} of ${jobs} done`;
   const all = kinds.every((kind) => kind === worst) ? worst : '';
   if (all === 'sent') return `${shown} ${jobs} got the message`;
@@ -210,10 +210,10 @@ export function renderProblem(problem: string, info: RunInfo): string {
 /** The answer to a command without a prompt. It must not begin with the command itself. */
 export function renderUsage(command: string): string {
   return [
-    `Write what the agent should do after ${code(command)}, in the same comment:`,
+    `Nothing was sent. Write your message to the agent after ${code(command)} in a new comment:`,
     '',
     fence(`${command} also add error handling examples`),
     '',
-    'Everything after the command is the prompt, over as many lines as there are.',
+    'The message can have several lines.',
   ].join('\n');
 }

@@ -98,8 +98,9 @@ function renderReasons(jobs: readonly Job[], isClear: boolean, room: number): st
   const groups = [...byReason].filter(([reason]) => reason !== '');
   const lines = groups.map(([reason, group]) => {
     const [name] = group.map((job) => linkOf(job, isClear) || code(job.id, 256));
+    const [label] = group.map((job) => icon(iconOf(kindOf(job))));
     const more = group.length === 1 ? '' : ` and ${group.length - 1} more`;
-    return `- ${name}${more}: ${sentenceToMarkdown(reason)}`;
+    return `- ${label} ${name}${more}: ${sentenceToMarkdown(reason)}`;
   });
   const shown = fitting(lines, room);
   const left = groups.slice(shown.length).flatMap(([, group]) => group).length;

@@ -276,7 +276,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
 describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
     [IN_POST, 'SIGTERM', 'doubtful', 'The message may have arrived'],
-    [IN_WAIT, 'SIGINT', 'cancelled', 'The agent keeps working'],
+    [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
     [WHEN_ACTIVE, 'SIGINT', 'not-sent', 'cancelled before the message was sent'],
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
     const { result, sim } = await play(phase, signal);

@@ -248,7 +248,9 @@ describe('a command without a prompt', () => {
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     const [, usage] = sim.github.comments(PULL);
-    expect(usage?.body).toMatch(/^<!-- agent-follow-up answer -->\nWrite what the agent should do/);
+    expect(usage?.body).toMatch(
+      /^<!-- agent-follow-up answer -->\nNothing was sent\. Write your message/,
+    );
     expect(usage?.body).toContain('\n/agent also add error handling examples\n');
     expect(notes(sim.github)).toEqual([]);
     expect(result.outputs['comment-url']).toBe(usage?.html_url);

@@ -72,10 +72,10 @@ describe('the comment of a step', () => {
     expect(first).toHaveLength(1);
     const lines = first[0]?.split('\n').filter((line) => line !== '') ?? [];
     expect(lines).toEqual([
-      '### <span aria-hidden="true">⏳</span> Message to the agent',
+      `### <span aria-hidden="true">⏳</span> ${titleOf('sending')}`,
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
-      expect.stringMatching(/^This comment shows the result by .* UTC at the latest\.$/),
+      expect.stringMatching(/^This comment will be updated by .* UTC\.$/),
       expect.stringMatching(/^<sub>job `job-1` · .* · Agent Follow-up<\/sub>$/),
     ]);
     const [last = '', ...others] = visibleIn(sim.github);
@@ -107,7 +107,7 @@ describe('the comment of a step', () => {
       'an agent that was at work already',
       { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
       titleOf('unconfirmed'),
-      /already at work when the message was sent.*With `when-active: wait`/,
+      /already at work when the message was sent.*set `when-active: wait`/,
     ],
     [
       'an agent that takes too long',
@@ -189,7 +189,7 @@ describe('the comment of a step', () => {
       expect(open.match(/`job-\d+` \|/g)).toHaveLength(3);
       expect(folded.match(/`job-\d+` \|/g)).toHaveLength(21);
       // The same reason stands there once.
-      expect(open).toContain('- `job-4` and 2 more: To see why the agent failed');
+      expect(open).toContain('`job-4` and 2 more: To see why the agent failed');
     }
     expect(callNames(sim.github).filter((name) => name === 'POST issues/#/comments')).toEqual([
       'POST issues/#/comments',

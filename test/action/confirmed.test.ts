@@ -48,7 +48,7 @@ interface Row {
   readonly reason?: string;
 }
 
-const EARLIER = 'perhaps the end of earlier work';
+const EARLIER = 'may be the end of earlier work';
 const AT_WORK = 'the agent was already at work when the message was sent';
 
 const ROWS: readonly Row[] = [

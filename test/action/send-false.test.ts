@@ -107,7 +107,7 @@ describe('send: false', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringContaining('Its status is active, and it keeps working'),
+      expect.stringContaining('Its status is active, and it may keep working'),
     ]);
   });
 

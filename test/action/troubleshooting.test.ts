@@ -43,7 +43,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),
   'The message was delivered': () =>
     run({ with: { wait: true }, agent: { jobs: [{ id: JOB }], onGet: failAfterTheMessage() } }),
-  'Agent done': () =>
+  'Result may be': () =>
     run({ with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } }),
   'lacks the write permission': () =>
     run({

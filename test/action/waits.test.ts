@@ -51,7 +51,7 @@ it('an outage is a line in the log, and then one a minute', async () => {
   const { log, outputs } = await sim.run();
   expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   expect(log.match(/^Polling failed\. The API answered 503/gm)).toHaveLength(1);
-  const lines = log.match(/^Polling still fails; .* remain\.$/gm) ?? [];
+  const lines = log.match(/^Polling still fails; time-out in .*\.$/gm) ?? [];
   expect(lines.length).toBeGreaterThanOrEqual(3);
   expect(lines.length).toBeLessThanOrEqual(5);
 });
@@ -170,7 +170,9 @@ it('keeps the last known status in a time-out', async () => {
 
 it('logs each change and, during a long wait, a line a minute', async () => {
   const { result } = await wait(job({}, at(0, 'active'), at(900, 'completed')));
-  const lines = result.stdout.split('\n').filter((line) => /is active; .* remain\.$/.test(line));
+  const lines = result.stdout
+    .split('\n')
+    .filter((line) => /is active; time-out in .*\.$/.test(line));
   expect(lines.length).toBeGreaterThan(10);
   expect(lines.length).toBeLessThan(16);
   expect(new Set(lines).size).toBe(lines.length);

@@ -63,7 +63,9 @@ describe('a message to a job at work', () => {
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(5);
     expect(sentAfter(sim, startedAt)).toBeLessThan(6.5);
     expect(result.stdout).toMatch(/^Waiting for earlier work: /m);
-    expect(result.stdout).toMatch(/^Waiting for earlier work: the job is active; .* remain\.$/m);
+    expect(result.stdout).toMatch(
+      /^Waiting for earlier work: the job is active; time-out in .*\.$/m,
+    );
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
     const kinds = ['waiting', 'working', 'completed'] as const;
     expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));

@@ -96,7 +96,7 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
 /** Ignores an allowed difference: a fence for several lines. */
 function shapeOf({ skeleton }: Rendered): string {
   return skeleton.replace(
-    /<pre>(<code><\/code>)<\/pre>(?:\n<p><sub>The first .*?<\/p>)?/g,
+    /<pre>(<code><\/code>)<\/pre>(?:\n<p><sub>First .*?<\/p>)?/g,
     '<p>$1</p>',
   );
 }

@@ -28,7 +28,7 @@ it('with one job, each change is a line, and one a minute shows that the run con
   expect(logged).toEqual([
     'info: Sending the message.',
     'info: Polling failed.',
-    'info: The job is active; 28 min remain.',
+    'info: The job is active; time-out in 28 min.',
   ]);
 });
 
@@ -54,10 +54,10 @@ it('with several jobs, a line for each that ends, and one a minute with the last
   expect(logged).toEqual([
     'debug: Job a: The message is delivered.',
     'debug: Job b: It is busy.',
-    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); 29 min remain. The last problem: Job b: It is busy.`,
+    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min. The last problem: Job b: It is busy.`,
     `info: [1/3] ${wordOf('failed')} a after 7 min 54 s ${PULL}`,
     `info: [2/3] ${wordOf('sent')} c`,
-    `info: 2 of 3 jobs done (1 ${wordOf('failed')}, 1 ${wordOf('sending')}, 1 ${wordOf('sent')}); 28 min remain.`,
+    `info: 2 of 3 jobs done (1 ${wordOf('failed')}, 1 ${wordOf('sending')}, 1 ${wordOf('sent')}); time-out in 28 min.`,
   ]);
 });
 

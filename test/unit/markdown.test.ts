@@ -48,7 +48,7 @@ describe('quotation', () => {
     ['lines', 'a\r\nb\rc', '> ```text\n> a\n> b\n> c\n> ```'],
     ['a fence in it', 'a\n```\nb', '> ````text\n> a\n> ```\n> b\n> ````'],
     ['12 lines', lines(12), quoted(`\`\`\`text\n${lines(12)}\n\`\`\``)],
-    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n<sub>The first 12 lines.</sub>`)],
+    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n<sub>First 12 lines shown.</sub>`)],
     ['a long line', 'x'.repeat(1001), `> \`${'x'.repeat(999)}…\``],
   ])('shows %s', (_, text, expected) => {
     expect(quotation(text)).toBe(expected);

@@ -59,13 +59,13 @@ describe('one job', () => {
   });
 
   it('says what follows: the result and by when, or nothing without a wait', () => {
-    const follows = 'This comment shows the result by 2026-11-21 12:31 UTC at the latest.';
+    const follows = 'This comment will be updated by 2026-11-21 12:31 UTC.';
     const waiting = { until: START + 1_800_000 };
     for (const jobs of [[job()], [job({ delivery: 'sent' })], [job(), job()]]) {
       expect(show(jobs, waiting)).toContain(follows);
       expect(show(jobs)).not.toContain(follows);
     }
-    expect(show([ended({ result: 'sent' })])).toContain('The run does not wait for the result.');
+    expect(show([ended({ result: 'sent' })])).toContain('This run does not wait for the result.');
     expect(show([ended({}), ended({})], waiting)).not.toContain(follows);
   });
 
@@ -145,7 +145,7 @@ describe('several jobs', () => {
         `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) |  | \`c\` |`,
         `| ${icon('sent')}\u00a0${wordOf('sent')} | [#12](${PULL}) |  | \`a\` |`,
       ].join('\n'),
-      `- [#12](${PULL}) and 1 more: It failed.`,
+      `- ${icon('failed')} [#12](${PULL}) and 1 more: It failed.`,
       `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
     ]);
   });
@@ -173,9 +173,9 @@ describe('several jobs', () => {
       'one is bad, one works',
       [at('a', 'failed'), working('b')],
       'failed',
-      '1 of 2 agent jobs needs attention',
+      '1 of 2 agent jobs needs attention so far',
     ],
-    ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Message to 2 agent jobs'],
+    ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Sending a message to 2 agent jobs'],
     ['at work', [working('a'), at('b', 'completed')], 'working', '1 of 2 agent jobs done'],
     [
       'completed',
@@ -218,7 +218,7 @@ describe('several jobs', () => {
     const rows = text.match(/^\| <span/gm) ?? [];
     expect(rows.length + Number(hidden)).toBe(60);
     const [, unsaid = ''] = /Reasons not shown for lack of room: (\d+)/.exec(text) ?? [];
-    expect((text.match(/^- `/gm) ?? []).length + Number(unsaid)).toBe(60);
+    expect((text.match(/^- <span/gm) ?? []).length + Number(unsaid)).toBe(60);
   });
 });
 
@@ -236,5 +236,7 @@ it('renderProblem and renderUsage answer a command, and never begin with one', (
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
     `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, repeat the command in a new comment. · ${LOG}`,
   );
-  expect(renderUsage('/a`b')).toMatch(/^Write what .* after ``\/a`b``, .*:\n\n```text\n\/a`b also/);
+  expect(renderUsage('/a`b')).toMatch(
+    /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,
+  );
 });
