@@ -1,13 +1,5 @@
 import type { Inputs } from '../inputs.ts';
-import {
-  hasVisibleText,
-  ok,
-  oneLine,
-  problem,
-  quote,
-  type Result,
-  withoutInvisible,
-} from '../text.ts';
+import { hasVisibleText, ok, problem, quote, type Result, withoutInvisible } from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
 /** Every comment of this action begins with it, and no comment that contains it is ever a command. */
@@ -94,8 +86,8 @@ export function composePrompt(prompt: string, text: string, context: CodeContext
 
 function quoteContext({ path, line, diffHunk }: CodeContext): string {
   const inLine = line === null ? '' : `, line ${line}`;
-  // A file name may contain line breaks, after which it would look like text of the author.
-  const where = `Context: this was written on the file "${oneLine(path, 1000)}"${inLine}.`;
+  // After a line break or a quotation mark, a file name would look like text of the author.
+  const where = `Context: this was written on the file ${quote(path, 1000)}${inLine}.`;
   const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
   if (hunk === '') return where;
   const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);

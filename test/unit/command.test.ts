@@ -91,7 +91,7 @@ describe('cleanText', () => {
 describe('composePrompt', () => {
   const position = { path: 'docs/a.md', line: 12, diffHunk: '@@ -1 +1 @@\n+`x`' };
   const hunk = 'The part of the diff around it:\n\n```diff\n@@ -1 +1 @@\n+`x`\n```';
-  const where = 'Context: this was written on the file "docs/a.md"';
+  const where = 'Context: this was written on the file “docs/a.md”';
 
   it.each([
     ['a comment without context', '', null, 'Go.'],
