@@ -54,13 +54,9 @@ export async function authorize(
   if (isTrusted(trigger)) return ALLOWED;
   const actors = findActors(trigger, info);
   if (typeof actors === 'string') return { kind: 'failed', reason: actors };
-  const bot = actors.find((actor) => isBot(actor) && !isAllowedBot(actor, allowedBots));
-  if (bot !== undefined) {
-    return denied(trigger, `${quote(bot.login)} is a bot or app that is not in “allowed-bots”.`);
-  }
-  const odd = actors.find((actor) => !isBot(actor) && !isPerson(actor));
-  if (odd !== undefined) {
-    return denied(trigger, `${quote(odd.login)} is neither a person nor a bot in “allowed-bots”.`);
+  const other = actors.find((actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots));
+  if (other !== undefined) {
+    return denied(trigger, `${quote(other.login)} is neither a person nor in “allowed-bots”.`);
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
@@ -72,26 +68,25 @@ export async function authorize(
 
 /** Everyone who triggered or re-ran this run, or why that is not known. */
 function findActors(
-  { event, sender, comment }: Trigger,
+  { event, sender }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
 ): readonly Account[] | string {
-  const starter = comment?.author ?? sender;
-  if (starter === null) {
+  if (sender === null) {
     return (
       `The event ${quote(event, 100)} does not say who started it, so no permission can be checked. ` +
       'Use another event, such as workflow_dispatch or schedule.'
     );
   }
-  if (attempt === 1) return [starter];
+  if (attempt === 1) return [sender];
   if (triggeringActor === '') {
     return (
       'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can be ' +
       'checked. Start a new run, or write a new comment.'
     );
   }
-  if (isPerson(starter) && sameLogin(starter.login, triggeringActor)) return [starter];
+  if (isPerson(sender) && sameLogin(sender.login, triggeringActor)) return [sender];
   const type = triggeringActor.endsWith(BOT_SUFFIX) ? 'Bot' : 'User';
-  return [starter, { login: triggeringActor, id: null, type }];
+  return [sender, { login: triggeringActor, id: null, type }];
 }
 
 function sameLogin(one: string, other: string): boolean {

@@ -30,25 +30,21 @@ function whyNotAsked(
   command: string | null,
   allowedBots: ReadonlySet<string>,
 ): string | undefined {
-  const { action, body, author, sender, viaApp } = comment;
+  const { action, body, authorId, sender, viaApp } = comment;
   if (action !== (comment.kind === 'review' ? 'submitted' : 'created')) {
     return 'Only new comments and reviews are acted on; write a new one.';
   }
   if (command !== null && !startsWithCommand(body, command)) {
     return `The comment does not begin with the word ${quote(command)}.`;
   }
-  const isByPerson = isPerson(author) && isPerson(sender) && !viaApp;
+  if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
   // Every comment of a bot is written by its app, so `viaApp` does not matter.
-  const isByBot = isAllowedBot(author, allowedBots) && isAllowedBot(sender, allowedBots);
-  if (!isByPerson && !isByBot) {
+  if (!isAllowedBot(sender, allowedBots) && (viaApp || !isPerson(sender))) {
     return 'The comment is by a bot or an app; only people and bots in “allowed-bots” may ask.';
   }
-  if (body.includes(OPENING)) {
-    return 'The comment contains the hidden marker of this action; write it without the marker.';
-  }
-  return sender.id === author.id
-    ? undefined
-    : 'The event was not sent by the author of the comment.';
+  return body.includes(OPENING)
+    ? 'The comment contains the hidden marker of this action; write it without the marker.'
+    : undefined;
 }
 
 /**

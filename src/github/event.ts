@@ -25,9 +25,9 @@ export interface CommentTrigger {
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
   readonly body: string;
-  readonly author: Account;
+  readonly authorId: number;
   readonly sender: Account;
-  /** Whether a GitHub App wrote it on behalf of the author. */
+  /** Whether a GitHub App wrote it on behalf of the author. Of reviews, GitHub does not tell. */
   readonly viaApp: boolean;
   /** The code that a review comment refers to. */
   readonly context: CodeContext | null;
@@ -117,7 +117,7 @@ const comment = lenient(
     id: positive,
     node_id: text,
     body: text,
-    user: account,
+    user: z.object({ id: positive }),
     performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
     path: text,
     line: z.catch(z.nullable(positive), null),
@@ -196,7 +196,7 @@ function readComment(
     id: written.id,
     nodeId: written.node_id,
     body: written.body,
-    author: written.user,
+    authorId: written.user.id,
     sender,
     // Any value except null counts as an app.
     viaApp: (written.performed_via_github_app ?? null) !== null,

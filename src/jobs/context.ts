@@ -111,7 +111,7 @@ const SHOWN_PROMPT = 1000;
 
 function storyOf(start: Start, { command, wait }: Inputs, prompt: string, deadline: number): Story {
   const { info, trigger, redact, clock } = start;
-  const by = trigger.comment?.author.login ?? (trigger.event === 'schedule' ? '' : info.actor);
+  const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
     ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null },
     by: by === '' ? null : oneLine(redact(by), 100),

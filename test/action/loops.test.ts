@@ -176,5 +176,5 @@ it('an organization is refused, and not called a bot', async () => {
   await using sim = await simulate({ step: { event: event('issues', 'opened', { sender }) } });
   const { outputs } = await sim.runHere();
   expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-  expect(outputs.reason).toMatch(/“octo-org” is neither a person nor a bot/);
+  expect(outputs.reason).toMatch(/“octo-org” is neither a person nor in “allowed-bots”/);
 });

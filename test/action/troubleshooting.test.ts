@@ -51,7 +51,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
       github: { collaborators: { mallory: { id: MALLORY.id, permission: 'read' } } },
       step: { event: issueComment({ ...COMMAND, author: MALLORY }) },
     }),
-  'is a bot or app': () =>
+  'is neither a person': () =>
     run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
   'cannot tell whether': () =>
     run({

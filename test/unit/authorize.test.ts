@@ -191,7 +191,7 @@ describe('authorize', () => {
     [
       'a bot',
       { event: issues(RENOVATE) },
-      ['“renovate[bot]” is a bot or app that is not in', onIssues],
+      ['“renovate[bot]” is neither a person nor in “allowed-bots”.', onIssues],
     ],
     [
       'no sender',

@@ -8,13 +8,13 @@ const RENOVATE: Account = { login: 'renovate[bot]', id: 2, type: 'Bot' };
 function comment(parts: Partial<CommentTrigger> = {}): CommentTrigger {
   return {
     ...{ kind: 'comment', id: 1, nodeId: '', action: 'created', conversation: 7, context: null },
-    ...{ body: '/agent go', author: ALICE, sender: ALICE, viaApp: false },
+    ...{ body: '/agent go', authorId: 1, sender: ALICE, viaApp: false },
     ...parts,
   };
 }
 
 describe('readRequest', () => {
-  const byBot = { author: RENOVATE, sender: RENOVATE, viaApp: true };
+  const byBot = { authorId: 2, sender: RENOVATE, viaApp: true };
 
   it.each<[string, string | null, CommentTrigger | null, string]>([
     ['the text after the command', '/agent', comment(), 'go'],
@@ -51,7 +51,7 @@ describe('readRequest', () => {
     ],
     ['a bot', byBot, noBots],
     ['an app', { viaApp: true }, noBots],
-    ['a person with the name of a bot', { author: { ...ALICE, login: 'a[bot]' } }, noBots],
+    ['a person with the name of a bot', { sender: { ...ALICE, login: 'a[bot]' } }, noBots],
     ['an own comment', { body: `/agent ${OPENING}x -->` }, 'contains the hidden marker'],
     ['someone else', { sender: { ...ALICE, id: 3 } }, 'not sent by the author'],
   ])('refuses %s', (_, parts, why) => {
