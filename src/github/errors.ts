@@ -96,23 +96,12 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
 }
 
-/** The statuses that REST has for the types of GraphQL errors, which come with status 200. */
-const GRAPHQL_STATUS: ReadonlyMap<string, number> = new Map([
-  ['NOT_FOUND', 404],
-  ['FORBIDDEN', 403],
-  ['INSUFFICIENT_SCOPES', 403],
-  ['RATE_LIMITED', 429],
-  ['RATE_LIMIT', 429],
-]);
-const graphqlErrors = z.object({ errors: z.array(z.object({ type: text, message: text })) });
+const graphqlErrors = z.object({ errors: z.array(z.object({ message: text })) });
 
-/** Throws if the response has errors. */
+/** Throws if the response has errors, which come with status 200: like a server error, they may pass. */
 export function refuseErrors({ data }: GitHubAnswer, redact: Redact): void {
   const first = graphqlErrors.safeParse(data).data?.errors[0];
   if (first === undefined) return;
   const said = first.message === '' ? '' : `: ${quote(redact(first.message))}`;
-  throw new GitHubError(
-    GRAPHQL_STATUS.get(first.type) ?? 500,
-    `GitHub answered with an error${said}`,
-  );
+  throw new GitHubError(500, `GitHub answered with an error${said}`);
 }
