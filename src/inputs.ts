@@ -35,7 +35,7 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-export const DASHBOARD_URL = 'https://dashboard.mintlify.com';
+export const DASHBOARD_URL = 'https://app.mintlify.com';
 /** Where admins create and check API keys. */
 export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 const DEFAULT_BASE_URL = 'https://api.mintlify.com';

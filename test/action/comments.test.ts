@@ -95,7 +95,7 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /To see why the agent failed, open the job at https:\/\/dashboard\.mintlify\.com/,
+      /To see why the agent failed, open the job at https:\/\/app\.mintlify\.com/,
     ],
     [
       'an agent that was not seen at work',
@@ -134,7 +134,7 @@ describe('the comment of a step', () => {
       'a lost answer',
       { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
       titleOf('doubtful'),
-      /it was not sent again\. Check the job at https:\/\/dashboard\.mintlify\.com/,
+      /it was not sent again\. Check the job at https:\/\/app\.mintlify\.com/,
     ],
   ])('and the summary say what happened and what to do: %s', async (_, scenario, title, words) => {
     const inputs = { wait: true, ...scenario.with };

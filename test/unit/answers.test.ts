@@ -182,7 +182,7 @@ describe('explain', () => {
 
   it.each([
     [404, 'check “job-id”, “base-url” and “project-id”.'],
-    [405, 'check the prompt, “base-url” and the job (https://dashboard.mintlify.com).'],
+    [405, 'check the prompt, “base-url” and the job (https://app.mintlify.com).'],
   ])('of %i, names base-url if it is not the default', (status, words) => {
     expect(explained(answer(status), 'send', false)).toContain(words);
   });
