@@ -68,7 +68,7 @@ describe('waits for a job with', () => {
         ...job({}, at(1000, 'active'), at(30_000, 'archived')),
         also: (result) => expect(result.outputs.status).toBe('archived'),
       },
-      { ...completed, result: 'archived', exit: 1, error: /on archived jobs; use another/ },
+      { ...completed, result: 'archived', exit: 1, error: /the job is archived; use another/ },
     ],
     [
       'no pull request',
