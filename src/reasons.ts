@@ -69,7 +69,7 @@ function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
   }
   if (isBaseFinal(base)) {
     return (
-      `The job was already ${result} before the message and still is, ${duration(settleMs)} after it, so this may ` +
+      `The status was ${result} before the message and still is, ${duration(settleMs)} after it, so this may ` +
       `be the end of earlier work. ${CHECK}, or wait longer with “settle-seconds”.`
     );
   }
