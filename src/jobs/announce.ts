@@ -1,8 +1,9 @@
+import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
 import { type Claim, judge, unfinished, type Verdict } from '../note/rerun.ts';
-import { CANCELLED, type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
-import type { Result } from '../text.ts';
+import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
+import { type Result, sentences } from '../text.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { openNote } from './comments.ts';
@@ -16,9 +17,14 @@ export function freshJobs({ jobs }: RunContext): readonly Job[] {
   return jobs.filter(({ end, delivery }) => end === null && delivery === 'open');
 }
 
-/** In a re-run, goes by what earlier attempts did: see the table "Re-runs" of docs/note.md. */
-export function recall(run: RunContext): void {
-  if (run.info.attempt > 1) judgeAll(run, isClaimable(run) ? 'pending' : 'none');
+/**
+ * In a re-run, goes by what earlier attempts did: see the table "Re-runs" of docs/note.md. Whatever else may end a job
+ * comes later, because it does not tell whether they sent the message.
+ */
+export async function recall(run: RunContext): Promise<void> {
+  if (run.info.attempt === 1) return;
+  judgeAll(run, isClaimable(run) ? 'pending' : 'none');
+  await claim(run);
 }
 
 function isClaimable({ asked }: RunContext): boolean {
@@ -94,23 +100,37 @@ function continueMessage({ clock }: RunContext, job: Job, sent: NoteJob): void {
 /** Claims the command, if there is one: only one process may send it. */
 export async function claim(run: RunContext): Promise<void> {
   const { asked, info, connect, log, signal } = run;
-  const late = mustGiveUp(run, LEAST_POST_MS);
-  if (late !== null) endFresh(run, late);
   if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
   const answer = await react(asked, 'rocket', connect, log);
   if (answer.kind === 'added') run.release = answer.remove;
   // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || signal.aborted) return;
-  if (answer.kind === 'failed') {
-    const maybe = answer.isUnclear ? ': this one may have the 🚀 already' : '';
-    const hint = `Write the command again, in a new comment${maybe}.`;
-    const why = `The command could not be claimed by the reaction 🚀: ${answer.why} ${hint}`;
-    endFresh(run, { kind: 'refused', why });
-  } else if (info.attempt > 1) {
-    judgeAll(run, 'taken');
+  if (info.attempt > 1) {
+    const why =
+      answer.kind === 'failed'
+        ? `the 🚀 could not be added: ${whyOf(answer.error)}`
+        : 'the command has its 🚀 already, from another run or from an earlier attempt that ended early';
+    judgeAll(run, { why });
+  } else if (answer.kind === 'failed') {
+    endFresh(run, { kind: 'refused', why: explainClaim(answer.error) });
   } else {
     for (const job of freshJobs(run)) endJob(run, job, takenEnd());
   }
+}
+
+function explainClaim(error: unknown): string {
+  const maybe = isUnclear(error) ? ': this one may have the 🚀 already' : '';
+  return sentences(
+    `The command could not be claimed by the reaction 🚀: ${whyOf(error)}.`,
+    hintFor(error),
+    `Write the command again, in a new comment${maybe}.`,
+  );
+}
+
+/** Ends the jobs whose message is too late. */
+function endLate(run: RunContext): void {
+  const late = mustGiveUp(run, LEAST_POST_MS);
+  if (late !== null) endFresh(run, late);
 }
 
 function endFresh(run: RunContext, cause: GiveUp): void {
@@ -119,9 +139,9 @@ function endFresh(run: RunContext, cause: GiveUp): void {
 
 /** Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time. */
 export async function announce(run: RunContext): Promise<void> {
-  if (run.signal.aborted) endFresh(run, CANCELLED);
+  endLate(run);
   await Promise.all([createNote(run), pollSingleJob(run)]);
-  if (run.signal.aborted) endFresh(run, CANCELLED);
+  endLate(run);
 }
 
 async function createNote(run: RunContext): Promise<void> {

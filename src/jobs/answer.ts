@@ -1,5 +1,5 @@
 import type { Connect, ReactionContent } from '../github/api.ts';
-import { GitHubError, hintFor, whyOf } from '../github/errors.ts';
+import { hintFor, whyOf } from '../github/errors.ts';
 import type { CommentTrigger } from '../github/event.ts';
 import { composeAnswer } from '../note/data.ts';
 import { fail, skip } from '../report/finish.ts';
@@ -60,8 +60,7 @@ export type ReactionAnswer =
   | { readonly kind: 'added'; readonly remove: () => Promise<void> }
   /** It was there before, or GitHub does not tell, as on a review. */
   | { readonly kind: 'there' }
-  /** `isUnclear`: it may have been added all the same. */
-  | { readonly kind: 'failed'; readonly why: string; readonly isUnclear: boolean };
+  | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Not repeated: the second request would find the reaction of the first. It never rejects. */
 export async function react(
@@ -84,8 +83,6 @@ export async function react(
     return { kind: 'added', remove };
   } catch (error) {
     log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
-    const isRefused = error instanceof GitHubError && error.status >= 400 && error.status < 500;
-    const why = sentences(`${whyOf(error)}.`, hintFor(error));
-    return { kind: 'failed', why, isUnclear: !isRefused };
+    return { kind: 'failed', error };
   }
 }

@@ -14,17 +14,17 @@ import { waitForAgent, waitForEarlierWork } from './wait.ts';
 // first poll, the claim of the command, the note, and then each message by itself.
 
 export async function runJobs(run: RunContext): Promise<void> {
-  const { jobs, inputs } = run;
+  const { jobs, inputs, info } = run;
   if (!inputs.send) {
     save(run);
     await Promise.all(jobs.map((job) => readJob(run, job)));
     return;
   }
-  recall(run);
+  await recall(run);
   const resumed = jobs.filter(({ end, delivery }) => end === null && delivery === 'sent');
   save(run);
   await selectJobs(run);
-  await claim(run);
+  if (info.attempt === 1) await claim(run);
   await announce(run);
   save(run);
   const sending = freshJobs(run).map((job) => sendJob(run, job));

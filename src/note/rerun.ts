@@ -7,10 +7,10 @@ import type { NoteData, NoteJob } from './data.ts';
 export type Message = Pick<NoteData, 'run' | 'step' | 'leg' | 'command' | 'prompt' | 'attempt'>;
 
 /**
- * What is known of the claim of a command. `pending`: it is still to be made, and decides. `taken`: another process
- * has made it. `none`: the message is that of a step or a review, which cannot be claimed.
+ * What is known of the claim of a command. `pending`: it is still to be made, and decides. `why`: it was not possible.
+ * `none`: the message is that of a step or a review, which cannot be claimed.
  */
-export type Claim = 'pending' | 'taken' | 'none';
+export type Claim = 'pending' | 'none' | { readonly why: string };
 
 export type Verdict =
   | { readonly kind: 'send' }
@@ -70,10 +70,7 @@ export function judge(
       !isSame(note, message) &&
       note.jobs.some(({ delivery }) => delivery !== 'not-sent'),
   );
-  if (isTaken) return { kind: 'taken' };
-  const why =
-    'the command has its 🚀 already, from another run or from an earlier attempt that ended early';
-  return { kind: 'refuse', why };
+  return isTaken ? { kind: 'taken' } : { kind: 'refuse', why: claim.why };
 }
 
 /** Of the same run, step and leg, and for the same command. */

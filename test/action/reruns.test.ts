@@ -5,7 +5,15 @@ import { schedule } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import { type Blow, isClaimed, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
+import {
+  type Blow,
+  isClaimed,
+  ORIGINS,
+  type Origin,
+  openAttempts,
+  purposeOf,
+  purposes,
+} from './attempts.ts';
 import {
   errors,
   JOB,
@@ -238,6 +246,31 @@ describe.concurrent('a re-run is refused if', () => {
       expect(late.outputs).toMatchObject(SENT);
       expect(warnings(late)).toEqual([]);
     }
+  });
+
+  it.each<[string, Scenario['with'], string?]>([
+    ['the 🚀 cannot be added', {}, 'claim'],
+    ['the API is down', { 'when-active': 'wait' }, 'API'],
+    ['only-when now leaves the job out', { 'only-when': 'completed' }],
+  ])('a command may have been sent, also if %s', async (_, inputs, down = '') => {
+    let isRerun = false;
+    await using attempts = await openAttempts('a comment', {
+      agent: {
+        onPost: () => ({ status: 503, accept: true }),
+        onGet: () => (isRerun && down === 'API' ? { status: 503 } : undefined),
+      },
+      github: {
+        on: () => {
+          const isDown = isRerun && purposes(attempts.sim).at(-1) === down;
+          return isDown ? { status: 429 } : undefined;
+        },
+      },
+    });
+    await attempts.run(1);
+    isRerun = true;
+    const { outputs } = await attempts.run(2, { with: inputs });
+    expect(outputs).toMatchObject(REFUSED);
+    expect(outputs.reason).toContain('because attempt 1 does not know whether it was delivered');
   });
 
   const TWICE = 'one attempt left two notes, as a reusable workflow does that is used twice';

@@ -20,7 +20,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
   const unclear = 'the comment of attempt 2 does not say whether it was sent';
   const unknown = 'attempt 2 does not know whether it was delivered';
   const twice = 'ran this step twice';
-  const claimed = 'has its 🚀 already';
+  const claimed = 'has its 🚀';
 
   it.each<[string, readonly NoteData[], step: string, command: string]>([
     ['no note', [], 'send', claimed],
@@ -52,7 +52,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     };
     expect(resultOf('', 'none')).toContain(step);
     expect(resultOf('review:7', 'none')).toContain(step);
-    expect(resultOf('comment:7', 'taken')).toContain(command);
+    expect(resultOf('comment:7', { why: claimed })).toContain(command);
   });
 
   it('continues with the latest of the attempts that sent it, and says if the prompt was another one', () => {

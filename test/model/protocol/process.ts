@@ -74,14 +74,15 @@ export function* run(setup: Setup, own: Own): Calls {
   if (attempt > 1) {
     const { notes } = yield [{ call: 'list' }];
     const after = (claim: Claim) => change(own.jobs, (_, job) => stateOf(job, notes, setup, claim));
-    own.ifTaken = after('taken');
+    own.ifTaken = after({ why: '' });
     own.jobs = after(isClaimed ? 'pending' : 'none');
   }
   if (isClaimed && isSending(own)) {
     const { is, id = name } = yield [{ call: 'claim', id: name }];
     if (is === 'done' || (is === 'taken' && off === 'removal: own claim')) own.claim = id;
-    if (is === 'taken') settle(own, (job) => own.ifTaken[job] ?? 'skipped');
-    if (is === 'lost' || is === 'refused') giveUp(setup, own);
+    if (is === 'taken' || (is !== 'done' && attempt > 1)) {
+      settle(own, (job) => own.ifTaken[job] ?? 'skipped');
+    } else if (is !== 'done') giveUp(setup, own);
   }
   own.ifTaken = {};
   if (off !== 'note: before the message') yield* createNote(setup, own);
