@@ -16,12 +16,13 @@ import type { Start } from './context.ts';
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 export async function complain(start: Start, said: string): Promise<1> {
-  const { info } = start;
+  const { info, asked } = start;
   const clean = start.redact(said);
   const confused = await show(start, 'confused');
   // Of a review, GitHub does not tell.
-  const isKnown = confused !== 'failed' && start.asked?.kind !== 'review';
-  const isFirst = isKnown ? confused !== 'there' : info.attempt === 1;
+  const isAnswered = confused === 'there' && asked?.kind !== 'review';
+  // An earlier attempt may have sent the message, so “repeat the command” would be wrong.
+  const isFirst = info.attempt === 1 && !isAnswered;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
   await start.seen;
   return fail(start, clean, url);

@@ -101,7 +101,7 @@ function targetsOf(run: RunContext): ReadonlyMap<number, readonly Job[]> {
   const left = (targets.get(0) ?? []).map(({ id }) => id);
   if (left.length > 0) {
     const ids = oneLine(listing(left), LONGEST_LIST);
-    log.info(`No comment about ${ids}: no pull request in this repository yet.`);
+    log.info(`No comment about ${ids}: no pull request in this repository is known.`);
   }
   targets.delete(0);
   return targets;

@@ -315,6 +315,16 @@ describe('a command that fails because of the workflow', () => {
     expect(answers(sim)).toHaveLength(1);
   });
 
+  it('gets no comment in a re-run, because an earlier attempt may have sent it', async () => {
+    await using sim = await simulate({ with: COMMAND });
+    const step = stepFor(sim, '/agent add');
+    await sim.runHere({ step });
+    const github = { run_attempt: '2', triggering_actor: 'alice' };
+    const rerun = await sim.runHere({ with: { 'api-key': '' }, step: { ...step, github } });
+    expect(errors(rerun)).toEqual([expect.stringContaining('api-key is empty')]);
+    expect(answers(sim)).toHaveLength(1);
+  });
+
   it('gets only a warning after the error if no comment can be written', async () => {
     const { result } = await comment('/agent add', {
       with: { 'api-key': '' },
