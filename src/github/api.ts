@@ -211,7 +211,8 @@ class Client {
   }
 
   async updateComment(id: number, body: string): Promise<void> {
-    await this.#request('PATCH /repos/{owner}/{repo}/issues/comments/{id}', { id, body });
+    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+    parse(await this.#request(route, { id, body }), restComment);
   }
 
   /**

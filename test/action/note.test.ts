@@ -130,6 +130,7 @@ describe.concurrent('the creation of the comment', () => {
 describe.concurrent('edits of the comment', () => {
   it.each<[string, (nth: number) => boolean, Reply, string?]>([
     ['are tried again', (nth) => nth <= 3, { status: 502 }],
+    ['with 200 by something else are tried again', (nth) => nth <= 3, { body: '<html>' }],
     // The first one follows the message, and the second one the end of the work.
     ['at the end for their rate are tried again', (nth) => nth === 2, WITH_PAUSE],
     ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
