@@ -216,29 +216,23 @@ class Client {
   }
 
   /**
-   * The ID of the reaction, and whether this call added it: GitHub responds with 201 to the first reaction of
-   * a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell that.
+   * Adds a reaction, and resolves to what takes it back; null if it was there before: GitHub responds with 201 to the
+   * first reaction of a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell.
    */
   async react(
     to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
     content: ReactionContent,
-  ): Promise<{ readonly id: number; readonly isNew: boolean } | null> {
+  ): Promise<(() => Promise<unknown>) | null> {
     if (to.kind === 'review') {
       // Only GraphQL has reactions to a review.
       await this.#graphql(ADD_REACTION, { id: to.nodeId, content: content.toUpperCase() });
       return null;
     }
-    const answer = await this.#request(`POST ${REACTION_ROUTES[to.kind]}`, { id: to.id, content });
-    return { id: parse(answer, reactionAnswer).id, isNew: answer.status === 201 };
-  }
-
-  async removeReaction(
-    from: Pick<CommentTrigger, 'kind' | 'id'>,
-    reactionId: number,
-  ): Promise<void> {
-    if (from.kind === 'review') return;
-    const route = `DELETE ${REACTION_ROUTES[from.kind]}/{reactionId}`;
-    await this.#request(route, { id: from.id, reactionId });
+    const route = REACTION_ROUTES[to.kind];
+    const answer = await this.#request(`POST ${route}`, { id: to.id, content });
+    const { id: reactionId } = parse(answer, reactionAnswer);
+    if (answer.status !== 201) return null;
+    return () => this.#request(`DELETE ${route}/{reactionId}`, { id: to.id, reactionId });
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */

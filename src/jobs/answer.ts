@@ -72,11 +72,11 @@ export async function react(
 ): Promise<ReactionAnswer> {
   try {
     const github = await connect();
-    const reaction = await github.react(comment, content);
-    if (reaction === null || !reaction.isNew) return { kind: 'there' };
+    const takeBack = await github.react(comment, content);
+    if (takeBack === null) return { kind: 'there' };
     const remove = async (): Promise<void> => {
       try {
-        await github.removeReaction(comment, reaction.id);
+        await takeBack();
       } catch (error) {
         log.debug(`The reaction ${content} was not removed: ${whyOf(error)}.`);
       }
