@@ -212,7 +212,8 @@ class Client {
 
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    parse(await this.#request(route, { id, body }), restComment);
+    // Any response of GitHub is an object, and the page of a captive portal is not.
+    parse(await this.#request(route, { id, body }), z.object({}));
   }
 
   /**

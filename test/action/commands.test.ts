@@ -363,6 +363,7 @@ describe('the reactions to a command', () => {
     ],
     ['certainly not sent', { agent: { onPost: () => ({ status: 401 }) } }, 'eyes confused'],
     ['perhaps sent', { agent: { onPost: () => ({ status: 500 }) } }, 'eyes rocket confused'],
+    ['too late for a message', { with: { 'timeout-minutes': '0.01' } }, 'eyes'],
     ['left out by only-when', { with: { 'only-when': 'failed' } }, 'eyes'],
     ['without a key', { with: { 'api-key': '' } }, 'confused'],
   ])('show the state of the message: %s', async (name, scenario, reactions) => {
