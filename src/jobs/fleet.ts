@@ -93,19 +93,14 @@ async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
 
 /** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
 async function readJob(run: RunContext, job: Job): Promise<void> {
-  const { inputs, conversation } = run;
-  if (inputs.wait && conversation !== null) {
-    goOn(run, job, run.notes);
-    endJob(run, job, await waitForAgent(run, job));
-    return;
-  }
+  const { inputs, notes } = run;
   const answer = await pollBefore(run, job);
   if (answer.kind !== 'polled') {
     endJob(run, job, notSentEnd(job, inputs, answer));
   } else if (!inputs.wait) {
     endJob(run, job, isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd());
   } else {
-    goOn(run, job, await notesOfJob(run, job));
+    goOn(run, job, notes ?? (await notesOfJob(run, job)));
     observe(job, answer.record.status, answer.from, answer.to);
     endJob(run, job, await waitForAgent(run, job));
   }

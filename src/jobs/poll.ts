@@ -63,11 +63,15 @@ export function isFromBefore(job: Job): boolean {
   return !job.evidence && job.base !== null && statusOf(job) === job.base.status;
 }
 
-/** Polls once before the message or, with `send: false`, without one, and repeats that a few times if it fails. */
+/**
+ * Polls once before the message, and repeats that a few times if it fails. With `send: false`, this is the first poll of
+ * the wait, if there is one.
+ */
 export async function pollBefore(run: RunContext, job: Job): Promise<Polled | GiveUp> {
   const over = mustGiveUp(run, 0);
   if (over !== null) return over;
-  const answer = await pollAgain(run, job, job.isReadOnly ? run.clock.now() : null, false);
+  const since = job.isReadOnly ? run.clock.now() : null;
+  const answer = await pollAgain(run, job, since, job.isReadOnly && run.inputs.wait);
   if (answer.kind === 'polled' && !job.isReadOnly) setBase(job, answer);
   return answer;
 }

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
+import { schedule } from '../sim/events.ts';
 import {
   answer,
   type Behaviour,
@@ -210,6 +211,15 @@ describe('waits through an outage of', () => {
       { ...survived, posts: 0, delivery: 'not-sent', confirmed: '' },
     ],
     [
+      'a minute of resets from the first poll, with send: false on a schedule',
+      {
+        with: { ...READ_ONLY, 'pr-number': '' },
+        step: { event: schedule() },
+        agent: { onGet: (n) => (n < 8 ? { fault: 'reset' } : undefined) },
+      },
+      { ...COMPLETED, posts: 0, delivery: 'not-sent', confirmed: '', withinMs: 200_000 },
+    ],
+    [
       'an hour of 503, but fails after 10 minutes',
       outage(60, { status: 503 }),
       lost(/The message was delivered, but .*\d\d polls failed in a row.*answered 503/),
@@ -269,7 +279,7 @@ describe('stops waiting at once if the API refuses a poll with', () => {
       {
         ...NOT_SENT,
         attempts: 0,
-        error: /The job cannot be polled.*404/,
+        error: /polls failed in a row.*404/,
         atLeastMs: 30_000,
         withinMs: 90_000,
       },
