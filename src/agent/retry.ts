@@ -85,6 +85,9 @@ const LONGEST_BACKOFF_MS = 8000;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
+/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
+export const LEAST_POST_MS = 2000;
+
 /** Milliseconds until a message may be sent again, or null. `failed` has the classes of the earlier times. */
 export function sendRetryDelayMs(
   exchange: Exchange,
@@ -98,8 +101,9 @@ export function sendRetryDelayMs(
     return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
   }
   const pause = retryAfterMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
-  const isTooLong = pause > Math.min(LONGEST_RETRY_AFTER_MS, deadline - clock.now());
-  return isTooLong ? null : pause + random() * 1000;
+  const delay = pause + random() * 1000;
+  const isLate = clock.now() + delay >= deadline - LEAST_POST_MS;
+  return isLate || pause > LONGEST_RETRY_AFTER_MS ? null : delay;
 }
 
 /** The failed polls in a row, with the newest one. */

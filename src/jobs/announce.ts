@@ -1,3 +1,4 @@
+import { LEAST_POST_MS } from '../agent/retry.ts';
 import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Job } from '../job.ts';
 import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
@@ -8,7 +9,7 @@ import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { openNote } from './comments.ts';
 import { endJob, type RunContext } from './context.ts';
-import { LEAST_POST_MS, mustGiveUp, pollBefore } from './poll.ts';
+import { mustGiveUp, pollBefore } from './poll.ts';
 
 // What comes before any message goes out: what earlier attempts did, the claim of a command, and the note.
 

@@ -15,9 +15,6 @@ const GRACE_FOR_404_MS = 30_000;
 /** Milliseconds of a pause that only the API asks for. */
 const LONG_PAUSE_MS = 30_000;
 
-/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
-export const LEAST_POST_MS = 2000;
-
 /** Polls a job once. The poll may last until `until`, or a little longer if it starts close to it. */
 export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Polled | Missed> {
   const answer = await run.limitPolls(() => {

@@ -1,12 +1,12 @@
 import { postMessage, type Sent } from '../agent/client.ts';
-import type { SendClass } from '../agent/retry.ts';
+import { LEAST_POST_MS, type SendClass } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
 import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
 import { CANCELLED, doubtfulEnd, loopEnd, notSentEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { botOf, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
-import { LEAST_POST_MS, mustGiveUp, pollBefore, storeRecord } from './poll.ts';
+import { mustGiveUp, pollBefore, storeRecord } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
@@ -124,7 +124,7 @@ async function afterRefusal(
       run.stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
     return notSentEnd(job, inputs, { kind: 'refused', why });
   }
-  if (clock.now() + sent.afterMs >= deadline) {
+  if (clock.now() + sent.afterMs >= deadline - LEAST_POST_MS) {
     return notSentEnd(job, inputs, { kind: 'timed-out', why });
   }
   const next = `Trying again in ${duration(sent.afterMs)}.`;

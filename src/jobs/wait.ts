@@ -1,8 +1,9 @@
+import { LEAST_POST_MS } from '../agent/retry.ts';
 import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
 import { CANCELLED, doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
 import { readChangesBefore } from './changes.ts';
 import { isDetailed, pause, type RunContext } from './context.ts';
-import { isFromBefore, LEAST_POST_MS, mustGiveUp, pollInWait, pollOnce, setBase } from './poll.ts';
+import { isFromBefore, mustGiveUp, pollInWait, pollOnce, setBase } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.

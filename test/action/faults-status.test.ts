@@ -206,6 +206,11 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
       { ...always(withRetryAfter(429, '30')), with: { 'timeout-minutes': '0.4' } },
       refusedUntil,
     ],
+    [
+      '429 until 2 s before the deadline, after which nothing is sent',
+      { ...always(withRetryAfter(429, '58')), with: { 'timeout-minutes': '1' } },
+      refusedUntil,
+    ],
     ['429 for a number of 400 digits', always(withRetryAfter(429, '9'.repeat(400))), REFUSED],
     [
       '429 for the longest of three',
