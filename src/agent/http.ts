@@ -7,11 +7,8 @@ import type { Dispatcher } from '../vendor/undici.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
-/** Bytes of a body, and of all headers; a job record has a few hundred. */
+/** Bytes of a body; a job record has a few hundred. */
 const SIZE_LIMIT = 1024 * 1024;
-const HEADER_LIMIT = 64 * 1024;
-/** At least as many as polls run at once. */
-const MOST_CONNECTIONS = 32;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -87,14 +84,7 @@ export function createTransport(options: TransportOptions) {
 
 /** The time limits of undici are off, because they do not cover a proxy that hangs. */
 function createDispatcher({ proxy }: TransportOptions): Dispatcher {
-  return createAgent(proxy, {
-    pipelining: 1,
-    connections: MOST_CONNECTIONS,
-    connect: { timeout: 0 },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: HEADER_LIMIT,
-  });
+  return createAgent(proxy, { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 });
 }
 
 /** A GET if there is no body, otherwise a POST. */
