@@ -81,7 +81,6 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
 
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 8000;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
@@ -98,7 +97,7 @@ export function sendRetryDelayMs(
   const earlier = failed.filter((one) => one === sendClass).length;
   if (earlier >= SEND_RULES[sendClass].repeats) return null;
   if (sendClass !== 'rate-limited') {
-    return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** earlier);
+    return random() * FIRST_BACKOFF_MS * 2 ** earlier;
   }
   const pause = retryAfterMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
   const delay = pause + random() * 1000;
@@ -137,7 +136,7 @@ export function pollRetryMs(
     ? forMs >= LONGEST_OUTAGE_MS
     : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND || count >= MOST_FAILED_POLLS_BEFORE_SEND;
   if (isTooMuch || !isPassing(exchange, misses)) return null;
-  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** Math.min(count - 1, 10));
+  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (count - 1));
   const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
   return isWaiting || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
 }
