@@ -15,7 +15,6 @@ export interface GiveUp {
 export const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 const CHECK = `Check the job at ${DASHBOARD_URL}`;
-const WAIT_LATER = 'wait in a later run with “send: false” and “wait: true”';
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 
 function end(result: End['result'], ...texts: readonly string[]): End {
@@ -79,32 +78,44 @@ function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
   );
 }
 
-export function timedOutEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, miss: string): End {
+/** `canRerun`: whether a re-run waits for the same message. */
+export function timedOutEnd(
+  job: Job,
+  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
+  miss: string,
+  canRerun: boolean,
+): End {
   const status = statusOf(job);
   const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
   const said = isFinal(status)
     ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
       `message. ${CHECK}; “timeout-minutes” should be well above “settle-seconds”.`
     : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
-      `may keep working. Increase “timeout-minutes”, or ${WAIT_LATER}.`;
+      `may keep working. Increase “timeout-minutes”, or ${waitAgain(canRerun)}.`;
   return end('timed-out', said, miss === '' ? '' : `The last poll failed: ${miss}`);
 }
 
+function waitAgain(canRerun: boolean): string {
+  return canRerun
+    ? 're-run the workflow: it only waits'
+    : 'wait in a later run with “send: false” and “wait: true”';
+}
+
 /** Polling failed for too long. */
-export function lostEnd(job: Job, why: string): End {
+export function lostEnd(job: Job, why: string, canRerun: boolean): End {
   if (job.isReadOnly) return end('error', 'The job cannot be polled.', why);
   return end(
     'error',
     'The message was delivered, but the job can no longer be polled.',
     why,
-    `The agent may keep working. ${CHECK}, or ${WAIT_LATER}.`,
+    `The agent may keep working. ${CHECK}, or ${waitAgain(canRerun)}.`,
   );
 }
 
-export function stoppedEnd(): End {
+export function stoppedEnd(canRerun: boolean): End {
   return end(
     'cancelled',
-    `The agent may keep working, but the cancelled run no longer waits for it. To know the result, ${WAIT_LATER}.`,
+    `The agent may keep working, but the cancelled run no longer waits for it. To know the result, ${waitAgain(canRerun)}.`,
   );
 }
 

@@ -119,9 +119,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
   }
   if (status >= 500) return 'The API itself has a problem.';
   const isUntimely = isTimeout(status) || status === 425;
-  return isUntimely
-    ? ''
-    : `It refuses this request; check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
+  return isUntimely ? '' : `Check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
 }
 
 function adviseOnLimit(exchange: Exchange, doing: Doing, { clock }: AgentContext): string {

@@ -31,6 +31,8 @@ export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
   const { inputs, clock, deadline } = run;
   const startedAt = clock.now();
   const since = job.sentAt ?? startedAt;
+  // It reads the note of this one, or sends nothing either.
+  const canRerun = run.note !== null || job.isReadOnly;
   // Without a message, and if the end was seen before, any final status is the end.
   const settleMs = job.sentAt === null || job.hadEnded ? 0 : inputs.settleMs;
   // After a re-run or with send: false, the agent may already be done.
@@ -40,16 +42,17 @@ export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
     const now = clock.now();
     const confirmed = isConfirmed(job, settleMs);
     if (confirmed !== null) return doneEnd(job, job.sentAt === null ? null : confirmed, settleMs);
-    if (now >= deadline) return timedOutEnd(job, inputs, '');
+    if (now >= deadline) return timedOutEnd(job, inputs, '', canRerun);
     const regularMs = nextPollMs(now - since, !isDetailed(run));
     const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
-    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now)))) return stoppedEnd();
+    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now))))
+      return stoppedEnd(canRerun);
     isDue = false;
     const before = statusOf(job);
     const looked = await pollInWait(run, job, startedAt);
-    if (looked.kind === 'timed-out') return timedOutEnd(job, inputs, looked.why);
-    if (looked.kind === 'refused') return lostEnd(job, looked.why);
-    if (looked.kind !== 'polled') return stoppedEnd();
+    if (looked.kind === 'timed-out') return timedOutEnd(job, inputs, looked.why, canRerun);
+    if (looked.kind === 'refused') return lostEnd(job, looked.why, canRerun);
+    if (looked.kind !== 'polled') return stoppedEnd(canRerun);
     observe(job, looked.record.status, looked.from, looked.to);
     if (isNew && statusOf(job) === before && isFromBefore(job)) {
       run.jobLog.say(job, `The job still shows ${before} from before.`);

@@ -53,7 +53,7 @@ export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const kind = kindOf(main);
   const same = ended.filter((job) => kindOf(job) === kind);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs: ${wordOf(kind)}, ${first}${quote(id, 256)}: ${end.reason}`;
+  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${end.reason}`;
 }
 
 /** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */

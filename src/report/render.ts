@@ -170,7 +170,7 @@ function titleOfAll(kinds: readonly Kind[]): string {
   const bad = kinds.filter((kind) => !CALM.has(kind)).length;
   const shown = icon(iconOf(open[0] ?? worst));
   if (bad > 0)
-    return `${icon(iconOf(worst))} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention${open.length > 0 ? ' so far' : ''}`;
+    return `${shown} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention${open.length > 0 ? ' so far' : ''}`;
   if (kinds.every((kind) => kind === 'sending')) return `${shown} Sending a message to ${jobs}`;
   if (open.length > 0) return `${shown} ${kinds.length - open.length} of ${jobs} done`;
   const all = kinds.every((kind) => kind === worst) ? worst : '';
@@ -183,15 +183,15 @@ function footer({ startedAt, command }: Story, isQuiet: boolean): readonly strin
   return [
     inUtc(startedAt),
     'Agent Follow-up',
-    command === null || isQuiet ? '' : `reply ${code(`${command} …`)} to continue`,
+    command === null || isQuiet ? '' : `comment ${code(`${command} …`)} to continue`,
   ];
 }
 
-/** `owner/name@ref` */
+/** `source owner/name@ref` */
 function renderSource(source: JobRecord['source']): string {
   if (source === undefined) return '';
   const name = source.repository.replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
-  return code(source.ref === null ? name : `${name}@${source.ref}`);
+  return `source ${code(source.ref === null ? name : `${name}@${source.ref}`)}`;
 }
 
 export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {

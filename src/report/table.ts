@@ -52,7 +52,8 @@ export function renderJobs(jobs: readonly Job[], mostOpen: number, room: number)
     left -= folded(countKinds(group.map(kindOf)), '').length;
     const part = render(group);
     const shown = group.filter((job) => !hidden.includes(job));
-    return part === '' ? '' : folded(countKinds(shown.map(kindOf)), part);
+    const some = shown.length === group.length ? '' : `${shown.length} of `;
+    return part === '' ? '' : folded(some + countKinds(group.map(kindOf)), part);
   });
   const more =
     hidden.length === 0

@@ -113,7 +113,7 @@ describe('the comment of a step', () => {
       'an agent that takes too long',
       { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
       titleOf('timed-out'),
-      /not done within `timeout-minutes` \(2 min\).*wait in a later run with `send: false`/,
+      /not done within `timeout-minutes` \(2 min\).*re-run the workflow: it only waits/,
     ],
     [
       'an agent at work on something else until the end',

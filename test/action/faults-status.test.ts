@@ -134,7 +134,7 @@ describe('does not send a refused message again:', () => {
     [
       '400 in HTML',
       always({ status: 400, body: '<html>\n::error::x' }),
-      { ...REFUSED, error: /answered 400 to the message\. It refuses this request;/ },
+      { ...REFUSED, error: /answered 400 to the message\. Check the prompt/ },
     ],
     [
       '400 that quotes the key, commands and control characters, and is very long',

@@ -142,7 +142,7 @@ describe('several jobs', () => {
     const result = await sim.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      '1 of 3 jobs: failed, “job-2”: To see why the agent failed, open the job at https://app.mintlify.com.',
+      '1 of 3 jobs failed (“job-2”): To see why the agent failed, open the job at https://app.mintlify.com.',
     ]);
     expect(result.outputs).toMatchObject({
       ...{ result: 'failed', status: 'failed', confirmed: 'true' },
@@ -208,7 +208,7 @@ describe('several jobs', () => {
     expect(result.outputs.results?.split('\n')).toHaveLength(500);
     expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
     expect(errors(result)).toEqual([
-      expect.stringContaining('500 of 500 jobs: not sent, first “job-1”: '),
+      expect.stringContaining('500 of 500 jobs not sent (first “job-1”): '),
     ]);
   });
 });
@@ -469,7 +469,7 @@ describe.concurrent('only-when', () => {
     });
     expect(errors(result)).toEqual([
       expect.stringMatching(
-        /^4 of 5 jobs: skipped, first “job-2”: The job is completed; only failed jobs/,
+        /^4 of 5 jobs skipped \(first “job-2”\): The job is completed; only failed jobs/,
       ),
     ]);
   });

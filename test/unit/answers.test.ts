@@ -156,11 +156,7 @@ describe('explain', () => {
     [answer(403), 'send', 'lacks the write scope'],
     [answer(403), 'poll', 'lacks the read scope'],
     [answer(404), 'send', 'not found; check “job-id” and “project-id”.'],
-    [
-      answer(400),
-      'send',
-      '400 to the message. It refuses this request; check the prompt and the job',
-    ],
+    [answer(400), 'send', '400 to the message. Check the prompt and the job'],
     [answer(408), 'send', 'answered 408 to the message.'],
     [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
@@ -174,15 +170,15 @@ describe('explain', () => {
     [answer(200), 'send', 'with no content type, was not'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
     [answer(502, saying({ message: 'no' })), 'send', 'to the message: “no”.'],
-    [answer(400, saying({ error: 7 })), 'send', 'to the message. It'],
-    [answer(400, saying('<html>')), 'send', 'to the message. It'],
+    [answer(400, saying({ error: 7 })), 'send', 'to the message. Check'],
+    [answer(400, saying('<html>')), 'send', 'to the message. Check'],
   ])('%#: %o', (exchange, doing, words) => {
     expect(explained(exchange, doing, true)).toContain(words);
   });
 
   it.each([
     [404, 'check “job-id”, “base-url” and “project-id”.'],
-    [405, 'check the prompt, “base-url” and the job (https://app.mintlify.com).'],
+    [405, 'Check the prompt, “base-url” and the job (https://app.mintlify.com).'],
   ])('of %i, names base-url if it is not the default', (status, words) => {
     expect(explained(answer(status), 'send', false)).toContain(words);
   });

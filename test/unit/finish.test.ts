@@ -131,7 +131,7 @@ describe('annotate', () => {
       `info: Job b: ${wordOf('failed')}. It failed.`,
       `info: Job a: ${wordOf('skipped')}. Not now. ${PULL}`,
       `info: 3 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('sent')}, 1 ${wordOf('skipped')}.`,
-      `error (${titleOf('failed')}): 1 of 3 jobs: ${wordOf('failed')}, “b”: It failed.`,
+      `error (${titleOf('failed')}): 1 of 3 jobs ${wordOf('failed')} (“b”): It failed.`,
     ]);
   });
 

@@ -37,7 +37,7 @@ describe('toOutputs', () => {
     const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
     expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
       ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
-      reason: `1 of 4 jobs: ${wordOf('failed')}, “c”: It did, too.`,
+      reason: `1 of 4 jobs ${wordOf('failed')} (“c”): It did, too.`,
       ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
     });
   });
@@ -47,7 +47,7 @@ describe('toOutputs', () => {
       'failed',
       { result: 'failed', reason: 'So.' },
       {},
-      `1 of 3 jobs: ${wordOf('failed')}, “b”: So.`,
+      `1 of 3 jobs ${wordOf('failed')} (“b”): So.`,
     ],
     ['not sent', { result: 'error', reason: 'So.' }, NOT_SENT, wordOf('not-sent')],
     ['not confirmed', { confirmed: false, reason: 'So.' }, {}, wordOf('unconfirmed')],

@@ -28,7 +28,7 @@ function done(status: string, confirmed: boolean | null, before?: string): End {
   return doneEnd(job({ ...SENT, base, record: record({ status }) }), confirmed, 60_000);
 }
 function timedOut(status: string, miss = ''): End {
-  return timedOutEnd(job({ ...SENT, record: record({ status }) }), LIMIT, miss);
+  return timedOutEnd(job({ ...SENT, record: record({ status }) }), LIMIT, miss, true);
 }
 const active = job({ record: record({ status: 'active' }) });
 
@@ -52,14 +52,14 @@ it.each<[End, End['result'], boolean | null, string]>([
     null,
     'The job is completed, but within “timeout-minutes” (30 min)',
   ],
-  [timedOutEnd(POLLED, LIMIT, ''), 'timed-out', null, 'not known, and it may keep working'],
-  [lostEnd(job(SENT), 'So.'), 'error', null, 'can no longer be polled. So. The agent'],
-  [lostEnd(POLLED, 'So.'), 'error', null, 'The job cannot be polled. So.'],
+  [timedOutEnd(POLLED, LIMIT, '', true), 'timed-out', null, 'not known, and it may keep working'],
+  [lostEnd(job(SENT), 'So.', false), 'error', null, 'can no longer be polled. So. The agent'],
+  [lostEnd(POLLED, 'So.', true), 'error', null, 'The job cannot be polled. So.'],
   [
-    stoppedEnd(),
+    stoppedEnd(true),
     'cancelled',
     null,
-    'the cancelled run no longer waits for it. To know the result, wait in',
+    'the cancelled run no longer waits for it. To know the result, re-run the workflow: it only waits',
   ],
   [doubtfulEnd('So.', false), 'error', null, `So. The message ${IN_DOUBT}`],
   [doubtfulEnd('So.', true), 'cancelled', null, IN_DOUBT],

@@ -44,7 +44,7 @@ describe('one job', () => {
       heading('completed'),
       `**[octo/docs#12](${PULL})** · 12\u00a0min\u00a024\u00a0s · ${LOG}`,
       '> `Say more.`',
-      `<sub>Asked by \`alice\` · job \`job-1\` · model \`opus\` · \`octo/docs@agent/fix\` · ${FOOT}</sub>`,
+      `<sub>Asked by \`alice\` · job \`job-1\` · model \`opus\` · source \`octo/docs@agent/fix\` · ${FOOT}</sub>`,
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('one job', () => {
   it('says how to continue once a command has ended, and names nobody on a schedule', () => {
     expect(show([ended({})], { by: null, prompt: '', command: '/agent' }).slice(1)).toEqual([
       LOG,
-      `<sub>job \`job-1\` · ${FOOT} · reply \`/agent …\` to continue</sub>`,
+      `<sub>job \`job-1\` · ${FOOT} · comment \`/agent …\` to continue</sub>`,
     ]);
   });
 
@@ -172,7 +172,7 @@ describe('several jobs', () => {
     [
       'one is bad, one works',
       [at('a', 'failed'), working('b')],
-      'failed',
+      'working',
       '1 of 2 agent jobs needs attention so far',
     ],
     ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Sending a message to 2 agent jobs'],

@@ -45,8 +45,8 @@ const STORY: Story = {
 const CONVERSATION = 7;
 const COMMAND = { command: '/agent' };
 const REFUSED =
-  'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. It refuses this ' +
-  'request; check the prompt and the job.';
+  'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
+  'and the job (https://app.mintlify.com).';
 const UNREADABLE =
   'The API answered 403 when the job was polled: “Forbidden”. The “api-key” lacks the read scope.';
 const RESET =
@@ -62,15 +62,15 @@ const STATES: Readonly<
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, true, SETTLE_MS) },
   doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
-  unknown: { status: 'active', end: (job) => lostEnd(job, UNREADABLE) },
+  unknown: { status: 'active', end: (job) => lostEnd(job, UNREADABLE, true) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
     end: (job) => notSentEnd(job, LIMITS, { kind: 'refused', why: REFUSED }),
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, false, SETTLE_MS) },
-  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
-  cancelled: { status: 'active', end: stoppedEnd },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '', true) },
+  cancelled: { status: 'active', end: () => stoppedEnd(true) },
   archived: { status: 'archived', end: (job) => doneEnd(job, true, SETTLE_MS) },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
   sending: { status: 'completed', job: NOT_YET, end: () => null },
