@@ -45,8 +45,13 @@ export interface Site extends AsyncDisposable {
   readonly maxSockets: number;
 }
 
-/** Ports of the clients that wait for a response that will never arrive. */
-export const hanging: ReadonlySet<number> = new Set();
+/** Connections that wait for a response that will never arrive. */
+export const hanging: ReadonlySet<string> = new Set();
+
+/** By both ports: the system may use the same one for connections to several servers. */
+export function nameOf(clientPort = 0, serverPort = 0): string {
+  return `${clientPort} to ${serverPort}`;
+}
 
 /** Listens on a free port. Incomplete requests are neither recorded nor answered. */
 export async function serve(
@@ -116,11 +121,10 @@ export async function serve(
 }
 
 function hang(socket: Socket): void {
-  const { remotePort } = socket;
-  const ports = hanging as Set<number>;
-  if (remotePort === undefined) return;
-  ports.add(remotePort);
-  socket.once('close', () => ports.delete(remotePort));
+  const name = nameOf(socket.remotePort, socket.localPort);
+  const names = hanging as Set<string>;
+  names.add(name);
+  socket.once('close', () => names.delete(name));
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {

@@ -7,7 +7,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setTimeout as pass, setImmediate as turn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../src/clock.ts';
-import { hanging } from '../agent.ts';
+import { hanging, nameOf } from '../agent.ts';
 import type { VirtualTime } from './process.ts';
 
 interface Sleeper {
@@ -24,8 +24,8 @@ interface Steps {
   /** How far virtual time is ahead of real time. */
   aheadMs: number;
   readonly sleepers: Set<Sleeper>;
-  /** The open requests, each with its local port after it is sent. */
-  readonly requests: Map<object, number | undefined>;
+  /** The open requests, each with its connection after it is sent. */
+  readonly requests: Map<object, string | undefined>;
   /** Milliseconds, and checks, since any of them was last active. */
   silentMs: number;
   checks: number;
@@ -53,7 +53,7 @@ subscribe('undici:request:create', (message) => {
 subscribe('undici:client:sendHeaders', (message) => {
   const { request, socket } = message as { request: object; socket: Socket };
   const requests = stepsOf.get(request)?.requests;
-  if (requests?.has(request)) requests.set(request, socket.localPort);
+  if (requests?.has(request)) requests.set(request, nameOf(socket.localPort, socket.remotePort));
 });
 for (const end of ['undici:request:trailers', 'undici:request:error']) {
   subscribe(end, (message) => {
@@ -155,7 +155,7 @@ async function drive(steps: Steps, time: VirtualTime): Promise<void> {
 }
 
 function onlySleep({ requests }: Steps): boolean {
-  return requests.values().every((port) => port !== undefined && hanging.has(port));
+  return requests.values().every((name) => name !== undefined && hanging.has(name));
 }
 
 /** One at a time: what it triggers happens before the next one. */
