@@ -40,6 +40,18 @@ export async function runHere(step: Step): Promise<StepResult> {
   };
 }
 
+const GOLDEN = 0.618034;
+let drawn = Math.random();
+
+/**
+ * Evenly spread: of the runs at the same time that wait for a random time, no two send in the same
+ * milliseconds, which the action does not rule out.
+ */
+function random(): number {
+  drawn = (drawn + GOLDEN) % 1;
+  return drawn;
+}
+
 /** As src/index.ts creates it from the process. */
 function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
   const secrets = readSecrets(env);
@@ -51,7 +63,7 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     redact,
     clock,
     signal: new AbortController().signal,
-    random: Math.random,
+    random,
     newId: randomUUID,
     saveMemory() {},
     deferTierUp() {},
