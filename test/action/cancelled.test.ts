@@ -11,6 +11,7 @@ import {
   JOB,
   notes,
   PULL,
+  resolver,
   type Scenario,
   type Simulation,
   simulate,
@@ -38,13 +39,6 @@ function hang(interrupt: Interrupt): typeof HANG {
 
 function onLine(words: string, interrupt: Interrupt): NonNullable<Scenario['step']> {
   return { onLine: (line) => (line.includes(words) ? interrupt() : undefined) };
-}
-
-/** Makes the resolver silent for localhost. */
-function silentDns(): readonly string[] {
-  const url = new URL('../sim/dns.ts', import.meta.url);
-  url.searchParams.set('localhost', 'hang');
-  return ['--import', url.href];
 }
 
 const BEFORE_POLL: Phase = {
@@ -111,7 +105,10 @@ const PHASES: readonly Phase[] = [
     name: 'while DNS does not answer',
     scenario: (interrupt) => ({
       with: { 'base-url': 'https://localhost' },
-      step: { ...onLine('Sending the message', interrupt), nodeArgs: silentDns() },
+      step: {
+        ...onLine('Sending the message', interrupt),
+        ...resolver('localhost', 'hang'),
+      },
     }),
     delivery: 'not-sent',
   },

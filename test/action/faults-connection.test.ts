@@ -26,19 +26,12 @@ import {
   UNKNOWN,
   type Use,
 } from './faults.ts';
-import { JOB } from './scenario.ts';
+import { JOB, resolver } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
 const OK = whole(200, RECORD).toString();
 const TRUSTED = await startAuthority();
 afterAll(() => TRUSTED[Symbol.dispose]());
-
-/** Makes the resolver return these results for localhost, one per lookup. */
-function resolver(results: string): NonNullable<Fault['step']> {
-  const url = new URL('../sim/dns.ts', import.meta.url);
-  url.searchParams.set('localhost', results);
-  return { nodeArgs: ['--import', url.href] };
-}
 
 /** A server that the base URL names as localhost, which resolves to these results. */
 function resolved(results: string, more: Fault = {}) {
@@ -49,7 +42,7 @@ function resolved(results: string, more: Fault = {}) {
       built: true,
       server,
       with: { 'base-url': `http://localhost:${server.port}` },
-      step: resolver(results),
+      step: resolver('localhost', results),
     };
   };
 }
@@ -92,7 +85,11 @@ describe('tries up to three times, and sends nothing, if no connection can be op
   testFaults([
     [
       'an unknown host',
-      { with: { 'base-url': 'https://agent.invalid' } },
+      {
+        built: true,
+        with: { 'base-url': 'https://agent.invalid' },
+        step: resolver('agent.invalid', 'ENOTFOUND'),
+      },
       outage(/^Job job-1: Could not reach base-url “agent\.invalid”: .*DNS/),
     ],
     ['DNS fails once', resolved('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
@@ -104,7 +101,7 @@ describe('tries up to three times, and sends nothing, if no connection can be op
       async () => ({
         built: true,
         with: { 'base-url': 'http://localhost:9' },
-        step: resolver('::1,127.0.0.1'),
+        step: resolver('localhost', '::1,127.0.0.1'),
       }),
       outage(/Could not reach base-url “localhost:\d+”: connection refused/),
     ],

@@ -13,7 +13,7 @@ import {
   UNKNOWN,
   type Use,
 } from './faults.ts';
-import { JOB, KEY } from './scenario.ts';
+import { JOB, KEY, resolver } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
 const PASSWORD = 'proxy canary%5d1f/+';
@@ -129,9 +129,10 @@ describe('uses a proxy:', () => {
 });
 
 describe('sends nothing if the proxy', () => {
-  const named = (host: string): Fault => ({
+  const named = (host: string, more: Fault = {}): Fault => ({
+    ...more,
     secrets: [PASSWORD],
-    step: { env: { HTTP_PROXY: `http://${CREDENTIALS}${host}` } },
+    step: { ...more.step, env: { HTTP_PROXY: `http://${CREDENTIALS}${host}` } },
   });
   const answers = (status: number): ProxyOptions => ({
     onConnect: () => ({ kind: 'answer', status, body: '<html>' }),
@@ -148,7 +149,10 @@ describe('sends nothing if the proxy', () => {
     ],
     [
       'has an unknown name',
-      named('proxy.invalid:3128'),
+      named('proxy.invalid:3128', {
+        built: true,
+        step: resolver('proxy.invalid', 'ENOTFOUND'),
+      }),
       unreachable(/\(proxy “proxy\.invalid:3128”\): .*DNS/),
     ],
     ...[500, 502, 503].map(

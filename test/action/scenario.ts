@@ -46,6 +46,13 @@ export interface Scenario {
   readonly secrets?: readonly string[];
 }
 
+/** Makes the resolver return these results for a host, one per lookup. Needs a process of its own. */
+export function resolver(host: string, results: string): { readonly nodeArgs: readonly string[] } {
+  const url = new URL('../sim/dns.ts', import.meta.url);
+  url.searchParams.set(host, results);
+  return { nodeArgs: ['--import', url.href] };
+}
+
 /** A running scenario. Its servers run until it is disposed of. */
 export interface Simulation extends AsyncDisposable {
   readonly agent: Agent;
