@@ -129,7 +129,8 @@ const PHASES: readonly Phase[] = [
     async scenario(interrupt) {
       const server = await startFaultServer({
         onRequest() {
-          setTimeout(interrupt, 100);
+          // By then, the step has read the head.
+          setTimeout(interrupt, 1000);
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
         },
       });

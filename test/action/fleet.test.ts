@@ -131,7 +131,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
   it(
     'get the right results in time if the API takes 2 s for each poll',
     async () => {
-      const pace = 25;
+      const pace = 15;
       const ids = IDS.slice(0, JOBS / 2);
       // One in 25 works until after the deadline.
       const endsInTime = (index: number): boolean => index % 25 !== 24;

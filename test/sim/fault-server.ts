@@ -158,9 +158,9 @@ async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promis
       finish(socket, raw, behaviour.ending);
       break;
     case 'answer':
-      // A reset discards what is not yet sent.
+      // A reset discards what is not yet sent and, on Windows, what is not yet read.
       await write(socket, behaviour.bytes);
-      if (behaviour.ending === 'reset') await pass(20);
+      if (behaviour.ending === 'reset') await pass(200);
       finish(socket, raw, behaviour.ending ?? 'keep');
       break;
     case 'drip': {

@@ -131,7 +131,8 @@ it('delays responses, and closes open connections when it stops', async () => {
   const hooks = [delayed.promise, { fault: 'hang' }, tooLate.promise] as const;
   await using agent = await start({ clock: time, onGet: (n) => hooks[n - 1] });
   const calls = [1, 2, 3].map(() => call(agent).catch(() => ({ status: null })));
-  await vi.waitFor(() => expect(agent.gets()).toMatchObject(Array(3).fill({ status: null })));
+  const arrived = () => expect(agent.gets()).toMatchObject(Array(3).fill({ status: null }));
+  await vi.waitFor(arrived, 30_000);
   delayed.resolve(undefined);
   expect(await Promise.race(calls)).toMatchObject({ status: 200 });
   expect(agent.maxSockets).toBe(3);

@@ -184,7 +184,8 @@ describe('commands', () => {
       process.stderr.write('##[warning]err');`);
     const byType = annotations.map(({ type, message }) => `${type} ${message}`);
     expect(byType.sort()).toEqual(['error out', 'notice é', 'warning err']);
-    expect(log.split('\n').slice(2, 4)).toEqual(['Notice: é', 'x']);
+    const out = log.split('\n').filter((line) => line !== 'Warning: err');
+    expect(out.slice(2, 4)).toEqual(['Notice: é', 'x']);
   });
 
   test('create ten annotations per type, cut to 4,096 characters, with unmasked titles', async () => {
@@ -259,7 +260,7 @@ describe.concurrent('the end of a step', () => {
 
   const handler = early.replace('early', 'late');
   const log = `for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => console.log(name))`;
-  const pauses = { termAfterMs: 100, killAfterMs: 100 };
+  const pauses = { termAfterMs: 1000, killAfterMs: 1000 };
 
   test.runIf(HAS_SIGNALS).each<[string, string, (step: StepRun) => unknown, object]>([
     [
@@ -334,7 +335,7 @@ describe.concurrent('virtual time', () => {
     [
       'keeps intervals and refreshed timers running',
       `const from = performance.now();
-      const log = (word) => console.log(word, Math.round((performance.now() - from) / 1000));
+      const log = (word) => console.log(word, Math.round((performance.now() - from) / 5000) * 5);
       let ticks = 0;
       setInterval(function () { log('tick'); if (++ticks === 2) clearInterval(this); }, 20_000);
       const timer = setTimeout(() => { log('fired'); if (ticks < 3) ticks = 3, timer.refresh(); }, 35_000);

@@ -143,7 +143,7 @@ export function startStep(step: Step): StepRun {
   const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
   const env = { ...prepared.env, ...ownVariables(step, time) };
   const child = launch(main, env, folders, step, time);
-  const { ended, cancel, kill } = supervise(child, log, step.timeoutMs ?? 60_000);
+  const { ended, cancel, kill } = supervise(child, log, step.timeoutMs ?? 120_000);
 
   async function finish(): Promise<StepResult> {
     const { cancelled, timedOut, ...exit } = await ended;
