@@ -100,6 +100,7 @@ describe('a bot that allowed-bots names', () => {
       {
         agent: { onGet: (n) => ({ body: doneWith(n === 1 ? null : OWN) }) },
         github: { trouble: { latencyMs: 1300 } },
+        time: { pace: 1 },
       },
     ],
     [

@@ -280,7 +280,7 @@ describe.concurrent('at its end a step', () => {
     if (older === undefined) throw new Error('There is no comment.');
     const killed = older.body
       .replace('"over":true', '"over":false')
-      .replace(/"deadline":\d+/, `"deadline":${sim.time.now() - 3_600_000}`);
+      .replace(/"deadline":\d+/, `"deadline":${Math.round(sim.time.now()) - 3_600_000}`);
     sim.github.editComment(older.id, killed);
     await run(1);
     expect(ownComments(sim.github)).toMatchObject([

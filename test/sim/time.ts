@@ -1,6 +1,6 @@
-// A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is real
-// time plus an offset. The offset grows only while the program just waits. `timers/promises` stays real:
-// the action does not use it.
+// A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is a share of
+// real time plus an offset. The offset grows only while the program just waits. `timers/promises` stays
+// real: the action does not use it.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -25,6 +25,8 @@ type Callback = (...values: unknown[]) => void;
 
 const {
   SIM_TIME_FILE: file,
+  SIM_TIME_START: started,
+  SIM_TIME_SHARE: share,
   SIM_TIME_GRACE_MS: grace,
   SIM_TIME_PACE: pace,
   SIM_TIME_GRAIN_MS: grain,
@@ -36,6 +38,9 @@ for (const name of Object.keys(process.env)) {
 // The tests load the same bundle a thousand times; compiling it takes a third of each start.
 if (process.env.NODE_V8_COVERAGE === undefined) enableCompileCache();
 
+const START = Number(started ?? 0);
+/** How much of real time counts. */
+const SHARE = Number(share ?? 1);
 const GRACE_MS = Number(grace ?? 1500);
 const PACE = Number(pace ?? Number.POSITIVE_INFINITY);
 /** Timers that are due within this many milliseconds fire together. */
@@ -76,11 +81,16 @@ let activeMs = 0;
 let lastEvents = 0;
 
 function now(): number {
-  return real.now() + offset;
+  return real.now() * SHARE + offset;
 }
 
 function today(): number {
-  return Math.floor(real.dateNow() + offset);
+  return Math.floor(counted(real.dateNow()) + offset);
+}
+
+/** A time since 1970, without the offset. */
+function counted(time: number): number {
+  return START + (time - START) * SHARE;
 }
 
 function jump(ms: number): void {
@@ -297,7 +307,7 @@ syncBuiltinESMExports();
 // Monotonic time starts near zero in each process, whatever the offset is.
 performance.now = () => now() - startOffset;
 Object.defineProperty(performance, 'timeOrigin', {
-  value: performance.timeOrigin + startOffset,
+  value: counted(performance.timeOrigin) + startOffset,
   configurable: true,
 });
 Date.now = today;

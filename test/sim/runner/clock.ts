@@ -1,12 +1,12 @@
-// Virtual time for steps that run in this process. As in time.ts, it is real time plus an offset, which
-// grows only while a step just waits: it sleeps, and has no open request except those that a simulated
+// Virtual time for steps that run in this process. As in time.ts, it is a share of real time plus an offset,
+// which grows only while a step just waits: it sleeps, and has no open request except those that a simulated
 // server lets hang. For other requests without a response, it waits in real time, as time.ts does.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setTimeout as pass, setImmediate as turn } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { hanging, nameOf } from '../agent.ts';
 import type { VirtualTime } from './process.ts';
 
@@ -21,7 +21,7 @@ interface Sleeper {
 interface Steps {
   running: number;
   isDriven: boolean;
-  /** How far virtual time is ahead of real time. */
+  /** How much time was skipped. */
   aheadMs: number;
   readonly sleepers: Set<Sleeper>;
   /** The open requests, each with its connection after it is sent. */
@@ -78,7 +78,7 @@ export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promi
   steps.running += 1;
   if (!steps.isDriven) void drive(steps, time);
   try {
-    return await current.run(steps, () => work(clockOf(steps)));
+    return await current.run(steps, () => work(clockOf(steps, time)));
   } finally {
     steps.running -= 1;
     if (steps.running === 0) steps.sleepers.clear();
@@ -100,8 +100,8 @@ export async function callsEnd(time: VirtualTime): Promise<void> {
   }
 }
 
-function clockOf(steps: Steps): Clock {
-  const now = (): number => systemClock.now() + steps.aheadMs;
+function clockOf(steps: Steps, time: VirtualTime): Clock {
+  const now = (): number => time.base() + steps.aheadMs;
   return {
     startedAt: now(),
     now,
@@ -171,7 +171,7 @@ function wakeNext(steps: Steps, time: VirtualTime): void {
     next.wake();
     return;
   }
-  const missing = next.due - (systemClock.now() + steps.aheadMs);
+  const missing = next.due - (time.base() + steps.aheadMs);
   if (missing > 0) {
     const maySkip = onlySleep(steps)
       ? steps.checks >= QUIET_TURNS

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { systemClock } from '../../../src/clock.ts';
 import { TEMP } from '../platform.ts';
 import type { Annotation, Command, StepLog } from './commands.ts';
 import { type Folders, removeFolder, type Setup } from './files.ts';
@@ -15,20 +16,28 @@ import { prepare } from './setup.ts';
 
 /** Time that a step's process and the servers around it share. */
 export interface VirtualTime extends TimeOptions {
-  /** The file that contains how far virtual time is ahead of real time, in milliseconds. */
+  /** The file that contains how much time was skipped, in milliseconds. */
   readonly file: string;
+  /** When it started, since 1970, and how much of real time counts since then. */
+  readonly started: number;
+  readonly share: number;
   /** Wall-clock time in milliseconds. */
   now(): number;
   /** Milliseconds since this virtual time was created. */
   elapsed(): number;
-  /** How far virtual time is ahead of real time, in milliseconds. */
+  /** Virtual time without what was skipped. */
+  base(): number;
+  /** How much was skipped, in milliseconds. */
   ahead(): number;
   /** Moves time forward by `ms` milliseconds. */
   skip(ms: number): void;
 }
 
 export interface TimeOptions {
-  /** The maximum number of virtual seconds per real second. Default: no limit. */
+  /**
+   * The maximum number of virtual seconds per real second. Default: no limit. With a pace, real time counts in
+   * full; otherwise only a part of it, so that nothing is late on a slow machine.
+   */
   readonly pace?: number | undefined;
   /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
   readonly graceMs?: number | undefined;
@@ -107,6 +116,9 @@ export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url
 // How long the runner waits for the end of the output after the process has exited (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
 
+/** How much of real time counts. */
+const SHARE = 0.1;
+
 const foldersOfTimes = new Set<string>();
 
 /** Its file is removed by `using`, or when this process exits. */
@@ -121,12 +133,14 @@ export function timeIn(folder: string, options: TimeOptions = {}): VirtualTime {
   const { pace, graceMs, grainMs } = options;
   const file = join(folder, 'offset');
   writeFileSync(file, '0');
-  const started = Date.now();
+  const share = pace === undefined ? SHARE : 1;
+  const started = systemClock.now();
+  const base = () => started + (systemClock.now() - started) * share;
   const ahead = () => Number(readFileSync(file, 'utf8'));
-  const now = () => Date.now() + ahead();
+  const now = () => base() + ahead();
   const elapsed = () => now() - started;
   const skip = (ms: number) => writeFileSync(file, String(ahead() + ms));
-  return { file, pace, graceMs, grainMs, now, elapsed, ahead, skip };
+  return { file, started, share, pace, graceMs, grainMs, now, elapsed, base, ahead, skip };
 }
 
 export function runStep(step: Step): Promise<StepResult> {
@@ -230,6 +244,8 @@ function timeVariables(time: VirtualTime | null): Record<string, string> {
   if (time === null) return {};
   return {
     SIM_TIME_FILE: time.file,
+    SIM_TIME_START: String(time.started),
+    SIM_TIME_SHARE: String(time.share),
     ...(time.pace === undefined ? {} : { SIM_TIME_PACE: String(time.pace) }),
     ...(time.grainMs === undefined ? {} : { SIM_TIME_GRAIN_MS: String(time.grainMs) }),
     ...(time.graceMs === undefined ? {} : { SIM_TIME_GRACE_MS: String(time.graceMs) }),
