@@ -113,8 +113,8 @@ export function composeAnswer(visible: string): string {
   return `${OPENING}answer -->\n${visible}`;
 }
 
-/** Editing a comment in the browser changes the line ends; `$` matches before them all. */
-const FIRST_LINE = /^<!-- agent-follow-up (.*) -->$/m;
+/** Editing a comment in the browser changes the line ends; `$` matches before them all. JSON may have U+2028. */
+const FIRST_LINE = /^<!-- agent-follow-up ([^\r\n]*) -->$/m;
 
 /**
  * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`:

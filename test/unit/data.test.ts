@@ -88,7 +88,7 @@ describe('composeNote', () => {
   it('writes what is read again, in one line that nothing can end', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
-      fc.property(text, fc.constantFrom('-->', '--!>', '\n', ''), (base, end) => {
+      fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
         const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
         const body = composeNote(data, () => 'Visible.');
         expect(body).toMatch(/^<!-- agent-follow-up \{[^\n>]*\} -->\nVisible\.$/u);
