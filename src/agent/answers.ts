@@ -71,8 +71,7 @@ function quoteRefusal(body: string, redact: Redact): string {
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
-/** What this run was doing; it may make the same request again. */
-type Doing = 'poll' | 'send' | 'send and repeat';
+type Doing = 'poll' | 'send';
 
 /** How the API responded, and what to do about it. */
 export function explain(exchange: Exchange, doing: Doing, context: AgentContext): string {
@@ -85,9 +84,7 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
   const { status, body } = exchange;
   const when = doing === 'poll' ? 'when the job was polled' : 'to the message';
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
-  const advice =
-    status === 429 ? adviseOnLimit(exchange, doing, context) : advise(exchange, doing, context);
-  return sentences(`The API answered ${status} ${when}${said}.`, advice);
+  return sentences(`The API answered ${status} ${when}${said}.`, advise(exchange, doing, context));
 }
 
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
@@ -116,20 +113,19 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       );
     case 404:
       return `The job was not found; check “job-id”${orUrl} and “project-id”.`;
+    case 429:
+      return doing === 'poll'
+        ? 'The API was polled too often; a longer “poll-interval-seconds” may help.'
+        : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';
   const isUntimely = isTimeout(status) || status === 425;
   return isUntimely ? '' : `Check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
 }
 
-function adviseOnLimit(exchange: Exchange, doing: Doing, { clock }: AgentContext): string {
-  if (doing === 'poll') {
-    return 'The API was polled too often; a longer “poll-interval-seconds” may help.';
-  }
-  const limit =
-    'The API accepts 100 messages per project and hour (100/h) from all senders together';
-  if (doing === 'send and repeat') return `${limit}.`;
+/** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */
+export function askedPause(exchange: Exchange, { clock }: AgentContext): string {
   const pauseMs = retryAfterMs(exchange);
-  // Times are shown without seconds, so it is the next full minute.
-  return `${limit}; try again ${pauseMs === null ? 'later' : `after ${inUtc(clock.now() + pauseMs + 60_000)}`}.`;
+  if (pauseMs === null) return '';
+  return `The API asks to wait until ${inUtc(clock.now() + pauseMs + 60_000)}.`;
 }

@@ -1,5 +1,6 @@
 import type { JobRecord } from '../job.ts';
-import { explain, readRecord } from './answers.ts';
+import { sentences } from '../text.ts';
+import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
 
@@ -75,9 +76,10 @@ export async function postMessage(
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const sendClass = classifySend(exchange);
+  const said = explain(exchange, 'send', context);
+  if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
-  const why = explain(exchange, afterMs === null ? 'send' : 'send and repeat', context);
-  if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why };
+  const why = afterMs === null ? sentences(said, askedPause(exchange, context)) : said;
   return { kind: 'refused', why, sendClass, afterMs };
 }
 

@@ -1,6 +1,7 @@
+import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed, type Polled } from '../agent/client.ts';
-import { type Misses, pollRetryMs, retryAfterMs } from '../agent/retry.ts';
-import { duration, inUtc } from '../clock.ts';
+import { type Misses, pollRetryMs } from '../agent/retry.ts';
+import { duration } from '../clock.ts';
 import { isKnownStatus, type Job, type JobRecord, mergeRecord, statusOf } from '../job.ts';
 import { CANCELLED, type GiveUp } from '../reasons.ts';
 import { sentences } from '../text.ts';
@@ -12,8 +13,6 @@ import type { RunContext } from './context.ts';
 const LAST_POLL_MS = 1500;
 /** Milliseconds in which the API may not know a job yet. */
 const GRACE_FOR_404_MS = 30_000;
-/** Milliseconds of a pause that only the API asks for. */
-const LONG_PAUSE_MS = 30_000;
 
 /** Polls a job once. The poll may last until `until`, or a little longer if it starts close to it. */
 export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Polled | Missed> {
@@ -85,13 +84,6 @@ export function setBase(job: Job, { record, from }: Polled): void {
   job.base = status === undefined ? null : { ...record, status };
 }
 
-/** Why polling is given up. */
-function lastMiss({ clock }: RunContext, { why, exchange }: Missed): string {
-  const pauseMs = retryAfterMs(exchange) ?? 0;
-  const until = `The API asks to wait until ${inUtc(clock.now() + pauseMs)}.`;
-  return sentences(why, pauseMs > LONG_PAUSE_MS ? until : '');
-}
-
 /** Polls until there is an answer. The API may not know the job for 30 s after `since`, unless that is null. */
 async function pollAgain(
   run: RunContext,
@@ -112,14 +104,15 @@ async function pollAgain(
     // What the deadline has cut off may have had no time for an answer: that is no reason.
     if (leftMs <= 0) return { kind: 'timed-out', why: lastWhy };
     const pauseMs = pollRetryMs(answer.exchange, misses, isWaiting, random);
+    const last = sentences(why, askedPause(answer.exchange, run.agent));
     if (pauseMs === null) {
       const count = misses.count === 1 ? '' : `${misses.count} polls failed in a row.`;
-      return { kind: 'refused', why: sentences(count, lastMiss(run, answer)) };
+      return { kind: 'refused', why: sentences(count, last) };
     }
     // A job that is waited for is polled once more at the deadline.
     const hasLast = isWaiting && job.delivery !== 'open';
     // Waiting for what cannot happen would only cost minutes of the runner.
-    if (pauseMs >= leftMs && !hasLast) return { kind: 'timed-out', why: lastMiss(run, answer) };
+    if (pauseMs >= leftMs && !hasLast) return { kind: 'timed-out', why: last };
     const nextMs = Math.min(pauseMs, leftMs);
     const said = `Polling failed. ${why} Polling again in ${duration(nextMs)}.`;
     run.jobLog.problem(job, said, why !== lastWhy);

@@ -185,7 +185,7 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
     atLeastMs,
     withinMs: atLeastMs + 8000,
   });
-  const refusedUntil = { ...REFUSED, error: /try again after \d{4}-\d\d-\d\d \d\d:\d\d UTC/ };
+  const refusedUntil = { ...REFUSED, error: /asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC/ };
   testFaults([
     ['429 for 1 s', replies(withRetryAfter(429, '1')), sentAfter(1000)],
     [
@@ -225,7 +225,7 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
       {
         ...REFUSED,
         posts: 3,
-        error: /“slow down”.*100\/h.*; try again later\./,
+        error: /“slow down”.*100\/h.* together\.$/,
         atLeastMs: 45_000,
         withinMs: 60_000,
       },

@@ -303,7 +303,7 @@ describe.concurrent('a 429', () => {
       '429',
     ]);
     expect(refused.find(({ reason }) => reason.includes('429'))?.reason).toMatch(
-      /100\/h.*try again after 20\d\d-.*UTC/,
+      /100\/h.*asks to wait until 20\d\d-.*UTC/,
     );
     const skipped = resultsOf(first).filter(({ result }) => result === 'skipped');
     expect(skipped).toHaveLength(60);
@@ -312,7 +312,7 @@ describe.concurrent('a 429', () => {
       expect(reason).toMatch(
         /^The API accepts no more messages for now\. The message to job “job-\d+” was/,
       );
-      expect(reason).toMatch(/try again after 20\d\d-.*UTC/);
+      expect(reason).toMatch(/asks to wait until 20\d\d-.*UTC/);
     }
     expect(sim.agent.posts()).toHaveLength(12);
     expect(first.outputs).toMatchObject({ result: 'error', delivery: 'sent' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, readRecord } from '../../src/agent/answers.ts';
+import { askedPause, explain, readRecord } from '../../src/agent/answers.ts';
 import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
 import { KEYS_URL } from '../../src/inputs.ts';
 
@@ -126,14 +126,23 @@ function saying(body: unknown): Partial<Answer> {
 type Doing = Parameters<typeof explain>[1];
 
 function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
-  const clock = { now: () => Date.UTC(2026, 10, 21, 11) };
-  const context = { where: '“agent.example”', isDefaultUrl, redact, clock };
+  const context = { where: '“agent.example”', isDefaultUrl, redact };
   return explain(exchange, doing, context as Partial<AgentContext> as AgentContext);
 }
 
+it.each([
+  [['3600'], 'The API asks to wait until 2026-11-21 12:01 UTC.'],
+  [[], ''],
+])('askedPause with Retry-After %j', (retryAfter, expected) => {
+  const context = { clock: { now: () => Date.UTC(2026, 10, 21, 11) } };
+  const asked = askedPause(
+    answer(429, { retryAfter }),
+    context as Partial<AgentContext> as AgentContext,
+  );
+  expect(asked).toBe(expected);
+});
+
 describe('explain', () => {
-  const LIMIT =
-    'The API accepts 100 messages per project and hour (100/h) from all senders together';
   const lost = { kind: 'failure', written: true, cause: 'network', why: 'reset' } as const;
   const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
 
@@ -144,13 +153,7 @@ describe('explain', () => {
       'The connection to “agent.example” was lost after the request was written: reset.',
     ],
     [{ ...lost, written: false }, 'send', 'Could not reach “agent.example”: reset.'],
-    [answer(429), 'send and repeat', `to the message. ${LIMIT}.`],
-    [answer(429), 'send', `to the message. ${LIMIT}; try again later.`],
-    [
-      answer(429, { retryAfter: ['3600'] }),
-      'send',
-      `${LIMIT}; try again after 2026-11-21 12:01 UTC.`,
-    ],
+    [answer(429), 'send', '100 messages per project and hour (100/h) from all senders together.'],
     [answer(429), 'poll', 'a longer “poll-interval-seconds” may help'],
     [answer(401), 'send', KEYS_URL],
     [answer(403), 'send', 'lacks the write scope'],
