@@ -9,13 +9,7 @@ import {
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
-import {
-  type GitHubAnswer,
-  GitHubError,
-  isUnclear,
-  refuseErrors,
-  toGitHubError,
-} from './errors.ts';
+import { GitHubError, isUnclear, toGitHubError } from './errors.ts';
 import type { Account, CommentTrigger } from './event.ts';
 import { createFetch } from './fetch.ts';
 
@@ -32,7 +26,7 @@ export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
 
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal' | 'deferTierUp'>,
-    Pick<RunInfo, 'repository' | 'apiUrl' | 'graphqlUrl'> {
+    Pick<RunInfo, 'repository' | 'apiUrl'> {
   readonly token: string;
 }
 
@@ -49,21 +43,21 @@ const NEWEST = 30;
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
 const comments = (page: string, fields: string): string => `
-  repository(owner: $owner, name: $name) {
+  repository(owner: $owner, name: $repo) {
     issueOrPullRequest(number: $number) {
       ... on Issue { comments(${page}) { ${fields} } }
       ... on PullRequest { comments(${page}) { ${fields} } }
     }
   }`;
 /** Without bodies: those of others can be of any size. */
-const OWN_IDS = `query ($owner: String!, $name: String!, $number: Int!, $before: String) {
+const OWN_IDS = `query ($owner: String!, $repo: String!, $number: Int!, $before: String) {
   ${comments(
     `last: ${PAGE_SIZE}, before: $before`,
     'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }',
   )}
 }`;
 const BODIES = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id body url } } }`;
-const NEWEST_COMMENTS = `query ($owner: String!, $name: String!, $number: Int!) {
+const NEWEST_COMMENTS = `query ($owner: String!, $repo: String!, $number: Int!) {
   ${comments(`last: ${NEWEST}`, 'nodes { id body url isMinimized viewerDidAuthor }')}
 }`;
 const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
@@ -71,11 +65,7 @@ const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
 }`;
 
 const connection = <T extends z.core.SomeType>(fields: T) =>
-  z.object({
-    data: z.object({
-      repository: z.object({ issueOrPullRequest: z.object({ comments: fields }) }),
-    }),
-  });
+  z.object({ repository: z.object({ issueOrPullRequest: z.object({ comments: fields }) }) });
 const idsAnswer = connection(
   z.object({
     nodes: z.array(z.object({ id: z.string(), viewerDidAuthor: z.boolean() })),
@@ -84,7 +74,7 @@ const idsAnswer = connection(
 );
 const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
 const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
-const bodiesAnswer = z.object({ data: z.object({ nodes: z.array(comment) }) });
+const bodiesAnswer = z.object({ nodes: z.array(comment) });
 const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
 const restComment = z.object({ id: z.number(), html_url: z.url() });
 const reactionAnswer = z.object({ id: z.number() });
@@ -170,7 +160,7 @@ class Client {
       this.#checkTime(end);
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
-      const { nodes, pageInfo } = answer.data.repository.issueOrPullRequest.comments;
+      const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
       ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
       if (!pageInfo.hasPreviousPage) break;
       before = pageInfo.startCursor;
@@ -179,8 +169,8 @@ class Client {
     for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
       this.#checkTime(end);
       const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
-      const { data } = await this.#query(BODIES, some, bodiesAnswer);
-      found.push(...data.nodes);
+      const { nodes } = await this.#query(BODIES, some, bodiesAnswer);
+      found.push(...nodes);
     }
     return found;
   }
@@ -189,7 +179,7 @@ class Client {
   async newestOwnComments(number: number): Promise<readonly z.infer<typeof newestComment>[]> {
     const variables = { ...this.#repository, number };
     const answer = await this.#query(NEWEST_COMMENTS, variables, newestAnswer);
-    const { nodes } = answer.data.repository.issueOrPullRequest.comments;
+    const { nodes } = answer.repository.issueOrPullRequest.comments;
     return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
   }
 
@@ -206,14 +196,15 @@ class Client {
 
   async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-    const { id, html_url } = parse(await this.#request(route, { number, body }), restComment);
+    const { data } = await this.#request(route, { number, body });
+    const { id, html_url } = parse(data, restComment);
     return { id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
     // Any response of GitHub is an object, and the page of a captive portal is not.
-    parse(await this.#request(route, { id, body }), z.object({}));
+    parse((await this.#request(route, { id, body })).data, z.object({}));
   }
 
   /**
@@ -230,9 +221,9 @@ class Client {
       return null;
     }
     const route = REACTION_ROUTES[to.kind];
-    const answer = await this.#request(`POST ${route}`, { id: to.id, content });
-    const { id: reactionId } = parse(answer, reactionAnswer);
-    if (answer.status !== 201) return null;
+    const { status, data } = await this.#request(`POST ${route}`, { id: to.id, content });
+    const { id: reactionId } = parse(data, reactionAnswer);
+    if (status !== 201) return null;
     return () => this.#request(`DELETE ${route}/{reactionId}`, { id: to.id, reactionId });
   }
 
@@ -266,15 +257,9 @@ class Client {
     throw new GitHubError(0, 'GitHub did not list all comments in time');
   }
 
-  get #repository(): { owner: string; name: string } {
-    const [owner = '', name = ''] = this.#options.repository.split('/');
-    return { owner, name };
-  }
-
-  async #graphql(query: string, variables: object): Promise<GitHubAnswer> {
-    const answer = await this.#request(`POST ${this.#options.graphqlUrl}`, { query, variables });
-    refuseErrors(answer, this.#options.redact);
-    return answer;
+  get #repository(): { owner: string; repo: string } {
+    const [owner = '', repo = ''] = this.#options.repository.split('/');
+    return { owner, repo };
   }
 
   #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
@@ -282,19 +267,24 @@ class Client {
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse(await this.#request(route, parameters), schema));
+    return twice(async () => parse((await this.#request(route, parameters)).data, schema));
   }
 
-  async #request(route: string, parameters: object): Promise<GitHubAnswer> {
+  #graphql(query: string, variables: object): Promise<unknown> {
+    return this.#call((options) => this.#octokit.graphql(query, { ...variables, ...options }));
+  }
+
+  #request(route: string, parameters: object): Promise<{ status: number; data: unknown }> {
+    const given = { ...this.#repository, ...parameters };
+    return this.#call((options) => this.#octokit.request(route, { ...given, ...options }));
+  }
+
+  async #call<T>(call: (options: object) => Promise<T>): Promise<T> {
     const { clock, redact } = this.#options;
-    const { owner, name: repo } = this.#repository;
-    // A parameter that is not in the route would become part of the query or the body.
-    const repository = route.includes('{owner}') ? { owner, repo } : {};
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
-    const options = { ...repository, ...parameters, headers: API_VERSION, request: { signal } };
     try {
       // A request that is not connected yet ignores the signal.
-      return await untilAborted(this.#octokit.request(route, options), signal);
+      return await untilAborted(call({ headers: API_VERSION, request: { signal } }), signal);
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
       throw toGitHubError(error, redact);
@@ -312,7 +302,7 @@ async function twice<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-function parse<T>({ data }: GitHubAnswer, schema: z.ZodMiniType<T>): T {
+function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw new GitHubError(

@@ -52,11 +52,6 @@ export function hintFor(error: unknown): string {
   }
 }
 
-export interface GitHubAnswer {
-  readonly status: number;
-  readonly data: unknown;
-}
-
 const text = z.catch(z.string(), '');
 /** The error that Octokit throws for a response. */
 const requestError = z.object({
@@ -70,10 +65,22 @@ const requestError = z.object({
   }),
 });
 
+/** The one for errors of GraphQL, which come with status 200. Like a server error, they may pass. */
+const graphqlError = z.object({
+  name: z.literal('GraphqlResponseError'),
+  errors: z.catch(z.array(z.object({ message: text })), []),
+});
+
 export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (error instanceof GitHubError) return error;
   // Octokit wraps the errors of `fetch`.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
+  const { data: failed } = graphqlError.safeParse(error);
+  if (failed !== undefined) {
+    const message = failed.errors[0]?.message ?? '';
+    const said = message === '' ? '' : `: ${quote(redact(message))}`;
+    return new GitHubError(500, `GitHub answered with an error${said}`);
+  }
   const { data: refused } = requestError.safeParse(error);
   if (refused === undefined) {
     const [, why] = explainConnection(error);
@@ -94,14 +101,4 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   const why = `GitHub answered ${status}${said === '' ? '' : `: ${quote(redact(said))}`}`;
   const pauseMs = isRateLimit && seconds !== '' ? Number(seconds) * 1000 : null;
   return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
-}
-
-const graphqlErrors = z.object({ errors: z.array(z.object({ message: text })) });
-
-/** Throws if the response has errors, which come with status 200: like a server error, they may pass. */
-export function refuseErrors({ data }: GitHubAnswer, redact: Redact): void {
-  const first = graphqlErrors.safeParse(data).data?.errors[0];
-  if (first === undefined) return;
-  const said = first.message === '' ? '' : `: ${quote(redact(first.message))}`;
-  throw new GitHubError(500, `GitHub answered with an error${said}`);
 }

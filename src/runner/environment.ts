@@ -28,7 +28,6 @@ export interface Runtime {
 /** What the environment variables of the runner say about a run. */
 export interface RunInfo {
   readonly apiUrl: string;
-  readonly graphqlUrl: string;
   /** `owner/name`. */
   readonly repository: string;
   readonly repositoryUrl: string;
@@ -52,7 +51,6 @@ export function readRunInfo(env: Env): RunInfo {
   const runId = env.GITHUB_RUN_ID ?? '';
   return {
     apiUrl,
-    graphqlUrl: env.GITHUB_GRAPHQL_URL || `${apiUrl}/graphql`,
     repository,
     repositoryUrl: `${serverUrl}/${repository}`,
     runId,

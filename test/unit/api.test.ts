@@ -13,9 +13,9 @@ const simulate = (options: SimOptions = {}): Promise<Simulation> =>
   startGitHub({ issues: [{ number: NUMBER, pullRequest: true }], ...options });
 
 function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): Promise<GitHub> {
-  const { token, repository, apiUrl, graphqlUrl } = sim;
+  const { token, repository, apiUrl } = sim;
   return connectOnce({
-    ...{ token, repository, apiUrl, graphqlUrl, env: {}, clock: systemClock },
+    ...{ token, repository, apiUrl, env: {}, clock: systemClock },
     ...{ redact: (text) => text, signal: new AbortController().signal, deferTierUp() {} },
     ...parts,
   })();
@@ -171,6 +171,15 @@ describe('a call', () => {
     fails = 1;
     await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
     expect(callsOf(sim)).toEqual(['newest', 'newest', 'newest', 'newest', CREATE]);
+  });
+
+  it('goes to the GraphQL of GitHub Enterprise Server beside its other API', async () => {
+    const comments = { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } };
+    const body = { data: { repository: { issueOrPullRequest: { comments } } } };
+    await using sim = await simulate({ on: () => ({ body }) });
+    const github = await connect(sim, { apiUrl: `${sim.apiUrl}/api/v3` });
+    expect(await github.newestOwnComments(NUMBER)).toEqual([]);
+    expect(callsOf(sim)).toEqual(['POST /api/graphql']);
   });
 
   it('is not repeated if GitHub has refused it', async () => {

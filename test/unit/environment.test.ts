@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { problemWithCertificates, readProxy, readRunInfo } from '../../src/runner/environment.ts';
 
 describe('readRunInfo', () => {
-  const GITHUB = {
-    apiUrl: 'https://api.github.com',
-    graphqlUrl: 'https://api.github.com/graphql',
-  };
-
   it('has defaults if variables are not set', () => {
     expect(readRunInfo({})).toEqual({
-      ...{ ...GITHUB, repository: '', repositoryUrl: 'https://github.com/', runId: '', attempt: 1 },
+      ...{
+        apiUrl: 'https://api.github.com',
+        repository: '',
+        repositoryUrl: 'https://github.com/',
+        runId: '',
+        attempt: 1,
+      },
       ...{ step: ':', workflow: '', actor: '', triggeringActor: '' },
     });
   });
@@ -19,13 +20,13 @@ describe('readRunInfo', () => {
     expect(
       readRunInfo({
         ...{ GITHUB_SERVER_URL: server, GITHUB_API_URL: `${server}/api/v3` },
-        ...{ GITHUB_GRAPHQL_URL: `${server}/api/graphql`, GITHUB_REPOSITORY: 'octo/agents' },
+        GITHUB_REPOSITORY: 'octo/agents',
         ...{ GITHUB_RUN_ID: '7', GITHUB_RUN_ATTEMPT: '2', GITHUB_JOB: 'build' },
         ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW: 'CI', GITHUB_WORKFLOW_REF: 'o/r/w.yml@main' },
         ...{ GITHUB_ACTOR: 'alice', GITHUB_TRIGGERING_ACTOR: 'bob' },
       }),
     ).toEqual({
-      ...{ apiUrl: `${server}/api/v3`, graphqlUrl: `${server}/api/graphql` },
+      apiUrl: `${server}/api/v3`,
       ...{ repository: 'octo/agents', repositoryUrl: `${server}/octo/agents`, runId: '7' },
       ...{ attempt: 2, step: 'build:step', workflow: 'o/r/w.yml' },
       ...{ actor: 'bob', triggeringActor: 'bob' },

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  GitHubError,
-  hintFor,
-  isUnclear,
-  refuseErrors,
-  toGitHubError,
-  whyOf,
-} from '../../src/github/errors.ts';
+import { GitHubError, hintFor, isUnclear, toGitHubError, whyOf } from '../../src/github/errors.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
@@ -44,6 +37,9 @@ describe('toGitHubError', () => {
   /** The error of Octokit for a response. */
   const refused = (status: number, message: string, headers: object = {}): Error =>
     Object.assign(new Error(message), { status, response: { headers } });
+  /** The error of Octokit for a response with a list of errors. */
+  const failed = (errors: unknown): Error =>
+    Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors });
   const LIMIT = 'You have exceeded a secondary rate limit.';
   const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
 
@@ -68,31 +64,14 @@ describe('toGitHubError', () => {
     [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”', null],
     // A server error may come after the effect, whatever else it says.
     [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
+    [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”', null],
+    [failed([{}]), 500, 'answered with an error', null],
+    [failed([]), 500, 'answered with an error', null],
+    [failed('oops'), 500, 'answered with an error', null],
     [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
     [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
   ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
     const expected = { status, message: `GitHub ${message}`, pauseMs };
     expect(toGitHubError(error, redact)).toMatchObject(expected);
-  });
-});
-
-describe('refuseErrors', () => {
-  it.each<[string, unknown]>([
-    ['no list of errors', undefined],
-    ['an empty list', []],
-    ['a text instead of a list', 'oops'],
-  ])('accepts %s', (_, errors) => {
-    expect(() => refuseErrors({ status: 200, data: { data: {}, errors } }, redact)).not.toThrow();
-  });
-
-  it.each<[string, unknown, string]>([
-    ['no conversation', [{ type: 'NOT_FOUND', message: 'No s3cret.' }], ': “No ***.”'],
-    ['the first of several', [{ message: 'No.' }, {}], ': “No.”'],
-    ['an empty error', [{}], ''],
-  ])('throws on %s', (_, errors, said) => {
-    const refuse = (): void => refuseErrors({ status: 200, data: { errors } }, redact);
-    expect(refuse).toThrow(
-      expect.objectContaining({ status: 500, message: `GitHub answered with an error${said}` }),
-    );
   });
 });
