@@ -33,11 +33,10 @@ export interface GitHubOptions
 /** Milliseconds that one call may take, and all calls once the run is cancelled. */
 const CALL_MS = 10_000;
 const AFTER_CANCEL_MS = 4000;
-const PAGE_SIZE = 100;
-/** Milliseconds for all pages of a list, of which GitHub makes 25 at most. */
+/** Milliseconds for all comments, of which GitHub takes 2500 at most. */
 const LIST_MS = 60_000;
 /** Comments whose bodies are read at once: each has up to 64 KiB. */
-const BODIES_AT_ONCE = 50;
+const COMMENTS_AT_ONCE = 50;
 const NEWEST = 30;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -52,7 +51,7 @@ const comments = (page: string, fields: string): string => `
 /** Without bodies: those of others can be of any size. */
 const OWN_IDS = `query ($owner: String!, $repo: String!, $number: Int!, $before: String) {
   ${comments(
-    `last: ${PAGE_SIZE}, before: $before`,
+    `last: ${COMMENTS_AT_ONCE}, before: $before`,
     'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }',
   )}
 }`;
@@ -153,26 +152,22 @@ class Client {
 
   /** All comments there by the identity of the token, the oldest first. */
   async ownComments(number: number): Promise<readonly z.infer<typeof comment>[]> {
-    const ids: string[] = [];
+    const found: z.infer<typeof comment>[] = [];
     const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
     for (;;) {
-      this.#checkTime(end);
+      if (this.#options.clock.now() > end) {
+        throw new GitHubError(0, 'GitHub did not list all comments in time');
+      }
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
-      ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
-      if (!pageInfo.hasPreviousPage) break;
+      const ids = nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id);
+      if (ids.length > 0)
+        found.unshift(...(await this.#query(BODIES, { ids }, bodiesAnswer)).nodes);
+      if (!pageInfo.hasPreviousPage) return found;
       before = pageInfo.startCursor;
     }
-    const found: z.infer<typeof comment>[] = [];
-    for (let from = 0; from < ids.length; from += BODIES_AT_ONCE) {
-      this.#checkTime(end);
-      const some = { ids: ids.slice(from, from + BODIES_AT_ONCE) };
-      const { nodes } = await this.#query(BODIES, some, bodiesAnswer);
-      found.push(...nodes);
-    }
-    return found;
   }
 
   /** Of the newest comments there, those by the identity of the token. */
@@ -247,14 +242,9 @@ class Client {
 
   /** The commits of a pull request on a page of 100, the oldest first. */
   async commits(number: number, page: number): Promise<readonly string[]> {
-    const route = `GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=${PAGE_SIZE}&page={page}`;
+    const route = `GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=100&page={page}`;
     const commits = await this.#read(route, { number, page }, commitsAnswer);
     return commits.map((commit) => commit.sha);
-  }
-
-  #checkTime(end: number): void {
-    if (this.#options.clock.now() <= end) return;
-    throw new GitHubError(0, 'GitHub did not list all comments in time');
   }
 
   get #repository(): { owner: string; repo: string } {
