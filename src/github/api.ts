@@ -10,15 +10,15 @@ import {
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import { GitHubError, isUnclear, toGitHubError } from './errors.ts';
-import type { Account, CommentTrigger } from './event.ts';
+import type { CommentTrigger } from './event.ts';
 import { createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
 
 /** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
-  /** Null if the account no longer exists. */
-  readonly user: Pick<Account, 'id' | 'login'> | null;
+  readonly id: number;
+  readonly login: string;
   readonly permission: Permission | 'none';
 }
 
@@ -226,7 +226,8 @@ class Client {
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
     try {
-      return toCollaborator(await this.#read(route, { login }, collaboratorAnswer));
+      const { user } = await this.#read(route, { login }, collaboratorAnswer);
+      return user && { ...user, permission: highest(user.permissions) };
     } catch (error) {
       if (error instanceof GitHubError && error.status === 404) return null;
       throw error;
@@ -302,8 +303,6 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
-function toCollaborator({ user }: z.infer<typeof collaboratorAnswer>): Collaborator {
-  const given = user?.permissions ?? {};
-  const permission = PERMISSIONS.findLast((level) => given[level === 'write' ? 'push' : level]);
-  return { user, permission: permission ?? 'none' };
+function highest(given: Readonly<Record<string, boolean>>): Collaborator['permission'] {
+  return PERMISSIONS.findLast((level) => given[level === 'write' ? 'push' : level]) ?? 'none';
 }

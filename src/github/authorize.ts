@@ -123,12 +123,11 @@ async function checkPermission(
   if (found === null) {
     return denied(trigger, `${name} lacks the ${needed}, or “github-token” cannot read it.`);
   }
-  const { user, permission } = found;
-  if (user === null) return denied(trigger, `${name} is no longer known to GitHub.`);
-  if (id === null ? !sameLogin(user.login, login) : user.id !== id) {
+  if (id === null ? !sameLogin(found.login, login) : found.id !== id) {
     const reason = `GitHub returned another user when asked for the permission of ${name}.`;
     return { kind: 'failed', reason };
   }
+  const { permission } = found;
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   if (levels.indexOf(permission) >= levels.indexOf(minimum)) return ALLOWED;
   const enough =

@@ -62,7 +62,7 @@ describe('authorize', () => {
   const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
   const writers = async (login: string): Promise<Collaborator | null> => {
     const id = IDS[login.toLowerCase()];
-    return id === undefined ? null : { user: { id, login }, permission: 'write' };
+    return id === undefined ? null : { id, login, permission: 'write' };
   };
   interface Run {
     readonly event?: WebhookEvent;
@@ -157,14 +157,13 @@ describe('authorize', () => {
     expect(await authorizeRun(run)).toMatchObject({ kind, requested });
   });
 
-  const other: Collaborator = { user: { id: 3, login: 'bob' }, permission: 'write' };
+  const other: Collaborator = { id: 3, login: 'bob', permission: 'write' };
   it.each([
     ['another account', async () => other, 'failed'],
     ['the login in another case', writers, 'allowed'],
     ['no collaborator', async () => null, 'denied'],
-    ['a deleted account', async () => ({ ...other, user: null }), 'denied'],
-    ['less than needed', async () => ({ user: ALICE, permission: 'triage' as const }), 'denied'],
-    ['nothing', async () => ({ user: ALICE, permission: 'none' as const }), 'denied'],
+    ['less than needed', async () => ({ ...ALICE, permission: 'triage' as const }), 'denied'],
+    ['nothing', async () => ({ ...ALICE, permission: 'none' as const }), 'denied'],
     ['an error', () => Promise.reject(new GitHubError(500, 'no')), 'failed'],
     ['a bug', () => Promise.reject(new TypeError('x')), 'failed'],
   ] as const)('decides about a re-runner if GitHub returns %s', async (_, collaborator, kind) => {
@@ -184,7 +183,7 @@ describe('authorize', () => {
       'someone with less',
       {
         event: issues(MALLORY),
-        collaborator: async () => ({ user: MALLORY, permission: 'triage' }),
+        collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
       },
       [`${lacks}. “minimum-permission: triage” would be enough. ${onIssues}`],
     ],
