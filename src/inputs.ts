@@ -13,8 +13,10 @@ import { hasVisibleText, listing, ok, parseJson, problem, quote, type Result } f
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
+type Settings = ReturnType<typeof readSettings>;
+
 /** All inputs, checked. Times are in milliseconds. */
-export interface Inputs extends ReturnType<typeof readSettings> {
+export interface Inputs extends Settings {
   /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
   readonly prompt: string;
   /** From the proxy variables of the environment. */
@@ -55,7 +57,6 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   if (proxy.kind === 'problem') problems.push(proxy.problem);
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings), ...shownSecrets(env, settings));
-  if (rawInput(env, 'api-key').trim() === '') problems.push(`api-key is empty. ${CHECK_NAME}`);
   if (
     settings.send &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
@@ -76,10 +77,7 @@ export const NO_SECRETS =
   'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
-function shownSecrets(
-  env: Env,
-  { projectId, jobIds, command }: Pick<Inputs, 'projectId' | 'jobIds' | 'command'>,
-): readonly string[] {
+function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
   const shownTexts = {
     'project-id': projectId,
     'job-id': jobIds.join('\n'),
@@ -91,12 +89,8 @@ function shownSecrets(
     .map(([name]) => `${name} contains the api-key or github-token; check what is passed there.`);
 }
 
-function contradictions({
-  send,
-  command,
-  onlyWhen,
-  whenActiveWait,
-}: Pick<Inputs, 'send' | 'command' | 'onlyWhen' | 'whenActiveWait'>): readonly string[] {
+function contradictions(settings: Settings): readonly string[] {
+  const { send, command, onlyWhen, whenActiveWait } = settings;
   const given = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
@@ -115,8 +109,9 @@ type Check<T> = (text: string, shown: (text: string) => string) => Result<T>;
  */
 function readSettings(env: Env, redact: Redact, problems: string[]) {
   /** An input that is wrong has the fallback, too. */
-  function required<F, T>(name: string, fallback: F, check: Check<T>): F | T {
+  function optional<const F, T>(name: string, fallback: F, check: Check<T>): F | T {
     const raw = rawInput(env, name);
+    if (raw.trim() === '') return fallback;
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
     const shown = (part: string): string => quote(clean === raw ? redact(part) : clean, 60);
@@ -125,15 +120,16 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     problems.push(`${name} ${result.problem}`);
     return fallback;
   }
-  function optional<const F, T>(name: string, fallback: F, check: Check<T>): F | T {
-    return rawInput(env, name).trim() === '' ? fallback : required(name, fallback, check);
+  function required(name: string, check: Check<string>): string {
+    if (rawInput(env, name).trim() === '') problems.push(`${name} is empty. ${CHECK_NAME}`);
+    return optional(name, '', check);
   }
 
   return {
-    projectId: required('project-id', '', projectId),
+    projectId: required('project-id', projectId),
     /** Without duplicates. Empty if the comments must name the job. */
     jobIds: optional('job-id', [], jobIds),
-    apiKey: optional('api-key', '', apiKey),
+    apiKey: required('api-key', apiKey),
     /** The word that a comment must start with; null acts on every event. */
     command: optional('command', null, command),
     minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),
@@ -163,10 +159,8 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
   };
 }
 
-const projectId: Check<string> = (text, shown) => {
-  if (text === '') return problem(`is empty. ${CHECK_NAME}`);
-  return isId(text) ? ok(text) : problem(notAnId(shown(text)));
-};
+const projectId: Check<string> = (text, shown) =>
+  isId(text) ? ok(text) : problem(notAnId(shown(text)));
 
 /** More messages in one step would wait for hours, because of the rate limit. */
 const MOST_JOBS = 500;

@@ -267,10 +267,10 @@ describe('readInputs refuses', () => {
     const namesOf = (inputs: Record<string, string>): readonly string[] =>
       problems(inputs).map((text) => text.split(' ')[0] ?? '');
     const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
-    expect(namesOf(given)).toEqual(['job-id', 'wait', 'api-key', 'prompt']);
+    expect(namesOf(given)).toEqual(['job-id', 'api-key', 'wait', 'prompt']);
     // With send: false, no prompt is missing.
     expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
-      ...['job-id', 'wait', 'command', 'api-key'],
+      ...['job-id', 'api-key', 'wait', 'command'],
     ]);
   });
 
