@@ -5,8 +5,8 @@ import { byAttention, type Kind, kindOf, wordOf } from '../labels.ts';
 // the color of its result.
 
 const MOST_BARS = 20;
-/** Milliseconds. A shorter chart would show nothing. */
-const SHORTEST_CHART_MS = 1000;
+/** Milliseconds. A shorter bar would show nothing. */
+const SHORTEST_BAR_MS = 1000;
 /** Characters of a name, so that there is room for the bars. */
 const LONGEST_NAME = 20;
 /** The width of a letter of a name and of the space around it, in Mermaid's pixels. */
@@ -50,45 +50,34 @@ const THEME: Readonly<Record<string, string>> = {
   altSectionBkgColor: 'transparent',
 };
 
-interface Bar {
-  readonly name: string;
-  readonly word: string;
-  readonly tag: string;
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Empty for a single job, whose bar would say nothing, and if no job took any time. */
 export function renderTimeline(jobs: readonly Job[]): string {
   if (jobs.length === 1) return '';
   const bars = jobs
     .toSorted((one, other) => byAttention(kindOf(one), kindOf(other)))
-    .flatMap(toBars)
-    .filter(({ from, to }) => to > from);
+    .flatMap(toBars);
   const shown = bars.slice(0, MOST_BARS);
   if (shown.length === 0) return '';
-  const start = Math.min(...shown.map(({ from }) => from));
-  const end = Math.max(...shown.map(({ to }) => to));
-  if (end - start < SHORTEST_CHART_MS) return '';
-  const chart = renderChart(shown, end - start);
+  const chart = renderChart(shown);
   return shown.length === bars.length
     ? chart
     : `${chart}\n\nThe timeline shows ${shown.length} of ${bars.length} jobs.`;
 }
 
 /** A job without a message has no bar. */
-function toBars(job: Job): readonly Bar[] {
+function toBars(job: Job) {
   const { id, sentAt, firstSeenAt, isReadOnly, endedAt } = job;
   const from = sentAt ?? (isReadOnly ? firstSeenAt : null);
-  if (from === null || endedAt === null) return [];
-  const times = { from: Math.round(from), to: Math.round(endedAt) };
-  const kind = kindOf(job);
-  return [{ name: shorten(id), word: wordOf(kind), tag: TAGS[kind] ?? '', ...times }];
+  if (from === null || endedAt === null || endedAt - from < SHORTEST_BAR_MS) return [];
+  return [
+    { name: shorten(id), kind: kindOf(job), from: Math.round(from), to: Math.round(endedAt) },
+  ];
 }
 
-function renderChart(bars: readonly Bar[], spanMs: number): string {
+function renderChart(bars: ReturnType<typeof toBars>): string {
   const longest = Math.max(...bars.map(({ name }) => name.length));
-  const tick = tickInterval(spanMs);
+  const start = Math.min(...bars.map(({ from }) => from));
+  const tick = tickInterval(Math.max(...bars.map(({ to }) => to)) - start);
   return [
     '```mermaid',
     '---',
@@ -105,9 +94,9 @@ function renderChart(bars: readonly Bar[], spanMs: number): string {
     `    axisFormat ${tick.endsWith('second') ? '%H:%M:%S' : '%H:%M'}`,
     `    tickInterval ${tick}`,
     '    todayMarker off',
-    ...bars.flatMap(({ name, word, tag, from, to }) => [
+    ...bars.flatMap(({ name, kind, from, to }) => [
       `    section ${name}`,
-      `    ${word} : ${tag === '' ? '' : `${tag}, `}${from}, ${to}`,
+      `    ${wordOf(kind)} : ${[TAGS[kind] ?? [], from, to].flat().join(', ')}`,
     ]),
     '```',
   ].join('\n');
