@@ -141,9 +141,6 @@ function describeChange(change: Change | null): string {
   }
 }
 
-/** If more jobs need no attention, they are folded. */
-const MOST_OPEN = 10;
-
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
 function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit: number): string {
   const kinds = jobs.map(kindOf);
@@ -159,7 +156,7 @@ function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit
   );
   const end = small(dotted([askedBy(story), ...footer(story, isSummary || open !== undefined)]));
   const room = limit - blocks(head).length - end.length;
-  return blocks([...head, renderJobs(jobs, MOST_OPEN, room), end]);
+  return blocks([...head, renderJobs(jobs, room), end]);
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */

@@ -14,8 +14,10 @@ import {
 
 // A table of several jobs: those that need attention come first, and the reasons are below it.
 
-/** Characters that are reserved for the note that something is left out. */
-const ROOM_FOR_MORE = 300;
+/** If more jobs need no attention, they are folded. */
+const MOST_OPEN = 10;
+/** Characters that are reserved for the head of a table, and for the note that something is left out. */
+const FRAME = 200;
 
 /** How long the agent took; empty if that is not known. */
 export function timeTaken(job: Job): string {
@@ -28,38 +30,44 @@ function inOneLine(text: string): string {
   return text.replaceAll(/ (?!aria)/g, '\u00a0');
 }
 
-/** Groups of more than `mostOpen` jobs that need no attention are folded. */
-export function renderJobs(jobs: readonly Job[], mostOpen: number, room: number): string {
+export function renderJobs(jobs: readonly Job[], room: number): string {
   const sorted = jobs.toSorted((one, other) => byAttention(kindOf(one), kindOf(other)));
   const groups = [...Map.groupBy(sorted, kindOf)]
-    .filter(([kind, { length }]) => CALM.has(kind) && length > mostOpen)
+    .filter(([kind, { length }]) => CALM.has(kind) && length > MOST_OPEN)
     .map(([, group]) => group);
   const inGroups = new Set(groups.flat());
   const open = sorted.filter((job) => !inGroups.has(job));
   const links = jobs.flatMap(({ record }) => record?.prLink ?? []);
   const isClear = new Set(links.map((url) => readPullRequest(url).repository)).size === 1;
   const reasons = renderReasons(sorted, isClear, room / 4);
-  let left = room - reasons.length - ROOM_FOR_MORE;
-  let hidden: readonly Job[] = [];
-  const render = (some: readonly Job[]): string => {
-    const [table, rest] = renderTable(some, jobs, isClear, left);
-    left -= table.length;
-    hidden = [...hidden, ...rest];
-    return table;
+  // Columns that are empty in all jobs are left out.
+  const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job, isClear) !== ''));
+  const head = [toRow(columns.map(([title]) => title)), toRow(columns.map(() => '---'))];
+  const ordered = [...open, ...inGroups];
+  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job, isClear))));
+  const fits = fitting(rows, room - reasons.length - FRAME * (groups.length + 2));
+  const shown = new Map(fits.map((row, index) => [ordered[index], row]));
+  const render = (group: readonly Job[]): string => {
+    const some = group.flatMap((job) => shown.get(job) ?? []);
+    if (some.length === 0) return '';
+    const table = [...head, ...some].join('\n');
+    if (group === open) return table;
+    const part = some.length === group.length ? '' : `${some.length} of `;
+    return folded(part + countKinds(group.map(kindOf)), table);
   };
-  const table = render(open);
-  const folds = groups.map((group) => {
-    left -= folded(countKinds(group.map(kindOf)), '').length;
-    const part = render(group);
-    const shown = group.filter((job) => !hidden.includes(job));
-    const some = shown.length === group.length ? '' : `${shown.length} of `;
-    return part === '' ? '' : folded(some + countKinds(group.map(kindOf)), part);
-  });
-  const more =
+  const hidden = ordered.slice(shown.size).map(kindOf);
+  return blocks([
+    render(open),
+    reasons,
+    ...groups.map(render),
     hidden.length === 0
       ? ''
-      : `Jobs not shown for lack of room: ${hidden.length} (${countKinds(hidden.map(kindOf))}).`;
-  return blocks([table, reasons, ...folds, more]);
+      : `Jobs not shown for lack of room: ${hidden.length} (${countKinds(hidden)}).`,
+  ]);
+}
+
+function toRow(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
 
 /** Job IDs may be long, so they come after what people recognize jobs by. */
@@ -75,22 +83,6 @@ const COLUMNS: readonly (readonly [
 
 function linkOf({ record }: Job, isRepositoryClear: boolean): string {
   return record?.prLink ? pullRequestLink(record.prLink, isRepositoryClear) : '';
-}
-
-/** Returns the table, without columns that are empty in all jobs, and the jobs for which it has no room. */
-function renderTable(
-  jobs: readonly Job[],
-  all: readonly Job[],
-  isClear: boolean,
-  room: number,
-): readonly [table: string, hidden: readonly Job[]] {
-  const columns = COLUMNS.filter(([, cellOf]) => all.some((job) => cellOf(job, isClear) !== ''));
-  const lines = jobs.map((job) => columns.map(([, cellOf]) => cellOf(job, isClear)));
-  const head = [columns.map(([title]) => title), columns.map(() => '---')];
-  const rows = [...head, ...lines].map((cells) => `| ${cells.join(' | ')} |`);
-  const shown = fitting(rows, room);
-  if (shown.length <= head.length) return ['', jobs];
-  return [shown.join('\n'), jobs.slice(shown.length - head.length)];
 }
 
 /** One item for all jobs with the same reason. People know a job by its pull request. */
