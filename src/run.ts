@@ -1,4 +1,4 @@
-import { connectOnce } from './github/api.ts';
+import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { readRequest } from './github/command.ts';
 import { getsNoSecrets, isCommentEvent, readTrigger } from './github/event.ts';
@@ -31,10 +31,10 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const request = readRequest(trigger.comment, access);
   if (request.kind === 'problem') return skip(runtime, request.problem);
 
-  const connect = connectOnce({ ...info, ...runtime, token: access.githubToken });
+  const github = new GitHub({ ...info, ...runtime, token: access.githubToken });
   const asked = access.command === null ? null : trigger.comment;
-  const start: Start = { ...runtime, info, trigger, connect, asked, seen: Promise.resolve() };
-  const authorization = await authorize(trigger, info, access, connect);
+  const start: Start = { ...runtime, info, trigger, github, asked, seen: Promise.resolve() };
+  const authorization = await authorize(trigger, info, access, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(start, authorization.reason);
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);

@@ -95,20 +95,9 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-/** A way to GitHub that connects when it is first used. */
-export type Connect = () => Promise<GitHub>;
-
-export function connectOnce(options: GitHubOptions): Connect {
-  let connected: Promise<GitHub> | undefined;
-  return () => {
-    connected ??= connect(options);
-    return connected;
-  };
-}
-
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
-async function connect(options: GitHubOptions): Promise<GitHub> {
-  const { token, apiUrl: baseUrl, env, deferTierUp } = options;
+async function connect(options: GitHubOptions): Promise<Octokit> {
+  const { token, apiUrl, env, deferTierUp } = options;
   if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
@@ -116,38 +105,34 @@ async function connect(options: GitHubOptions): Promise<GitHub> {
   }
   const unsafe = problemWithCertificates(env);
   if (unsafe !== undefined) throw new GitHubError(0, unsafe);
+  const proxy = readProxy(env, new URL(apiUrl));
+  if (proxy.kind === 'problem') {
+    const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+    throw new GitHubError(0, why);
+  }
   // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
   deferTierUp();
-  try {
-    const proxy = readProxy(env, new URL(baseUrl));
-    if (proxy.kind === 'problem') throw new Error(proxy.problem);
-    const octokit = await getOctokit(token, baseUrl, USER_AGENT, createFetch(proxy.value));
-    return new Client(octokit, options);
-  } catch (cause) {
-    const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
-    throw new GitHubError(0, why, cause);
-  }
+  return getOctokit(token, apiUrl, USER_AGENT, createFetch(proxy.value));
 }
 
-/** What can be asked of GitHub. Each call rejects with a `GitHubError`. Only reads are repeated, once. */
-export type GitHub = Pick<Client, keyof Client>;
-
-class Client {
-  readonly #octokit: Octokit;
+/**
+ * What can be asked of GitHub. It connects when it is first asked. Each call rejects with a `GitHubError`. Only reads
+ * are repeated, once.
+ */
+export class GitHub {
   readonly #options: GitHubOptions;
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
+  #octokit: Promise<Octokit> | undefined;
 
-  constructor(octokit: Octokit, options: GitHubOptions) {
-    this.#octokit = octokit;
+  constructor(options: GitHubOptions) {
     this.#options = options;
     const { clock, signal } = options;
     const endSoon = (): void => {
       const end = (): void => this.#over.abort();
       clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, () => {});
     };
-    if (signal.aborted) endSoon();
-    else signal.addEventListener('abort', endSoon, { once: true });
+    signal.addEventListener('abort', endSoon, { once: true });
   }
 
   /** All comments there by the identity of the token, the oldest first. */
@@ -262,20 +247,25 @@ class Client {
   }
 
   #graphql(query: string, variables: object): Promise<unknown> {
-    return this.#call((options) => this.#octokit.graphql(query, { ...variables, ...options }));
+    return this.#call(({ graphql }, options) => graphql(query, { ...variables, ...options }));
   }
 
   #request(route: string, parameters: object): Promise<{ status: number; data: unknown }> {
     const given = { ...this.#repository, ...parameters };
-    return this.#call((options) => this.#octokit.request(route, { ...given, ...options }));
+    return this.#call(({ request }, options) => request(route, { ...given, ...options }));
   }
 
-  async #call<T>(call: (options: object) => Promise<T>): Promise<T> {
+  async #call<T>(call: (octokit: Octokit, options: object) => Promise<T>): Promise<T> {
     const { clock, redact } = this.#options;
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     try {
+      this.#octokit ??= connect(this.#options);
+      const octokit = await this.#octokit;
       // A request that is not connected yet ignores the signal.
-      return await untilAborted(call({ headers: API_VERSION, request: { signal } }), signal);
+      return await untilAborted(
+        call(octokit, { headers: API_VERSION, request: { signal } }),
+        signal,
+      );
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
       throw toGitHubError(error, redact);

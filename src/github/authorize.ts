@@ -1,7 +1,7 @@
 import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { quote, sentences } from '../text.ts';
-import type { Collaborator, Connect } from './api.ts';
+import type { Collaborator, GitHub } from './api.ts';
 import { GitHubError, hintFor, whyOf } from './errors.ts';
 import {
   type Account,
@@ -49,7 +49,7 @@ export async function authorize(
   trigger: Trigger,
   info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
   { minimumPermission, allowedBots }: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
-  connect: Connect,
+  github: GitHub,
 ): Promise<Authorization> {
   if (isTrusted(trigger)) return ALLOWED;
   const actors = findActors(trigger, info);
@@ -60,7 +60,7 @@ export async function authorize(
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
-    const authorization = await checkPermission(trigger, person, minimumPermission, connect);
+    const authorization = await checkPermission(trigger, person, minimumPermission, github);
     if (authorization.kind !== 'allowed') return authorization;
   }
   return ALLOWED;
@@ -106,12 +106,12 @@ async function checkPermission(
   trigger: Trigger,
   { login, id }: Account,
   minimum: Permission,
-  connect: Connect,
+  github: GitHub,
 ): Promise<Authorization> {
   const name = quote(login, 100);
   let found: Collaborator | null;
   try {
-    found = await (await connect()).collaborator(login);
+    found = await github.collaborator(login);
   } catch (error) {
     const hint = error instanceof GitHubError && error.status === 401 ? hintFor(error) : '';
     const without =

@@ -100,10 +100,10 @@ function continueMessage({ clock }: RunContext, job: Job, sent: NoteJob): void {
 
 /** Claims the command, if there is one: only one process may send it. */
 export async function claim(run: RunContext): Promise<void> {
-  const { asked, info, connect, log, signal } = run;
+  const { asked, info, github, log, signal } = run;
   if (info.attempt === 1) endLate(run);
   if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
-  const answer = await react(asked, 'rocket', connect, log);
+  const answer = await react(asked, 'rocket', github, log);
   if (answer.kind === 'added') run.release = answer.remove;
   // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || signal.aborted) return;

@@ -1,4 +1,4 @@
-import type { Connect, ReactionContent } from '../github/api.ts';
+import type { GitHub, ReactionContent } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
 import type { CommentTrigger } from '../github/event.ts';
 import { composeAnswer } from '../note/data.ts';
@@ -36,10 +36,9 @@ export async function answerWithUsage(start: Start, command: string): Promise<0 
 }
 
 /** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function answer({ log, asked, connect }: Start, visible: string): Promise<string> {
+async function answer({ log, asked, github }: Start, visible: string): Promise<string> {
   if (asked === null) return '';
   try {
-    const github = await connect();
     const { url } = await github.createComment(asked.conversation, composeAnswer(visible));
     return url;
   } catch (error) {
@@ -50,10 +49,10 @@ async function answer({ log, asked, connect }: Start, visible: string): Promise<
 
 /** Shows the progress of a command to its author. Without one, nothing is shown. */
 export async function show(
-  { log, asked, connect }: Start,
+  { log, asked, github }: Start,
   content: 'eyes' | 'hooray' | 'confused',
 ): Promise<ReactionAnswer['kind'] | 'none'> {
-  return asked === null ? 'none' : (await react(asked, content, connect, log)).kind;
+  return asked === null ? 'none' : (await react(asked, content, github, log)).kind;
 }
 
 export type ReactionAnswer =
@@ -67,11 +66,10 @@ export type ReactionAnswer =
 export async function react(
   comment: CommentTrigger,
   content: ReactionContent,
-  connect: Connect,
+  github: GitHub,
   log: Log,
 ): Promise<ReactionAnswer> {
   try {
-    const github = await connect();
     const takeBack = await github.react(comment, content);
     if (takeBack === null) return { kind: 'there' };
     const remove = async (): Promise<void> => {

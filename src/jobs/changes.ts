@@ -18,7 +18,7 @@ export async function readChangesBefore(run: RunContext, job: Job): Promise<void
   const number = job.record?.prNumber ?? null;
   // One job only: of hundreds, the calls would take too long.
   if (number === null || jobs.length > 1 || !inputs.wait) return;
-  const pull = await within(run, BEFORE_MS, (github) => github.pullRequest(number));
+  const pull = await within(run, BEFORE_MS, run.github.pullRequest(number));
   job.commitsBefore = pull && { ...pull, number };
 }
 
@@ -30,7 +30,7 @@ export async function readChangesAfter(run: RunContext): Promise<void> {
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
   if (commitsBefore !== null) {
     if (record?.prNumber !== commitsBefore.number) return;
-    job.change = await within(run, AFTER_MS, (github) => compare(github, commitsBefore));
+    job.change = await within(run, AFTER_MS, compare(run.github, commitsBefore));
   } else if (end.confirmed && isBaseFinal(base) && base?.prLink === null && record?.prLink) {
     job.change = { kind: 'created' };
   } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
@@ -58,13 +58,13 @@ async function compare(
 
 /** Null if that fails or takes longer. */
 async function within<T>(
-  { connect, clock, signal }: RunContext,
+  { clock, signal }: RunContext,
   ms: number,
-  read: (github: GitHub) => Promise<T>,
+  reading: Promise<T>,
 ): Promise<T | null> {
   const done = new AbortController();
   const late = clock.sleep(ms, AbortSignal.any([signal, done.signal]));
-  const first = Promise.race([connect().then(read), late.then(() => null)]);
+  const first = Promise.race([reading, late.then(() => null)]);
   const found = await first.catch(() => null);
   done.abort();
   return found;

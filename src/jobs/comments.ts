@@ -138,10 +138,10 @@ async function addComments(
 
 /** Hides the older comments of the step. If that is not possible, they stay. */
 async function hide(run: RunContext, conversation: number): Promise<void> {
-  const { connect, about, clock, log } = run;
+  const { github, about, clock, log } = run;
   if (about.series === '' || run.signal.aborted) return;
   try {
-    await hideOlder(await connect(), conversation, about, clock.now());
+    await hideOlder(github, conversation, about, clock.now());
   } catch (error) {
     log.debug(`Older comments were not hidden: ${whyOf(error)}.`);
   }

@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
-import type { Connect } from '../github/api.ts';
+import type { GitHub } from '../github/api.ts';
 import { composePrompt } from '../github/command.ts';
 import {
   type Account,
@@ -27,7 +27,7 @@ import { JobLog } from './log.ts';
 export interface Start extends Runtime {
   readonly info: RunInfo;
   readonly trigger: Trigger;
-  readonly connect: Connect;
+  readonly github: GitHub;
   /** The comment with the command that started the run; null without one. */
   readonly asked: CommentTrigger | null;
   /** The 👀 on the command, which nothing waits for until the end. */
@@ -75,13 +75,13 @@ export async function prepare(
   inputs: Inputs,
   text: string,
 ): Promise<Result<RunContext>> {
-  const { info, trigger, connect, asked, log, clock } = start;
+  const { info, trigger, github, asked, log, clock } = start;
   const conversation = inputs.prNumber ?? trigger.conversation;
   const isRerun = inputs.send && info.attempt > 1;
   const isNeeded = isRerun || inputs.jobIds.length === 0 || (!inputs.send && inputs.wait);
   const notes =
     isNeeded && conversation !== null && inputs.comment
-      ? await readNotes(connect, conversation, hashOf(inputs.projectId))
+      ? await readNotes(github, conversation, hashOf(inputs.projectId))
       : null;
   const jobIds = whichJobs(inputs, notes);
   if (jobIds.kind === 'problem') return jobIds;

@@ -108,10 +108,10 @@ async function readJob(run: RunContext, job: Job): Promise<void> {
 
 /** The notes on the pull request of the job itself. */
 async function notesOfJob(
-  { inputs, connect, about }: RunContext,
+  { inputs, github, about }: RunContext,
   { record }: Job,
 ): Promise<Result<readonly NoteData[]> | null> {
   const number = record?.prNumber ?? null;
   if (number === null || !inputs.comment || inputs.githubToken === '') return null;
-  return readNotes(connect, number, about.project);
+  return readNotes(github, number, about.project);
 }

@@ -1,4 +1,4 @@
-import type { Connect, GitHub } from '../github/api.ts';
+import type { GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
@@ -8,7 +8,7 @@ import { type AboutNote, type NoteData, readNote } from './data.ts';
 // comments are here.
 
 interface NoteOptions extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log'> {
-  readonly connect: Connect;
+  readonly github: GitHub;
   readonly conversation: number;
   /** The whole comment as it should be now. */
   readonly compose: () => string;
@@ -50,10 +50,9 @@ export class Note {
 
   /** Creates the comment. Resolves to a sentence if that failed. */
   async create(): Promise<string | null> {
-    const { clock, signal, random, deadline, connect, conversation, compose } = this.#options;
+    const { clock, signal, random, deadline, github, conversation, compose } = this.#options;
     for (;;) {
       try {
-        const github = await connect();
         this.#start(await github.createComment(conversation, compose()));
         return null;
       } catch (error) {
@@ -115,10 +114,10 @@ export class Note {
 
   /** Looks once for a comment whose creation had no response. */
   async #wasCreated(): Promise<boolean> {
-    const { clock, signal, connect, conversation, id } = this.#options;
+    const { clock, signal, github, conversation, id } = this.#options;
     await clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
     try {
-      const comments = await (await connect()).newestOwnComments(conversation);
+      const comments = await github.newestOwnComments(conversation);
       const own = comments.find(isNoteOf(id));
       const number = Number(/#issuecomment-(\d+)$/.exec(own?.url ?? '')?.[1]);
       if (own === undefined || !(number > 0)) return false;
@@ -131,13 +130,13 @@ export class Note {
 
   /** One edit at a time, so that an older text never follows a newer one. Resolves to why it failed, or null. */
   #edit(): Promise<unknown> {
-    const { connect, compose, clock } = this.#options;
+    const { github, compose, clock } = this.#options;
     this.#due?.abort();
     this.#due = null;
     const edited = this.#editing.then(async () => {
       this.#editedAt = clock.now();
       try {
-        await (await connect()).updateComment(this.#id, compose());
+        await github.updateComment(this.#id, compose());
         return null;
       } catch (error) {
         // It is tried again later.
@@ -162,12 +161,12 @@ function ratePauseMs(error: unknown, otherwise: number): number {
 
 /** All notes of the project in a conversation, or why they are not known. */
 export async function readNotes(
-  connect: Connect,
+  github: GitHub,
   conversation: number,
   project: string,
 ): Promise<Result<readonly NoteData[]>> {
   try {
-    const comments = await (await connect()).ownComments(conversation);
+    const comments = await github.ownComments(conversation);
     const notes: NoteData[] = [];
     for (const { body, url } of comments) {
       const note = readNote(body, project);

@@ -85,7 +85,7 @@ export function simulatedGitHub(
     commits: () => call(() => ['c'.repeat(40)]),
   };
   return {
-    connect: async () => github as GitHub,
+    client: github as GitHub,
     /** What the notes of the run said, from the creation to the last edit. */
     notes: notes as readonly NoteData[],
     /** The calls that create a comment. */

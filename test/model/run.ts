@@ -91,14 +91,13 @@ export async function play(scenario: Scenario) {
   } as unknown as Runtime;
   const conversation = conversationOf(scenario);
   const prNumber = event === 'merge_group' ? conversation : null;
-  const { connect } = github;
   const about = aboutRun(scenario);
   const { deadline, project } = about;
   const isNeeded = (send ? attempt > 1 : scenario.wait) && scenario.comment;
   const info = { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo;
   const run: RunContext = {
     ...runtime,
-    ...{ conversation, about, connect, prompt: 'x', jobs, deadline },
+    ...{ conversation, about, github: github.client, prompt: 'x', jobs, deadline },
     inputs: { ...scenario, githubToken: 'x', command: null, prNumber } as unknown as Inputs,
     info,
     trigger: {
@@ -117,7 +116,7 @@ export async function play(scenario: Scenario) {
     },
     notes:
       isNeeded && conversation !== null
-        ? await clock.drive(readNotes(connect, conversation, project))
+        ? await clock.drive(readNotes(github.client, conversation, project))
         : null,
     jobLog: new JobLog(runtime.log, runtime.clock, jobs, deadline),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },

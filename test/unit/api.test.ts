@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { connectOnce, type GitHub, type GitHubOptions } from '../../src/github/api.ts';
+import { GitHub, type GitHubOptions } from '../../src/github/api.ts';
 import type { Reply } from '../sim/agent.ts';
 import { type GitHubOptions as SimOptions, startGitHub } from '../sim/github/server.ts';
 
@@ -12,13 +12,13 @@ type Simulation = Awaited<ReturnType<typeof startGitHub>>;
 const simulate = (options: SimOptions = {}): Promise<Simulation> =>
   startGitHub({ issues: [{ number: NUMBER, pullRequest: true }], ...options });
 
-function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): Promise<GitHub> {
+function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): GitHub {
   const { token, repository, apiUrl } = sim;
-  return connectOnce({
+  return new GitHub({
     ...{ token, repository, apiUrl, env: {}, clock: systemClock },
     ...{ redact: (text) => text, signal: new AbortController().signal, deferTierUp() {} },
     ...parts,
-  })();
+  });
 }
 
 /** The names of all calls. */
@@ -33,7 +33,7 @@ describe('comments', () => {
   it('of the own identity are found on all pages, the oldest first', async () => {
     const comments = [...talk(60, ACTIONS), ...talk(150, 'mallory'), ...talk(1, ACTIONS)];
     await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
-    const found = await (await connect(sim)).ownComments(NUMBER);
+    const found = await connect(sim).ownComments(NUMBER);
     expect(found.map(({ body }) => body)).toEqual(
       [...talk(60, ACTIONS), ...talk(1, ACTIONS)].map(({ body }) => body),
     );
@@ -50,14 +50,14 @@ describe('comments', () => {
       issues,
       trouble: { meanwhile: ({ name }, page) => name === 'read' && page.deleteComment(first()) },
     });
-    const found = (await connect(sim)).ownComments(NUMBER);
+    const found = connect(sim).ownComments(NUMBER);
     await expect(found).rejects.toThrow('Could not resolve');
   });
 
   it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
     const comments = [...talk(3, ACTIONS), ...talk(28, 'mallory'), ...talk(1, ACTIONS)];
     await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
-    const github = await connect(sim);
+    const github = connect(sim);
     const newest = await github.newestOwnComments(NUMBER);
     expect(newest).toMatchObject([
       { body: `${ACTIONS} 2`, isMinimized: false },
@@ -72,7 +72,7 @@ describe('comments', () => {
 
   it('are created and updated', async () => {
     await using sim = await simulate();
-    const github = await connect(sim);
+    const github = connect(sim);
     const { id, url } = await github.createComment(NUMBER, 'one');
     await github.updateComment(id, 'two');
     const [comment] = sim.comments(NUMBER);
@@ -84,7 +84,7 @@ it('a reaction by the same identity is new only once', async () => {
   await using sim = await simulate();
   const comment = sim.addComment(NUMBER, 'alice', '/agent go');
   const review = sim.addReviewComment(NUMBER, 'alice', '/agent go');
-  const github = await connect(sim);
+  const github = connect(sim);
   for (const to of [
     { kind: 'comment', id: comment.id, nodeId: '' },
     { kind: 'review-comment', id: review.id, nodeId: '' },
@@ -112,22 +112,22 @@ it.each([
   async (permissions, permission) => {
     const user = { id: 1, login: 'alice', permissions };
     await using sim = await simulate({ on: () => ({ body: { role_name: 'admin', user } }) });
-    const found = await (await connect(sim)).collaborator('alice');
+    const found = await connect(sim).collaborator('alice');
     expect(found).toMatchObject({ permission, id: 1, login: 'alice' });
   },
 );
 
 it('collaborator of nobody and of a deleted account is null', async () => {
   await using sim = await simulate();
-  expect(await (await connect(sim)).collaborator('../../x')).toBeNull();
+  expect(await connect(sim).collaborator('../../x')).toBeNull();
   await using deleted = await simulate({ on: () => ({ body: { user: null } }) });
-  expect(await (await connect(deleted)).collaborator('alice')).toBeNull();
+  expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
 it('the commits of a pull request are read by page', async () => {
   const commits = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(40, '0'));
   await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
-  const github = await connect(sim);
+  const github = connect(sim);
   expect(await github.pullRequest(NUMBER)).toEqual({ head: commits[119], commits: 120 });
   expect(await github.commits(NUMBER, 2)).toEqual(commits.slice(100));
 });
@@ -142,7 +142,7 @@ describe('a call', () => {
     ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
   ])('fails if %s', async (_, options, why) => {
     await using sim = await simulate(options);
-    await expect((await connect(sim)).ownComments(NUMBER)).rejects.toThrow(why);
+    await expect(connect(sim).ownComments(NUMBER)).rejects.toThrow(why);
   });
 
   it.each<[string, Partial<GitHubOptions>, string]>([
@@ -152,7 +152,7 @@ describe('a call', () => {
     ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'check HTTPS_PROXY, HTTP_PROXY'],
   ])('is not made if %s', async (_, parts, why) => {
     await using sim = await simulate();
-    await expect(connect(sim, parts)).rejects.toThrow(why);
+    await expect(connect(sim, parts).collaborator('alice')).rejects.toThrow(why);
     expect(callsOf(sim)).toEqual([]);
   });
 
@@ -162,7 +162,7 @@ describe('a call', () => {
   ])('is repeated once after %s if it reads, and never if it writes', async (_, reply) => {
     let fails = 1;
     await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
-    const github = await connect(sim);
+    const github = connect(sim);
     expect(await github.newestOwnComments(NUMBER)).toEqual([]);
     fails = 2;
     await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
@@ -175,14 +175,14 @@ describe('a call', () => {
     const comments = { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } };
     const body = { data: { repository: { issueOrPullRequest: { comments } } } };
     await using sim = await simulate({ on: () => ({ body }) });
-    const github = await connect(sim, { apiUrl: `${sim.apiUrl}/api/v3` });
+    const github = connect(sim, { apiUrl: `${sim.apiUrl}/api/v3` });
     expect(await github.newestOwnComments(NUMBER)).toEqual([]);
     expect(callsOf(sim)).toEqual(['POST /api/graphql']);
   });
 
   it('is not repeated if GitHub has refused it', async () => {
     await using sim = await simulate({ readOnly: true, forbids: () => true });
-    await expect((await connect(sim)).collaborator('alice')).rejects.toMatchObject({ status: 403 });
+    await expect(connect(sim).collaborator('alice')).rejects.toMatchObject({ status: 403 });
     expect(callsOf(sim)).toHaveLength(1);
   });
 
@@ -190,7 +190,9 @@ describe('a call', () => {
     await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
     const slept: number[] = [];
     const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
-    const github = await connect(sim, { clock, signal: AbortSignal.abort() });
+    const cancel = new AbortController();
+    const github = connect(sim, { clock, signal: cancel.signal });
+    cancel.abort();
     await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
     expect(slept).toEqual([4000]);
   });
@@ -201,7 +203,7 @@ describe('a call', () => {
     await using sim = await simulate({ on: () => ({ body: { data } }) });
     let now = 0;
     const clock = { ...systemClock, now: () => (now += 10_000) };
-    const github = await connect(sim, { clock });
+    const github = connect(sim, { clock });
     await expect(github.ownComments(NUMBER)).rejects.toThrow('did not list all comments in time');
     expect(callsOf(sim)).toHaveLength(6);
   });
@@ -211,7 +213,7 @@ describe('a call', () => {
     async (write) => {
       const headers = { location: '/repos/octo/renamed' };
       await using sim = await simulate({ on: () => ({ status: 307, headers }) });
-      const github = await connect(sim);
+      const github = connect(sim);
       await expect(github[write](NUMBER, 'one')).rejects.toMatchObject({ status: 307 });
       expect(callsOf(sim)).toHaveLength(1);
     },

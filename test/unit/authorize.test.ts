@@ -89,7 +89,7 @@ describe('authorize', () => {
       triggerOf(of),
       { attempt, triggeringActor: by },
       { minimumPermission: 'write', allowedBots: new Set(), ...access },
-      async () => client,
+      client,
     );
     return { ...authorization, requested };
   }
@@ -236,7 +236,7 @@ describe('authorize', () => {
         // Without a sender, a comment is refused before.
         if (sender === undefined && isCommentEvent(name)) continue;
         const trigger = triggerOf({ name, payload: { ...payload, sender } });
-        const never = async (): Promise<GitHub> => github(async () => null);
+        const never = github(async () => null);
         const access = { minimumPermission: 'triage', allowedBots: new Set<string>() } as const;
         const { kind } = await authorize(
           trigger,

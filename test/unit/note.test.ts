@@ -37,7 +37,7 @@ it('readNotes returns the notes of the project, or names the comment that cannot
   const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
   const read = (...bodies: readonly string[]) => {
     const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
-    return readNotes(async () => ({ ownComments }) as unknown as GitHub, 7, NOTE.project);
+    return readNotes({ ownComments } as unknown as GitHub, 7, NOTE.project);
   };
   expect(await read('x', body({}), composeAnswer('x'), body({ project: 'ab' }))).toEqual({
     ...{ kind: 'ok', value: [NOTE] },
