@@ -103,7 +103,6 @@ async function makeRequest(
   const connecting = clock.timeout(CONNECT_MS);
   const giveUp = (): void => unconnected.abort();
   connecting.addEventListener('abort', giveUp);
-  let head: Omit<Answer, 'body'> | null = null;
   try {
     signal.throwIfAborted();
     const hooked = onWrite(dispatcher, () => {
@@ -112,24 +111,22 @@ async function makeRequest(
     });
     const request = hooked.request(dispatchOptions(path, body, options, signal));
     const response = await untilAborted(request, signal);
-    head = readHead(response);
-    return { ...head, body: await untilAborted(readText(response), signal) };
-  } catch (error) {
-    const [cause, why] = signal.aborted
-      ? (['network', whyAborted()] as const)
-      : explainConnection(error);
     // Once the status is known, only the body is lost.
-    return head === null
-      ? { kind: 'failure', written, cause, why }
-      : { ...head, body: problem(`a body that was cut off (${why})`) };
+    const text = await untilAborted(readText(response), signal).catch((error) =>
+      problem(`a body that was cut off (${explain(error)[1]})`),
+    );
+    return { ...readHead(response), body: text };
+  } catch (error) {
+    const [cause, why] = explain(error);
+    return { kind: 'failure', written, cause, why };
   }
 
-  function whyAborted(): string {
-    if (cancelled.aborted) return 'the run was cancelled';
-    if (!late.aborted) return `no connection within ${CONNECT_MS / 1000} s`;
-    return timeoutMs <= 0
-      ? 'no time was left for it'
-      : `no answer within ${Math.ceil(timeoutMs / 1000)} s`;
+  function explain(error: unknown): ReturnType<typeof explainConnection> {
+    if (!signal.aborted) return explainConnection(error);
+    if (cancelled.aborted) return ['network', 'the run was cancelled'];
+    if (!late.aborted) return ['network', `no connection within ${CONNECT_MS / 1000} s`];
+    const seconds = Math.ceil(timeoutMs / 1000);
+    return ['network', seconds > 0 ? `no answer within ${seconds} s` : 'no time was left for it'];
   }
 }
 
