@@ -45,8 +45,6 @@ export function readPullRequest(link: string): { repository: string; number: str
 
 /** The number of a pull request in this repository; null for any other link. */
 export function ownPullRequest(prLink: string | null, repositoryUrl: string): number | null {
-  const prefix = `${repositoryUrl}/pull/`.toLowerCase();
-  if (!prLink?.toLowerCase().startsWith(prefix)) return null;
-  const number = /^[1-9]\d{0,9}$/.exec(prLink.slice(prefix.length));
-  return number === null ? null : Number(number[0]);
+  const [, repository, number] = /^(.+)\/pull\/([1-9]\d{0,9})$/.exec(prLink ?? '') ?? [];
+  return repository?.toLowerCase() === repositoryUrl.toLowerCase() ? Number(number) : null;
 }
