@@ -6,12 +6,10 @@ import { GitHubError } from './errors.ts';
 // The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
 // With undici's own `fetch`, a message with a comment would be sent 1.4 times as late.
 
-export interface FetchOptions {
-  readonly method: Dispatcher.HttpMethod;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+export type FetchOptions = Pick<
+  Dispatcher.RequestOptions,
+  'method' | 'headers' | 'body' | 'signal'
+>;
 
 /** Bytes of a body. Fifty long comments have fewer. */
 const SIZE_LIMIT = 16 * 1024 * 1024;
@@ -22,15 +20,12 @@ const LOOPBACK = 'localhost,127.0.0.1,::1';
 export function createFetch(proxy: ProxySettings) {
   const dispatcher = createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
   return async (address: string, options: FetchOptions) => {
-    const { method, headers, body = null, signal = null } = options;
     const url = new URL(address);
     const response = await dispatcher.request({
+      ...options,
       origin: url.origin,
       path: url.pathname + url.search,
-      method,
-      headers: { ...headers, 'accept-encoding': 'identity' },
-      body,
-      signal,
+      headers: { ...options.headers, 'accept-encoding': 'identity' },
     });
     const bytes = await readBody(response, SIZE_LIMIT);
     if (bytes === null) throw new GitHubError(0, 'GitHub gave an answer that is too large');
