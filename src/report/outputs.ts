@@ -31,7 +31,8 @@ export function toOutputs({ ended, early, commentUrls = [] }: Report) {
     status: main === undefined ? '' : (statusOf(main) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
-    delivery: overallDelivery(ended),
+    // The worst that occurs.
+    delivery: DELIVERIES.find((one) => ended.some((job) => job.delivery === one)) ?? 'not-sent',
     confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),
@@ -118,12 +119,6 @@ export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
       RESULTS.indexOf(one.end.result) - RESULTS.indexOf(other.end.result) ||
       byAttention(kindOf(one), kindOf(other)),
   );
-}
-
-/** The delivery that represents all: the first of unknown, sent, not-sent that occurs. */
-export function overallDelivery(ended: readonly Ended[]): Delivery {
-  const found = new Set(ended.map(({ delivery }) => delivery));
-  return DELIVERIES.find((delivery) => found.has(delivery)) ?? 'not-sent';
 }
 
 /** The jobs that fail the step. */

@@ -5,7 +5,6 @@ import {
   type Ended,
   endedNow,
   failing,
-  overallDelivery,
   serialise,
   toOutputs,
   worstFirst,
@@ -187,10 +186,9 @@ it.each([
   [['not-sent', 'not-sent'], 'not-sent'],
   [['not-sent', 'sent', 'not-sent'], 'sent'],
   [['sent', 'not-sent', 'unknown'], 'unknown'],
-] as const)('overallDelivery of %j is %s', (deliveries, expected) => {
-  expect(overallDelivery(deliveries.map((delivery) => endOf('a', {}, { delivery })))).toBe(
-    expected,
-  );
+] as const)('the output delivery of %j is %s', (deliveries, expected) => {
+  const all = deliveries.map((delivery) => endOf('a', {}, { delivery }));
+  expect(toOutputs({ ended: all }).delivery).toBe(expected);
 });
 
 it.each([
