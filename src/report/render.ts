@@ -53,8 +53,7 @@ export function renderStory(
   limit: number,
 ): string {
   const [only, ...others] = jobs;
-  if (only === undefined) return '';
-  return others.length === 0
+  return only !== undefined && others.length === 0
     ? renderJob(story, only, conversation, limit)
     : renderAll(story, jobs, conversation === null, limit);
 }

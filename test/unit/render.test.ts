@@ -222,10 +222,6 @@ describe('several jobs', () => {
   });
 });
 
-it('renderStory of no job is empty', () => {
-  expect(show([])).toEqual(['']);
-});
-
 it('logLink leads to the attempt', () => {
   expect(logLink({ ...INFO, attempt: 2 })).toBe(
     '[log](https://github.com/octo/agents/actions/runs/1/attempts/2)',
