@@ -151,12 +151,6 @@ export function deliveryOf({ delivery }: Job): Delivery {
   return delivery === 'open' ? 'not-sent' : delivery;
 }
 
-/** Stores a response. What it leaves out stays as it was known. */
-export function mergeRecord(job: Job, record: JobRecord, now: number): void {
-  job.record = { ...job.record, ...record };
-  if (record.status !== undefined) job.firstSeenAt ??= now;
-}
-
 export function isKnownStatus(status: string | null): status is Status {
   return (STATUSES as readonly (string | null)[]).includes(status);
 }
@@ -189,7 +183,7 @@ export function observe(job: Job, status: string | undefined, from: number, to: 
  * Whether the agent has started on the message: it is active, or has another known status than before. If it
  * was working before, it must first be seen to end. A late link is that of the earlier turn; anyone can archive a job.
  */
-function isTakenUp({ base, wasFinal }: Job, status: string): boolean {
+export function isTakenUp({ base, wasFinal }: Job, status: string | null): boolean {
   if (!isBaseFinal(base)) return wasFinal && status === 'active';
   return isKnownStatus(status) && status !== base?.status && status !== 'archived';
 }

@@ -5,14 +5,12 @@ import { listing, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentence that explains it.
 
-/** Why a message is not sent. `stopped`: the rate limit has refused another message of this run. */
-export interface GiveUp {
-  readonly kind: 'refused' | 'stopped' | 'timed-out' | 'cancelled';
-  /** Of a time-out, the reason of the last retry, or empty. Empty for a cancellation. */
-  readonly why: string;
+/** What of a run its ends depend on. */
+interface Run {
+  readonly inputs: Pick<Inputs, 'timeoutMs'>;
+  /** Its comment, which a re-run reads. */
+  readonly note: object | null;
 }
-
-export const CANCELLED: GiveUp = { kind: 'cancelled', why: '' };
 
 const CHECK = `Check the job at ${DASHBOARD_URL}`;
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
@@ -78,45 +76,67 @@ function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
   );
 }
 
-/** `canRerun`: whether a re-run waits for the same message. */
-export function timedOutEnd(
-  job: Job,
-  { timeoutMs }: Pick<Inputs, 'timeoutMs'>,
-  miss: string,
-  canRerun: boolean,
-): End {
+/** `why` says why the last request failed; empty if it did not. */
+export function timedOutEnd(job: Job, run: Run, why: string): End {
   const status = statusOf(job);
-  const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
+  const limit = `“timeout-minutes” (${duration(run.inputs.timeoutMs)})`;
+  const last = why === '' ? '' : `The last poll failed: ${why}`;
+  if (isBefore(job)) {
+    const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
+    const work =
+      'The agent was still at work on something else. Increase “timeout-minutes”, or send it later.';
+    return end('timed-out', `${what} within ${limit}.`, ...(job.isWaiting ? [work, last] : [why]));
+  }
   const said = isFinal(status)
     ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
       `message. ${CHECK}; “timeout-minutes” should be well above “settle-seconds”.`
     : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
-      `may keep working. Increase “timeout-minutes”, or ${waitAgain(canRerun)}.`;
-  return end('timed-out', said, miss === '' ? '' : `The last poll failed: ${miss}`);
+      `may keep working. Increase “timeout-minutes”, or ${waitAgain(job, run)}.`;
+  return end('timed-out', said, last);
 }
 
-function waitAgain(canRerun: boolean): string {
-  return canRerun
+/** Whether there is nothing to wait for yet: the message is not sent or, without one, the job not known. */
+function isBefore({ isReadOnly, record, delivery }: Job): boolean {
+  return isReadOnly ? record === null : delivery !== 'sent';
+}
+
+/** A re-run reads the note of this run, or sends nothing either. */
+function waitAgain({ isReadOnly }: Job, { note }: Run): string {
+  return note !== null || isReadOnly
     ? 're-run the workflow: it only waits'
     : 'wait in a later run with “send: false” and “wait: true”';
 }
 
 /** Polling failed for too long. */
-export function lostEnd(job: Job, why: string, canRerun: boolean): End {
+export function lostEnd(job: Job, run: Run, why: string): End {
   if (job.isReadOnly) return end('error', 'The job cannot be polled.', why);
+  if (isBefore(job)) return errorEnd(why);
   return end(
     'error',
     'The message was delivered, but the job can no longer be polled.',
     why,
-    `The agent may keep working. ${CHECK}, or ${waitAgain(canRerun)}.`,
+    `The agent may keep working. ${CHECK}, or ${waitAgain(job, run)}.`,
   );
 }
 
-export function stoppedEnd(canRerun: boolean): End {
+export function cancelledEnd(job: Job, run: Run): End {
   return end(
     'cancelled',
-    `The agent may keep working, but the cancelled run no longer waits for it. To know the result, ${waitAgain(canRerun)}.`,
+    isBefore(job)
+      ? `The run was cancelled before the ${job.isReadOnly ? 'job was polled' : 'message was sent'}.`
+      : 'The agent may keep working, but the cancelled run no longer waits for it. To know the result, ' +
+          `${waitAgain(job, run)}.`,
   );
+}
+
+/** The message was certainly not sent. */
+export function errorEnd(why: string): End {
+  return end('error', why);
+}
+
+/** The rate limit has refused another message of this run. */
+export function stoppedEnd(why: string): End {
+  return end('skipped', 'The API accepts no more messages for now.', why);
 }
 
 /** It is not known whether the message was delivered. */
@@ -128,26 +148,6 @@ export function doubtfulEnd(why: string, isCancelled: boolean): End {
         IT_MAY_HAVE_ARRIVED,
       )
     : end('error', why, IT_MAY_HAVE_ARRIVED);
-}
-
-/** The message was certainly not sent or, with `send: false`, the job could not be polled. */
-export function notSentEnd(job: Job, { timeoutMs }: Pick<Inputs, 'timeoutMs'>, cause: GiveUp): End {
-  switch (cause.kind) {
-    case 'refused':
-      return end('error', cause.why);
-    case 'stopped':
-      return end('skipped', 'The API accepts no more messages for now.', cause.why);
-    case 'timed-out': {
-      const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
-      const limit = `“timeout-minutes” (${duration(timeoutMs)})`;
-      return end('timed-out', `${what} within ${limit}.`, cause.why);
-    }
-    case 'cancelled':
-      return end(
-        'cancelled',
-        `The run was cancelled before ${job.isReadOnly ? 'the job was polled' : 'the message was sent'}.`,
-      );
-  }
 }
 
 /** `only-when` leaves the job out. */

@@ -105,48 +105,43 @@ export function sendRetryDelayMs(
   return isLate || pause > LONGEST_RETRY_AFTER_MS ? null : delay;
 }
 
-/** The failed polls in a row, with the newest one. */
-export interface Misses {
-  readonly count: number;
-  readonly networkErrors: number;
-  /** Milliseconds since the first of them. */
-  readonly forMs: number;
-  /** Whether the API may not know the job yet. */
-  readonly isEarly: boolean;
-}
-
 const MOST_FAILED_POLLS_BEFORE_SEND = 8;
 const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 /** Milliseconds for which passing errors are waited out. */
 const LONGEST_OUTAGE_MS = 600_000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
+/** Milliseconds for which the API may not know a job that is new. */
+const GRACE_FOR_404_MS = 30_000;
 
 /**
- * Milliseconds until a failed poll is repeated; null if it is not. Before a message, others may wait for these polls.
- * While the run waits for the agent, an outage of minutes is no end.
+ * Milliseconds until a failed poll is repeated; null if it is not. `missed` has the polls that failed in a row, with this
+ * one, since `forMs` milliseconds. If a run is not patient, others may wait for these polls. If it is, it waits for the
+ * agent, and an outage of minutes is no end.
  */
 export function pollRetryMs(
   exchange: Exchange,
-  misses: Misses,
-  isWaiting: boolean,
+  missed: readonly Exchange['kind'][],
+  forMs: number,
+  isPatient: boolean,
   random: () => number,
 ): number | null {
-  const { count, networkErrors, forMs } = misses;
-  const isTooMuch = isWaiting
+  const networkErrors = missed.filter((kind) => kind === 'failure').length;
+  const isTooMuch = isPatient
     ? forMs >= LONGEST_OUTAGE_MS
-    : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND || count >= MOST_FAILED_POLLS_BEFORE_SEND;
-  if (isTooMuch || !isPassing(exchange, misses)) return null;
-  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (count - 1));
+    : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
+      missed.length >= MOST_FAILED_POLLS_BEFORE_SEND;
+  if (isTooMuch || !isPassing(exchange, isPatient && forMs < GRACE_FOR_404_MS)) return null;
+  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (missed.length - 1));
   const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
-  return isWaiting || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
+  return isPatient || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
 }
 
 /** Whether the same poll may succeed later, with the same settings. */
-function isPassing(exchange: Exchange, { isEarly }: Misses): boolean {
+function isPassing(exchange: Exchange, maybeNew: boolean): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
   if (status < 300 || status >= 500) return true;
-  return isTimeout(status) || status === 425 || status === 429 || (status === 404 && isEarly);
+  return isTimeout(status) || status === 425 || status === 429 || (status === 404 && maybeNew);
 }
 
 /**

@@ -1,15 +1,15 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
-import type { Job } from '../job.ts';
+import { type End, isTakenUp, type Job, statusOf } from '../job.ts';
 import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
 import { type Claim, judge, unfinished, type Verdict } from '../note/rerun.ts';
-import { type GiveUp, notSentEnd, refusedEnd, takenEnd } from '../reasons.ts';
+import { errorEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { type Result, sentences } from '../text.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
 import { openNote } from './comments.ts';
 import { endJob, type RunContext } from './context.ts';
-import { mustGiveUp, pollBefore } from './poll.ts';
+import { mustGiveUp, poll } from './poll.ts';
 
 // What comes before any message goes out: what earlier attempts did, the claim of a command, and the note.
 
@@ -93,9 +93,9 @@ function continueMessage({ clock }: RunContext, job: Job, sent: NoteJob): void {
   const now = clock.now();
   // The runner of the earlier process may have had another time.
   job.sentAt = Math.min(sent.sentAt, now);
-  job.evidence = sent.evidence ?? false;
   job.hadEnded = sent.ended ?? false;
   if (sent.base !== undefined) job.base = { status: sent.base };
+  job.evidence = sent.evidence || isTakenUp(job, statusOf(job));
 }
 
 /** Claims the command, if there is one: only one process may send it. */
@@ -114,9 +114,9 @@ export async function claim(run: RunContext): Promise<void> {
         : 'the command has its 🚀 already, from another run or from an earlier attempt that ended early';
     judgeAll(run, { why });
   } else if (answer.kind === 'failed') {
-    endFresh(run, { kind: 'refused', why: explainClaim(answer.error) });
+    endFresh(run, () => errorEnd(explainClaim(answer.error)));
   } else {
-    for (const job of freshJobs(run)) endJob(run, job, takenEnd());
+    endFresh(run, takenEnd);
   }
 }
 
@@ -131,12 +131,14 @@ function explainClaim(error: unknown): string {
 
 /** Ends the jobs whose message is too late. */
 function endLate(run: RunContext): void {
-  const late = mustGiveUp(run, LEAST_POST_MS);
-  if (late !== null) endFresh(run, late);
+  endFresh(run, (job) => mustGiveUp(run, job, LEAST_POST_MS));
 }
 
-function endFresh(run: RunContext, cause: GiveUp): void {
-  for (const job of freshJobs(run)) endJob(run, job, notSentEnd(job, run.inputs, cause));
+function endFresh(run: RunContext, endOf: (job: Job) => End | null): void {
+  for (const job of freshJobs(run)) {
+    const end = endOf(job);
+    if (end !== null) endJob(run, job, end);
+  }
 }
 
 /** Creates the note: no note, no message. A single job is polled beside that, so that the poll takes no time. */
@@ -166,19 +168,14 @@ async function createNote(run: RunContext): Promise<void> {
   if (freshJobs(run).length === 0) log.warning(why);
   const wayOut =
     'No message is sent without its comment; to send without one, set “comment: false”.';
-  endFresh(run, { kind: 'refused', why: `${why} ${wayOut}` });
+  endFresh(run, () => errorEnd(`${why} ${wayOut}`));
 }
 
 async function pollSingleJob(run: RunContext): Promise<void> {
   const [only, ...others] = freshJobs(run);
   if (only === undefined || others.length > 0 || !run.inputs.wait) return;
-  if (only.baseAt === null) {
-    const answer = await pollBefore(run, only);
-    if (answer.kind !== 'polled') {
-      endJob(run, only, notSentEnd(only, run.inputs, answer));
-      return;
-    }
-  }
+  const end = only.baseAt === null ? await poll(run, only) : null;
+  if (end !== null) endJob(run, only, end);
   // A message that waits for earlier work reads them after that.
-  if (!only.isWaiting) await readChangesBefore(run, only);
+  else if (!only.isWaiting) await readChangesBefore(run, only);
 }

@@ -1,12 +1,12 @@
 import type { SendClass } from '../agent/retry.ts';
-import { type End, isFinal, type Job, observe, STATUSES, type Status, statusOf } from '../job.ts';
+import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
-import { activeEnd, doneEnd, notSentEnd, sentEnd, unwantedEnd } from '../reasons.ts';
+import { activeEnd, doneEnd, sentEnd, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, goOn, recall } from './announce.ts';
 import { endJob, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
-import { pollBefore } from './poll.ts';
+import { poll } from './poll.ts';
 import { endOfLoop, sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
@@ -41,28 +41,19 @@ export async function runJobs(run: RunContext): Promise<void> {
 
 /** Polls the jobs if their status or their pull request decides whether they get the message. */
 async function selectJobs(run: RunContext): Promise<void> {
-  const { inputs } = run;
-  if (inputs.onlyWhen === null && !waitsForIdle(run)) return;
-  const poll = async (job: Job): Promise<void> => {
-    const answer = await pollBefore(run, job);
-    if (answer.kind === 'polled') {
-      leaveOut(run, job);
-      job.isWaiting = job.end === null && waitsForIdle(run) && !isFinal(statusOf(job));
-    } else {
-      endJob(run, job, notSentEnd(job, inputs, answer));
-    }
+  if (run.inputs.onlyWhen === null && !waitsForIdle(run)) return;
+  const select = async (job: Job): Promise<void> => {
+    const end = (await poll(run, job)) ?? endOfLoop(run, job) ?? endOfUnwanted(run, job);
+    if (end !== null) endJob(run, job, end);
+    else job.isWaiting = waitsForIdle(run) && !isFinal(statusOf(job));
   };
-  await Promise.all(freshJobs(run).map(poll));
+  await Promise.all(freshJobs(run).map(select));
 }
 
-/** Ends a job that gets no message because of what the first poll shows. */
-function leaveOut(run: RunContext, job: Job): void {
-  const { onlyWhen } = run.inputs;
+function endOfUnwanted({ inputs: { onlyWhen } }: RunContext, job: Job): End | null {
   // An undocumented status counts as active: the agent is not done.
   const status: Status = STATUSES.find((known) => known === statusOf(job)) ?? 'active';
-  const loop = endOfLoop(run, job);
-  if (loop !== null) endJob(run, job, loop);
-  else if (onlyWhen !== null && !onlyWhen.has(status)) endJob(run, job, unwantedEnd(job, onlyWhen));
+  return onlyWhen === null || onlyWhen.has(status) ? null : unwantedEnd(job, onlyWhen);
 }
 
 /** Sends the message to a job, or ends it without one. */
@@ -85,7 +76,7 @@ async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
   const failed: SendClass[] = [];
   for (;;) {
     const over = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
-    if (over !== null) return notSentEnd(job, run.inputs, over);
+    if (over !== null) return over;
     const end = await run.limitSends(() => sendMessage(run, job, failed));
     if (end !== 'active') return end;
   }
@@ -93,17 +84,12 @@ async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
 
 /** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
 async function readJob(run: RunContext, job: Job): Promise<void> {
-  const { inputs, notes } = run;
-  const answer = await pollBefore(run, job);
-  if (answer.kind !== 'polled') {
-    endJob(run, job, notSentEnd(job, inputs, answer));
-  } else if (!inputs.wait) {
-    endJob(run, job, isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd());
-  } else {
-    goOn(run, job, notes ?? (await notesOfJob(run, job)));
-    observe(job, answer.record.status, answer.from, answer.to);
-    endJob(run, job, await waitForAgent(run, job));
+  let end = await poll(run, job);
+  if (end === null && run.inputs.wait) {
+    goOn(run, job, run.notes ?? (await notesOfJob(run, job)));
+    end = await waitForAgent(run, job);
   }
+  endJob(run, job, end ?? (isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd()));
 }
 
 /** The notes on the pull request of the job itself. */

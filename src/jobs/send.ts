@@ -3,10 +3,17 @@ import { LEAST_POST_MS, type SendClass } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
 import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { CANCELLED, doubtfulEnd, loopEnd, notSentEnd } from '../reasons.ts';
+import {
+  cancelledEnd,
+  doubtfulEnd,
+  errorEnd,
+  loopEnd,
+  stoppedEnd,
+  timedOutEnd,
+} from '../reasons.ts';
 import { quote } from '../text.ts';
 import { botOf, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
-import { mustGiveUp, pollBefore, storeRecord } from './poll.ts';
+import { mustGiveUp, poll, storeRecord } from './poll.ts';
 import { confirmDelivery } from './wait.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
@@ -29,14 +36,12 @@ export async function sendMessage(
   const needsPoll = inputs.comment && inputs.prNumber === null && isAboutJobs(run.trigger);
   for (;;) {
     if (needsFresh ? !isBaseFresh(run, job) : needsPoll && job.baseAt === null) {
-      const answer = await pollBefore(run, job);
-      if (answer.kind !== 'polled') return notSentEnd(job, inputs, answer);
+      const end = await poll(run, job);
+      if (end !== null) return end;
       if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
-    const loop = endOfLoop(run, job);
-    if (loop !== null) return loop;
-    const over = mustGiveUp(run, LEAST_POST_MS);
-    if (over !== null) return notSentEnd(job, inputs, over);
+    const over = endOfLoop(run, job) ?? mustGiveUp(run, job, LEAST_POST_MS);
+    if (over !== null) return over;
     run.jobLog.say(job, 'Sending the message.');
     job.delivery = 'posting';
     saveAtMessage(run);
@@ -97,12 +102,12 @@ async function afterSend(
     run.jobLog.warn(job, `${sent.why} The job shows that the message arrived.`);
   }
   job.delivery = 'sent';
-  job.sentAt = clock.now();
   run.jobLog.say(job, 'The message is delivered.');
   if (sent.kind === 'delivered') {
     if (sent.warning !== '') run.jobLog.warn(job, sent.warning);
     if (sent.record !== null) storeRecord(run, job, sent.record);
   }
+  job.sentAt = clock.now();
   return null;
 }
 
@@ -112,27 +117,24 @@ async function afterRefusal(
   job: Job,
   sent: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | null> {
-  const { inputs, clock, signal, deadline } = run;
+  const { clock, signal, stop, deadline } = run;
   const { why } = sent;
-  if (signal.aborted) return notSentEnd(job, inputs, CANCELLED);
-  // Messages to other jobs fall under the same limit.
-  const isLimit = sent.sendClass === 'rate-limited';
-  const over = isLimit ? mustGiveUp(run, 0) : null;
-  if (over?.kind === 'stopped') return notSentEnd(job, inputs, over);
+  if (signal.aborted) return cancelledEnd(job, run);
   if (sent.afterMs === null) {
-    if (isLimit)
-      run.stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
-    return notSentEnd(job, inputs, { kind: 'refused', why });
+    // Messages to other jobs fall under the same limit.
+    if (sent.sendClass === 'rate-limited') {
+      if (stop.signal.aborted) return stoppedEnd(String(stop.signal.reason));
+      stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
+    }
+    return errorEnd(why);
   }
-  if (clock.now() + sent.afterMs >= deadline - LEAST_POST_MS) {
-    return notSentEnd(job, inputs, { kind: 'timed-out', why });
-  }
+  if (clock.now() + sent.afterMs >= deadline - LEAST_POST_MS) return timedOutEnd(job, run, why);
   const next = `Trying again in ${duration(sent.afterMs)}.`;
   run.jobLog.problem(job, `The message was not accepted. ${why} ${next}`);
   if (isDetailed(run)) save(run);
   // What is pushed in the pause does not count.
   job.commitsBefore = null;
   // This keeps its place in the queue: all messages count against the same rate limit.
-  await clock.sleep(sent.afterMs, AbortSignal.any([signal, run.stop.signal])).catch(() => {});
+  await clock.sleep(sent.afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
   return null;
 }

@@ -1,9 +1,9 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { doubtMs, type End, isConfirmed, isFinal, type Job, observe, statusOf } from '../job.ts';
-import { CANCELLED, doneEnd, type GiveUp, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
+import { doubtMs, type End, isConfirmed, isFinal, type Job, statusOf } from '../job.ts';
+import { doneEnd, timedOutEnd } from '../reasons.ts';
 import { readChangesBefore } from './changes.ts';
 import { isDetailed, pause, type RunContext } from './context.ts';
-import { isFromBefore, mustGiveUp, pollInWait, pollOnce, setBase } from './poll.ts';
+import { poll, pollOnce } from './poll.ts';
 
 // The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
 // doubtful delivery is confirmed.
@@ -29,36 +29,19 @@ export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
 export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
   const { inputs, clock, deadline } = run;
-  const startedAt = clock.now();
-  const since = job.sentAt ?? startedAt;
-  // It reads the note of this one, or sends nothing either.
-  const canRerun = run.note !== null || job.isReadOnly;
+  const since = job.sentAt ?? clock.now();
   // Without a message, and if the end was seen before, any final status is the end.
   const settleMs = job.sentAt === null || job.hadEnded ? 0 : inputs.settleMs;
-  // After a re-run or with send: false, the agent may already be done.
-  let isDue = job.record === null;
-  let isNew = true;
   for (;;) {
     const now = clock.now();
     const confirmed = isConfirmed(job, settleMs);
     if (confirmed !== null) return doneEnd(job, job.sentAt === null ? null : confirmed, settleMs);
-    if (now >= deadline) return timedOutEnd(job, inputs, '', canRerun);
+    if (now >= deadline) return timedOutEnd(job, run, '');
     const regularMs = nextPollMs(now - since, !isDetailed(run));
     const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
-    if (!isDue && !(await pause(run, Math.min(nextMs, deadline - now))))
-      return stoppedEnd(canRerun);
-    isDue = false;
-    const before = statusOf(job);
-    const looked = await pollInWait(run, job, startedAt);
-    if (looked.kind === 'timed-out') return timedOutEnd(job, inputs, looked.why, canRerun);
-    if (looked.kind === 'refused') return lostEnd(job, looked.why, canRerun);
-    if (looked.kind !== 'polled') return stoppedEnd(canRerun);
-    observe(job, looked.record.status, looked.from, looked.to);
-    if (isNew && statusOf(job) === before && isFromBefore(job)) {
-      run.jobLog.say(job, `The job still shows ${before} from before.`);
-    }
-    isNew = false;
-    run.jobLog.beat(`The job is ${statusOf(job) ?? 'in an unknown status'}`);
+    // In a re-run, the agent may already be done.
+    const end = await poll(run, job, job.record === null ? 0 : Math.min(nextMs, deadline - now));
+    if (end !== null) return end;
   }
 }
 
@@ -70,7 +53,7 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
  * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
-export async function waitForEarlierWork(run: RunContext, job: Job): Promise<GiveUp | null> {
+export async function waitForEarlierWork(run: RunContext, job: Job): Promise<End | null> {
   const { clock, deadline, random } = run;
   if (isFinal(statusOf(job))) return null;
   const startedAt = clock.now();
@@ -86,32 +69,18 @@ export async function waitForEarlierWork(run: RunContext, job: Job): Promise<Giv
       : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
     // The last poll is made when a message can still be sent.
     const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
-    if (leftMs <= 0) return stillActive('');
-    if (!(await pause(run, Math.min(nextMs, leftMs)))) return CANCELLED;
-    const looked = await pollInWait(run, job, startedAt);
-    if (looked.kind === 'timed-out') return stillActive(looked.why);
-    if (looked.kind !== 'polled') return looked;
-    const over = mustGiveUp(run, 0);
-    if (over !== null) return over;
-    run.jobLog.beat(
-      `Waiting for earlier work: the job is ${statusOf(job) ?? 'in an unknown status'}`,
-    );
+    if (leftMs <= 0) return timedOutEnd(job, run, '');
+    const end = await poll(run, job, Math.min(nextMs, leftMs));
+    if (end !== null) return end;
     const isDone = isFinal(statusOf(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
       job.isWaiting = false;
-      setBase(job, looked);
       // What the agent has pushed for the earlier work does not count.
       await readChangesBefore(run, job);
       return null;
     }
     isAgain = isDone;
   }
-}
-
-function stillActive(why: string): GiveUp {
-  const said =
-    'The agent was still at work on something else. Increase “timeout-minutes”, or send it later.';
-  return { kind: 'timed-out', why: why === '' ? said : `${said} The last poll failed: ${why}` };
 }
 
 /** Milliseconds for which a job is polled to confirm a delivery. */
@@ -122,11 +91,10 @@ export async function confirmDelivery(run: RunContext, job: Job): Promise<boolea
   const { clock, deadline, signal } = run;
   const end = Math.min(clock.now() + CONFIRM_MS, deadline);
   for (;;) {
-    const answer = await pollOnce(run, job, end);
-    if (answer.kind === 'polled') observe(job, answer.record.status, answer.from, answer.to);
-    if (job.evidence) return true;
+    await pollOnce(run, job, end);
     const leftMs = end - clock.now();
-    if (leftMs <= 0 || signal.aborted) return false;
-    if (!(await pause(run, Math.min(SHORTEST_MS, leftMs)))) return false;
+    if (job.evidence || leftMs <= 0) return job.evidence;
+    await pause(run, Math.min(SHORTEST_MS, leftMs));
+    if (signal.aborted) return false;
   }
 }

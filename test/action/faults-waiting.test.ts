@@ -285,9 +285,14 @@ describe('stops waiting at once if the API refuses a poll with', () => {
       },
     ],
     [
-      '404 more than 30 s after the message',
+      '404 later, but only after 30 s',
       withPolls((n) => (n > 8 ? { status: 404 } : undefined)),
-      { ...ended, error: /The message was delivered, but .*404/, withinMs: 120_000 },
+      {
+        ...ended,
+        error: /The message was delivered, but .*polls failed in a row.*404/,
+        atLeastMs: 40_000,
+        withinMs: 120_000,
+      },
     ],
   ]);
 });

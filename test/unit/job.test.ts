@@ -5,9 +5,11 @@ import {
   elapsedMs,
   isConfirmed,
   isFinal,
-  mergeRecord,
+  type JobRecord,
   observe,
 } from '../../src/job.ts';
+import type { RunContext } from '../../src/jobs/context.ts';
+import { storeRecord } from '../../src/jobs/poll.ts';
 import { job, PULL, record, START } from './record.ts';
 
 const SETTLE = 60_000;
@@ -75,17 +77,21 @@ describe('isConfirmed or, while that is open, doubtMs', () => {
   });
 });
 
-it('mergeRecord keeps what a response leaves out, and takes over null', () => {
+it('storeRecord keeps what a response leaves out, and takes over null', () => {
   const one = job();
-  mergeRecord(one, { id: 'job-1', model: 'opus' }, 1);
+  const store = (some: JobRecord, at: number): void => {
+    const run = { clock: { now: () => at }, jobLog: { say: () => {} } };
+    storeRecord(run as unknown as RunContext, one, some);
+  };
+  store({ id: 'job-1', model: 'opus' }, 1);
   expect(one.firstSeenAt).toBeNull();
-  mergeRecord(one, record({ prLink: PULL }), 2);
-  mergeRecord(one, record({ status: ACTIVE }), 3);
+  store(record({ prLink: PULL }), 2);
+  store(record({ status: ACTIVE }), 3);
   expect(one).toMatchObject({
     firstSeenAt: 2,
     record: { status: ACTIVE, prLink: PULL, model: 'opus' },
   });
-  mergeRecord(one, record({ prLink: null }), 4);
+  store(record({ prLink: null }), 4);
   expect(one.record?.prLink).toBeNull();
 });
 

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import {
   activeEnd,
+  cancelledEnd,
   doneEnd,
   doubtfulEnd,
   endNow,
-  type GiveUp,
+  errorEnd,
   loopEnd,
   lostEnd,
-  notSentEnd,
   refusedEnd,
   sentEnd,
   stoppedEnd,
@@ -18,17 +18,21 @@ import {
 } from '../../src/reasons.ts';
 import { ended, job, record, START } from './record.ts';
 
-const LIMIT = { timeoutMs: 1_800_000 };
+const LIMIT = { inputs: { timeoutMs: 1_800_000 } };
+const NOTED = { ...LIMIT, note: {} };
+const UNNOTED = { ...LIMIT, note: null };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const SENT = { delivery: 'sent', sentAt: START } as const;
-const POLLED = job({ isReadOnly: true });
+const WAITING = job({ isWaiting: true });
+const UNPOLLED = job({ isReadOnly: true });
+const POLLED = job({ isReadOnly: true, record: record({ status: 'active' }) });
 
 function done(status: string, confirmed: boolean | null, before?: string): End {
   const base = before === undefined ? null : { status: before };
   return doneEnd(job({ ...SENT, base, record: record({ status }) }), confirmed, 60_000);
 }
 function timedOut(status: string, miss = ''): End {
-  return timedOutEnd(job({ ...SENT, record: record({ status }) }), LIMIT, miss, true);
+  return timedOutEnd(job({ ...SENT, record: record({ status }) }), NOTED, miss);
 }
 const active = job({ record: record({ status: 'active' }) });
 
@@ -52,11 +56,23 @@ it.each<[End, End['result'], boolean | null, string]>([
     null,
     'The job is completed, but within “timeout-minutes” (30 min)',
   ],
-  [timedOutEnd(POLLED, LIMIT, '', true), 'timed-out', null, 'not known, and it may keep working'],
-  [lostEnd(job(SENT), 'So.', false), 'error', null, 'can no longer be polled. So. The agent'],
-  [lostEnd(POLLED, 'So.', true), 'error', null, 'The job cannot be polled. So.'],
+  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', null, 'is not known, and it may keep working'],
+  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', null, 'or wait in a later run with'],
+  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', null, 'or re-run the workflow: it only waits'],
+  [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', null, 'The job could not be polled within'],
+  [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', null, '(30 min). So.'],
+  [timedOutEnd(WAITING, NOTED, 'So.'), 'timed-out', null, 'later. The last poll failed: So.'],
+  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', null, '(30 min). The agent was still at work'],
+  [timedOutEnd(job(), NOTED, ''), 'timed-out', null, 'The message could not be sent within'],
+  [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', null, 'can no longer be polled. So. The agent'],
+  [lostEnd(POLLED, NOTED, 'So.'), 'error', null, 'The job cannot be polled. So.'],
+  [lostEnd(job(), NOTED, 'So.'), 'error', null, 'So.'],
+  [errorEnd('So.'), 'error', null, 'So.'],
+  [stoppedEnd('So.'), 'skipped', null, 'The API accepts no more messages for now. So.'],
+  [cancelledEnd(job(), NOTED), 'cancelled', null, 'cancelled before the message was sent.'],
+  [cancelledEnd(UNPOLLED, NOTED), 'cancelled', null, 'cancelled before the job was polled.'],
   [
-    stoppedEnd(true),
+    cancelledEnd(job(SENT), NOTED),
     'cancelled',
     null,
     'the cancelled run no longer waits for it. To know the result, re-run the workflow: it only waits',
@@ -76,24 +92,6 @@ it.each<[End, End['result'], boolean | null, string]>([
   expect(end).toMatchObject({ result, confirmed });
   expect(end.reason).toContain(words);
   expect(end.reason === '').toBe(words === '');
-});
-
-it.each<[GiveUp['kind'], End['result'], sending: string, reading: string]>([
-  ['refused', 'error', 'So.', 'So.'],
-  ['stopped', 'skipped', 'The API accepts no more messages for now. So.', 'no more messages'],
-  [
-    'timed-out',
-    'timed-out',
-    'could not be sent within “timeout-minutes” (30 min). So.',
-    'not be polled within',
-  ],
-  ['cancelled', 'cancelled', 'before the message was sent.', 'before the job was polled.'],
-])('notSentEnd, %s: %s', (kind, result, sending, reading) => {
-  const cause = { kind, why: 'So.' };
-  const end = notSentEnd(job(), LIMIT, cause);
-  expect(end).toMatchObject({ result, confirmed: null });
-  expect(end.reason).toContain(sending);
-  expect(notSentEnd(POLLED, LIMIT, cause).reason).toContain(reading);
 });
 
 it.each<[Partial<Job>, boolean, End['result'], boolean | null, string]>([

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
-  type Misses,
   pollRetryMs,
   retryAfterMs,
   SEND_RULES,
@@ -144,10 +143,15 @@ describe('sendRetryDelayMs', () => {
 
 describe('a failed poll is repeated after so many milliseconds', () => {
   const MINUTE_MS = 60_000;
-  it.each<[string, Exchange, Partial<Misses>, number | null, number | null]>([
+  /** How many polls have failed, all like this one, and for how long. */
+  interface Before {
+    readonly count?: number;
+    readonly forMs?: number;
+  }
+  it.each<[string, Exchange, Before, number | null, number | null]>([
     ['a lost connection', failure(true), {}, 1000, 1000],
-    ['the second network error', failure(false), { count: 2, networkErrors: 2 }, 2000, 2000],
-    ['the third network error', failure(false), { count: 3, networkErrors: 3 }, null, 4000],
+    ['the second network error', failure(false), { count: 2 }, 2000, 2000],
+    ['the third network error', failure(false), { count: 3 }, null, 4000],
     ['the fifth in a row', response(500), { count: 5 }, 16_000, 16_000],
     ['the seventh in a row', response(502), { count: 7 }, 30_000, 30_000],
     ['the eighth in a row', response(502), { count: 8 }, null, 30_000],
@@ -162,17 +166,22 @@ describe('a failed poll is repeated after so many milliseconds', () => {
     ['425', response(425), {}, 1000, 1000],
     ['499', response(499), {}, 1000, 1000],
     ['a bad body', response(200), {}, 1000, 1000],
-    ...[302, 400, 401, 403, 410].map((status): [string, Exchange, Partial<Misses>, null, null] => [
+    ...[302, 400, 401, 403, 410].map((status): [string, Exchange, Before, null, null] => [
       ...([`${status}`, response(status), {}, null, null] as const),
     ]),
-    ['404', response(404), {}, null, null],
-    ['404 early', response(404), { isEarly: true }, 1000, 1000],
+    ['404', response(404), {}, null, 1000],
+    ['404 after 30 s', response(404), { forMs: 30_000 }, null, null],
     ['a bad certificate', failure(false, 'setup'), {}, null, null],
-  ])('%s', (_, exchange, parts, before, waiting) => {
-    const first = { count: 1, networkErrors: 0, forMs: 0, isEarly: false };
-    const misses = { ...first, ...parts };
-    expect(pollRetryMs(exchange, misses, false, () => 1)).toBe(before);
-    expect(pollRetryMs(exchange, misses, true, () => 1)).toBe(waiting);
+  ])('%s', (_, exchange, { count = 1, forMs = 0 }, before, waiting) => {
+    const missed = Array.from({ length: count }, () => exchange.kind);
+    expect(pollRetryMs(exchange, missed, forMs, false, () => 1)).toBe(before);
+    expect(pollRetryMs(exchange, missed, forMs, true, () => 1)).toBe(waiting);
+  });
+
+  it('with three network errors in all, whatever came between', () => {
+    const missed = ['failure', 'answer', 'failure', 'failure'] as const;
+    expect(pollRetryMs(failure(false), missed, 0, false, () => 1)).toBeNull();
+    expect(pollRetryMs(response(500), missed.slice(1), 0, false, () => 1)).toBe(4000);
   });
 });
 

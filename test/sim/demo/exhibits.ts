@@ -1,14 +1,13 @@
 import { type Change, type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
 import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
-  CANCELLED,
+  cancelledEnd,
   doneEnd,
   doubtfulEnd,
+  errorEnd,
   lostEnd,
-  notSentEnd,
   refusedEnd,
   sentEnd,
-  stoppedEnd,
   timedOutEnd,
   unwantedEnd,
 } from '../../../src/reasons.ts';
@@ -29,7 +28,7 @@ export interface Exhibit {
 export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const LIMITS = { timeoutMs: 1_800_000 };
+const LIMITS = { inputs: { timeoutMs: 1_800_000 }, note: {} };
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
@@ -38,7 +37,7 @@ const STORY: Story = {
   by: 'octocat',
   prompt: 'Add error handling examples to the pages that changed.',
   startedAt: START,
-  until: START + LIMITS.timeoutMs,
+  until: START + LIMITS.inputs.timeoutMs,
   command: null,
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
@@ -62,15 +61,15 @@ const STATES: Readonly<
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, true, SETTLE_MS) },
   doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
-  unknown: { status: 'active', end: (job) => lostEnd(job, UNREADABLE, true) },
+  unknown: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
-    end: (job) => notSentEnd(job, LIMITS, { kind: 'refused', why: REFUSED }),
+    end: () => errorEnd(REFUSED),
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, false, SETTLE_MS) },
-  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '', true) },
-  cancelled: { status: 'active', end: () => stoppedEnd(true) },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
+  cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
   archived: { status: 'archived', end: (job) => doneEnd(job, true, SETTLE_MS) },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
   sending: { status: 'completed', job: NOT_YET, end: () => null },
@@ -118,14 +117,11 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
   'not sent in time': {
     kind: 'not-sent',
-    end: (job) => {
-      const why = 'The agent was still at work on something else.';
-      return notSentEnd(job, LIMITS, { kind: 'timed-out', why });
-    },
+    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, LIMITS, ''),
   },
   'cancelled before the message': {
     kind: 'not-sent',
-    end: (job) => notSentEnd(job, LIMITS, CANCELLED),
+    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, LIMITS),
   },
   'a re-run that is refused': {
     kind: 'doubtful',
@@ -172,7 +168,8 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
     ...job,
   };
   const ended = (end ?? state.end)(open);
-  const durationMs = kind === 'timed-out' ? LIMITS.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+  const durationMs =
+    kind === 'timed-out' ? LIMITS.inputs.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   return { ...open, end: ended, endedAt: ended === null ? null : endedAt };
 }
