@@ -71,7 +71,6 @@ function tuneEngine(run: RunContext): void {
 /** The outputs come first, because a second signal may end the process at once. */
 async function report(run: RunContext): Promise<0 | 1> {
   const { inputs, jobs } = run;
-  run.isOver = true;
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
   saveOutputs(run, { ended, commentUrls: [run.note?.url ?? ''] });

@@ -155,7 +155,7 @@ async function createNote(run: RunContext): Promise<void> {
   // Without a new message, a wait must not begin after a pause.
   const until = freshJobs(run).length > 0 ? deadline : 0;
   const note = openNote(run, conversation, taking, until);
-  const why = hasRoomFor(noteOf(about, taking, false))
+  const why = hasRoomFor(noteOf(about, taking))
     ? await note.create()
     : 'The comment has no room for so many long job IDs; use fewer jobs in a step.';
   if (why === null) {

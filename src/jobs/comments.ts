@@ -31,9 +31,7 @@ export function openNote(
 ): Note {
   const { about, story } = run;
   const compose = (): string =>
-    composeNote(noteOf(about, jobs, run.isOver), (limit) =>
-      renderStory(story, jobs, conversation, limit),
-    );
+    composeNote(noteOf(about, jobs), (limit) => renderStory(story, jobs, conversation, limit));
   return new Note({ ...run, conversation, deadline, compose, id: about.id });
 }
 

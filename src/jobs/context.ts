@@ -65,8 +65,6 @@ export interface RunContext extends Start {
   release: (() => Promise<void>) | null;
   /** Whether a message may have been sent. */
   hasStarted: boolean;
-  /** Whether the process is about to end. */
-  isOver: boolean;
 }
 
 /** Resolves to the problem if it is not known which jobs the run is about. `text` is that of the command. */
@@ -100,7 +98,6 @@ export async function prepare(
     note: null,
     release: null,
     hasStarted: false,
-    isOver: false,
   });
 }
 

@@ -47,7 +47,7 @@ const note = z.object({
   id: z.string().check(z.minLength(1)),
   /** When its messages and its wait end. */
   deadline: time,
-  /** Whether the process is done. */
+  /** Whether the process is done with its jobs. */
   over: z.boolean(),
   jobs: z.readonly(z.array(noteJob)),
 });
@@ -61,7 +61,8 @@ export function hashOf(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-export function noteOf(about: AboutNote, jobs: readonly Job[], over: boolean): NoteData {
+export function noteOf(about: AboutNote, jobs: readonly Job[]): NoteData {
+  const over = jobs.every(({ end }) => end !== null);
   return { ...about, over, jobs: jobs.map(toNoteJob) };
 }
 

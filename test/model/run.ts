@@ -127,13 +127,11 @@ export async function play(scenario: Scenario) {
       note: null,
       release: null,
       hasStarted: false,
-      isOver: false,
     },
   };
 
   const beganAt = clock.now();
   await clock.drive(runJobs(run));
-  run.isOver = true;
   save(run);
   // A cancellation while the comments are written comes too late for the jobs.
   const stoppedAt = cancelledAt === null ? null : Math.max(cancelledAt, beganAt);

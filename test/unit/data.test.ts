@@ -121,7 +121,7 @@ it.each([
   [200, 256, false],
 ])('hasRoomFor %i jobs with IDs of %i characters: %s', (count, length, expected) => {
   const jobs = Array.from({ length: count }, () => job({ id: 'x'.repeat(length) }));
-  expect(hasRoomFor(noteOf({ ...FULL, command: 'review-comment:12345678901' }, jobs, true))).toBe(
+  expect(hasRoomFor(noteOf({ ...FULL, command: 'review-comment:12345678901' }, jobs))).toBe(
     expected,
   );
 });
@@ -155,7 +155,8 @@ it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
     { delivery: 'sent', sentAt: START },
   ],
 ])('noteOf %s', (_, one, expected) => {
-  const { jobs } = noteOf(NOTE, [one], false);
+  const { jobs, over } = noteOf(NOTE, [one]);
+  expect(over).toBe(one.end !== null);
   expect(JSON.parse(JSON.stringify(jobs))).toEqual([{ id: 'job-1', ...expected }]);
 });
 
