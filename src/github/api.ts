@@ -226,10 +226,10 @@ export class GitHub {
     return { head: head.sha, commits };
   }
 
-  /** The commits of a pull request on a page of 100, the oldest first. */
-  async commits(number: number, page: number): Promise<readonly string[]> {
-    const route = `GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=100&page={page}`;
-    const commits = await this.#read(route, { number, page }, commitsAnswer);
+  /** The oldest 100 commits of a pull request. */
+  async commits(number: number): Promise<readonly string[]> {
+    const route = 'GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=100';
+    const commits = await this.#read(route, { number }, commitsAnswer);
     return commits.map((commit) => commit.sha);
   }
 

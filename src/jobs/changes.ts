@@ -8,8 +8,7 @@ import type { RunContext } from './context.ts';
 /** Milliseconds that the message may be delayed, and the report. */
 const BEFORE_MS = 1000;
 const AFTER_MS = 5000;
-/** GitHub lists the first 250 commits of a pull request, and 100 at a time. */
-const MOST_LISTED = 250;
+/** GitHub lists so many commits at a time. */
 const PAGE_SIZE = 100;
 
 /** Remembers the newest commit before the message. */
@@ -46,14 +45,11 @@ async function compare(
   const { number } = before;
   const { head, commits } = await github.pullRequest(number);
   if (head === before.head) return { kind: 'none' };
-  if (before.commits > MOST_LISTED) return null;
-  // If nothing was rewritten, the commit has kept its place.
-  const listed = await github.commits(number, Math.ceil(before.commits / PAGE_SIZE));
+  if (commits > PAGE_SIZE) return null;
+  const listed = await github.commits(number);
+  if (!listed.includes(before.head)) return { kind: 'rewritten' };
   const count = commits - before.commits;
-  if (listed.includes(before.head)) {
-    return count > 0 ? { kind: 'commits', count, before: before.head, after: head } : null;
-  }
-  return commits <= PAGE_SIZE ? { kind: 'rewritten' } : null;
+  return count > 0 ? { kind: 'commits', count, before: before.head, after: head } : null;
 }
 
 /** Null if that fails or takes longer. */

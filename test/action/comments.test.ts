@@ -471,7 +471,7 @@ describe('what the agent has changed', () => {
     ['3 new commits', { pushed: NEW }, `**3 new commits** · ${range}${'3'.repeat(40)})`],
     ['1 new commit', { pushed: NEW.slice(0, 1) }, `**1 new commit** · ${range}${'1'.repeat(40)})`],
     ['after a failure', { status: 'failed', pushed: NEW }, '**3 new commits**'],
-    ['of many commits', { commits: MANY.slice(0, 130), pushed: NEW }, '**3 new commits**'],
+    ['of 100 commits', { commits: MANY.slice(0, 97), pushed: NEW }, '**3 new commits**'],
     ['no new commits', {}, `${titleOf('completed')}: no new commits`],
     ['a rewritten branch', { pushed: NEW, isForced: true }, 'Branch rewritten · '],
     ['a rewritten branch of many commits', { ...LONG, pushed: MANY.slice(120) }, ''],
@@ -488,7 +488,7 @@ describe('what the agent has changed', () => {
       '',
     ],
     ['a GitHub that never answers', { pushed: NEW, github: hanging }, ''],
-    ['more commits than GitHub lists', { commits: MANY, pushed: NEW }, ''],
+    ['more commits than GitHub lists at a time', { commits: MANY.slice(0, 98), pushed: NEW }, ''],
     ['commits before a message that was sent again', { pushed: NEW, isLimited: true }, ''],
     ['a run without wait', { pushed: NEW, with: { wait: false } }, ''],
   ])('is shown if it is known: %s', async (name, row, says) => {

@@ -124,12 +124,12 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
-it('the commits of a pull request are read by page', async () => {
+it('the oldest commits of a pull request are read', async () => {
   const commits = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(40, '0'));
   await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
   const github = connect(sim);
   expect(await github.pullRequest(NUMBER)).toEqual({ head: commits[119], commits: 120 });
-  expect(await github.commits(NUMBER, 2)).toEqual(commits.slice(100));
+  expect(await github.commits(NUMBER)).toEqual(commits.slice(0, 100));
 });
 
 describe('a call', () => {
