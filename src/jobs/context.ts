@@ -91,7 +91,7 @@ export async function prepare(
     agent: agentContext(start, inputs, deadline),
     about: aboutNote(start, inputs, prompt, deadline),
     story: storyOf(start, inputs, prompt, deadline),
-    jobLog: new JobLog(log, clock, jobs, deadline),
+    jobLog: new JobLog({ log, clock, jobs, deadline }),
     limitSends: pLimit(MOST_SENDS_AT_ONCE),
     limitPolls: pLimit(MOST_POLLS_AT_ONCE),
     stop: new AbortController(),

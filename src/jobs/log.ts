@@ -1,7 +1,8 @@
-import { type Clock, duration } from '../clock.ts';
+import { duration } from '../clock.ts';
 import { elapsedMs, type Job } from '../job.ts';
 import { countKinds, kindOf, OPEN, wordOf } from '../labels.ts';
-import type { Log } from '../runner/log.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { sentences } from '../text.ts';
 
 // What happens, in the log. With one job, each change is a line. With many jobs there is a line for each that
 // ends, and one a minute; the rest are debug lines.
@@ -9,25 +10,24 @@ import type { Log } from '../runner/log.ts';
 /** Milliseconds after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
+interface Run extends Pick<Runtime, 'log' | 'clock'> {
+  readonly jobs: readonly Job[];
+  readonly deadline: number;
+}
+
 export class JobLog {
-  readonly #log: Log;
-  readonly #clock: Clock;
-  readonly #jobs: readonly Job[];
-  readonly #deadline: number;
+  readonly #run: Run;
   readonly #warned = new Set<string>();
   #spokeAt: number;
   #lastProblem = '';
 
-  constructor(log: Log, clock: Clock, jobs: readonly Job[], deadline: number) {
-    this.#log = log;
-    this.#clock = clock;
-    this.#jobs = jobs;
-    this.#deadline = deadline;
-    this.#spokeAt = clock.now();
+  constructor(run: Run) {
+    this.#run = run;
+    this.#spokeAt = run.clock.now();
   }
 
   say(job: Job, text: string): void {
-    if (this.#jobs.length > 1) this.#log.debug(`Job ${job.id}: ${text}`);
+    if (this.#run.jobs.length > 1) this.#run.log.debug(`Job ${job.id}: ${text}`);
     else this.#speak(text);
   }
 
@@ -41,19 +41,19 @@ export class JobLog {
   warn(job: Job, text: string): void {
     if (this.#warned.has(text)) return;
     this.#warned.add(text);
-    this.#log.warning(this.#jobs.length > 1 ? `Job ${job.id}: ${text}` : text);
+    this.#run.log.warning(this.#run.jobs.length > 1 ? `Job ${job.id}: ${text}` : text);
   }
 
   /** Shows once a minute that the run continues. `text` is for a single job. */
   beat(text: string): void {
-    const now = this.#clock.now();
+    const now = this.#run.clock.now();
     if (now - this.#spokeAt < HEARTBEAT_MS) return;
-    const left = `time-out in ${duration(this.#deadline - now)}`;
-    if (this.#jobs.length === 1) {
+    const left = `time-out in ${duration(this.#run.deadline - now)}`;
+    if (this.#run.jobs.length === 1) {
       this.#speak(`${text}; ${left}.`);
       return;
     }
-    const kinds = this.#jobs.map(kindOf);
+    const kinds = this.#run.jobs.map(kindOf);
     const open = kinds.filter((kind) => OPEN.has(kind)).length;
     const done = `${kinds.length - open} of ${kinds.length} jobs done (${countKinds(kinds)})`;
     const last = this.#lastProblem === '' ? '' : ` The last problem: ${this.#lastProblem}`;
@@ -63,19 +63,17 @@ export class JobLog {
 
   ended(job: Job): void {
     // With one job, the result follows at once.
-    if (this.#jobs.length === 1) return;
-    const ended = this.#jobs.filter(({ end }) => end !== null).length;
+    if (this.#run.jobs.length === 1) return;
+    const ended = this.#run.jobs.filter(({ end }) => end !== null).length;
     const elapsed = elapsedMs(job);
-    const words = [
-      `[${ended}/${this.#jobs.length}] ${wordOf(kindOf(job))} ${job.id}`,
-      elapsed === null || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`,
-      job.record?.prLink ?? '',
-    ];
-    this.#log.info(words.filter((text) => text !== '').join(' '));
+    const said = `[${ended}/${this.#run.jobs.length}] ${wordOf(kindOf(job))} ${job.id}`;
+    const after =
+      elapsed === null || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
+    this.#run.log.info(sentences(said, after, job.record?.prLink ?? ''));
   }
 
   #speak(text: string): void {
-    this.#spokeAt = this.#clock.now();
-    this.#log.info(text);
+    this.#spokeAt = this.#run.clock.now();
+    this.#run.log.info(text);
   }
 }

@@ -118,7 +118,7 @@ export async function play(scenario: Scenario) {
       isNeeded && conversation !== null
         ? await clock.drive(readNotes(github.client, conversation, project))
         : null,
-    jobLog: new JobLog(runtime.log, runtime.clock, jobs, deadline),
+    jobLog: new JobLog({ ...runtime, jobs, deadline }),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
     story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null },
     ...{

@@ -13,7 +13,7 @@ function open(...jobs: readonly Job[]) {
   const time = { now: 0 };
   const { runtime, logged } = recordingRuntime();
   const clock = { ...systemClock, now: () => time.now };
-  return { logged, time, log: new JobLog(runtime.log, clock, jobs, 30 * MINUTE_MS) };
+  return { logged, time, log: new JobLog({ ...runtime, clock, jobs, deadline: 30 * MINUTE_MS }) };
 }
 
 it('with one job, each change is a line, and one a minute shows that the run continues', () => {
