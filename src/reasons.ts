@@ -15,36 +15,27 @@ interface Run {
 const CHECK = `Check the job at ${DASHBOARD_URL}`;
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 
-function end(result: End['result'], ...texts: readonly string[]): End {
+export function endAs(result: End['result'], ...texts: readonly string[]): End {
   return { result, reason: sentences(...texts), confirmed: null };
 }
 
 /** What is true if the process is killed now. */
 export function endNow(job: Job, wait: boolean): End {
   if (job.end !== null) return job.end;
-  if (job.isReadOnly) return end('error', 'The run ended while the job was being polled.');
+  if (job.isReadOnly) return endAs('error', 'The run ended while the job was being polled.');
   if (job.delivery === 'sent') {
-    const sent = end('sent', wait ? 'The run ended before the agent was done.' : '');
+    const sent = endAs('sent', wait ? 'The run ended before the agent was done.' : '');
     return { ...sent, confirmed: wait ? false : null };
   }
   return job.delivery === 'posting' || job.delivery === 'unknown'
-    ? end('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
-    : end('error', 'The run ended before the message was sent.');
-}
-
-export function sentEnd(): End {
-  return end('sent');
-}
-
-/** With `send: false` and without a wait: the job is not done. */
-export function activeEnd(): End {
-  return end('active');
+    ? endAs('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
+    : endAs('error', 'The run ended before the message was sent.');
 }
 
 /** The job has a final status that counts as the end. `confirmed` is null if there was no message. */
 export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): End {
   const result = statusOf(job) as FinalStatus;
-  if (confirmed === false) return { ...end(result, doubtOf(job, result, settleMs)), confirmed };
+  if (confirmed === false) return { ...endAs(result, doubtOf(job, result, settleMs)), confirmed };
   const reason = {
     completed: '',
     archived:
@@ -53,7 +44,7 @@ export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): 
         : 'The agent was at work on the message, but now the job is archived; use another job.',
     failed: `To see why the agent failed, open the job at ${DASHBOARD_URL}.`,
   }[result];
-  return { ...end(result, reason), confirmed };
+  return { ...endAs(result, reason), confirmed };
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
@@ -85,14 +76,18 @@ export function timedOutEnd(job: Job, run: Run, why: string): End {
     const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
     const work =
       'The agent was still at work on something else. Increase “timeout-minutes”, or send it later.';
-    return end('timed-out', `${what} within ${limit}.`, ...(job.isWaiting ? [work, last] : [why]));
+    return endAs(
+      'timed-out',
+      `${what} within ${limit}.`,
+      ...(job.isWaiting ? [work, last] : [why]),
+    );
   }
   const said = isFinal(status)
     ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
       `message. ${CHECK}; “timeout-minutes” should be well above “settle-seconds”.`
     : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
       `may keep working. Increase “timeout-minutes”, or ${waitAgain(job, run)}.`;
-  return end('timed-out', said, last);
+  return endAs('timed-out', said, last);
 }
 
 /** Whether there is nothing to wait for yet: the message is not sent or, without one, the job not known. */
@@ -109,9 +104,9 @@ function waitAgain({ isReadOnly }: Job, { note }: Run): string {
 
 /** Polling failed for too long. */
 export function lostEnd(job: Job, run: Run, why: string): End {
-  if (job.isReadOnly) return end('error', 'The job cannot be polled.', why);
-  if (isBefore(job)) return errorEnd(why);
-  return end(
+  if (job.isReadOnly) return endAs('error', 'The job cannot be polled.', why);
+  if (isBefore(job)) return endAs('error', why);
+  return endAs(
     'error',
     'The message was delivered, but the job can no longer be polled.',
     why,
@@ -120,7 +115,7 @@ export function lostEnd(job: Job, run: Run, why: string): End {
 }
 
 export function cancelledEnd(job: Job, run: Run): End {
-  return end(
+  return endAs(
     'cancelled',
     isBefore(job)
       ? `The run was cancelled before the ${job.isReadOnly ? 'job was polled' : 'message was sent'}.`
@@ -129,37 +124,35 @@ export function cancelledEnd(job: Job, run: Run): End {
   );
 }
 
-/** The message was certainly not sent. */
-export function errorEnd(why: string): End {
-  return end('error', why);
-}
-
 /** The rate limit has refused another message of this run. */
 export function stoppedEnd(why: string): End {
-  return end('skipped', 'The API accepts no more messages for now.', why);
+  return endAs('skipped', 'The API accepts no more messages for now.', why);
 }
 
 /** It is not known whether the message was delivered. */
 export function doubtfulEnd(why: string, isCancelled: boolean): End {
   return isCancelled
-    ? end(
+    ? endAs(
         'cancelled',
         'The run was cancelled while the message was being sent.',
         IT_MAY_HAVE_ARRIVED,
       )
-    : end('error', why, IT_MAY_HAVE_ARRIVED);
+    : endAs('error', why, IT_MAY_HAVE_ARRIVED);
 }
 
 /** `only-when` leaves the job out. */
 export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
   const wanted = listing([...onlyWhen], 'or');
   const status = shown(statusOf(job));
-  return end('skipped', `The job is ${status}; only ${wanted} jobs get the message (“only-when”).`);
+  return endAs(
+    'skipped',
+    `The job is ${status}; only ${wanted} jobs get the message (“only-when”).`,
+  );
 }
 
 /** A bot triggered the run, perhaps on the pull request of the job itself. */
 export function loopEnd(login: string): End {
-  return end(
+  return endAs(
     'skipped',
     `The bot ${quote(login)} triggered the run on the pull request of the job, or the API does not show that ` +
       'pull request, so a message could make the agent trigger itself.',
@@ -168,12 +161,12 @@ export function loopEnd(login: string): End {
 
 /** Another run, step or job of a matrix handles the same comment. */
 export function takenEnd(): End {
-  return end('skipped', 'Another run or step handles the same comment.');
+  return endAs('skipped', 'Another run or step handles the same comment.');
 }
 
 /** A re-run cannot tell whether an earlier attempt sent the message. */
 export function refusedEnd(why: string): End {
-  return end(
+  return endAs(
     'error',
     `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}. ` +
       'To send the message, start a new run, write a new comment, or set “resend-on-rerun: true”.',

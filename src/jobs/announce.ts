@@ -3,7 +3,7 @@ import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import { type End, isTakenUp, type Job, statusOf } from '../job.ts';
 import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
 import { type Claim, judge, unfinished, type Verdict } from '../note/rerun.ts';
-import { errorEnd, refusedEnd, takenEnd } from '../reasons.ts';
+import { endAs, refusedEnd, takenEnd } from '../reasons.ts';
 import { type Result, sentences } from '../text.ts';
 import { react } from './answer.ts';
 import { readChangesBefore } from './changes.ts';
@@ -113,7 +113,7 @@ export async function claim(run: RunContext): Promise<void> {
         : 'the command has its 🚀 already, from another run or from an earlier attempt that ended early';
     judgeAll(run, { why });
   } else if (answer.kind === 'failed') {
-    endFresh(run, () => errorEnd(explainClaim(answer.error)));
+    endFresh(run, () => endAs('error', explainClaim(answer.error)));
   } else {
     endFresh(run, takenEnd);
   }
@@ -167,7 +167,7 @@ async function createNote(run: RunContext): Promise<void> {
   if (freshJobs(run).length === 0) log.warning(why);
   const wayOut =
     'No message is sent without its comment; to send without one, set “comment: false”.';
-  endFresh(run, () => errorEnd(`${why} ${wayOut}`));
+  endFresh(run, () => endAs('error', `${why} ${wayOut}`));
 }
 
 async function pollSingleJob(run: RunContext): Promise<void> {

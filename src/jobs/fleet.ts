@@ -2,7 +2,7 @@ import type { SendClass } from '../agent/retry.ts';
 import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
-import { activeEnd, doneEnd, sentEnd, unwantedEnd } from '../reasons.ts';
+import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { announce, claim, freshJobs, goOn, recall } from './announce.ts';
 import { endJob, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
@@ -68,7 +68,7 @@ async function sendJob(run: RunContext, job: Job): Promise<Job> {
 /** After the message. Without a wait, that is the end. */
 async function finishJob(run: RunContext, job: Job): Promise<void> {
   if (job.end !== null) return;
-  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : sentEnd());
+  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
 /** Null if the message was sent. */
@@ -89,7 +89,7 @@ async function readJob(run: RunContext, job: Job): Promise<void> {
     goOn(run, job, run.notes ?? (await notesOfJob(run, job)));
     end = await waitForAgent(run, job);
   }
-  endJob(run, job, end ?? (isFinal(statusOf(job)) ? doneEnd(job, null, 0) : activeEnd()));
+  endJob(run, job, end ?? (isFinal(statusOf(job)) ? doneEnd(job, null, 0) : endAs('active')));
 }
 
 /** The notes on the pull request of the job itself. */

@@ -3,14 +3,7 @@ import { LEAST_POST_MS, type SendClass } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
 import { isAboutJobs } from '../github/event.ts';
 import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import {
-  cancelledEnd,
-  doubtfulEnd,
-  errorEnd,
-  loopEnd,
-  stoppedEnd,
-  timedOutEnd,
-} from '../reasons.ts';
+import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { botOf, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
 import { mustGiveUp, poll, storeRecord } from './poll.ts';
@@ -126,7 +119,7 @@ async function afterRefusal(
       if (stop.signal.aborted) return stoppedEnd(String(stop.signal.reason));
       stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
     }
-    return errorEnd(why);
+    return endAs('error', why);
   }
   if (clock.now() + sent.afterMs >= deadline - LEAST_POST_MS) return timedOutEnd(job, run, why);
   const next = `Trying again in ${duration(sent.afterMs)}.`;

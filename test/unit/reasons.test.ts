@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import {
-  activeEnd,
   cancelledEnd,
   doneEnd,
   doubtfulEnd,
+  endAs,
   endNow,
-  errorEnd,
   loopEnd,
   lostEnd,
   refusedEnd,
-  sentEnd,
   stoppedEnd,
   takenEnd,
   timedOutEnd,
@@ -37,8 +35,8 @@ function timedOut(status: string, miss = ''): End {
 const active = job({ record: record({ status: 'active' }) });
 
 it.each<[End, End['result'], boolean | null, string]>([
-  [sentEnd(), 'sent', null, ''],
-  [activeEnd(), 'active', null, ''],
+  [endAs('sent'), 'sent', null, ''],
+  [endAs('active'), 'active', null, ''],
   [done('completed', true), 'completed', true, ''],
   [done('failed', true), 'failed', true, 'To see why the agent failed, open the job'],
   [done('archived', null), 'archived', null, 'does not work on archived jobs; use another'],
@@ -67,7 +65,7 @@ it.each<[End, End['result'], boolean | null, string]>([
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', null, 'can no longer be polled. So. The agent'],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', null, 'The job cannot be polled. So.'],
   [lostEnd(job(), NOTED, 'So.'), 'error', null, 'So.'],
-  [errorEnd('So.'), 'error', null, 'So.'],
+  [endAs('error', 'So.'), 'error', null, 'So.'],
   [stoppedEnd('So.'), 'skipped', null, 'The API accepts no more messages for now. So.'],
   [cancelledEnd(job(), NOTED), 'cancelled', null, 'cancelled before the message was sent.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', null, 'cancelled before the job was polled.'],

@@ -4,10 +4,9 @@ import {
   cancelledEnd,
   doneEnd,
   doubtfulEnd,
-  errorEnd,
+  endAs,
   lostEnd,
   refusedEnd,
-  sentEnd,
   timedOutEnd,
   unwantedEnd,
 } from '../../../src/reasons.ts';
@@ -65,7 +64,7 @@ const STATES: Readonly<
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
-    end: () => errorEnd(REFUSED),
+    end: () => endAs('error', REFUSED),
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, false, SETTLE_MS) },
   'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
@@ -74,7 +73,7 @@ const STATES: Readonly<
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
   sending: { status: 'completed', job: NOT_YET, end: () => null },
   working: { status: 'active', end: () => null },
-  sent: { status: 'completed', end: sentEnd },
+  sent: { status: 'completed', end: () => endAs('sent') },
   completed: { status: 'completed', end: (job) => doneEnd(job, true, SETTLE_MS) },
   skipped: {
     status: 'active',
