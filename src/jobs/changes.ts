@@ -1,3 +1,4 @@
+import { untilAborted } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Change, isBaseFinal, type Job } from '../job.ts';
 import type { RunContext } from './context.ts';
@@ -58,10 +59,6 @@ async function within<T>(
   ms: number,
   reading: Promise<T>,
 ): Promise<T | null> {
-  const done = new AbortController();
-  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal]));
-  const first = Promise.race([reading, late.then(() => null)]);
-  const found = await first.catch(() => null);
-  done.abort();
-  return found;
+  const late = AbortSignal.any([signal, clock.timeout(ms)]);
+  return untilAborted(reading, late).catch(() => null);
 }
