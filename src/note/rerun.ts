@@ -43,18 +43,18 @@ export function judge(
         strength(one.job) - strength(other.job) || other.note.attempt - one.note.attempt,
     );
   const [strongest] = mine;
-  if (new Set(mine.map(({ note }) => note.attempt)).size < mine.length) {
-    if (claim === 'pending') return { kind: 'send' };
+  const isTwice = new Set(mine.map(({ note }) => note.attempt)).size < mine.length;
+  if (strongest?.job.delivery === 'sent' && !isTwice) {
+    const isOtherPrompt = strongest.note.prompt !== message.prompt;
+    return { kind: 'resume', job: strongest.job, isOtherPrompt };
+  }
+  if (claim === 'pending') return { kind: 'send' };
+  if (isTwice) {
     const why =
       'an earlier attempt ran this step twice (in a reusable workflow or a composite action), and the comments ' +
       'do not tell the two apart';
     return { kind: 'refuse', why };
   }
-  if (strongest?.job.delivery === 'sent') {
-    const isOtherPrompt = strongest.note.prompt !== message.prompt;
-    return { kind: 'resume', job: strongest.job, isOtherPrompt };
-  }
-  if (claim === 'pending') return { kind: 'send' };
   if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
     const attempt = `attempt ${strongest.note.attempt}`;
     const why =
