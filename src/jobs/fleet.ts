@@ -58,7 +58,12 @@ function endOfUnwanted({ inputs: { onlyWhen } }: RunContext, job: Job): End | nu
 
 /** Sends the message to a job, or ends it without one. */
 async function sendJob(run: RunContext, job: Job): Promise<Job> {
-  const end = await sendWhenIdle(run, job);
+  const failed: SendClass[] = [];
+  let end: End | 'active' | null = 'active';
+  while (end === 'active') {
+    end = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
+    end ??= await run.limitSends(() => sendMessage(run, job, failed));
+  }
   if (end !== null) endJob(run, job, end);
   run.note?.touch();
   if (isDetailed(run)) save(run);
@@ -69,17 +74,6 @@ async function sendJob(run: RunContext, job: Job): Promise<Job> {
 async function finishJob(run: RunContext, job: Job): Promise<void> {
   if (job.end !== null) return;
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
-}
-
-/** Null if the message was sent. */
-async function sendWhenIdle(run: RunContext, job: Job): Promise<End | null> {
-  const failed: SendClass[] = [];
-  for (;;) {
-    const over = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
-    if (over !== null) return over;
-    const end = await run.limitSends(() => sendMessage(run, job, failed));
-    if (end !== 'active') return end;
-  }
 }
 
 /** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
