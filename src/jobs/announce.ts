@@ -103,7 +103,7 @@ export async function claim(run: RunContext): Promise<void> {
   if (info.attempt === 1) endLate(run);
   if (asked === null || !isClaimable(run) || freshJobs(run).length === 0) return;
   const answer = await react(asked, 'rocket', github, log);
-  if (answer.kind === 'added') run.release = answer.remove;
+  if (answer.kind === 'added') run.release = answer.takeBack;
   // A cancelled run reports the cancellation, and no problem with its claim or its note.
   if (answer.kind === 'added' || signal.aborted) return;
   if (info.attempt > 1) {

@@ -57,7 +57,7 @@ export async function show(
 
 export type ReactionAnswer =
   /** Of several processes, only one gets this answer. */
-  | { readonly kind: 'added'; readonly remove: () => Promise<void> }
+  | { readonly kind: 'added'; readonly takeBack: () => Promise<unknown> }
   /** It was there before, or GitHub does not tell, as on a review. */
   | { readonly kind: 'there' }
   | { readonly kind: 'failed'; readonly error: unknown };
@@ -71,15 +71,7 @@ export async function react(
 ): Promise<ReactionAnswer> {
   try {
     const takeBack = await github.react(comment, content);
-    if (takeBack === null) return { kind: 'there' };
-    const remove = async (): Promise<void> => {
-      try {
-        await takeBack();
-      } catch (error) {
-        log.debug(`The reaction ${content} was not removed: ${whyOf(error)}.`);
-      }
-    };
-    return { kind: 'added', remove };
+    return takeBack === null ? { kind: 'there' } : { kind: 'added', takeBack };
   } catch (error) {
     log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
     return { kind: 'failed', error };

@@ -57,7 +57,8 @@ export async function tellGitHub(
     await addComments(run, targets, end, urls);
     await reacted;
     // As the last call, and only if no request can have been accepted.
-    if (run.jobs.every(({ delivery }) => delivery === 'not-sent')) await run.release?.();
+    if (run.jobs.some(({ delivery }) => delivery !== 'not-sent')) return;
+    await run.release?.().catch((error) => log.debug(`The 🚀 was not removed: ${whyOf(error)}.`));
   };
   const late = async (): Promise<void> => {
     await clock.sleep(end - clock.now(), ready.signal);

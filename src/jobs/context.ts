@@ -62,7 +62,7 @@ export interface RunContext extends Start {
   /** The comment of this process; null if there is none, or none yet. */
   note: Note | null;
   /** Takes back the claim of the command; null if this process has not claimed it. */
-  release: (() => Promise<void>) | null;
+  release: (() => Promise<unknown>) | null;
   /** Whether a message may have been sent. */
   hasStarted: boolean;
 }
