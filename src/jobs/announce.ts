@@ -1,4 +1,3 @@
-import { LEAST_POST_MS } from '../agent/retry.ts';
 import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import { type End, isTakenUp, type Job, statusOf } from '../job.ts';
 import { hasRoomFor, type NoteData, type NoteJob, noteOf } from '../note/data.ts';
@@ -130,7 +129,7 @@ function explainClaim(error: unknown): string {
 
 /** Ends the jobs whose message is too late. */
 function endLate(run: RunContext): void {
-  endFresh(run, (job) => mustGiveUp(run, job, LEAST_POST_MS));
+  endFresh(run, (job) => mustGiveUp(run, job));
 }
 
 function endFresh(run: RunContext, endOf: (job: Job) => End | null): void {
@@ -144,7 +143,6 @@ function endFresh(run: RunContext, endOf: (job: Job) => End | null): void {
 export async function announce(run: RunContext): Promise<void> {
   endLate(run);
   await Promise.all([createNote(run), pollSingleJob(run)]);
-  endLate(run);
 }
 
 async function createNote(run: RunContext): Promise<void> {

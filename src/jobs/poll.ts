@@ -1,6 +1,6 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
-import { pollRetryMs } from '../agent/retry.ts';
+import { LEAST_POST_MS, pollRetryMs } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
 import { type End, isKnownStatus, type Job, type JobRecord, observe, statusOf } from '../job.ts';
 import { cancelledEnd, lostEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
@@ -82,7 +82,7 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
   let [pauseMs, failsSince, lastWhy] = [firstPauseMs, 0, ''];
   for (;;) {
     if (pauseMs > 0) await pause(run, pauseMs);
-    const over = isBefore ? mustGiveUp(run, job, 0) : null;
+    const over = isBefore ? mustGiveUp(run, job) : null;
     if (over !== null) return over;
     if (signal.aborted) return cancelledEnd(job, run);
     const answer = await pollOnce(run, job, deadline);
@@ -105,7 +105,7 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
       return lostEnd(job, run, sentences(count, last));
     }
     // Waiting for what cannot happen would only cost minutes of the runner. After the message, there is a poll at the end.
-    if (isBefore && nextMs >= deadline - now) return timedOutEnd(job, run, last);
+    if (isBefore && now + nextMs >= deadline - LEAST_POST_MS) return timedOutEnd(job, run, last);
     pauseMs = Math.min(nextMs, deadline - now);
     const said = `Polling failed. ${why} Polling again in ${duration(pauseMs)}.`;
     run.jobLog.problem(job, said, why !== lastWhy);
@@ -114,10 +114,10 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
   }
 }
 
-/** How a job ends if nothing that takes `neededMs` may start now; null if it may. */
-export function mustGiveUp(run: RunContext, job: Job, neededMs: number): End | null {
+/** How a job ends if its message can no longer be sent; null if it can. */
+export function mustGiveUp(run: RunContext, job: Job): End | null {
   const { clock, deadline, signal, stop } = run;
   if (signal.aborted) return cancelledEnd(job, run);
-  if (deadline - clock.now() <= neededMs) return timedOutEnd(job, run, '');
+  if (deadline - clock.now() <= LEAST_POST_MS) return timedOutEnd(job, run, '');
   return stop.signal.aborted ? stoppedEnd(String(stop.signal.reason)) : null;
 }

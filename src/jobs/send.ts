@@ -33,16 +33,14 @@ export async function sendMessage(
       if (end !== null) return end;
       if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
     }
-    const over = endOfLoop(run, job) ?? mustGiveUp(run, job, LEAST_POST_MS);
+    const over = endOfLoop(run, job) ?? mustGiveUp(run, job);
     if (over !== null) return over;
     run.jobLog.say(job, 'Sending the message.');
     job.delivery = 'posting';
     saveAtMessage(run);
     const wasFresh = isBaseFresh(run, job);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
-    if (sent.kind === 'delivered' || sent.kind === 'doubtful') {
-      return afterSend(run, job, sent, wasFresh);
-    }
+    if (sent.kind !== 'refused') return afterSend(run, job, sent, wasFresh);
     job.delivery = 'open';
     failed.push(sent.sendClass);
     const end = await afterRefusal(run, job, sent);
@@ -80,7 +78,7 @@ function isBaseFresh({ clock }: RunContext, { baseAt }: Job): boolean {
 async function afterSend(
   run: RunContext,
   job: Job,
-  sent: Extract<Sent, { kind: 'delivered' | 'doubtful' }>,
+  sent: Exclude<Sent, { kind: 'refused' }>,
   wasFresh: boolean,
 ): Promise<End | null> {
   const { clock, signal } = run;
