@@ -1,5 +1,5 @@
 import type { SendClass } from '../agent/retry.ts';
-import { type End, isFinal, type Job, STATUSES, type Status, statusOf } from '../job.ts';
+import { type End, isFinal, type Job, statusOf } from '../job.ts';
 import type { NoteData } from '../note/data.ts';
 import { readNotes } from '../note/note.ts';
 import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
@@ -51,9 +51,10 @@ async function selectJobs(run: RunContext): Promise<void> {
 }
 
 function endOfUnwanted({ inputs: { onlyWhen } }: RunContext, job: Job): End | null {
+  const status = statusOf(job);
   // An undocumented status counts as active: the agent is not done.
-  const status: Status = STATUSES.find((known) => known === statusOf(job)) ?? 'active';
-  return onlyWhen === null || onlyWhen.has(status) ? null : unwantedEnd(job, onlyWhen);
+  const counted = isFinal(status) ? status : 'active';
+  return onlyWhen === null || onlyWhen.has(counted) ? null : unwantedEnd(job, onlyWhen);
 }
 
 /** Sends the message to a job, or ends it without one. */

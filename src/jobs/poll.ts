@@ -12,15 +12,11 @@ import { pause, type RunContext } from './context.ts';
 /** Milliseconds for a poll that starts at the deadline. */
 const LAST_POLL_MS = 1500;
 
-/**
- * Polls a job once, and takes in what it shows; null if there was an answer. The poll may last until `until`, or a little
- * longer if it starts close to it.
- */
+/** Polls a job once, and takes in what it shows; null if there was an answer. It ends soon after `until`. */
 export async function pollOnce(run: RunContext, job: Job, until: number): Promise<Missed | null> {
   const answer = await run.limitPolls(() => {
     job.polls += 1;
-    const leftMs = until - run.clock.now();
-    return getJob(run.agent, job.id, leftMs < LAST_POLL_MS ? leftMs + LAST_POLL_MS : leftMs);
+    return getJob(run.agent, job.id, until + LAST_POLL_MS - run.clock.now());
   });
   if (answer.kind !== 'polled') return answer;
   const { record, from, to } = answer;
