@@ -78,7 +78,8 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
   let [pauseMs, failsSince, lastWhy] = [firstPauseMs, 0, ''];
   for (;;) {
     if (pauseMs > 0) await pause(run, pauseMs);
-    const over = isBefore ? mustGiveUp(run, job) : null;
+    // The job may have ended because its comment could not be created.
+    const over = isBefore ? (job.end ?? mustGiveUp(run, job)) : null;
     if (over !== null) return over;
     if (signal.aborted) return cancelledEnd(job, run);
     const answer = await pollOnce(run, job, deadline);
