@@ -115,14 +115,14 @@ const GRACE_FOR_404_MS = 30_000;
 
 /**
  * Milliseconds until a failed poll is repeated; null if it is not. `missed` has the polls that failed in a row, with this
- * one, since `forMs` milliseconds. If a run is not patient, others may wait for these polls. If it is, it waits for the
- * agent, and an outage of minutes is no end.
+ * one, since `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
+ * message, others may wait for these polls, and a job that is not found is a mistake.
  */
 export function pollRetryMs(
   exchange: Exchange,
   missed: readonly Exchange['kind'][],
   forMs: number,
-  isPatient: boolean,
+  { isPatient, isBefore }: { readonly isPatient: boolean; readonly isBefore: boolean },
   random: () => number,
 ): number | null {
   const networkErrors = missed.filter((kind) => kind === 'failure').length;
@@ -130,7 +130,7 @@ export function pollRetryMs(
     ? forMs >= LONGEST_OUTAGE_MS
     : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
       missed.length >= MOST_FAILED_POLLS_BEFORE_SEND;
-  if (isTooMuch || !isPassing(exchange, isPatient && forMs < GRACE_FOR_404_MS)) return null;
+  if (isTooMuch || !isPassing(exchange, !isBefore && forMs < GRACE_FOR_404_MS)) return null;
   const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (missed.length - 1));
   const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
   return isPatient || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;

@@ -73,7 +73,7 @@ function isFromBefore({ sentAt, evidence, base, record }: Job): boolean {
 export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise<End | null> {
   const { clock, deadline, signal, random } = run;
   const isBefore = job.delivery === 'open';
-  const isPatient = !isBefore || job.isWaiting;
+  const isPatient = job.isWaiting || (!isBefore && run.inputs.wait);
   const missed: Missed['exchange']['kind'][] = [];
   let [pauseMs, failsSince, lastWhy] = [firstPauseMs, 0, ''];
   for (;;) {
@@ -95,7 +95,7 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
     if (now >= deadline) return timedOutEnd(job, run, lastWhy);
     if (missed.length === 0) failsSince = now;
     missed.push(exchange.kind);
-    const nextMs = pollRetryMs(exchange, missed, now - failsSince, isPatient, random);
+    const nextMs = pollRetryMs(exchange, missed, now - failsSince, { isPatient, isBefore }, random);
     const last = sentences(why, askedPause(exchange, run.agent));
     if (nextMs === null) {
       const count = missed.length === 1 ? '' : `${missed.length} polls failed in a row.`;

@@ -12,6 +12,8 @@ import { systemClock } from '../../src/clock.ts';
 
 const JSON_BODY: Response['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
 const NOW = Date.UTC(2026, 10, 21, 12);
+const BEFORE = { isPatient: false, isBefore: true };
+const WAITING = { isPatient: true, isBefore: false };
 const clock = { ...systemClock, now: () => NOW };
 
 type Response = Extract<Exchange, { kind: 'answer' }>;
@@ -174,14 +176,21 @@ describe('a failed poll is repeated after so many milliseconds', () => {
     ['a bad certificate', failure(false, 'setup'), {}, null, null],
   ])('%s', (_, exchange, { count = 1, forMs = 0 }, before, waiting) => {
     const missed = Array.from({ length: count }, () => exchange.kind);
-    expect(pollRetryMs(exchange, missed, forMs, false, () => 1)).toBe(before);
-    expect(pollRetryMs(exchange, missed, forMs, true, () => 1)).toBe(waiting);
+    expect(pollRetryMs(exchange, missed, forMs, BEFORE, () => 1)).toBe(before);
+    expect(pollRetryMs(exchange, missed, forMs, WAITING, () => 1)).toBe(waiting);
   });
 
   it('with three network errors in all, whatever came between', () => {
     const missed = ['failure', 'answer', 'failure', 'failure'] as const;
-    expect(pollRetryMs(failure(false), missed, 0, false, () => 1)).toBeNull();
-    expect(pollRetryMs(response(500), missed.slice(1), 0, false, () => 1)).toBe(4000);
+    expect(pollRetryMs(failure(false), missed, 0, BEFORE, () => 1)).toBeNull();
+    expect(pollRetryMs(response(500), missed.slice(1), 0, BEFORE, () => 1)).toBe(4000);
+  });
+
+  it('of a job that is read once as before a message, but it may be new', () => {
+    const once = { isPatient: false, isBefore: false };
+    expect(pollRetryMs(response(404), ['answer'], 0, once, () => 1)).toBe(1000);
+    expect(pollRetryMs(response(404), ['answer'], 30_000, once, () => 1)).toBeNull();
+    expect(pollRetryMs(failure(false), Array(3).fill('failure'), 0, once, () => 1)).toBeNull();
   });
 });
 
