@@ -172,6 +172,8 @@ async function pollSingleJob(run: RunContext): Promise<void> {
   const [only, ...others] = freshJobs(run);
   if (only === undefined || others.length > 0 || !run.inputs.wait) return;
   const end = only.baseAt === null ? await poll(run, only) : null;
+  // Why there is no comment is the reason, whatever the poll says.
+  if (only.end !== null) return;
   if (end !== null) endJob(run, only, end);
   // A message that waits for earlier work reads them after that.
   else if (!only.isWaiting) await readChangesBefore(run, only);

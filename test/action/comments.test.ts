@@ -276,14 +276,16 @@ describe('a comment that cannot be created', () => {
     return { github: { issues: [{ number: PULL, locked }], readOnly } };
   };
   const answers = (reply: Reply): Scenario => ({ github: { on: () => reply } });
-  const UNPOLLED: Scenario = {
+  const unpolled = (reply: Reply): Scenario => ({
     ...issue(false, true),
-    ...{ with: { wait: true }, agent: { onGet: () => ({ status: 503 }) } },
-  };
+    ...{ with: { wait: true, 'timeout-minutes': '0.5' }, agent: { onGet: () => reply } },
+  });
+  const SILENT = unpolled({ fault: 'hang' });
 
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
-    ['a read-only token, while polls fail', UNPOLLED, '403: “Resource not accessible', RIGHTS],
+    ['a read-only token, while polls fail', unpolled({ status: 503 }), '403: “Resource', RIGHTS],
+    ['a read-only token, while a poll lasts', SILENT, '403: “Resource not accessible', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
     ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', NUMBER],
     ['no token', { with: { 'github-token': '' } }, '“github-token” is empty', TOKEN],
