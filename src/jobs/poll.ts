@@ -42,11 +42,13 @@ export async function pollOnce(run: RunContext, job: Job, until: number): Promis
 export function storeRecord(run: RunContext, job: Job, record: JobRecord): void {
   const before = statusOf(job);
   job.record = { ...job.record, ...record };
-  if (record.status !== undefined) job.firstSeenAt ??= run.clock.now();
-  const status = statusOf(job);
-  // Of the first poll after the message, that nothing has changed is news as well.
-  const isNews = status !== before || (job.seenAt === 0 && isFromBefore(job));
-  if (isNews && status !== null) run.jobLog.say(job, describe(run, job, status));
+  const { status } = record;
+  if (status !== undefined) {
+    job.firstSeenAt ??= run.clock.now();
+    // Of the first poll after the message, that nothing has changed is news as well.
+    const isNews = status !== before || (job.seenAt === 0 && isFromBefore(job));
+    if (isNews) run.jobLog.say(job, describe(run, job, status));
+  }
   if (record.linkProblem !== undefined) {
     run.jobLog.warn(job, `The pull request link of the job is left out: ${record.linkProblem}.`);
   }

@@ -124,7 +124,8 @@ describe('waits for a job with', () => {
           ...job({}, at(0, status)),
           with: { ...WAIT, ...fiveMinutes },
           // Once, not with each poll.
-          also: ({ stdout }) => expect(stdout.match(/no status|does not know/g)).toHaveLength(1),
+          also: ({ stdout }) =>
+            expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
         },
         { ...timedOut, warns: [/no status|status that this action does not know/] },
       ],
