@@ -75,6 +75,8 @@ function isFromBefore({ sentAt, evidence, base, record }: Job): boolean {
 export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise<End | null> {
   const { clock, deadline, signal, random } = run;
   const isBefore = job.delivery === 'open';
+  // After that, its answer would be too late for a message.
+  const until = isBefore ? deadline - LEAST_POST_MS : deadline;
   const isPatient = job.isWaiting || (!isBefore && run.inputs.wait);
   const missed: Missed['exchange']['kind'][] = [];
   let [pauseMs, failsSince, lastWhy] = [firstPauseMs, 0, ''];
@@ -84,7 +86,7 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
     const over = isBefore ? (job.end ?? mustGiveUp(run, job)) : null;
     if (over !== null) return over;
     if (signal.aborted) return cancelledEnd(job, run);
-    const answer = await pollOnce(run, job, deadline);
+    const answer = await pollOnce(run, job, until);
     if (signal.aborted) return cancelledEnd(job, run);
     if (answer === null) {
       const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
@@ -94,7 +96,7 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
     const { why, exchange } = answer;
     const now = clock.now();
     // What the deadline has cut off may have had no time for an answer: that is no reason.
-    if (now >= deadline) return timedOutEnd(job, run, lastWhy);
+    if (now >= until) return timedOutEnd(job, run, lastWhy);
     if (missed.length === 0) failsSince = now;
     missed.push(exchange.kind);
     const nextMs = pollRetryMs(exchange, missed, now - failsSince, { isPatient, isBefore }, random);
@@ -104,8 +106,8 @@ export async function poll(run: RunContext, job: Job, firstPauseMs = 0): Promise
       return lostEnd(job, run, sentences(count, last));
     }
     // Waiting for what cannot happen would only cost minutes of the runner. After the message, there is a poll at the end.
-    if (isBefore && now + nextMs >= deadline - LEAST_POST_MS) return timedOutEnd(job, run, last);
-    pauseMs = Math.min(nextMs, deadline - now);
+    if (isBefore && now + nextMs >= until) return timedOutEnd(job, run, last);
+    pauseMs = Math.min(nextMs, until - now);
     const said = `Polling failed. ${why} Polling again in ${duration(pauseMs)}.`;
     run.jobLog.problem(job, said, why !== lastWhy);
     run.jobLog.beat('Polling still fails');

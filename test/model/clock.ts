@@ -70,6 +70,12 @@ export function virtualClock(startsAt: number): VirtualClock {
     });
   }
 
+  function timeout(ms: number): AbortSignal {
+    const controller = new AbortController();
+    after(ms, () => controller.abort());
+    return controller.signal;
+  }
+
   async function letPass(isOver: () => boolean): Promise<void> {
     for (let jumps = 0; jumps < MAX_JUMPS; jumps++) {
       await untilIdle();
@@ -80,7 +86,7 @@ export function virtualClock(startsAt: number): VirtualClock {
   }
 
   return {
-    seen: { startedAt: EPOCH, now: () => EPOCH + now(), sleep, timeout: AbortSignal.timeout },
+    seen: { startedAt: EPOCH, now: () => EPOCH + now(), sleep, timeout },
     now,
     sleep,
     after,
