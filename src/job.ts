@@ -97,6 +97,8 @@ export interface Job {
   sentAt: number | null;
   /** Whether a poll after the message showed the agent at work, or another known status than before. */
   evidence: boolean;
+  /** Whether an earlier attempt saw the end of the work on the message. */
+  hadEnded: boolean;
   /** Whether a poll after the message returned a final status. */
   wasFinal: boolean;
   /** Since when the status has been final without a break; null while it is not. */
@@ -128,6 +130,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
     baseAt: null,
     sentAt: null,
     evidence: false,
+    hadEnded: false,
     wasFinal: false,
     finalSince: null,
     seenAt: 0,

@@ -92,6 +92,7 @@ function continueMessage({ clock }: RunContext, job: Job, sent: NoteJob): void {
   const now = clock.now();
   // The runner of the earlier process may have had another time.
   job.sentAt = Math.min(sent.sentAt, now);
+  job.hadEnded = sent.ended ?? false;
   if (sent.base !== undefined) job.base = { status: sent.base };
   job.evidence = sent.evidence || isTakenUp(job, statusOf(job));
 }

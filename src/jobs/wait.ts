@@ -30,8 +30,8 @@ export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
 export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
   const { inputs, clock, deadline } = run;
   const since = job.sentAt ?? clock.now();
-  // Without a message, any final status is the end.
-  const settleMs = job.sentAt === null ? 0 : inputs.settleMs;
+  // Without a message, and if the end was seen before, any final status is the end.
+  const settleMs = job.sentAt === null || job.hadEnded ? 0 : inputs.settleMs;
   for (;;) {
     const now = clock.now();
     const confirmed = isConfirmed(job, settleMs);
