@@ -90,11 +90,11 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
 }
 
 function contradictions(settings: Settings): readonly string[] {
-  const { send, command, onlyWhen, whenActiveWait } = settings;
+  const { send, command, onlyWhen, whenActive } = settings;
   const given = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
-    whenActiveWait ? 'when-active: wait' : '',
+    whenActive === 'wait' ? 'when-active: wait' : '',
   ].filter((name) => name !== '');
   if (send || given.length === 0) return [];
   return [`${listing(given)} cannot be combined with send: false; remove one of them.`];
@@ -137,7 +137,8 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     send: optional('send', true, boolean),
     /** Null is any. */
     onlyWhen: optional('only-when', null, words(STATUSES, 'any', null)),
-    whenActiveWait: optional('when-active', 'send', oneOf(['send', 'wait'])) === 'wait',
+    /** Null is `wait` with `wait: true`, and otherwise `send`. */
+    whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
     wait: optional('wait', false, boolean),
     // A timeout of 0 would leave no time for anything.
     timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000, true)),
@@ -150,7 +151,6 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
       words(FAIL_ON, 'none', new Set<JobResult>()),
     ),
     comment: optional('comment', true, boolean),
-    resendOnRerun: optional('resend-on-rerun', false, boolean),
     /** The `matrix` context as JSON. */
     matrixLeg: optional('matrix-leg', '', ok),
     prNumber: optional('pr-number', null, conversationNumber),
@@ -162,8 +162,8 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
 const projectId: Check<string> = (text, shown) =>
   isId(text) ? ok(text) : problem(notAnId(shown(text)));
 
-/** More messages in one step would wait for hours, because of the rate limit. */
-const MOST_JOBS = 500;
+/** More messages in one step would take more than an hour, because of the rate limit. */
+const MOST_JOBS = 100;
 
 const jobIds: Check<readonly string[]> = (text, shown) => {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);

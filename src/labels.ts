@@ -1,4 +1,4 @@
-import type { Job } from './job.ts';
+import { deliveryOf, type Job } from './job.ts';
 
 // The state of a job for people to read, the same everywhere: an icon and a word, and a title for a single job.
 
@@ -40,10 +40,12 @@ export function titleOf(kind: Kind): string {
   return WORDS[kind][2];
 }
 
-export function kindOf({ end, delivery, isReadOnly, isWaiting }: Job): Kind {
+export function kindOf(job: Job): Kind {
+  const { end, isReadOnly, isWaiting } = job;
+  const isSent = isReadOnly || job.message.kind === 'sent';
   if (end === null) {
     if (isWaiting) return 'waiting';
-    return delivery === 'sent' || isReadOnly ? 'working' : 'sending';
+    return isSent ? 'working' : 'sending';
   }
   switch (end.result) {
     case 'active':
@@ -54,9 +56,7 @@ export function kindOf({ end, delivery, isReadOnly, isWaiting }: Job): Kind {
     case 'error':
     case 'timed-out':
     case 'cancelled':
-      if (!isReadOnly && delivery !== 'sent') {
-        return delivery === 'unknown' ? 'doubtful' : 'not-sent';
-      }
+      if (!isSent) return deliveryOf(job) === 'unknown' ? 'doubtful' : 'not-sent';
       if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly)) return 'unknown';
       return end.result;
     default:

@@ -43,6 +43,11 @@ export function readPullRequest(link: string): { repository: string; number: str
   return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
 }
 
+/** The number of a pull request, in whatever repository. */
+export function pullRequestNumber(link: string): number {
+  return Number(readPullRequest(link).number.slice(1));
+}
+
 /** The number of a pull request in this repository; null for any other link. */
 export function ownPullRequest(prLink: string | null, repositoryUrl: string): number | null {
   const [, repository, number] = /^(.+)\/pull\/([1-9]\d{0,9})$/.exec(prLink ?? '') ?? [];

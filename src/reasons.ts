@@ -1,13 +1,22 @@
 import { duration } from './clock.ts';
 import { DASHBOARD_URL, type Inputs } from './inputs.ts';
-import { type End, type FinalStatus, isBaseFinal, isFinal, type Job, statusOf } from './job.ts';
+import {
+  deliveryOf,
+  type End,
+  type FinalStatus,
+  isBaseFinal,
+  isFinal,
+  type Job,
+  statusOf,
+} from './job.ts';
 import { listing, quote, sentences } from './text.ts';
 
-// How a job ends, and the sentence that explains it.
+// How a job ends, and the sentences that explain it: the reason says what happened and what to do about it, and the hint
+// what the author of the workflow may change.
 
 /** What of a run its ends depend on. */
 interface Run {
-  readonly inputs: Pick<Inputs, 'timeoutMs'>;
+  readonly inputs: Pick<Inputs, 'timeoutMs' | 'wait'>;
   /** Its comment, which a re-run reads. */
   readonly note: object | null;
 }
@@ -16,83 +25,108 @@ const CHECK = `Check the job at ${DASHBOARD_URL}`;
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 
 export function endAs(result: End['result'], ...texts: readonly string[]): End {
-  return { result, reason: sentences(...texts), confirmed: null };
+  return { result, reason: sentences(...texts), hint: '', confirmed: null };
 }
 
 /** What is true if the process is killed now. */
 export function endNow(job: Job, wait: boolean): End {
   if (job.end !== null) return job.end;
   if (job.isReadOnly) return endAs('error', 'The run ended while the job was being polled.');
-  if (job.delivery === 'sent') {
-    const sent = endAs('sent', wait ? 'The run ended before the agent was done.' : '');
-    return { ...sent, confirmed: wait ? false : null };
+  switch (deliveryOf(job)) {
+    case 'not-sent':
+      return endAs('error', 'The run ended before the message was sent.');
+    case 'unknown':
+      return endAs('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED);
+    case 'sent': {
+      const sent = endAs('sent', wait ? 'The run ended before the agent was done.' : '');
+      return { ...sent, confirmed: wait ? false : null };
+    }
   }
-  return job.delivery === 'posting' || job.delivery === 'unknown'
-    ? endAs('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED)
-    : endAs('error', 'The run ended before the message was sent.');
 }
 
-/** The job has a final status that counts as the end. `confirmed` is null if there was no message. */
-export function doneEnd(job: Job, confirmed: boolean | null, settleMs: number): End {
+/** The job has a final status that counts as the end. */
+export function doneEnd(
+  job: Job,
+  done: 'confirmed' | 'unconfirmed' | 'no message',
+  settleMs: number,
+): End {
   const result = statusOf(job) as FinalStatus;
-  if (confirmed === false) return { ...endAs(result, doubtOf(job, result, settleMs)), confirmed };
-  const reason = {
-    completed: '',
-    archived:
-      confirmed === null
-        ? 'The agent does not work on archived jobs; use another job.'
-        : 'The agent was at work on the message, but now the job is archived; use another job.',
-    failed: `To see why the agent failed, open the job at ${DASHBOARD_URL}.`,
-  }[result];
-  return { ...endAs(result, reason), confirmed };
+  if (done === 'unconfirmed') return unconfirmedEnd(job, result, settleMs);
+  return {
+    ...endAs(result, reasonOf(result, done === 'confirmed')),
+    confirmed: done === 'confirmed' ? true : null,
+  };
+}
+
+/** What is to be said of an end that is beyond doubt. */
+export function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
+  switch (result) {
+    case 'completed':
+      return '';
+    case 'failed':
+      return `The agent gave no reason. Send another message, or open the job at ${DASHBOARD_URL}.`;
+    case 'archived':
+      return isOfMessage
+        ? 'The agent was at work on the message, but now the job is archived; use another job.'
+        : 'The agent does not work on archived jobs; use another job.';
+  }
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
-function doubtOf({ base }: Job, result: FinalStatus, settleMs: number): string {
+function unconfirmedEnd({ base }: Job, result: FinalStatus, settleMs: number): End {
+  const end = { ...endAs(result), confirmed: false };
   if (result === 'archived') {
-    return 'The job is archived, so the agent may not have worked on the message; use another job.';
+    const reason =
+      'The job is archived, so the agent may not have worked on the message; use another job.';
+    return { ...end, reason };
   }
-  if (base === null) {
-    return `The job is ${result}, but its status before the message is not known, so this may be the end of earlier work. ${CHECK}.`;
+  if ((base?.status ?? null) === null) {
+    const reason = `The job is ${result}, but its status before the message is not known, so this may be the end of other work. ${CHECK}.`;
+    return { ...end, reason };
   }
   if (isBaseFinal(base)) {
-    return (
+    const reason =
       `The status was ${result} before the message and still is, ${duration(settleMs)} after it, so this may ` +
-      `be the end of earlier work. ${CHECK}, or wait longer with “settle-seconds”.`
-    );
+      `be the end of earlier work. ${CHECK}.`;
+    return { ...end, reason, hint: 'To wait longer, increase “settle-seconds”.' };
   }
-  return (
-    `The job is ${result}, but the agent was already at work when the message was sent, so this may be the end of that ` +
-    `work. ${CHECK}. To send only when the agent is done, set “when-active: wait”.`
-  );
+  const reason = `The job is ${result}, but the agent was already at work when the message was sent, so this may be the end of that work. ${CHECK}.`;
+  return { ...end, reason, hint: 'To send only when the agent is done, set “when-active: wait”.' };
 }
 
 /** `why` says why the last request failed; empty if it did not. */
 export function timedOutEnd(job: Job, run: Run, why: string): End {
-  const status = statusOf(job);
-  const limit = `“timeout-minutes” (${duration(run.inputs.timeoutMs)})`;
+  const limit = duration(run.inputs.timeoutMs);
   const last = why === '' ? '' : `The last poll failed: ${why}`;
-  if (isBefore(job)) {
-    const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
-    const work =
-      'The agent was still at work on something else. Increase “timeout-minutes”, or send it later.';
-    return endAs(
-      'timed-out',
-      `${what} within ${limit}.`,
-      ...(job.isWaiting ? [work, last] : [why]),
-    );
-  }
-  const said = isFinal(status)
-    ? `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the ` +
-      `message. ${CHECK}; “timeout-minutes” should be well above “settle-seconds”.`
-    : `The agent was not done within ${limit}. Its status is ${shown(status)}, and it ` +
-      `may keep working. Increase “timeout-minutes”, or ${waitAgain(job, run)}.`;
-  return endAs('timed-out', said, last);
+  if (isUnderway(job)) return lateEnd(job, run, last);
+  const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
+  const end = endAs(
+    'timed-out',
+    `${what} within ${limit}.`,
+    ...(job.isWaiting
+      ? ['The agent was still at work on something else. Send the message later.', last]
+      : [why]),
+  );
+  return { ...end, hint: job.isWaiting ? 'To wait longer, increase “timeout-minutes”.' : '' };
 }
 
-/** Whether there is nothing to wait for yet: the message is not sent or, without one, the job not known. */
-function isBefore({ isReadOnly, record, delivery }: Job): boolean {
-  return isReadOnly ? record === null : delivery !== 'sent';
+/** The agent was not done in time. */
+function lateEnd(job: Job, run: Run, last: string): End {
+  const status = statusOf(job);
+  const limit = duration(run.inputs.timeoutMs);
+  if (isFinal(status)) {
+    const reason = `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the message. ${CHECK}.`;
+    const hint = '“timeout-minutes” should be well above “settle-seconds”.';
+    return { ...endAs('timed-out', reason, last), hint };
+  }
+  const said = `The agent was not done within ${limit}. Its status is ${shown(status)}, and it may keep working.`;
+  const hint = `Increase “timeout-minutes”, or ${waitAgain(job, run)}.`;
+  return { ...endAs('timed-out', said, last), hint };
+}
+
+/** Whether the message is sent or, without one, the job known, so that the rest is only waiting. */
+function isUnderway(job: Job): boolean {
+  return job.isReadOnly ? job.record !== null : job.message.kind === 'sent';
 }
 
 /** A re-run reads the note of this run, or sends nothing either. */
@@ -105,23 +139,24 @@ function waitAgain({ isReadOnly }: Job, { note }: Run): string {
 /** Polling failed for too long. */
 export function lostEnd(job: Job, run: Run, why: string): End {
   if (job.isReadOnly) return endAs('error', 'The job cannot be polled.', why);
-  if (isBefore(job)) return endAs('error', why);
-  return endAs(
+  if (!isUnderway(job)) return endAs('error', why);
+  const end = endAs(
     'error',
     'The message was delivered, but the job can no longer be polled.',
     why,
-    `The agent may keep working. ${CHECK}, or ${waitAgain(job, run)}.`,
+    `The agent may keep working. ${CHECK}.`,
   );
+  return { ...end, hint: `To wait again, ${waitAgain(job, run)}.` };
 }
 
 export function cancelledEnd(job: Job, run: Run): End {
-  return endAs(
-    'cancelled',
-    isBefore(job)
-      ? `The run was cancelled before the ${job.isReadOnly ? 'job was polled' : 'message was sent'}.`
-      : 'The agent may keep working, but the cancelled run no longer waits for it. To know the result, ' +
-          `${waitAgain(job, run)}.`,
-  );
+  if (!isUnderway(job)) {
+    const what = job.isReadOnly ? 'job was polled' : 'message was sent';
+    return endAs('cancelled', `The run was cancelled before the ${what}.`);
+  }
+  if (!run.inputs.wait) return endAs('cancelled', 'The run was cancelled.');
+  const reason = 'The agent may keep working, but the cancelled run no longer waits for it.';
+  return { ...endAs('cancelled', reason), hint: `To know the result, ${waitAgain(job, run)}.` };
 }
 
 /** The rate limit has refused another message of this run. */
@@ -165,11 +200,11 @@ export function takenEnd(): End {
 }
 
 /** A re-run cannot tell whether an earlier attempt sent the message. */
-export function refusedEnd(why: string): End {
+export function refusedEnd(why: string, remedy: string): End {
   return endAs(
     'error',
-    `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}. ` +
-      'To send the message, start a new run, write a new comment, or set “resend-on-rerun: true”.',
+    `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}.`,
+    remedy,
   );
 }
 

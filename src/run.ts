@@ -5,7 +5,7 @@ import { getsNoSecrets, isCommentEvent, readTrigger } from './github/event.ts';
 import { type Inputs, isDefaultUrl, NO_SECRETS, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, show } from './jobs/answer.ts';
 import { tellGitHub } from './jobs/comments.ts';
-import { isDetailed, prepare, type RunContext, type Start } from './jobs/context.ts';
+import { prepare, type Run, type Start, save } from './jobs/context.ts';
 import { runJobs } from './jobs/fleet.ts';
 import { annotate, cancelled, close, fail, saveOutputs, skip, summarize } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
@@ -33,7 +33,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   const github = new GitHub({ ...info, ...runtime, token: access.githubToken });
   const asked = access.command === null ? null : trigger.comment;
-  const start: Start = { ...runtime, info, trigger, github, asked, seen: Promise.resolve() };
+  const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, access, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') return refuse(start, authorization.reason);
@@ -45,44 +45,37 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (inputs.command !== null && request.value === '' && inputs.prompt === '') {
     return answerWithUsage(start, inputs.command);
   }
-  start.seen = show(start, 'eyes');
-  return followUp(start, inputs, request.value);
+  const [code] = await Promise.all([followUp(start, inputs, request.value), show(start, 'eyes')]);
+  return code;
 }
 
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(start: Start, inputs: Inputs, text: string): Promise<0 | 1> {
+  const { runtime } = start;
   const { baseUrl } = inputs;
-  if (!isDefaultUrl(baseUrl)) start.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
+  if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
   const prepared = await prepare(start, inputs, text);
-  if (start.signal.aborted) return cancelled(start);
+  if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
-  tuneEngine(prepared.value);
   await runJobs(prepared.value);
   return report(prepared.value);
 }
 
-function tuneEngine(run: RunContext): void {
-  // A run with many jobs takes long, and without this V8 would use twice the memory.
-  if (!isDetailed(run)) run.saveMemory();
-  // The end of a run with many requests would wait for V8.
-  if (run.inputs.wait) run.deferTierUp();
-}
-
 /** The outputs come first, because a second signal may end the process at once. */
-async function report(run: RunContext): Promise<0 | 1> {
-  const { inputs, jobs } = run;
+async function report(run: Run): Promise<0 | 1> {
+  const { inputs, jobs, runtime } = run;
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
-  saveOutputs(run, { ended, commentUrls: [run.note?.url ?? ''] });
-  annotate(run.log, ended, failed);
+  save(run);
+  annotate(runtime.log, ended, failed);
   const commentUrls = await tellGitHub(run, ended);
-  const code = close(run, { ended, commentUrls }, failed.length > 0 ? 1 : 0);
-  summarize(run, run.story, jobs, commentUrls);
-  return run.signal.aborted ? 1 : code;
+  const code = close(runtime, { ended, commentUrls }, failed.length > 0 ? 1 : 0);
+  summarize(runtime, run.story, jobs, commentUrls);
+  return runtime.signal.aborted ? 1 : code;
 }
 
 /** On comments, a refusal is normal. On other events, the workflow probably needs a change: a warning. */
-function refuse(start: Start, reason: string): 0 | 1 {
-  const level = isCommentEvent(start.trigger.event) ? 'notice' : 'warning';
-  return skip(start, `Nothing was sent. ${reason}`, '', level);
+function refuse({ runtime, trigger }: Start, reason: string): 0 | 1 {
+  const level = isCommentEvent(trigger.event) ? 'notice' : 'warning';
+  return skip(runtime, `Nothing was sent. ${reason}`, '', level);
 }

@@ -106,7 +106,6 @@ export function sendRetryDelayMs(
 }
 
 const MOST_FAILED_POLLS_BEFORE_SEND = 8;
-const MOST_NETWORK_ERRORS_BEFORE_SEND = 3;
 /** Milliseconds for which passing errors are waited out. */
 const LONGEST_OUTAGE_MS = 600_000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
@@ -114,24 +113,22 @@ const LONGEST_POLL_BACKOFF_MS = 30_000;
 const GRACE_FOR_404_MS = 30_000;
 
 /**
- * Milliseconds until a failed poll is repeated; null if it is not. `missed` has the polls that failed in a row, with this
- * one, since `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
+ * Milliseconds until a failed poll is repeated; null if it is not. With this one, `failed` polls have
+ * failed in a row, since `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
  * message, others may wait for these polls, and a job that is not found is a mistake.
  */
 export function pollRetryMs(
   exchange: Exchange,
-  missed: readonly Exchange['kind'][],
+  failed: number,
   forMs: number,
   { isPatient, isBefore }: { readonly isPatient: boolean; readonly isBefore: boolean },
   random: () => number,
 ): number | null {
-  const networkErrors = missed.filter((kind) => kind === 'failure').length;
   const isTooMuch = isPatient
     ? forMs >= LONGEST_OUTAGE_MS
-    : networkErrors >= MOST_NETWORK_ERRORS_BEFORE_SEND ||
-      missed.length >= MOST_FAILED_POLLS_BEFORE_SEND;
+    : failed >= MOST_FAILED_POLLS_BEFORE_SEND;
   if (isTooMuch || !isPassing(exchange, !isBefore && forMs < GRACE_FOR_404_MS)) return null;
-  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (missed.length - 1));
+  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (failed - 1));
   const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
   return isPatient || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
 }

@@ -33,6 +33,8 @@ export interface GitHubOptions
 /** Milliseconds that one call may take, and all calls once the run is cancelled. */
 const CALL_MS = 10_000;
 const AFTER_CANCEL_MS = 4000;
+/** Milliseconds that the last call may go on after the time that the calls are limited to. */
+const AFTER_LIMIT_MS = 1500;
 /** Milliseconds for all comments, of which GitHub takes 2500 at most. */
 const LIST_MS = 60_000;
 /** Comments whose bodies are read at once: each has up to 64 KiB. */
@@ -124,6 +126,7 @@ export class GitHub {
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
   #octokit: Promise<Octokit> | undefined;
+  #until = Infinity;
 
   constructor(options: GitHubOptions) {
     this.#options = options;
@@ -133,6 +136,11 @@ export class GitHub {
       clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, () => {});
     };
     signal.addEventListener('abort', endSoon, { once: true });
+  }
+
+  /** Until a time of the clock, and a little longer. Later calls fail. */
+  limitTo(until: number): void {
+    this.#until = until + AFTER_LIMIT_MS;
   }
 
   /** All comments there by the identity of the token, the oldest first. */
@@ -257,7 +265,8 @@ export class GitHub {
 
   async #call<T>(call: (octokit: Octokit, options: object) => Promise<T>): Promise<T> {
     const { clock, redact } = this.#options;
-    const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
+    const mostMs = Math.min(CALL_MS, this.#until - clock.now());
+    const signal = AbortSignal.any([clock.timeout(mostMs), this.#over.signal]);
     try {
       this.#octokit ??= connect(this.#options);
       const octokit = await this.#octokit;

@@ -68,17 +68,12 @@ export function isPullRequestEvent(event: string): boolean {
  * Events on which people send follow-ups to jobs that have pull requests of their own. Others without a pull
  * request or issue, such as `release`, get no comment, so that their runs make no further request.
  */
-const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
+export const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
   'schedule',
   'workflow_dispatch',
   'push',
   'repository_dispatch',
 ]);
-
-/** Whether the comment belongs on the pull request of the job, because the event has none. */
-export function isAboutJobs({ event, conversation }: Trigger): boolean {
-  return conversation === null && EVENTS_ABOUT_JOBS.has(event);
-}
 
 /** No person's login can end with this. If login and type disagree, neither is trusted. */
 export const BOT_SUFFIX = '[bot]';

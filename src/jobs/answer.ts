@@ -16,43 +16,44 @@ import type { Start } from './context.ts';
  * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
  */
 export async function complain(start: Start, said: string): Promise<1> {
-  const { info, asked } = start;
-  const clean = start.redact(said);
+  const { info, asked, runtime } = start;
+  const clean = runtime.redact(said);
   const confused = await show(start, 'confused');
   // Of a review, GitHub does not tell.
   const isAnswered = confused === 'there' && asked?.kind !== 'review';
   // An earlier attempt may have sent the message, so “repeat the command” would be wrong.
   const isFirst = info.attempt === 1 && !isAnswered;
   const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
-  await start.seen;
-  return fail(start, clean, url);
+  return fail(runtime, clean, url);
 }
 
 export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
   // An earlier attempt of this run has already answered.
-  if (start.info.attempt > 1) return skip(start, reason);
-  return skip(start, reason, await answer(start, renderUsage(command)));
+  if (start.info.attempt > 1) return skip(start.runtime, reason);
+  return skip(start.runtime, reason, await answer(start, renderUsage(command)));
 }
 
 /** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function answer({ log, asked, github }: Start, visible: string): Promise<string> {
+async function answer({ runtime, asked, github }: Start, visible: string): Promise<string> {
   if (asked === null) return '';
   try {
     const { url } = await github.createComment(asked.conversation, composeAnswer(visible));
     return url;
   } catch (error) {
-    log.warning(sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)));
+    runtime.log.warning(
+      sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)),
+    );
     return '';
   }
 }
 
 /** Shows the progress of a command to its author. Without one, nothing is shown. */
 export async function show(
-  { log, asked, github }: Start,
+  { runtime, asked, github }: Start,
   content: 'eyes' | 'hooray' | 'confused',
 ): Promise<ReactionAnswer['kind'] | 'none'> {
-  return asked === null ? 'none' : (await react(asked, content, github, log)).kind;
+  return asked === null ? 'none' : (await react(asked, content, github, runtime.log)).kind;
 }
 
 export type ReactionAnswer =

@@ -1,98 +1,98 @@
-import type { SendClass } from '../agent/retry.ts';
-import { type End, isFinal, type Job, statusOf } from '../job.ts';
-import type { NoteData } from '../note/data.ts';
-import { readNotes } from '../note/note.ts';
+import { type End, isFinal, type Job, statusOf, waits } from '../job.ts';
 import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
-import type { Result } from '../text.ts';
-import { announce, claim, freshJobs, goOn, recall } from './announce.ts';
-import { endJob, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
+import { claim } from './claim.ts';
+import { announce } from './comments.ts';
+import { canStillSend, endJob, type Outcome, type Run, save, unsentJobs } from './context.ts';
 import { poll } from './poll.ts';
+import { followEarlierAttempts } from './rerun.ts';
 import { endOfLoop, sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
 // All jobs of a step, from the first poll to the end. The way to a message: what earlier attempts did, the
 // first poll, the claim of the command, the note, and then each message by itself.
 
-export async function runJobs(run: RunContext): Promise<void> {
-  const { jobs, inputs, info } = run;
-  if (!inputs.send) {
-    save(run);
-    await Promise.all(jobs.map((job) => readJob(run, job)));
-    return;
-  }
-  await recall(run);
-  const resumed = jobs.filter(({ end, delivery }) => end === null && delivery === 'sent');
+export async function runJobs(run: Run): Promise<void> {
+  if (!run.inputs.send) return readJobs(run);
+  if (run.plan.isRerun) await followEarlierAttempts(run);
   save(run);
-  await selectJobs(run);
-  if (info.attempt === 1) await claim(run);
+  if (run.plan.pollsFirst) await Promise.all(unsentJobs(run).map((job) => selectJob(run, job)));
+  endLate(run);
+  // In a re-run, the claim came first.
+  if (run.plan.claims && !run.plan.isRerun) await claim(run);
+  endLate(run);
   await announce(run);
+  const sends = new Map(unsentJobs(run).map((job) => [job, sendToJob(run, job)]));
+  const ends = run.jobs.map(async (job) => {
+    await sends.get(job);
+    if (job.end === null) await finishJob(run, job);
+  });
+  await Promise.all(sends.values());
   save(run);
-  const sending = freshJobs(run).map((job) => sendJob(run, job));
-  const ending = [
-    ...sending.map(async (sent) => finishJob(run, await sent)),
-    ...resumed.map((job) => finishJob(run, job)),
-  ];
-  await Promise.all(sending);
   // If nothing is left to wait for, the last edit follows.
-  if (sending.length > 0 && jobs.some(({ end }) => end === null)) run.note?.write();
-  save(run);
-  await Promise.all(ending);
+  if (sends.size > 0 && run.jobs.some(({ end }) => end === null)) run.note?.write();
+  await Promise.all(ends);
 }
 
-/** Polls the jobs if their status or their pull request decides whether they get the message. */
-async function selectJobs(run: RunContext): Promise<void> {
-  if (run.inputs.onlyWhen === null && !waitsForIdle(run)) return;
-  const select = async (job: Job): Promise<void> => {
-    const end = (await poll(run, job)) ?? endOfLoop(run, job) ?? endOfUnwanted(run, job);
-    if (end !== null) endJob(run, job, end);
-    else job.isWaiting = waitsForIdle(run) && !isFinal(statusOf(job));
-  };
-  await Promise.all(freshJobs(run).map(select));
+/** The first poll decides which jobs get the message, and which ones have to wait. */
+async function selectJob(run: Run, job: Job): Promise<void> {
+  const polled = await poll(run, job);
+  const end =
+    polled.kind === 'over' ? polled.end : (endOfLoop(run, job) ?? endOfUnwanted(run, job));
+  if (end !== null) endJob(run, job, end);
+  else waits(job, run.plan.waitsForIdle && !isFinal(statusOf(job)));
 }
 
-function endOfUnwanted({ inputs: { onlyWhen } }: RunContext, job: Job): End | null {
+/** Null if `only-when` does not leave the job out. */
+function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | null {
   const status = statusOf(job);
   // An undocumented status counts as active: the agent is not done.
   const counted = isFinal(status) ? status : 'active';
   return onlyWhen === null || onlyWhen.has(counted) ? null : unwantedEnd(job, onlyWhen);
 }
 
-/** Sends the message to a job, or ends it without one. */
-async function sendJob(run: RunContext, job: Job): Promise<Job> {
-  const failed: SendClass[] = [];
-  let end: End | 'active' | null = 'active';
-  while (end === 'active') {
-    end = waitsForIdle(run) ? await waitForEarlierWork(run, job) : null;
-    end ??= await run.limitSends(() => sendMessage(run, job, failed));
+/** Ends the jobs whose message can no longer be sent. */
+function endLate(run: Run): void {
+  for (const job of unsentJobs(run)) {
+    const can = canStillSend(run, job);
+    if (can.kind === 'over') endJob(run, job, can.end);
   }
-  if (end !== null) endJob(run, job, end);
-  run.note?.touch();
-  if (isDetailed(run)) save(run);
-  return job;
+}
+
+/** Sends the message to a job, or ends it without one. */
+async function sendToJob(run: Run, job: Job): Promise<void> {
+  const failed: Parameters<typeof sendMessage>[2] = [];
+  let tried: Awaited<ReturnType<typeof sendMessage>> = { kind: 'busy' };
+  while (tried.kind === 'busy') {
+    const waited = await waitForEarlierWork(run, job);
+    tried =
+      waited.kind === 'over' ? waited : await run.queue.sends(() => sendMessage(run, job, failed));
+  }
+  if (tried.kind === 'over') endJob(run, job, tried.end);
 }
 
 /** After the message. Without a wait, that is the end. */
-async function finishJob(run: RunContext, job: Job): Promise<void> {
-  if (job.end !== null) return;
+async function finishJob(run: Run, job: Job): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
-/** With `send: false`: gets the status of a job once or, with a wait, until the agent is done. */
-async function readJob(run: RunContext, job: Job): Promise<void> {
-  let end = await poll(run, job);
-  if (end === null && run.inputs.wait) {
-    goOn(run, job, run.notes ?? (await notesOfJob(run, job)));
-    end = await waitForAgent(run, job);
+/** With `send: false`: gets the status of each job once or, with a wait, until the agent is done. */
+async function readJobs(run: Run): Promise<void> {
+  const { jobs, inputs } = run;
+  save(run);
+  const polls = await Promise.all(jobs.map((job) => poll(run, job)));
+  for (const [index, job] of jobs.entries()) {
+    const end = endOfRead(job, polls[index] ?? { kind: 'polled' }, inputs.wait);
+    if (end !== null) endJob(run, job, end);
   }
-  endJob(run, job, end ?? (isFinal(statusOf(job)) ? doneEnd(job, null, 0) : endAs('active')));
+  // From now on, a command there knows the job.
+  if (jobs.some(({ record }) => record !== null)) await announce(run);
+  const open = jobs.filter(({ end }) => end === null);
+  await Promise.all(open.map((job) => finishJob(run, job)));
 }
 
-/** The notes on the pull request of the job itself. */
-async function notesOfJob(
-  { inputs, github, about }: RunContext,
-  { record }: Job,
-): Promise<Result<readonly NoteData[]> | null> {
-  const number = record?.prNumber ?? null;
-  if (number === null || !inputs.comment || inputs.githubToken === '') return null;
-  return readNotes(github, number, about.project);
+/** Null while the agent is at work, and the run waits for it. */
+function endOfRead(job: Job, polled: Outcome<'polled'>, wait: boolean): End | null {
+  if (polled.kind === 'over') return polled.end;
+  if (isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
+  return wait ? null : endAs('active');
 }

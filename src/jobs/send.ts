@@ -1,131 +1,122 @@
 import { postMessage, type Sent } from '../agent/client.ts';
-import { LEAST_POST_MS, type SendClass } from '../agent/retry.ts';
+import type { SendClass } from '../agent/retry.ts';
 import { duration } from '../clock.ts';
-import { isAboutJobs } from '../github/event.ts';
-import { type End, isBaseFinal, isFinal, type Job, statusOf } from '../job.ts';
-import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd, timedOutEnd } from '../reasons.ts';
+import {
+  accepted,
+  doubted,
+  type End,
+  isBaseFresh,
+  isFinal,
+  type Job,
+  posting,
+  sending,
+  statusOf,
+} from '../job.ts';
+import { pullRequestNumber } from '../link.ts';
+import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
-import { botOf, isDetailed, type RunContext, save, waitsForIdle } from './context.ts';
-import { mustGiveUp, poll, storeRecord } from './poll.ts';
-import { confirmDelivery } from './wait.ts';
+import { readHead } from './changes.ts';
+import { canStillSend, type Outcome, over, type Run, save, unsentJobs } from './context.ts';
+import { poll, takeIn } from './poll.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
 
-/** Milliseconds. A change after the base counts as an effect of the message. */
-const FRESH_BASE_MS = 1000;
-
 /**
- * Sends the message, and repeats that only if the API certainly did not accept it. Null if it was sent; `active`
- * if it has to wait for the agent first. `failed` has the classes of its failed requests.
+ * Sends the message, and repeats that only if the API certainly did not accept it. `busy`: it has to wait for the agent
+ * first. `failed` has the classes of its failed requests.
  */
 export async function sendMessage(
-  run: RunContext,
+  run: Run,
   job: Job,
   failed: SendClass[],
-): Promise<End | 'active' | null> {
-  const { inputs } = run;
-  const needsFresh = inputs.wait || waitsForIdle(run);
-  // The comment shows the pull request of the job, which only a poll tells.
-  const needsPoll = inputs.comment && inputs.prNumber === null && isAboutJobs(run.trigger);
+): Promise<Outcome<'sent' | 'busy'>> {
+  const { clock } = run.runtime;
   for (;;) {
-    if (needsFresh ? !isBaseFresh(run, job) : needsPoll && job.baseAt === null) {
-      const end = await poll(run, job);
-      if (end !== null) return end;
-      if (waitsForIdle(run) && !isFinal(statusOf(job))) return 'active';
+    // What is pushed before the message does not count.
+    const head = await readHead(run, job);
+    if (run.plan.needsBase && !isBaseFresh(job, clock.now())) {
+      const polled = await poll(run, job);
+      if (polled.kind === 'over') return polled;
+      if (run.plan.waitsForIdle && !isFinal(statusOf(job))) return { kind: 'busy' };
     }
-    const over = endOfLoop(run, job) ?? mustGiveUp(run, job);
-    if (over !== null) return over;
-    run.jobLog.say(job, 'Sending the message.');
-    job.delivery = 'posting';
-    saveAtMessage(run);
-    const wasFresh = isBaseFresh(run, job);
+    const end = endOfLoop(run, job);
+    if (end !== null) return over(end);
+    const can = canStillSend(run, job);
+    if (can.kind === 'over') return can;
+    const begun = beginSending(run);
+    if (begun.kind === 'over') return begun;
+    run.log.say(job, 'Sending the message.');
+    posting(job, clock.now(), head);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
-    if (sent.kind !== 'refused') return afterSend(run, job, sent, wasFresh);
-    job.delivery = 'open';
+    if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
-    const end = await afterRefusal(run, job, sent);
-    if (end !== null) return end;
+    const refused = await afterRefusal(run, job, sent);
+    if (refused.kind === 'over') return refused;
   }
 }
 
 /**
- * How a job ends if a bot has triggered the run on the pull request of the job itself, or perhaps has: a job that is
- * done, and whose link is missing or refused, does not tell. Otherwise null.
+ * How a job ends if a bot has triggered the run on the pull request of the job itself, or perhaps has: a job without a
+ * link, or with one that was refused, does not tell. The repository does not matter, because it may have been renamed.
  */
-export function endOfLoop(run: RunContext, job: Job): End | null {
-  const bot = botOf(run);
-  const number = job.base?.prNumber;
-  const isOther =
-    number === undefined ? !isFinal(statusOf(job)) : number !== run.trigger.conversation;
-  return bot === null || isOther ? null : loopEnd(bot.login);
+export function endOfLoop({ plan, trigger }: Run, { record }: Job): End | null {
+  if (plan.bot === null) return null;
+  const link = record?.prLink ?? null;
+  const isOther = link !== null && pullRequestNumber(link) !== trigger.conversation;
+  return isOther ? null : loopEnd(plan.bot);
 }
 
-/** Of many messages, the outputs are only written at the first one, and say that all may have been sent. */
-function saveAtMessage(run: RunContext): void {
-  if (isDetailed(run)) save(run);
-  else if (!run.hasStarted) save({ ...run, jobs: run.jobs.map(asPosting) });
-  run.hasStarted = true;
+/** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
+function beginSending(run: Run): Outcome<'begun'> {
+  const jobs = unsentJobs(run);
+  if (jobs.length === 0) return { kind: 'begun' };
+  for (const job of jobs) sending(job);
+  const saved = save(run);
+  if (saved.kind === 'ok') return { kind: 'begun' };
+  const end = endAs(
+    'error',
+    'No message was sent, because later steps would not know of it.',
+    saved.problem,
+  );
+  run.queue.stop.abort(end);
+  return over(end);
 }
 
-function asPosting(job: Job): Job {
-  return job.delivery === 'open' ? { ...job, delivery: 'posting' } : job;
-}
-
-function isBaseFresh({ clock }: RunContext, { baseAt }: Job): boolean {
-  return baseAt !== null && clock.now() - baseAt <= FRESH_BASE_MS;
-}
-
-async function afterSend(
-  run: RunContext,
-  job: Job,
-  sent: Exclude<Sent, { kind: 'refused' }>,
-  wasFresh: boolean,
-): Promise<End | null> {
-  const { clock, signal } = run;
+function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
-    job.delivery = 'unknown';
-    // Only a job that was done just before can show that the message arrived.
-    if (!wasFresh || !isBaseFinal(job.base) || signal.aborted) {
-      return doubtfulEnd(sent.why, signal.aborted);
-    }
-    run.jobLog.problem(job, `${sent.why} Polling to see whether the message arrived.`);
-    if (!(await confirmDelivery(run, job))) return doubtfulEnd(sent.why, signal.aborted);
-    run.jobLog.warn(job, `${sent.why} The job shows that the message arrived.`);
+    doubted(job);
+    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
   }
-  job.delivery = 'sent';
-  run.jobLog.say(job, 'The message is delivered.');
-  if (sent.kind === 'delivered') {
-    if (sent.warning !== '') run.jobLog.warn(job, sent.warning);
-    if (sent.record !== null) storeRecord(run, job, sent.record);
-  }
-  job.sentAt = clock.now();
-  return null;
+  accepted(job, run.runtime.clock.now());
+  run.log.say(job, 'The message is delivered.');
+  if (sent.warning !== '') run.log.warn(job, sent.warning);
+  if (sent.record !== null) takeIn(run, job, sent.record);
+  return { kind: 'sent' };
 }
 
-/** The message was certainly not accepted. Null if it may be sent again. */
+/** The message was certainly not accepted. It may be sent again after a pause. */
 async function afterRefusal(
-  run: RunContext,
+  run: Run,
   job: Job,
-  sent: Extract<Sent, { kind: 'refused' }>,
-): Promise<End | null> {
-  const { clock, signal, stop, deadline } = run;
-  const { why } = sent;
-  if (signal.aborted) return cancelledEnd(job, run);
-  if (sent.afterMs === null) {
+  { why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
+): Promise<Outcome<'again'>> {
+  const { clock, signal } = run.runtime;
+  const { stop } = run.queue;
+  if (signal.aborted) return over(cancelledEnd(job, run));
+  if (afterMs === null && sendClass === 'rate-limited') {
+    if (stop.signal.aborted) return over(stop.signal.reason);
     // Messages to other jobs fall under the same limit.
-    if (sent.sendClass === 'rate-limited') {
-      if (stop.signal.aborted) return stoppedEnd(String(stop.signal.reason));
-      stop.abort(`The message to job ${quote(job.id, 256)} was not accepted. ${why}`);
-    }
-    return endAs('error', why);
+    const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
+    stop.abort(stoppedEnd(refused));
   }
-  if (clock.now() + sent.afterMs >= deadline - LEAST_POST_MS) return timedOutEnd(job, run, why);
-  const next = `Trying again in ${duration(sent.afterMs)}.`;
-  run.jobLog.problem(job, `The message was not accepted. ${why} ${next}`);
-  if (isDetailed(run)) save(run);
-  // What is pushed in the pause does not count.
-  job.commitsBefore = null;
+  if (afterMs === null) return over(endAs('error', why));
+  const can = canStillSend(run, job, afterMs, why);
+  if (can.kind === 'over') return can;
+  run.log.problem(
+    job,
+    `The message was not accepted. ${why} Trying again in ${duration(afterMs)}.`,
+  );
   // This keeps its place in the queue: all messages count against the same rate limit.
-  await clock.sleep(sent.afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
-  return null;
+  await clock.sleep(afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
+  return { kind: 'again' };
 }

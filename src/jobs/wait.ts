@@ -1,47 +1,41 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { doubtMs, type End, isConfirmed, isFinal, type Job, statusOf } from '../job.ts';
+import { doubtMs, type End, isDone, isFinal, type Job, sentAtOf, statusOf, waits } from '../job.ts';
 import { doneEnd, timedOutEnd } from '../reasons.ts';
-import { readChangesBefore } from './changes.ts';
-import { isDetailed, pause, type RunContext } from './context.ts';
-import { poll, pollOnce } from './poll.ts';
+import { canStillSend, type Outcome, type Run } from './context.ts';
+import { poll } from './poll.ts';
 
-// The loops that poll a job: until the agent is done, until it is done with earlier work, and until a
-// doubtful delivery is confirmed.
+// The loops that poll a job: until the agent is done, and until it is done with earlier work.
 
 /** Milliseconds. Short jobs are polled often, long ones at most twice a minute. */
 const SHORTEST_MS = 2000;
 const LONGEST_MS = 30_000;
 /** An interval of a twentieth of the elapsed time wastes at most a twentieth of the wait. */
 const SHARE_OF_ELAPSED = 1 / 20;
-/** Of many jobs, the first poll is that late. */
-const FIRST_OF_MANY_MS = 5000;
 
 /** Milliseconds until the next poll, `sinceMs` after the message or the start of the wait. */
-export function nextPollMs(sinceMs: number, isOneOfMany: boolean): number {
+export function nextPollMs(sinceMs: number): number {
   // A job that is done within seconds is seen at work only early.
-  if (!isOneOfMany && sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
-  if (isOneOfMany && sinceMs < FIRST_OF_MANY_MS) {
-    return Math.max(SHORTEST_MS, FIRST_OF_MANY_MS - sinceMs);
-  }
+  if (sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
 }
 
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
-export async function waitForAgent(run: RunContext, job: Job): Promise<End> {
-  const { inputs, clock, deadline } = run;
-  const since = job.sentAt ?? clock.now();
-  // Without a message, and if the end was seen before, any final status is the end.
-  const settleMs = job.sentAt === null || job.hadEnded ? 0 : inputs.settleMs;
+export async function waitForAgent(run: Run, job: Job): Promise<End> {
+  const { inputs, plan, runtime } = run;
+  const sentAt = sentAtOf(job);
+  const since = sentAt ?? runtime.clock.now();
   for (;;) {
-    const now = clock.now();
-    const confirmed = isConfirmed(job, settleMs);
-    if (confirmed !== null) return doneEnd(job, job.sentAt === null ? null : confirmed, settleMs);
-    if (now >= deadline) return timedOutEnd(job, run, '');
-    const regularMs = nextPollMs(now - since, !isDetailed(run));
-    const nextMs = inputs.pollIntervalMs ?? Math.min(regularMs, doubtMs(job, now, settleMs));
+    const now = runtime.clock.now();
+    if (sentAt === null && isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
+    const done = isDone(job, inputs.settleMs);
+    if (sentAt !== null && done !== 'no') return doneEnd(job, done, inputs.settleMs);
+    if (now >= plan.deadline) return timedOutEnd(job, run, '');
+    const regularMs = Math.min(nextPollMs(now - since), doubtMs(job, now, inputs.settleMs));
+    const nextMs = inputs.pollIntervalMs ?? regularMs;
     // In a re-run, the agent may already be done.
-    const end = await poll(run, job, job.record === null ? 0 : Math.min(nextMs, deadline - now));
-    if (end !== null) return end;
+    const pauseMs = job.record === null ? 0 : Math.min(nextMs, plan.deadline - now);
+    const polled = await poll(run, job, pauseMs);
+    if (polled.kind === 'over') return polled.end;
   }
 }
 
@@ -53,48 +47,33 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
  * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
  * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
  */
-export async function waitForEarlierWork(run: RunContext, job: Job): Promise<End | null> {
-  const { clock, deadline, random } = run;
-  if (isFinal(statusOf(job))) return null;
+export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'idle'>> {
+  const { plan, runtime, inputs } = run;
+  const { clock, random } = runtime;
+  if (!plan.waitsForIdle || isFinal(statusOf(job))) return { kind: 'idle' };
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
-  if (!job.isWaiting) run.note?.touch();
-  job.isWaiting = true;
-  run.jobLog.say(job, 'Waiting for earlier work: the agent is at work.');
+  const isNew = !job.isWaiting;
+  waits(job, true);
+  if (isNew) run.note?.write();
+  run.log.say(job, 'Waiting for earlier work: the agent is at work.');
   let isAgain = false;
   for (;;) {
     const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
     const nextMs = isAgain
       ? SHORTEST_LOOK_AGAIN_MS + random() * spread
-      : (run.inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt, false));
+      : (inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt));
     // The last poll is made when a message can still be sent.
-    const leftMs = deadline - 2 * LEAST_POST_MS - clock.now();
-    if (leftMs <= 0) return timedOutEnd(job, run, '');
-    const end = await poll(run, job, Math.min(nextMs, leftMs));
-    if (end !== null) return end;
+    const can = canStillSend(run, job, LEAST_POST_MS);
+    if (can.kind === 'over') return can;
+    const leftMs = plan.deadline - 2 * LEAST_POST_MS - clock.now();
+    const polled = await poll(run, job, Math.min(nextMs, leftMs));
+    if (polled.kind === 'over') return polled;
     const isDone = isFinal(statusOf(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
-      job.isWaiting = false;
-      // What the agent has pushed for the earlier work does not count.
-      await readChangesBefore(run, job);
-      return null;
+      waits(job, false);
+      return { kind: 'idle' };
     }
     isAgain = isDone;
-  }
-}
-
-/** Milliseconds for which a job is polled to confirm a delivery. */
-const CONFIRM_MS = 30_000;
-
-/** Whether a doubtful message arrived. Only a job that was done before can show that. */
-export async function confirmDelivery(run: RunContext, job: Job): Promise<boolean> {
-  const { clock, deadline, signal } = run;
-  const end = Math.min(clock.now() + CONFIRM_MS, deadline);
-  for (;;) {
-    await pollOnce(run, job, end);
-    const leftMs = end - clock.now();
-    if (job.evidence || leftMs <= 0) return job.evidence;
-    await pause(run, Math.min(SHORTEST_MS, leftMs));
-    if (signal.aborted) return false;
   }
 }

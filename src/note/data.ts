@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { OPENING } from '../github/command.ts';
 import { isId } from '../inputs.ts';
-import { DELIVERIES, isFinal, type Job } from '../job.ts';
+import {
+  DELIVERIES,
+  deliveryOf,
+  FINAL_STATUSES,
+  isFinal,
+  type Job,
+  mayBeSent,
+  sentAtOf,
+} from '../job.ts';
 
 // The first line of every comment of this action: what a later attempt must know, as JSON.
 // docs/note.md describes it.
@@ -12,7 +20,7 @@ const hash = z.string().check(z.regex(/^[0-9a-f]{0,16}$/));
 /** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
 
-/** What a note says of a job. What is left out is null or false. */
+/** What a note says of a job. What is left out is not known, or false. */
 const noteJob = z.object({
   id: z.string().check(z.refine(isId)),
   /** `sending`: the message may still be sent, or its result could not be written. */
@@ -21,11 +29,14 @@ const noteJob = z.object({
   sentAt: z._default(time, 0),
   /** The status just before the message. Without it, the end of the message cannot be confirmed. */
   base: z.optional(z.string()),
-  evidence: z.optional(z.boolean()),
-  /** Whether the end of the agent's work was seen. */
-  ended: z.optional(z.boolean()),
+  /** Whether the agent was seen at work on the message. */
+  isOurs: z.optional(z.boolean()),
+  /** How the work on the message ended. */
+  ended: z.optional(z.object({ result: z.enum(FINAL_STATUSES), confirmed: z.boolean(), at: time })),
   /** Whether the API has returned the job, so that its ID is not just mistyped. */
   known: z.optional(z.boolean()),
+  /** The number of its pull request, if that is in this repository. */
+  prNumber: z.optional(z.int().check(z.positive())),
 });
 export type NoteJob = Readonly<z.infer<typeof noteJob>>;
 
@@ -53,6 +64,11 @@ const note = z.object({
 });
 export type NoteData = Readonly<Omit<z.infer<typeof note>, 'version'>>;
 
+/** A note in a comment that was found. */
+export interface FoundNote extends NoteData {
+  readonly url: string;
+}
+
 /** What all comments of a process have in common. */
 export type AboutNote = Omit<NoteData, 'over' | 'jobs'>;
 
@@ -66,47 +82,38 @@ export function noteOf(about: AboutNote, jobs: readonly Job[]): NoteData {
   return { ...about, over, jobs: jobs.map(toNoteJob) };
 }
 
-function toNoteJob({ id, delivery, sentAt, base, evidence, end, record }: Job): NoteJob {
+function toNoteJob(job: Job): NoteJob {
+  const { id, base, after, record } = job;
   return {
     id,
-    delivery: delivery === 'open' || delivery === 'posting' ? 'sending' : delivery,
-    sentAt: Math.round(sentAt ?? 0),
+    delivery: mayBeSent(job) ? 'sending' : deliveryOf(job),
+    sentAt: Math.round(sentAtOf(job) ?? 0),
     base: base?.status ?? undefined,
-    evidence: evidence || undefined,
-    ended: isFinal(end?.result ?? null) || undefined,
+    isOurs: after.work === 'our message' || undefined,
+    ended: endedOf(job),
     known: record !== null || undefined,
+    prNumber: record?.prNumber ?? undefined,
   };
+}
+
+/** The end of the work on the message: a re-run reports just that. */
+function endedOf({ end, endedAt, message }: Job): NoteJob['ended'] {
+  const result = end?.result ?? null;
+  if (message.kind !== 'sent' || !isFinal(result) || end === null || endedAt === null) {
+    return undefined;
+  }
+  return { result, confirmed: end.confirmed === true, at: Math.round(endedAt) };
 }
 
 /** Characters; GitHub takes 65,536. */
 const BODY_LIMIT = 60_000;
-/** Characters of the first line, so that there is room for what people see. */
-const LINE_LIMIT = 55_000;
 
 /** The body of a comment. `render` renders what people see, in at most so many characters. */
 export function composeNote(data: NoteData, render: (limit: number) => string): string {
-  const full = lineOf(data);
-  const line = full.length <= LINE_LIMIT ? full : lineOf({ ...data, jobs: data.jobs.map(toLean) });
-  return `${line}\n${render(BODY_LIMIT - line.length - 1)}`;
-}
-
-/** Whether a comment has room for so many jobs with such IDs, whatever becomes of them. */
-export function hasRoomFor(data: NoteData): boolean {
-  const jobs = data.jobs.map(({ id }): NoteJob => {
-    return { id, delivery: 'not-sent', sentAt: 1e12, ended: true };
-  });
-  return lineOf({ ...data, jobs }).length <= LINE_LIMIT;
-}
-
-/** Without what only makes the result of a later attempt better. */
-function toLean({ id, delivery, sentAt, ended }: NoteJob): NoteJob {
-  return { id, delivery, sentAt, ended };
-}
-
-function lineOf(data: NoteData): string {
   // `-->` would end the line in HTML.
   const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
-  return `${OPENING}${json} -->`;
+  const line = `${OPENING}${json} -->`;
+  return `${line}\n${render(BODY_LIMIT - line.length - 1)}`;
 }
 
 /** A comment that is no note, such as the usage. It is never taken for a command either. */

@@ -2,146 +2,115 @@ import type { GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { type AboutNote, type NoteData, readNote } from './data.ts';
+import { type AboutNote, type FoundNote, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.
 
-interface NoteOptions extends Pick<Runtime, 'clock' | 'signal' | 'random' | 'log'> {
+interface NoteOptions extends Pick<Runtime, 'clock' | 'signal'> {
   readonly github: GitHub;
   readonly conversation: number;
   /** The whole comment as it should be now. */
   readonly compose: () => string;
   /** The random name in it. */
   readonly id: string;
-  /** Until when a creation that GitHub refuses for its rate is tried again. */
-  readonly deadline: number;
+  /** When its creation must have ended. */
+  readonly until: number;
 }
 
-/** Milliseconds between edits: in the first ten minutes, and later. */
-const EDIT_INTERVAL_MS = 60_000;
-const LATER_INTERVAL_MS = 300_000;
-const LATER_MS = 600_000;
 /** Milliseconds after which a comment whose creation had no response is looked for. */
 const LOOK_AGAIN_MS = 3000;
-/** Milliseconds, if GitHub refuses a comment for its rate and does not say for how long; and a random part. */
-const RATE_PAUSE_MS = 60_000;
-const RATE_SPREAD_MS = 30_000;
+/** Milliseconds that the last edit waits for a rate limit, and if GitHub does not say for how long. */
+const LONGEST_RATE_PAUSE_MS = 60_000;
+const RATE_PAUSE_MS = 45_000;
 
 export class Note {
   readonly #options: NoteOptions;
   /** The URL of the comment; empty if it does not exist. */
   url = '';
-  /** Whether the last edit waits for a rate limit, or has done so. */
-  hasPaused = false;
+  /** Milliseconds that the last edit waits for a rate limit. */
+  pausedMs = 0;
   /** 0 before the comment is created, and nothing edits it before that. */
   #id = 0;
-  #createdAt = 0;
-  #editedAt = 0;
-  /** Calls off the edit that is due; null if none is. */
-  #due: AbortController | null = null;
-  #isClosed = false;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
+  /** Whether an edit is still to begin, which will have the newest text. */
+  #isDue = false;
 
   constructor(options: NoteOptions) {
     this.#options = options;
   }
 
-  /** Creates the comment. Resolves to a sentence if that failed. */
-  async create(): Promise<string | null> {
-    const { clock, signal, random, deadline, github, conversation, compose } = this.#options;
-    for (;;) {
-      try {
-        this.#start(await github.createComment(conversation, compose()));
-        return null;
-      } catch (error) {
-        const pauseMs = ratePauseMs(error, RATE_PAUSE_MS + random() * RATE_SPREAD_MS);
-        if (pauseMs > 0 && !signal.aborted && clock.now() + pauseMs < deadline) {
-          this.#options.log.info(
-            `GitHub takes no comment for now. Trying again in ${Math.ceil(pauseMs / 1000)} s.`,
-          );
-          await clock.sleep(pauseMs, signal).catch(() => {});
-          if (!signal.aborted) continue;
-        }
-        if (isUnclear(error) && (await this.#wasCreated())) return null;
-        return sentences(`The comment could not be created: ${whyOf(error)}.`, hintFor(error));
-      }
+  /** Creates the comment. A problem is a sentence, and the comment does not exist then, as far as that is known. */
+  async create(): Promise<Result<string>> {
+    const { github, conversation, compose } = this.#options;
+    try {
+      return this.#start(await github.createComment(conversation, compose()));
+    } catch (error) {
+      const created = isUnclear(error) ? await this.#find() : 'nothing';
+      if (created !== 'nothing') return this.#start(created);
+      const why = `The comment could not be created: ${whyOf(error)}.`;
+      return problem(sentences(why, hintFor(error)));
     }
   }
 
-  /** Something has changed: the comment is edited soon, but not too often. */
-  touch(): void {
-    if (this.#isClosed || this.#due !== null) return;
-    const due = new AbortController();
-    this.#due = due;
-    const { clock } = this.#options;
-    const now = clock.now();
-    const interval = now - this.#createdAt < LATER_MS ? EDIT_INTERVAL_MS : LATER_INTERVAL_MS;
-    const pauseMs = Math.max(0, this.#editedAt + interval - now);
-    const edit = (): void => void this.#edit();
-    clock.sleep(pauseMs, due.signal).then(edit, () => {});
-  }
-
-  /** Edits the comment now. */
+  /** Edits the comment soon: edits follow one another, so that an older text never replaces a newer one. */
   write(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
     void this.#edit();
   }
 
-  /** Makes the last edit. Resolves to a sentence if that failed. */
-  async close(): Promise<string | null> {
-    this.#isClosed = true;
+  /** Makes the last edit. A problem is a sentence. */
+  async close(): Promise<Result<string>> {
     const { clock, signal } = this.#options;
-    let error = await this.#edit();
-    const pauseMs = ratePauseMs(error, RATE_PAUSE_MS);
-    const mayPass = pauseMs > 0 || isUnclear(error);
-    if (error !== null && mayPass && pauseMs <= RATE_PAUSE_MS && !signal.aborted) {
-      this.hasPaused = pauseMs > 0;
-      await clock.sleep(pauseMs, signal).catch(() => {});
-      error = await this.#edit();
+    let edited = await this.#edit();
+    if (edited !== 'done' && this.#mayPass(edited)) {
+      await clock.sleep(this.pausedMs, signal).catch(() => {});
+      edited = await this.#edit();
     }
-    return error === null
-      ? null
-      : sentences(`The comment could not be updated: ${whyOf(error)}.`, hintFor(error));
+    if (edited === 'done') return ok(this.url);
+    const why = `The comment could not be updated: ${whyOf(edited)}.`;
+    return problem(sentences(why, hintFor(edited)));
   }
 
-  #start({ id, url }: { readonly id: number; readonly url: string }): void {
+  /** Whether a second edit may succeed, after a pause for a rate limit. */
+  #mayPass(error: GitHubError): boolean {
+    const pauseMs = error.status === 429 ? error.pauseMs || RATE_PAUSE_MS : 0;
+    if (pauseMs > LONGEST_RATE_PAUSE_MS || this.#options.signal.aborted) return false;
+    this.pausedMs = pauseMs;
+    return pauseMs > 0 || isUnclear(error);
+  }
+
+  #start({ id, url }: { readonly id: number; readonly url: string }): Result<string> {
     this.#id = id;
     this.url = url;
-    this.#createdAt = this.#options.clock.now();
-    this.#editedAt = this.#createdAt;
+    return ok(url);
   }
 
   /** Looks once for a comment whose creation had no response. */
-  async #wasCreated(): Promise<boolean> {
-    const { clock, signal, github, conversation, id } = this.#options;
+  async #find(): Promise<{ id: number; url: string } | 'nothing'> {
+    const { clock, signal, github, conversation, id, until } = this.#options;
+    if (clock.now() + LOOK_AGAIN_MS > until) return 'nothing';
     await clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
     try {
       const comments = await github.newestOwnComments(conversation);
-      const own = comments.find(isNoteOf(id));
-      const number = Number(/#issuecomment-(\d+)$/.exec(own?.url ?? '')?.[1]);
-      if (own === undefined || !(number > 0)) return false;
-      this.#start({ id: number, url: own.url });
-      return true;
+      const { url = '' } = comments.find(isNoteOf(id)) ?? {};
+      return commentId(url) > 0 ? { id: commentId(url), url } : 'nothing';
     } catch {
-      return false;
+      return 'nothing';
     }
   }
 
-  /** One edit at a time, so that an older text never follows a newer one. Resolves to why it failed, or null. */
-  #edit(): Promise<unknown> {
-    const { github, compose, clock } = this.#options;
-    this.#due?.abort();
-    this.#due = null;
+  #edit(): Promise<'done' | GitHubError> {
+    const { github, compose } = this.#options;
     const edited = this.#editing.then(async () => {
-      this.#editedAt = clock.now();
+      this.#isDue = false;
       try {
         await github.updateComment(this.#id, compose());
-        return null;
+        return 'done';
       } catch (error) {
-        // It is tried again later.
-        this.touch();
-        return error;
+        return error instanceof GitHubError ? error : new GitHubError(0, 'an unexpected error');
       }
     });
     this.#editing = edited;
@@ -149,14 +118,14 @@ export class Note {
   }
 }
 
+/** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
+export function commentId(url: string): number {
+  return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);
+}
+
 /** Finds the comment of the process with this ID. */
 function isNoteOf(id: string): (comment: { readonly body: string }) => boolean {
   return ({ body }) => body.includes(`"id":"${id}"`);
-}
-
-/** Milliseconds until GitHub takes a comment that it has refused for its rate; 0 for any other error. */
-function ratePauseMs(error: unknown, otherwise: number): number {
-  return error instanceof GitHubError && error.status === 429 ? error.pauseMs || otherwise : 0;
 }
 
 /** All notes of the project in a conversation, or why they are not known. */
@@ -164,10 +133,10 @@ export async function readNotes(
   github: GitHub,
   conversation: number,
   project: string,
-): Promise<Result<readonly NoteData[]>> {
+): Promise<Result<readonly FoundNote[]>> {
   try {
     const comments = await github.ownComments(conversation);
-    const notes: NoteData[] = [];
+    const notes: FoundNote[] = [];
     for (const { body, url } of comments) {
       const note = readNote(body, project);
       if (note === 'unreadable') {
@@ -175,7 +144,7 @@ export async function readNotes(
           `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
         );
       }
-      if (note !== 'none') notes.push(note);
+      if (note !== 'none') notes.push({ ...note, url });
     }
     return ok(notes);
   } catch (error) {

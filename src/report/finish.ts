@@ -3,11 +3,17 @@ import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
-import { sentences } from '../text.ts';
+import { ok, problem, type Result, sentences } from '../text.ts';
 import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
-import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
+import {
+  type Ended,
+  explanationOf,
+  overallReason,
+  type Report,
+  toOutputs,
+  worstFirst,
+} from './outputs.ts';
 import { renderStory, type Story } from './render.ts';
-import { renderTimeline } from './timeline.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
 
@@ -54,23 +60,23 @@ export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: u
 
 /** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
 export function close(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
-  const unsaved = saveOutputs(runtime, report);
-  if (unsaved === null) return code;
-  runtime.log[code === 1 ? 'info' : 'error'](unsaved);
+  const saved = saveOutputs(runtime, report);
+  if (saved.kind === 'ok') return code;
+  runtime.log[code === 1 ? 'info' : 'error'](saved.problem);
   return 1;
 }
 
-/** Appends the outputs. Returns a sentence with the most important ones if that is not possible. */
-export function saveOutputs(runtime: Runtime, report: Report): string | null {
+/** Appends the outputs. The problem is a sentence with the most important ones. */
+export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
   const outputs = toOutputs(report);
   try {
     runtime.writeOutputs(outputs);
-    return null;
+    return ok(null);
   } catch (error) {
     const { result, delivery, status } = outputs;
-    return (
+    return problem(
       `The outputs cannot be written (${codeOf(error)}), so later steps do not see them. They are: ` +
-      `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`
+        `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`,
     );
   }
 }
@@ -105,7 +111,7 @@ function listJobs(log: Log, ended: readonly Ended[]): void {
   const explained = worstFirst(ended).filter(({ end }) => end.reason !== '');
   for (const job of explained.slice(0, LISTED)) {
     const said = `Job ${job.id}: ${wordOf(kindOf(job))}.`;
-    log.info(sentences(said, job.end.reason, job.record?.prLink ?? ''));
+    log.info(sentences(said, explanationOf(job.end), job.record?.prLink ?? ''));
   }
   const left = explained.length - LISTED;
   if (left > 0) log.info(`The job summary has ${left} more.`);
@@ -129,7 +135,6 @@ export function summarize(
     runtime,
     blocks([
       renderStory(story, jobs, null, SUMMARY_LIMIT),
-      renderTimeline(jobs),
       urls.length === 0 ? '' : `${urls.length === 1 ? 'Comment' : 'Comments'}: ${urls.join(', ')}`,
     ]),
   );

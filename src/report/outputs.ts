@@ -1,6 +1,5 @@
 import {
   DELIVERIES,
-  type Delivery,
   deliveryOf,
   type End,
   elapsedMs,
@@ -11,7 +10,7 @@ import {
 } from '../job.ts';
 import { byAttention, kindOf, wordOf } from '../labels.ts';
 import { endNow } from '../reasons.ts';
-import { oneLine, quote } from '../text.ts';
+import { oneLine, quote, sentences } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -32,7 +31,7 @@ export function toOutputs({ ended, early, commentUrls = [] }: Report) {
     'pr-link': prLinks,
     prLink: prLinks,
     // The worst that occurs.
-    delivery: DELIVERIES.find((one) => ended.some((job) => job.delivery === one)) ?? 'not-sent',
+    delivery: DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ?? 'not-sent',
     confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),
@@ -50,11 +49,16 @@ function overallConfirmed(ended: readonly Ended[]): string {
 /** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end } = main;
-  if (ended.length === 1 || end.reason === '') return end.reason;
+  if (ended.length === 1 || end.reason === '') return explanationOf(end);
   const kind = kindOf(main);
   const same = ended.filter((job) => kindOf(job) === kind);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${end.reason}`;
+  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${explanationOf(end)}`;
+}
+
+/** For those who know the workflow: comments have only the reason. */
+export function explanationOf({ reason, hint }: End): string {
+  return sentences(reason, hint);
 }
 
 /** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */
@@ -70,14 +74,14 @@ function renderResults(ended: readonly Ended[]): string {
 
 /** An object of `results`, with its fields in this order. */
 function toEntry(job: Ended, limit: number) {
-  const { id, delivery, record, polls, end } = job;
+  const { id, record, polls, end } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
     text === null || text === undefined ? null : oneLine(text, limit);
   const { source } = record ?? {};
   return {
     jobId: id,
-    delivery,
+    delivery: deliveryOf(job),
     result: end.result,
     confirmed: end.confirmed,
     status: statusOf(job),
@@ -88,7 +92,7 @@ function toEntry(job: Ended, limit: number) {
     archivedAt: record?.archivedAt ?? null,
     elapsedSeconds: elapsed === null ? null : Math.round(elapsed / 100) / 10,
     polls,
-    reason: short(end.reason),
+    reason: short(explanationOf(end)),
   };
 }
 
@@ -106,10 +110,10 @@ export function serialise(outputs: Readonly<Record<string, string>>, delimiter: 
 // Which of several jobs represents all of them, and whether they fail the step.
 
 /** A job as it is if the run ends now. */
-export type Ended = Job & { readonly delivery: Delivery; readonly end: End };
+export type Ended = Job & { readonly end: End };
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
-  return jobs.map((job) => ({ ...job, delivery: deliveryOf(job), end: endNow(job, wait) }));
+  return jobs.map((job) => ({ ...job, end: endNow(job, wait) }));
 }
 
 /** The worst first, by result and then by label; those with the same label in the order of the inputs. */

@@ -123,7 +123,7 @@ function linksOf(job: Job, conversation: number | null): readonly string[] {
 
 /** Part of the title, because that the agent has changed nothing is easily overlooked. */
 function nothingNew({ change }: Job): string {
-  if (change?.kind === 'no-files') return 'no files changed';
+  if (change?.kind === 'no-pull-request') return 'no pull request';
   return change?.kind === 'none' ? 'no new commits' : '';
 }
 
