@@ -72,8 +72,8 @@ function planComments(
   { event, conversation }: Trigger,
 ): Comments {
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
-  // What only looks at jobs has nothing to say.
-  if (!send && !wait) return { kind: 'none', why: 'nothing is sent' };
+  // What only looks at jobs has nothing to say, and needs no token.
+  if (!send && !(wait && githubToken !== '')) return { kind: 'none', why: 'nothing is sent' };
   const number = prNumber ?? conversation;
   if (number !== null) return { kind: 'note', conversation: number };
   return EVENTS_ABOUT_JOBS.has(event) && githubToken !== ''

@@ -446,8 +446,8 @@ describe('if job-id is empty', () => {
   });
 
   it.each<[number, RegExp]>([
-    [2, /name 2 jobs: “job-1” and “job-2”\. Set job-id to one of them/],
-    [12, /name 12 jobs: “job-1”, “job-2”, .*, “job-10” and 2 more\. Set/],
+    [2, /name 2 jobs: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Set job-id/],
+    [12, /name 12 jobs: “job-1” in .*, “job-10” in \S+ and 2 more\. Set/],
   ])('%i jobs are an error that lists 10 at most', async (count, words) => {
     const jobs = Array.from({ length: count }, (_, index) => ({ id: `job-${index + 1}` }));
     await using sim = await simulate({ agent: { jobs } });

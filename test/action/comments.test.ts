@@ -81,11 +81,9 @@ describe('the comment of a step', () => {
     const [last = '', ...others] = visibleIn(sim.github);
     expect(others).toEqual([]);
     expect(last).toMatch(
-      /^### <span aria-hidden="true">✅<\/span> Agent completed: no files changed\n\n/,
+      /^### <span aria-hidden="true">✅<\/span> Agent completed: no pull request\n\n/,
     );
     expect(last.match(/Add error handling examples/g)).toHaveLength(1);
-    // Only what a command started can be continued by one.
-    expect(last).not.toContain('to continue');
     expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
     expect(result.log).toContain(`The comment is ${result.outputs['comment-url']}.`);
   });
@@ -95,25 +93,28 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /To see why the agent failed, open the job at https:\/\/app\.mintlify\.com/,
+      /The agent gave no reason\. .*open the job at https:\/\/app\.mintlify\.com/,
     ],
     [
       'an agent that was not seen at work',
       { agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } },
       titleOf('unconfirmed'),
-      /1 min after it, .*wait longer with `settle-seconds`/,
+      /1 min after it, .*Check the job/,
     ],
     [
       'an agent that was at work already',
-      { agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
+      {
+        with: { 'when-active': 'send' },
+        agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+      },
       titleOf('unconfirmed'),
-      /already at work when the message was sent.*set `when-active: wait`/,
+      /already at work when the message was sent/,
     ],
     [
       'an agent that takes too long',
       { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
       titleOf('timed-out'),
-      /not done within `timeout-minutes` \(2 min\).*re-run the workflow: it only waits/,
+      /not done within 2 min\./,
     ],
     [
       'an agent at work on something else until the end',
@@ -122,7 +123,7 @@ describe('the comment of a step', () => {
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
       titleOf('not-sent'),
-      /could not be sent within `timeout-minutes` \(2 min\)/,
+      /could not be sent within 2 min\./,
     ],
     [
       'a message that was refused',
@@ -144,7 +145,9 @@ describe('the comment of a step', () => {
     for (const shown of [text, result.summary]) {
       expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
       expect(shown).toMatch(words);
-      expect(shown).not.toMatch(/✅|Agent completed|no files changed/);
+      expect(shown).not.toMatch(/✅|Agent completed|no pull request/);
+      // Who reads it did not write the workflow.
+      expect(shown).not.toMatch(/timeout-minutes|settle-seconds|when-active/);
     }
   });
 
@@ -189,7 +192,7 @@ describe('the comment of a step', () => {
       expect(open.match(/`job-\d+` \|/g)).toHaveLength(3);
       expect(folded.match(/`job-\d+` \|/g)).toHaveLength(21);
       // The same reason stands there once.
-      expect(open).toContain('`job-4` and 2 more: To see why the agent failed');
+      expect(open).toContain('`job-4` and 2 more: The agent gave no reason');
     }
     expect(callNames(sim.github).filter((name) => name === 'POST issues/#/comments')).toEqual([
       'POST issues/#/comments',
@@ -276,16 +279,9 @@ describe('a comment that cannot be created', () => {
     return { github: { issues: [{ number: PULL, locked }], readOnly } };
   };
   const answers = (reply: Reply): Scenario => ({ github: { on: () => reply } });
-  const unpolled = (reply: Reply): Scenario => ({
-    ...issue(false, true),
-    ...{ with: { wait: true, 'timeout-minutes': '0.5' }, agent: { onGet: () => reply } },
-  });
-  const SILENT = unpolled({ fault: 'hang' });
 
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
-    ['a read-only token, while polls fail', unpolled({ status: 503 }), '403: “Resource', RIGHTS],
-    ['a read-only token, while a poll lasts', SILENT, '403: “Resource not accessible', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
     ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', NUMBER],
     ['no token', { with: { 'github-token': '' } }, '“github-token” is empty', TOKEN],
@@ -484,7 +480,7 @@ describe('what the agent has changed', () => {
     ['a rewritten branch of many commits', { ...LONG, pushed: MANY.slice(120) }, ''],
     ['a branch with a part in its base', { ...PART, pushed: [OLD, ...NEW.slice(0, 1)] }, ''],
     ['a new pull request', { links: [null, LINK] }, 'Pull request created'],
-    ['no files', { links: [null, null] }, `${titleOf('completed')}: no files changed`],
+    ['no files', { links: [null, null] }, `${titleOf('completed')}: no pull request`],
     ['no files, but a failure', { links: [null, null], status: 'failed' }, ''],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, ''],
     ['a pull request that is not found', { links: [`${LINK}9`, `${LINK}9`] }, ''],
@@ -496,7 +492,11 @@ describe('what the agent has changed', () => {
     ],
     ['a GitHub that never answers', { pushed: NEW, github: hanging }, ''],
     ['more commits than GitHub lists at a time', { commits: MANY.slice(0, 98), pushed: NEW }, ''],
-    ['commits before a message that was sent again', { pushed: NEW, isLimited: true }, ''],
+    [
+      'commits before a message that was sent again',
+      { pushed: NEW, isLimited: true },
+      'no new commits',
+    ],
     ['a run without wait', { pushed: NEW, with: { wait: false } }, ''],
   ])('is shown if it is known: %s', async (name, row, says) => {
     const { links: [before, after] = [LINK, LINK], status = 'completed', commits = [OLD] } = row;
@@ -541,7 +541,7 @@ describe('what the agent has changed', () => {
     const [post] = sim.agent.posts();
     // In whole milliseconds: the first read and the message can have the same one.
     const reads = sim.github.calls(READ).map(({ request }) => request.at <= (post?.at ?? 0));
-    expect(reads).toEqual([true, false]);
+    expect(reads).toEqual([true, false, false]);
     expect(visibleIn(sim.github)).toEqual([expect.stringContaining('no new commits')]);
   });
 });

@@ -18,6 +18,8 @@ const pushed = (sender: Person, target = false): WebhookEvent =>
 
 const NAMED = { 'allowed-bots': AGENT.login };
 
+const OTHER = 'https://github.com/octo/agents/pull/8';
+
 describe.each([
   ['that is not named', {}],
   ['that is named', NAMED],
@@ -71,8 +73,7 @@ describe('a bot that allowed-bots names', () => {
 
   it.each<[string, WebhookEvent, string | null]>([
     ['of another number', pushed(AGENT), 'https://github.com/octo/agents/pull/8'],
-    ['of another repository', pushed(AGENT), `https://github.com/octo/docs/pull/${PULL}`],
-    ['that does not exist yet', pushed(AGENT), null],
+    ['of another repository', pushed(AGENT), 'https://github.com/octo/docs/pull/8'],
     ['as a comment', issueComment({ number: PULL, body: 'Go on.', author: AGENT }), OWN],
     ['as a push to a branch', push({ sender: AGENT, ref: 'refs/heads/agent' }), OWN],
   ])('sends a message to a job with a pull request %s', async (_, event, prLink) => {
@@ -82,15 +83,30 @@ describe('a bot that allowed-bots names', () => {
     expect(sim.agent.posts()).toHaveLength(1);
   });
 
-  it('sends nothing to a job at work that then shows the pull request', async () => {
-    const replies = [{ status: 'active' }, { status: 'completed', prLink: OWN }];
+  it.each<[string, string, string | null]>([
+    ['of the same number elsewhere', 'completed', `https://github.com/octo/renamed/pull/${PULL}`],
+    ['that does not exist yet, while the agent is at work', 'active', null],
+    ['that does not exist', 'completed', null],
+  ])('sends nothing, at once, to a job with a pull request %s', async (_, status, prLink) => {
     await using sim = await simulate({
-      with: NAMED,
-      agent: { onGet: (n) => ({ body: { id: JOB, ...replies[Math.min(n, 2) - 1] } }) },
+      with: { ...NAMED, wait: true },
+      agent: { onGet: () => ({ body: { id: JOB, status, prLink } }) },
     });
     const { outputs } = await sim.runHere({ step: { event: pushed(AGENT) } });
-    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', 'pr-link': OWN });
-    expect(outputs.reason).toContain('the pull request of the job');
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET']);
+    expect(sim.github.writes()).toEqual([]);
+  });
+
+  it('sends nothing if it re-runs the run of a person', async () => {
+    await using sim = await simulate({ with: NAMED, agent: linked(OWN) });
+    const { outputs } = await sim.runHere({
+      step: {
+        event: pullRequest({ number: PULL }),
+        github: { run_attempt: '2', triggering_actor: AGENT.login },
+      },
+    });
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(sim.agent.posts()).toEqual([]);
   });
 
@@ -98,7 +114,7 @@ describe('a bot that allowed-bots names', () => {
     [
       'after a slow comment',
       {
-        agent: { onGet: (n) => ({ body: doneWith(n === 1 ? null : OWN) }) },
+        agent: { onGet: (n) => ({ body: doneWith(n === 1 ? OTHER : OWN) }) },
         github: { trouble: { latencyMs: 1300 } },
         time: { pace: 1 },
       },
@@ -108,12 +124,17 @@ describe('a bot that allowed-bots names', () => {
       {
         agent: {
           onPost: () => ({ status: 429, headers: { 'retry-after': '60' } }),
-          onGet: (n) => ({ body: doneWith(n === 1 ? null : OWN) }),
+          onGet: (n) => ({ body: doneWith(n === 1 ? OTHER : OWN) }),
         },
       },
     ],
   ])('sends nothing to a job that shows the pull request only %s', async (_, scenario) => {
-    await using sim = await simulate({ ...scenario, with: NAMED, step: { event: pushed(AGENT) } });
+    const inputs = { ...NAMED, wait: true };
+    await using sim = await simulate({
+      ...scenario,
+      with: inputs,
+      step: { event: pushed(AGENT) },
+    });
     const { outputs } = await sim.run();
     expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', 'pr-link': OWN });
     expect(sim.agent.accepted()).toEqual([]);
@@ -143,7 +164,12 @@ describe('a bot that allowed-bots names', () => {
   it('sends a message only to the other one of two jobs', async () => {
     await using sim = await simulate({
       with: { ...NAMED, 'job-id': 'job-1 job-2' },
-      agent: { jobs: [{ id: 'job-1', base: { prLink: OWN } }, { id: 'job-2' }] },
+      agent: {
+        jobs: [
+          { id: 'job-1', base: { prLink: OWN } },
+          { id: 'job-2', base: { prLink: OTHER } },
+        ],
+      },
     });
     const { outputs } = await sim.runHere({ step: { event: pushed(AGENT) } });
     expect(JSON.parse(outputs.results ?? '')).toMatchObject([

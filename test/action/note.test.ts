@@ -70,14 +70,22 @@ describe.concurrent('the creation of the comment', () => {
     ['without a time', RATE],
     ['with 429', { status: 429 }],
     ['in the words of 422', { status: 422, body: { message: 'was submitted too quickly' } }],
-  ])('is tried again if it is refused for its rate, %s', async (_, reply) => {
-    const replies = answering('note', (nth) => (nth <= 2 ? reply : undefined));
-    const { result, sim } = await play('a comment', {}, replies);
-    expect(result.outputs).toMatchObject(SENT);
-    expect(result.annotations).toEqual([]);
-    expect(result.virtualMs).toBeGreaterThan(40_000);
-    expect(sim.github.calls('POST issues/#/comments')).toHaveLength(3);
-    expect(purposes(sim).filter((purpose) => purpose === 'claim')).toHaveLength(1);
+  ])('fails at once if it is refused for its rate, %s, and a re-run sends', async (_, reply) => {
+    let isLimited = true;
+    await using attempts = await openAttempts('a comment', {
+      github: {
+        on: () => (isLimited && purposes(attempts.sim).at(-1) === 'note' ? reply : undefined),
+      },
+    });
+    const { sim, run } = attempts;
+    const first = await run(1);
+    expect(first.outputs).toMatchObject(NOT_SENT);
+    expect(errors(first)).toEqual([expect.stringContaining('rate limit')]);
+    expect(first.virtualMs).toBeLessThan(30_000);
+    expect(purposes(sim).at(-1)).toBe('release');
+    isLimited = false;
+    expect((await run(2)).outputs).toMatchObject(SENT);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
   it('is not tried again by a re-run that only continues', async () => {
@@ -89,12 +97,11 @@ describe.concurrent('the creation of the comment', () => {
       },
     });
     const { sim, run } = attempts;
-    await run(1);
+    await run(1, { with: { wait: false } });
     isRerun = true;
     const result = await run(2);
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(warnings(result)).toEqual([expect.stringContaining('rate limit')]);
-    expect(result.virtualMs).toBeLessThan(30_000);
+    expect(warnings(result)[0]).toContain('rate limit');
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
@@ -113,24 +120,22 @@ describe.concurrent('the creation of the comment', () => {
     expect(outputs['comment-url']).not.toBe('');
   });
 
-  it('is given up, with the claim, at the end of timeout-minutes', async () => {
-    const scenario = { with: { 'timeout-minutes': '3' } };
+  it.each([0.05, 0.1, 0.2])('that hangs ends soon after %f timeout-minutes', async (minutes) => {
     const { result, sim } = await play(
-      'a comment',
-      scenario,
-      answering('note', () => RATE),
+      'a step',
+      { with: { 'timeout-minutes': String(minutes) } },
+      answering('note', () => ({ fault: 'hang' })),
     );
-    expect(result.outputs).toMatchObject(NOT_SENT);
-    expect(errors(result)).toEqual([expect.stringContaining('rate limit')]);
+    expect(result.outputs).toMatchObject({ delivery: 'not-sent' });
+    expect(result.virtualMs).toBeLessThan(minutes * 60_000 + 2000);
     expect(sim.agent.posts()).toEqual([]);
-    expect(purposes(sim).at(-1)).toBe('release');
   });
 });
 
 describe.concurrent('edits of the comment', () => {
   it.each<[string, (nth: number) => boolean, Reply, string?]>([
-    ['are tried again', (nth) => nth <= 3, { status: 502 }],
-    ['with 200 by something else are tried again', (nth) => nth <= 3, { body: '<html>' }],
+    ['are tried again', (nth) => nth <= 2, { status: 502 }],
+    ['with 200 by something else are tried again', (nth) => nth <= 2, { body: '<html>' }],
     // The first one follows the message, and the second one the end of the work.
     ['at the end for their rate are tried again', (nth) => nth === 2, WITH_PAUSE],
     ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
@@ -271,7 +276,11 @@ describe.concurrent('at its end a step', () => {
         step: { github: { run_id: '1', workflow_ref: 'octo/agents/.github/workflows/b.yml@main' } },
       },
     ],
-    ['does not hide a comment without a message', false, { with: { send: false, prompt: '' } }],
+    [
+      'does not hide a comment without a message',
+      false,
+      { with: { send: false, wait: true, prompt: '' } },
+    ],
   ])('%s', async (_, isHidden, scenario = {}) => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;

@@ -5,6 +5,7 @@ import { schedule } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
+import type { StepResult } from '../sim/runner/process.ts';
 import {
   type Blow,
   isClaimed,
@@ -24,7 +25,6 @@ import {
   PULL,
   type Scenario,
   simulate,
-  warnings,
 } from './scenario.ts';
 
 /** What a re-run does, after all. */
@@ -124,7 +124,7 @@ const CASES = ORIGINS.flatMap((origin) =>
 
 describe.concurrent('a re-run', () => {
   it.each(CASES)('of $origin $ending if the attempt before $title', async (one) => {
-    const { origin, ending, blow, posts, isBusy = false, fails = [], loses = '' } = one;
+    const { title, origin, ending, blow, posts, isBusy = false, fails = [], loses = '' } = one;
     let attempt = 1;
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
     const isNow = (call: Call, wanted: readonly string[]): boolean | undefined =>
@@ -149,8 +149,10 @@ describe.concurrent('a re-run', () => {
     const before = sim.agent.accepted().length;
     const comments = ownComments(sim.github).length;
 
+    let last: StepResult | undefined;
     for (attempt = 2; attempt <= 3; attempt++) {
       const result = await run(attempt);
+      last = result;
       if (ending === 'is refused') {
         expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
         expect(errors(result)).toEqual([
@@ -162,26 +164,29 @@ describe.concurrent('a re-run', () => {
       } else {
         expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
         expect(result.annotations).toEqual([]);
-        expect(notes(sim.github).at(-1)).toMatchObject({ attempt, jobs: [{ delivery: 'sent' }] });
+        // What has ended has its comment already.
+        const newest = ending === 'continues' && title === 'saw the end' ? 1 : Math.min(attempt, 2);
+        const note = { attempt: newest, jobs: [{ delivery: 'sent' }] };
+        expect(notes(sim.github).at(-1)).toMatchObject(note);
       }
       const sent = ending === 'is refused' ? before : 1;
       expect(sim.agent.accepted()).toHaveLength(sent);
     }
-    if (ending === 'continues') {
+    if (ending === 'continues' && title !== 'saw the end') {
       const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
-      expect(hidden).toEqual(origin === 'a step' ? [true, true, false] : [false, false, false]);
+      expect(hidden).toEqual(origin === 'a step' ? [true, false] : [false, false]);
     }
+    if (ending !== 'is refused' || isClaimed(origin)) return;
 
-    // With resend-on-rerun, the refused ones are sent, and no others.
-    const again = await run(attempt, { with: { 'resend-on-rerun': true } });
+    // The error links to what must be deleted if the message is to be sent all the same.
+    for (const { id } of ownComments(sim.github)) {
+      expect(last?.outputs.reason).toContain(`#issuecomment-${id}`);
+      sim.github.deleteComment(id);
+    }
+    const again = await run(attempt);
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    const isResent = ending === 'is refused';
-    expect(warnings(again)).toEqual(
-      isResent
-        ? [expect.stringMatching(/cannot tell .*, because .* \(“resend-on-rerun”\)\.$/)]
-        : [],
-    );
-    expect(sim.agent.accepted()).toHaveLength(isResent ? before + 1 : 1);
+    expect(again.annotations).toEqual([]);
+    expect(sim.agent.accepted()).toHaveLength(before + 1);
   });
 });
 
@@ -217,7 +222,7 @@ describe.concurrent('a re-run is refused if', () => {
     [
       'there is no conversation',
       ['a step'],
-      'there is no pull request or issue with a comment',
+      'the event has no pull request or issue',
       { step: { event: schedule() } },
     ],
     ['comment is false', ORIGINS, '“comment: false” is set', { with: { comment: false } }],
@@ -234,17 +239,12 @@ describe.concurrent('a re-run is refused if', () => {
       expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
       expect(sim.agent.accepted()).toHaveLength(1);
 
-      const third = await run(3, { ...more, with: { ...more.with, 'resend-on-rerun': true } });
-      expect(third.outputs).toMatchObject(SENT);
-      expect(warnings(third)).toEqual([expect.stringContaining(`, because ${why}`)]);
-      expect(sim.agent.accepted()).toHaveLength(2);
-
       // A new 🚀 decides alone.
       if (!isClaimed(origin)) continue;
       await using others = await openAttempts(origin, more);
       const late = await others.run(2, more);
       expect(late.outputs).toMatchObject(SENT);
-      expect(warnings(late)).toEqual([]);
+      expect(late.annotations).toEqual([]);
     }
   });
 
@@ -272,28 +272,6 @@ describe.concurrent('a re-run is refused if', () => {
     expect(outputs).toMatchObject(REFUSED);
     expect(outputs.reason).toContain('because attempt 1 does not know whether it was delivered');
   });
-
-  const TWICE = 'one attempt left two notes, as a reusable workflow does that is used twice';
-  const useTwice = async (origin: Origin): Promise<void> => {
-    await using attempts = await openAttempts(origin, {
-      agent: { onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
-    });
-    const { sim, run } = attempts;
-    // The first use takes its 🚀 back, so that the second one can claim the command.
-    for (const prompt of ['One.', 'Two.']) await run(1, { with: { prompt } });
-    expect(notes(sim.github)).toHaveLength(2);
-    for (const prompt of ['One.', 'Two.']) {
-      const { outputs } = await run(2, { with: { prompt } });
-      expect(outputs).toMatchObject(REFUSED);
-      expect(outputs.reason).toContain('ran this step twice');
-    }
-    expect(sim.agent.accepted()).toHaveLength(1);
-    const again = await run(3, { with: { 'resend-on-rerun': true } });
-    expect(again.outputs).toMatchObject(SENT);
-    expect(warnings(again)).toHaveLength(1);
-  };
-  it(`${TWICE}: a step`, () => useTwice('a step'));
-  it(`${TWICE}: a command`, () => useTwice('a comment'));
 });
 
 describe.concurrent('a re-run sends, because', () => {
@@ -366,13 +344,83 @@ it.each<[Origin, readonly string[]]>([
   expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
 });
 
-it('a re-run with another prompt goes on, with one warning', async () => {
+it('a re-run with another prompt goes on, and its comment quotes no prompt that was not sent', async () => {
   await using attempts = await openAttempts('a step');
   await attempts.run(1);
-  const second = await attempts.run(2, { with: { prompt: 'Something else.' } });
-  expect(second.outputs).toMatchObject(SENT);
-  expect(warnings(second)).toEqual([expect.stringContaining('The prompt was another one')]);
+  for (const attempt of [2, 3]) {
+    const { outputs, annotations } = await attempts.run(attempt, {
+      with: { prompt: 'Something else.' },
+    });
+    expect(outputs).toMatchObject(SENT);
+    expect(annotations).toEqual([]);
+  }
   expect(attempts.sim.agent.accepted()).toHaveLength(1);
+  const [first, ...later] = ownComments(attempts.sim.github).map(({ body }) => body);
+  expect(first).toContain('Add error handling examples.');
+  expect(later.join()).not.toContain('Something else.');
+  const prompts = notes(attempts.sim.github).map(({ prompt }) => prompt);
+  expect(new Set(prompts).size).toBe(1);
+});
+
+it('a re-run with ten jobs of which nine are sent does not ask to delete their comment', async () => {
+  const ids = Array.from({ length: 10 }, (_, index) => `job-${index + 1}`);
+  await using attempts = await openAttempts('a step', {
+    with: { 'job-id': ids.join() },
+    agent: {
+      jobs: ids.map((id) => ({ id })),
+      onPost: (_, { path }) => (path.includes('job-7/') ? { status: 503 } : undefined),
+    },
+  });
+  await attempts.run(1);
+  const { outputs } = await attempts.run(2);
+  expect(outputs).toMatchObject(REFUSED);
+  expect(outputs.reason).toMatch(/1 of 10 jobs.*start a new run with this job alone\.$/);
+  expect(outputs.reason).not.toContain('delete');
+  expect(attempts.sim.agent.accepted()).toHaveLength(9);
+});
+
+it('a re-run reports the end of its own message, not that of a later one', async () => {
+  const outcomes = ['failed', 'completed'];
+  await using attempts = await openAttempts('a step', {
+    with: { wait: true },
+    agent: {
+      jobs: [
+        {
+          id: JOB,
+          turns: outcomes.map((status) => ({
+            steps: [
+              { afterMs: 0, set: { status: 'active' } },
+              { afterMs: 60_000, set: { status } },
+            ],
+          })),
+        },
+      ],
+    },
+  });
+  const { run, sim } = attempts;
+  const first = await run(1);
+  expect(first.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
+  const other = await run(1, { step: { github: { run_id: '2' } } });
+  expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  const polls = sim.agent.gets().length;
+  const again = await run(2);
+  expect(again.outputs).toMatchObject({ result: 'failed', confirmed: 'true', status: 'failed' });
+  expect(again.outputs['pr-link']).toBe(first.outputs['pr-link']);
+  expect(sim.agent.gets()).toHaveLength(polls);
+  expect(sim.agent.accepted()).toHaveLength(2);
+});
+
+it('a re-run that did not see its end does not confirm that of a later message', async () => {
+  await using attempts = await openAttempts('a step', {
+    with: { wait: true },
+    agent: { jobs: [{ id: JOB, turns: [LONG_TURN, LONG_TURN] }] },
+  });
+  const { run } = attempts;
+  const late = { with: { 'timeout-minutes': '1' } };
+  expect((await run(1, late)).outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
+  const other = await run(1, { step: { github: { run_id: '2' } } });
+  expect(other.outputs).toMatchObject({ result: 'completed' });
+  expect((await run(2)).outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
 });
 
 it('a re-run goes on from what the note knows, on a runner whose clock is an hour behind', async () => {
@@ -401,8 +449,7 @@ describe.concurrent('if two workflows react to', () => {
       const { sim, run } = attempts;
       expect((await run(1)).outputs).toMatchObject(SENT);
       for (const attempt of [1, 2, 3]) {
-        const inputs = { 'resend-on-rerun': attempt === 3 };
-        const result = await run(attempt, { with: inputs, step: other });
+        const result = await run(attempt, { step: other });
         expect(result.conclusion).toBe('success');
         expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
         expect(result.annotations).toMatchObject([{ type: 'notice' }]);

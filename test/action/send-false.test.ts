@@ -18,13 +18,12 @@ import {
 const READ_ONLY = { send: 'false', prompt: '' };
 const WAITING = { ...READ_ONLY, wait: true };
 const LATER_RUN = { github: { run_id: '900' } };
-const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 
 describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
     ['completed', 'completed', 'success', ''],
-    ['failed', 'failed', 'failure', 'To see why the agent failed, open the job'],
+    ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job at'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
@@ -43,15 +42,15 @@ describe('send: false', () => {
   });
 
   it('writes the job to a comment, so that a command needs no job-id', async () => {
-    await using sim = await simulate({ with: READ_ONLY });
+    await using sim = await simulate({ with: WAITING });
     const first = await sim.runHere();
     const [own] = ownComments(sim.github);
     expect(first.outputs['comment-url']).toBe(own?.html_url);
     expect(notes(sim.github)[0]?.jobs).toEqual([
-      { id: JOB, delivery: 'not-sent', sentAt: 0, ended: true, known: true },
+      { id: JOB, delivery: 'not-sent', sentAt: 0, known: true },
     ]);
     expect(own?.body).toContain(titleOf('completed'));
-    expect(callNames(sim.github)).toEqual(['POST issues/#/comments', 'newest']);
+    expect(callNames(sim.github).at(-1)).toBe('newest');
 
     // The next run hides it.
     await sim.runHere({ step: LATER_RUN });
@@ -59,7 +58,7 @@ describe('send: false', () => {
 
     const { id } = sim.github.addComment(PULL, 'alice', '/agent go on');
     const event = issueComment({ number: PULL, body: '/agent go on', id });
-    const inputs = { send: 'true', command: '/agent', 'job-id': '' };
+    const inputs = { send: 'true', wait: false, command: '/agent', 'job-id': '' };
     const command = await sim.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
@@ -99,6 +98,36 @@ describe('send: false', () => {
     }
   });
 
+  it('names the job in a comment from its first poll on', async () => {
+    await using sim = await simulate({
+      with: WAITING,
+      agent: {
+        jobs: [{ id: JOB }],
+        onGet(n) {
+          if (n > 1)
+            expect(notes(sim.github)).toMatchObject([{ jobs: [{ id: JOB, known: true }] }]);
+          return { body: { id: JOB, status: n > 3 ? 'completed' : 'active' } };
+        },
+      },
+    });
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed' });
+    const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
+    const kinds = ['working', 'completed'] as const;
+    expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));
+  });
+
+  it('without wait does not poll before the time that the API asks for', async () => {
+    await using sim = await simulate({
+      with: { ...READ_ONLY, 'timeout-minutes': '1' },
+      agent: { onGet: () => ({ status: 429, headers: { 'retry-after': '90' } }) },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
+    expect(result.outputs.reason).toContain('The API asks to wait until');
+    expect(sim.agent.gets()).toHaveLength(1);
+    expect(sim.github.writes()).toEqual([]);
+  });
+
   it('stops waiting at the deadline', async () => {
     await using sim = await simulate({
       with: { ...WAITING, 'timeout-minutes': '1' },
@@ -129,70 +158,21 @@ describe('send: false', () => {
       expect.stringMatching(/^Job job-2: .*The API answered 404.*check “job-id”/),
     ]);
     // A mistyped ID is not written down.
-    expect(notes(sim.github)).toHaveLength(1);
+    expect(notes(sim.github)).toHaveLength(inputs === WAITING ? 1 : 0);
   });
 });
 
-describe('a wait in a later run', () => {
-  it('continues with the message, the status before it and the time in the comment', async () => {
-    await using sim = await simulate({
-      with: { 'settle-seconds': '300' },
-      agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] },
-    });
-    const first = await sim.run({ with: { wait: true, 'timeout-minutes': '0.5' } });
-    expect(first.outputs.result).toBe('timed-out');
-    const second = await sim.run({ with: { ...WAITING, 'job-id': '' }, step: LATER_RUN });
-    const outputs = { result: 'completed', delivery: 'not-sent', confirmed: 'true' };
-    expect(second.outputs).toMatchObject({ ...outputs, 'job-id': JOB });
-    expect(JSON.parse(second.outputs.results ?? '')[0].elapsedSeconds).toBeGreaterThan(890);
-    expect(sim.agent.posts()).toHaveLength(1);
-    // Its comment is one of another step, so that of the message stays open.
-    const own = ownComments(sim.github);
-    expect(own[0]?.body).toContain(titleOf('timed-out'));
-    expect(own[1]?.body).toContain(titleOf('completed'));
-    expect(own.map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
-  });
-
-  it('finds the message if only the job names the pull request', async () => {
-    await using sim = await simulate({
-      step: { event: schedule() },
-      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns: [LONG_TURN] }] },
-    });
-    await sim.runHere();
-    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('sent'));
-    const second = await sim.runHere({ with: WAITING, step: LATER_RUN });
-    expect(second.outputs).toMatchObject({
-      result: 'completed',
-      delivery: 'not-sent',
-      confirmed: 'true',
-    });
-    expect(ownComments(sim.github)[1]?.body).toContain(titleOf('completed'));
-  });
-
-  it('does not wait for a message whose end was seen', async () => {
-    await using sim = await simulate();
-    await sim.runHere({ with: { wait: true } });
-    const polls = sim.agent.gets().length;
-    for (const inputs of [READ_ONLY, WAITING]) {
-      const later = await sim.runHere({ with: inputs, step: LATER_RUN });
-      expect(later.outputs).toMatchObject({
-        result: 'completed',
-        delivery: 'not-sent',
-        confirmed: '',
-      });
-    }
-    expect(sim.agent.gets()).toHaveLength(polls + 2);
-  });
-
-  it('waits as if there were no message if the comments cannot be read', async () => {
-    await using sim = await simulate({
-      github: { issues: [{ number: PULL, pullRequest: true }], graphql: false },
-    });
-    await sim.runHere();
-    const result = await sim.runHere({ with: WAITING, step: LATER_RUN });
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: '' });
-    expect(warnings(result)).toEqual([
-      expect.stringContaining('It is not known whether a message is unfinished'),
-    ]);
-  });
+it('a wait in a later run ends with the first final status', async () => {
+  await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } });
+  const first = await sim.runHere({ with: { wait: true, 'timeout-minutes': '0.5' } });
+  expect(first.outputs.result).toBe('timed-out');
+  const second = await sim.run({ with: { ...WAITING, 'job-id': '' }, step: LATER_RUN });
+  const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '' };
+  expect(second.outputs).toMatchObject({ ...outputs, 'job-id': JOB });
+  expect(sim.agent.posts()).toHaveLength(1);
+  // Its comment is one of another series, so that of the message stays open.
+  const own = ownComments(sim.github);
+  expect(own[0]?.body).toContain(titleOf('timed-out'));
+  expect(own[1]?.body).toContain(titleOf('completed'));
+  expect(own.map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
 });

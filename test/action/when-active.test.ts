@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import { issueComment, pullRequest, RENOVATE } from '../sim/events.ts';
+import { issueComment } from '../sim/events.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
   commentTexts,
@@ -84,29 +84,22 @@ describe('a message to a job at work', () => {
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
   });
 
-  it.each<[string, Scenario]>([
-    ['without wait, too', { with: { 'when-active': 'wait' } }],
-    // Otherwise, the pull request that the agent is about to create could be the one of the event.
-    [
-      'without the input if a bot triggered it on a pull request',
-      {
-        with: { 'allowed-bots': RENOVATE.login },
-        step: { event: pullRequest({ number: PULL, sender: RENOVATE }) },
-      },
-    ],
-  ])('waits %s', async (_, scenario) => {
-    await using sim = await simulate({ ...scenario, agent: busy(2) });
+  it.each<[string, Scenario['with'], string]>([
+    ['without wait, too', { 'when-active': 'wait' }, 'sent'],
+    ['by default with wait: true', { wait: true }, 'completed'],
+  ])('waits %s', async (_, inputs, ended) => {
+    await using sim = await simulate({ with: inputs, agent: busy(2) });
     const startedAt = sim.time.now();
     const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent', confirmed: '' });
+    expect(outputs).toMatchObject({ result: ended, delivery: 'sent' });
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(2);
     expect(sentAfter(sim, startedAt)).toBeLessThan(3);
   });
 
-  it.each([WAIT, { wait: true }])(
-    'that is done, or without %j, is sent at once',
+  it.each([WAIT, { wait: true, 'when-active': 'send' }, {}])(
+    'that is done, or with %j, is sent at once',
     async (inputs) => {
-      const agent = busy('when-active' in inputs ? 0 : 5);
+      const agent = busy(inputs === WAIT ? 0 : 5);
       await using sim = await simulate({ with: { ...inputs, 'timeout-minutes': '2' }, agent });
       const startedAt = sim.time.now();
       const { outputs, stdout } = await sim.runHere();
@@ -127,7 +120,7 @@ describe('a message to a job at work', () => {
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
       expect.stringMatching(
-        /could not be sent within “timeout-minutes” \(3 min\)\. .* still at work/,
+        /could not be sent within 3 min\. .* still at work.*increase “timeout-minutes”/,
       ),
     ]);
     expect(sentAfter(sim, startedAt)).toBeNull();
