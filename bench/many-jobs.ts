@@ -25,7 +25,7 @@ export async function describeManyJobs(): Promise<string> {
     [1, false],
     [1, true],
     [60, true],
-    [500, true],
+    [100, true],
   ] as const) {
     const { peakKib, cpuMs, calls } = await costOf(jobs, wait);
     rows.push([
@@ -40,7 +40,7 @@ Jobs take 20 s to 60 min, log-uniformly, in simulated time. Each figure includes
 
 ${table(['jobs', 'peak', 'CPU time', 'calls'], rows)}
 
-The budgets, with 500 jobs: 150 MiB and 60 calls.`;
+The budgets, with 100 jobs: 200 MiB and 30 calls.`;
 }
 
 interface Cost {

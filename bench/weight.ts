@@ -20,5 +20,5 @@ export function describeWeight(): string {
   ]);
   return `${table(['weight', 'bytes', 'packed'], rows)}
 
-The budget: an archive of 241,000 bytes, packed.`;
+The budget: an archive of 225,000 bytes, packed.`;
 }

@@ -7,12 +7,8 @@ import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog, redactor } from './runner/log.ts';
-import { DEFER_TIER_UP } from './vendor/undici.ts';
 
 const { env } = process;
-// Loaded only when needed, which is rare.
-const setEngineFlag = (flag: string): void =>
-  process.getBuiltinModule('node:v8').setFlagsFromString(flag);
 const secrets = readSecrets(env);
 maskInLog(secrets);
 const redact = redactor(secrets);
@@ -33,9 +29,6 @@ const runtime: Runtime = {
   signal: cancel.signal,
   random: Math.random,
   newId: randomUUID,
-  // The second one keeps the space for new objects as small as it is at the start.
-  saveMemory: () => setEngineFlag('--optimize-for-size --semi-space-growth-factor=1'),
-  deferTierUp: () => setEngineFlag(DEFER_TIER_UP),
   writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
   writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
 };

@@ -25,7 +25,7 @@ export interface Collaborator {
 export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
 
 export interface GitHubOptions
-  extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal' | 'deferTierUp'>,
+  extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
     Pick<RunInfo, 'repository' | 'apiUrl'> {
   readonly token: string;
 }
@@ -99,7 +99,7 @@ const REACTION_ROUTES = {
 
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
 async function connect(options: GitHubOptions): Promise<Octokit> {
-  const { token, apiUrl, env, deferTierUp } = options;
+  const { token, apiUrl, env } = options;
   if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
@@ -112,8 +112,6 @@ async function connect(options: GitHubOptions): Promise<Octokit> {
     const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why);
   }
-  // After some requests V8 starts to optimize, and the end of the run would wait for that for 20 ms.
-  deferTierUp();
   return getOctokit(token, apiUrl, USER_AGENT, createFetch(proxy.value));
 }
 

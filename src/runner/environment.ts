@@ -16,10 +16,6 @@ export interface Runtime {
   readonly random: () => number;
   /** A random name that nobody else has. */
   readonly newId: () => string;
-  /** Makes V8 keep its heap small. */
-  readonly saveMemory: () => void;
-  /** Stops V8 from optimizing in the background, which delays the end of the process. */
-  readonly deferTierUp: () => void;
   /** Both append to their file synchronously, and throw if that is not possible. */
   readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
   readonly writeSummary: (markdown: string) => void;

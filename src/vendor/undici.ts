@@ -15,9 +15,3 @@ Object.assign(Dispatcher.prototype, { connect, request });
 
 /** For agents: over HTTP/2, undici silently repeats a POST that ends with REFUSED_STREAM. */
 export const HTTP1_ONLY = { allowH2: false, proxyTls: { allowH2: false } } as const;
-
-/**
- * A flag of V8: how long the parser, which is WebAssembly, must have run before V8 compiles it again. No run
- * reaches that, because a process that ends would have to wait for the compiler.
- */
-export const DEFER_TIER_UP = '--wasm-tiering-budget=1000000000';

@@ -9,7 +9,7 @@ import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, notes, ownComments, PULL, type Scenario, simulate, warnings } from './scenario.ts';
 
-const JOBS = 500;
+const JOBS = 100;
 /** As long as the IDs of Mintlify. */
 const IDS = Array.from(
   { length: JOBS },
@@ -86,7 +86,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const run = async (more?: Parameters<typeof sim.run>[0]): Promise<StepResult> => {
         const result = await sim.run(more);
         const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
-        expect(peakKib).toBeLessThan(150 * KIB_IN_MIB);
+        expect(peakKib).toBeLessThan(200 * KIB_IN_MIB);
         return result;
       };
       const result = await run();
@@ -111,7 +111,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
       expect(sim.agent.maxSockets).toBeLessThanOrEqual(64);
       const calls = sim.github.calls().length;
       console.info(`${JOBS} jobs: ${calls} calls to GitHub, ${readFileSync(usage, 'utf8')}`);
-      expect(calls).toBeLessThanOrEqual(60);
+      expect(calls).toBeLessThanOrEqual(30);
 
       const again = await run({ step: { github: { run_attempt: '2' } } });
       expect(again.outputs.result).toBe(result.outputs.result);
@@ -123,7 +123,7 @@ describe.concurrent(`${JOBS} jobs`, () => {
         github: { run_id: '2' },
       };
       const unclear = await run({ with: { command: '/agent', prompt: '', 'job-id': '' }, step });
-      expect(errors(unclear)).toEqual([expect.stringMatching(/ name 500 jobs: “0b7e/)]);
+      expect(errors(unclear)).toEqual([expect.stringMatching(/ name 100 jobs: “0b7e/)]);
     },
     TIMEOUT_MS,
   );
@@ -132,18 +132,17 @@ describe.concurrent(`${JOBS} jobs`, () => {
     'get the right results in time if the API takes 2 s for each poll',
     async () => {
       const pace = 15;
-      const ids = IDS.slice(0, JOBS / 2);
       // One in 25 works until after the deadline.
       const endsInTime = (index: number): boolean => index % 25 !== 24;
       const lengthOf = (index: number): number =>
         endsInTime(index) ? 30_000 + index * 100 : 3_600_000;
       await using sim = await simulate({
         with: {
-          'job-id': ids.join('\n'),
+          'job-id': IDS.join('\n'),
           ...{ wait: true, comment: false, 'timeout-minutes': '6' },
         },
         agent: {
-          jobs: ids.map((id, index) => jobScript(id, lengthOf(index), 'completed')),
+          jobs: IDS.map((id, index) => jobScript(id, lengthOf(index), 'completed')),
           hourlyLimit: null,
           onGet: () => setTimeout(2000 / pace, undefined),
         },
@@ -154,9 +153,9 @@ describe.concurrent(`${JOBS} jobs`, () => {
       const result = await sim.run();
       const results = resultsOf(result);
       expect(results.map(({ result, delivery }) => `${result}, ${delivery}`)).toEqual(
-        ids.map((_, index) => `${endsInTime(index) ? 'completed' : 'timed-out'}, sent`),
+        IDS.map((_, index) => `${endsInTime(index) ? 'completed' : 'timed-out'}, sent`),
       );
-      expect(sim.agent.accepted()).toHaveLength(ids.length);
+      expect(sim.agent.accepted()).toHaveLength(IDS.length);
       expect(result.log).not.toMatch(/Polling failed|last poll failed/);
       const lateMs = results.map(({ elapsedSeconds }, index) =>
         endsInTime(index) ? (elapsedSeconds ?? Infinity) * 1000 - lengthOf(index) : 0,

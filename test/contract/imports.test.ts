@@ -34,7 +34,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@octokit/core': ['vendor/actions.ts'],
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
   'vendor/actions.ts': ['github/api.ts', 'runner/log.ts'],
-  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'index.ts', 'runner/network.ts'],
+  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'runner/network.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'note/data.ts'],
   // Where shapes come in from outside.

@@ -15,9 +15,9 @@ const SLOW: ReadonlySet<string> = new Set([
 ]);
 const OBSERVER = pathToFileURL(join(import.meta.dirname, '../sim/observer.mjs')).href;
 
-it('the runner downloads at most 241,000 bytes', () => {
+it('the runner downloads at most 225,000 bytes', () => {
   const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
-  expect(gzipSync(archive).length).toBeLessThanOrEqual(241_000);
+  expect(gzipSync(archive).length).toBeLessThanOrEqual(225_000);
 });
 
 it('a run without a comment loads one file, only the modules of Node that a request needs, and ends by itself', async () => {
@@ -33,20 +33,6 @@ it('a run without a comment loads one file, only the modules of Node that a requ
 it('a run with a comment also loads GitHub’s client, and nothing that the environment asks for', async () => {
   const { loaded } = await runAndObserve({ comment: true }, { UNDICI_USE_MILO: '1' });
   expect(filesOf(loaded)).toHaveLength(2);
-});
-
-it.each([
-  ['a comment', { comment: true }, 'sent'],
-  ['a wait', { comment: false, wait: true }, 'completed'],
-])('the end of a run with %s does not wait for V8 to compile', async (_, inputs, result) => {
-  const nodeArgs = ['--trace-wasm-compilation-times'];
-  await using sim = await simulate({ with: inputs, step: { nodeArgs } });
-  const { outputs, stdout } = await sim.run();
-  expect(outputs.result).toBe(result);
-  const compilers = [...stdout.matchAll(/^Compiled function .* using (\w+),/gm)].map(
-    ([, by]) => by,
-  );
-  expect([...new Set(compilers)]).toEqual(['Liftoff']);
 });
 
 function filesOf(loaded: readonly string[]): readonly string[] {

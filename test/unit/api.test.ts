@@ -16,7 +16,7 @@ function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): GitHub {
   const { token, repository, apiUrl } = sim;
   return new GitHub({
     ...{ token, repository, apiUrl, env: {}, clock: systemClock },
-    ...{ redact: (text) => text, signal: new AbortController().signal, deferTierUp() {} },
+    ...{ redact: (text) => text, signal: new AbortController().signal },
     ...parts,
   });
 }

@@ -26,7 +26,6 @@ export function recordingRuntime(parts: Partial<Runtime> = {}, canWrite = true) 
     },
     ...{ redact: (text) => text, clock: systemClock, signal: new AbortController().signal },
     ...{ random: () => 0, newId: () => 'random' },
-    ...{ saveMemory() {}, deferTierUp() {} },
     ...{ writeOutputs: writeTo(outputs), writeSummary: writeTo(summaries) },
     ...parts,
   };

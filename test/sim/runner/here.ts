@@ -65,8 +65,6 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     signal: new AbortController().signal,
     random,
     newId: randomUUID,
-    saveMemory() {},
-    deferTierUp() {},
     writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
     writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
   };
