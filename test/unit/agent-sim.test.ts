@@ -1,11 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Agent, type AgentOptions, type PostReply, startAgent } from '../sim/agent.ts';
-import { virtualTime } from '../sim/runner/process.ts';
-
-const LINK = 'https://github.com/octo/agents/pull/7';
 
 function start(options: Partial<AgentOptions> = {}): Promise<Agent> {
   return startAgent({ jobs: [{ id: 'job_1' }], ...options });
@@ -36,50 +33,6 @@ function manualClock() {
     },
   };
 }
-
-it('changes its jobs as scripted, by the clock', async () => {
-  const clock = manualClock();
-  const turns = [
-    {
-      answer: { status: 'failed' },
-      steps: [
-        { afterMs: 20_000, set: { status: 'active', prLink: undefined } },
-        { afterMs: 60_000, set: { status: 'completed', prLink: LINK } },
-      ],
-    },
-    { steps: [{ afterMs: 0, set: { status: 'queued' } }] },
-  ];
-  const jobs = [{ id: 'job_1', base: { model: 'opus' }, turns }, { id: 'job_2' }];
-  await using agent = await start({ jobs, clock, pathPrefix: '/gateway' });
-  expect((await call(agent, { prompt: 'first' })).body).toEqual({
-    id: 'job_1',
-    status: 'failed',
-    source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-    model: 'opus',
-    prLink: null,
-    createdAt: '2026-01-05T09:00:00.000Z',
-    archivedAt: null,
-  });
-  for (const [at, status, prLink] of [
-    [19_999, 'completed', null],
-    [20_000, 'active', undefined],
-    [60_000, 'completed', LINK],
-  ] as const) {
-    clock.at = at;
-    const { body } = await call(agent);
-    expect([body.status, body.prLink]).toEqual([status, prLink]);
-  }
-  for (const prompt of ['second', 'third']) {
-    expect((await call(agent, { prompt })).body).toMatchObject({ status: 'queued' });
-  }
-  expect((await call(agent, undefined, 'job_2')).body).toMatchObject({ status: 'completed' });
-  expect(agent.accepted()).toEqual([
-    { jobId: 'job_1', prompt: 'first', at: 0 },
-    { jobId: 'job_1', prompt: 'second', at: 60_000 },
-    { jobId: 'job_1', prompt: 'third', at: 60_000 },
-  ]);
-  expect(agent.accepted('job_2')).toEqual([]);
-});
 
 it.each<[number, string, unknown, string, object]>([
   [401, 'a poll with another key', undefined, 'job_1', { authorization: 'Bearer mint_other' }],
@@ -122,26 +75,6 @@ it.each<[string, PostReply, number | null, number]>([
   expect(agent.accepted('job_1')).toHaveLength(accepted);
   expect((await call(agent)).body.status).toBe(accepted === 1 ? 'active' : 'completed');
   expect((await call(agent, { prompt: 'go on' })).status).toBe(200);
-});
-
-it('delays responses, and closes open connections when it stops', async () => {
-  using time = virtualTime();
-  const delayed = Promise.withResolvers<undefined>();
-  const tooLate = Promise.withResolvers<undefined>();
-  const hooks = [delayed.promise, { fault: 'hang' }, tooLate.promise] as const;
-  await using agent = await start({ clock: time, onGet: (n) => hooks[n - 1] });
-  const calls = [1, 2, 3].map(() => call(agent).catch(() => ({ status: null })));
-  const arrived = () => expect(agent.gets()).toMatchObject(Array(3).fill({ status: null }));
-  await vi.waitFor(arrived, 30_000);
-  delayed.resolve(undefined);
-  expect(await Promise.race(calls)).toMatchObject({ status: 200 });
-  expect(agent.maxSockets).toBe(3);
-
-  await agent[Symbol.asyncDispose]();
-  time[Symbol.dispose]();
-  tooLate.resolve(undefined);
-  const statuses = (await Promise.all(calls)).map(({ status }) => status);
-  expect(statuses.sort()).toEqual([200, null, null]);
 });
 
 it('records complete requests only, with their bytes and headers', async () => {

@@ -1,5 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
-import * as events from '../sim/events.ts';
+import { describe, expect, it } from 'vitest';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 
 const ME = 'github-actions[bot]';
@@ -36,9 +35,6 @@ const PAGE = 'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCurso
 const LIST = comments('(last: 2, before: $before)', PAGE, '$before: String');
 const NEWEST = comments('(last: 30)', 'nodes { id body url isMinimized viewerDidAuthor }');
 const READ = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id body url } } }';
-const REACT = `mutation ($id: ID!, $content: ReactionContent!) {
-  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
-}`;
 const MINIMIZE = `mutation ($id0: ID!, $id1: ID!) {
   c0: minimizeComment(input: { subjectId: $id0, classifier: OUTDATED }) { clientMutationId }
   c1: minimizeComment(input: { subjectId: $id1, classifier: OUTDATED }) { clientMutationId }
@@ -66,29 +62,6 @@ function manualClock() {
 }
 
 describe('REST', () => {
-  it('creates and changes comments', async () => {
-    await using github = await startGitHub({ issues: PULL, clock: { now: () => 1_000 } });
-    const { status, body } = await call(github, CREATE, { body: 'one' });
-    expect([status, body]).toMatchObject([
-      201,
-      {
-        node_id: `IC_${body.id}`,
-        html_url: `https://github.com/octo/agents/pull/7#issuecomment-${body.id}`,
-        user: { login: ME, id: 41_898_282, type: 'Bot' },
-        created_at: '1970-01-01T00:00:01Z',
-      },
-    ]);
-    const path = `~/issues/comments/${body.id}`;
-    expect(await call(github, `PATCH ${path}`, { body: 'two' })).toMatchObject({
-      status: 200,
-      body: { id: body.id, body: 'two' },
-    });
-    expect(github.comments(7)).toMatchObject([{ id: body.id, author: ME, body: 'two' }]);
-    github.deleteComment(body.id);
-    expect(await statusOf(github, `PATCH ${path}`, { body: 'three' })).toBe(404);
-    expect(github.writes().map(({ status: one }) => one)).toEqual([201, 200, 404]);
-  });
-
   it.each([
     [201, CREATE, { body: 'x'.repeat(65_536) }],
     [422, CREATE, { body: 'x'.repeat(65_537) }],
@@ -137,21 +110,6 @@ describe('REST', () => {
     expect(github.reactions).toHaveLength(4);
   });
 
-  it('shows the commits of a pull request, which people add and replace', async () => {
-    await using github = await startGitHub({ issues: PULL });
-    const shown = async () => {
-      const { head, commits } = (await call(github, 'GET ~/pulls/7')).body;
-      const list = (await call(github, 'GET ~/pulls/7/commits')).body;
-      expect([list.at(-1), list.length]).toEqual([{ sha: head.sha }, commits]);
-      return list.map(({ sha }: { sha: string }) => sha);
-    };
-    expect(await shown()).toEqual(['a'.repeat(40)]);
-    github.push(7, 'c1', 'c2');
-    expect(await shown()).toEqual(['a'.repeat(40), 'c1', 'c2']);
-    github.forcePush(7, 'd1');
-    expect(await shown()).toEqual(['d1']);
-  });
-
   it('lists 250 commits, in pages that start with the oldest', async () => {
     const commits = Array.from({ length: 260 }, (_, n) => `c${n}`);
     await using github = await startGitHub({ issues: [{ number: 7, pullRequest: true, commits }] });
@@ -193,24 +151,6 @@ describe('GraphQL', () => {
   const hi = { author: 'bob', body: 'hi' };
   const issues = [{ number: 7, pullRequest: true, comments: [mine, hi, mine] }];
 
-  it('lists comments in pages that start with the newest', async () => {
-    await using github = await startGitHub({ issues });
-    const [first, second, third] = github.comments(7).map(({ node_id }) => node_id);
-    const late = await commentsIn(github, LIST, { before: null });
-    expect(late).toEqual({
-      nodes: [
-        { id: second, viewerDidAuthor: false },
-        { id: third, viewerDidAuthor: true },
-      ],
-      pageInfo: { hasPreviousPage: true, startCursor: expect.any(String) },
-    });
-    github.addComment(7, 'bob', 'later still');
-    expect(await commentsIn(github, LIST, { before: late.pageInfo.startCursor })).toEqual({
-      nodes: [{ id: first, viewerDidAuthor: true }],
-      pageInfo: { hasPreviousPage: false, startCursor: expect.any(String) },
-    });
-  });
-
   it('reads comments by their ids, with an error for each that does not exist', async () => {
     await using github = await startGitHub({ issues });
     const [one, two] = github.comments(7);
@@ -228,33 +168,6 @@ describe('GraphQL', () => {
     });
   });
 
-  it('minimizes comments, each with a result of its own', async () => {
-    await using github = await startGitHub({ issues });
-    const [id0, , id1] = github.comments(7).map(({ node_id }) => node_id);
-    const done = { clientMutationId: null };
-    expect(await ask(github, MINIMIZE, { id0, id1 })).toEqual({ data: { c0: done, c1: done } });
-    const { nodes } = await commentsIn(github, NEWEST);
-    expect(nodes).toMatchObject([
-      { isMinimized: true },
-      { isMinimized: false },
-      { isMinimized: true },
-    ]);
-    expect(await ask(github, MINIMIZE, { id0, id1: 'IC_none' })).toMatchObject({
-      data: { c0: done, c1: null },
-      errors: [{ type: 'NOT_FOUND', path: ['c1'] }],
-    });
-  });
-
-  it('does not show whether a reaction to a review is new', async () => {
-    await using github = await startGitHub();
-    const react = () => ask(github, REACT, { id: 'PRR_1', content: 'ROCKET' });
-    const response = { data: { addReaction: { clientMutationId: null } } };
-    expect([await react(), await react()]).toEqual([response, response]);
-    expect(github.reactions).toEqual([
-      { subject: 'review', id: 'PRR_1', content: 'rocket', user: ME },
-    ]);
-  });
-
   it.each([
     ['Cannot query field "x"', comments('(last: 1)', 'nodes { x }')],
     ['Variable "$ids" is never used', READ.replace(': $ids', ': ["IC_1"]')],
@@ -269,7 +182,6 @@ describe('GraphQL', () => {
   });
 
   it.each([
-    ['MISSING_PAGINATION_BOUNDARIES', comments('', 'nodes { id }'), {}],
     ['EXCESSIVE_PAGINATION', comments('(last: 101)', 'nodes { id }'), {}],
     ['ARGUMENT_LIMIT', READ, { ids: Array(101).fill('IC_1') }],
     ['NOT_FOUND', NEWEST, { number: 8 }],
@@ -315,34 +227,9 @@ describe('the token', () => {
   });
 });
 
-it('sends a scripted reply instead of its own', async () => {
-  await using github = await startGitHub({
-    graphql: false,
-    on: ({ path }) => (path === '/other' ? { fault: 'reset' } : undefined),
-  });
-  await expect(call(github, 'GET /other')).rejects.toThrow('fetch failed');
-  expect(await statusOf(github, 'POST /graphql', {})).toBe(404);
-  expect(github.journal.map(({ status }) => status)).toEqual([null, 404]);
-});
-
 describe('trouble', () => {
   const issues = [{ number: 7, comments: [{ author: 'bob', body: 'old' }] }];
   const create = (github: GitHub, body = 'new') => call(github, CREATE, { body });
-
-  it('delays the response, but not the effect of the call', async () => {
-    await using github = await startGitHub({ issues, trouble: { latencyMs: [300, 301] } });
-    const startedAt = performance.now();
-    let isAnswered = false;
-    const response = create(github).finally(() => {
-      isAnswered = true;
-    });
-    const options = { interval: 5, timeout: 30_000 };
-    await vi.waitFor(() => expect(github.comments(7)).toHaveLength(2), options);
-    expect(isAnswered).toBe(false);
-    expect((await response).status).toBe(201);
-    // Timers may fire a millisecond early.
-    expect(performance.now() - startedAt).toBeGreaterThan(290);
-  });
 
   it('delays new comments in lists, but not by their ids', async () => {
     const clock = manualClock();
@@ -369,90 +256,5 @@ describe('trouble', () => {
     await expect(create(github, 'two')).rejects.toThrow('fetch failed');
     expect(github.comments(7).map(({ body }) => body)).toEqual(['old', 'one', 'two']);
     expect(github.writes().map(({ status }) => status)).toEqual([201, null]);
-  });
-
-  it('limits the rate', async () => {
-    const limits = ({ n }: { n: number }) => (n === 1 ? 60 : undefined);
-    await using github = await startGitHub({ issues, trouble: { limits } });
-    const { status, headers, body } = await create(github);
-    expect([status, headers.get('retry-after')]).toEqual([403, '60']);
-    expect(body.message).toMatch(/secondary rate limit/);
-    expect((await create(github)).status).toBe(201);
-  });
-
-  it('lets others act just before a call takes effect', async () => {
-    await using github = await startGitHub({
-      issues,
-      trouble: { meanwhile: (_, others) => others.lock(7) },
-    });
-    expect((await create(github)).status).toBe(403);
-    expect(() => github.deleteComment(1)).toThrow('There is no comment 1');
-    expect(() => github.lock(8)).toThrow('has no issue 8');
-    expect(() => github.push(7, 'c1')).toThrow('#7 is not a pull request');
-  });
-});
-
-it('counts calls by name', async () => {
-  await using github = await startGitHub({ issues: PULL });
-  const { id, node_id } = github.addComment(7, 'bob', 'one');
-  for (const text of [LIST, READ, NEWEST, REACT, MINIMIZE, '{ nodes', LIST]) {
-    await ask(github, text, { ids: [node_id] });
-  }
-  await call(github, `PATCH ~/issues/comments/${id}`, { body: 'two' });
-  await call(github, `DELETE ~/issues/comments/${id}/reactions/5`);
-  await call(github, 'GET ~/collaborators/123/permission');
-  expect(github.calls().map(({ name }) => name)).toEqual([
-    ...['list', 'read', 'newest', 'react', 'minimize', 'other', 'list'],
-    'PATCH issues/comments/#',
-    'DELETE issues/comments/#/reactions/#',
-    'GET collaborators/*/permission',
-  ]);
-  expect(github.calls('list')).toMatchObject([
-    { n: 1, nth: 1, method: 'POST', route: '/graphql', request: { status: 200 } },
-    { n: 7, nth: 2 },
-  ]);
-});
-
-describe('events', () => {
-  const comment = { number: 7, body: '/agent go', id: 55, viaApp: true };
-
-  it.each([
-    events.pullRequest({ number: 7 }),
-    events.pullRequest({ number: 7, fork: 'bob/agents', target: true }),
-    events.issueComment(comment),
-    events.reviewComment(comment),
-    events.review({ number: 7, body: null }),
-    events.push(),
-    events.schedule(),
-    events.workflowDispatch(),
-    events.workflowRun({ pullRequests: [7] }),
-    events.mergeGroup(),
-    events.event('repository_dispatch', 'nudge', { client_payload: { job: 'job_1' } }),
-  ])('$name names only our repository', ({ payload }) => {
-    const owner = { login: 'octo' };
-    expect(payload.repository).toMatchObject({ full_name: 'octo/agents', name: 'agents', owner });
-    expect(JSON.stringify(payload)).not.toMatch(/Codertocat\/Hello-World|octo-org\/octo-repo/);
-  });
-
-  const onIssue = events.issueComment({ ...comment, onPullRequest: false, action: 'edited' });
-  const fork = events.pullRequest({ number: 7, fork: 'bob/copy', target: true });
-
-  it.each([
-    ['issue.pull_request.merged_at', null, events.issueComment(comment)],
-    ['comment.performed_via_github_app.slug', 'helper', events.issueComment(comment)],
-    [
-      'comment.html_url',
-      expect.stringMatching(/agents.pull.7#iss\w+-55$/),
-      events.issueComment(comment),
-    ],
-    ['issue.pull_request', undefined, onIssue],
-    ['changes.body', expect.anything(), onIssue],
-    ['pull_request.head.repo', null, events.pullRequest({ number: 7, fork: null })],
-    ['pull_request.head.repo.owner.login', 'bob', fork],
-    ['pull_request.base.repo.full_name', 'octo/agents', fork],
-    ['sender', undefined, events.schedule()],
-  ])('have what GitHub’s examples lack: %s is %j', (path, value, { payload }) => {
-    if (value === undefined) expect(payload).not.toHaveProperty(path);
-    else expect(payload).toHaveProperty(path, value);
   });
 });

@@ -73,27 +73,6 @@ describe('the environment', () => {
     const foreign = /^(SIM_|VITEST|NODE_(?!V8_COVERAGE$))/;
     expect(Object.keys(variables).filter((name) => foreign.test(name))).toEqual([]);
   });
-
-  test('refuses variables that the runner does not set', () => {
-    const step = { action: fixture(''), github: { token: 'x' } };
-    expect(() => startStep(step)).toThrow('The runner sets no GITHUB_TOKEN.');
-  });
-
-  test('warns of unexpected inputs, and passes them on', async () => {
-    const action = fixture('console.log(process.env.INPUT_TYPO)', '{ old: }');
-    const result = await runStep({ action, with: { typo: 'x' } });
-    expect(result).toMatchObject({ stdout: 'x\n', conclusion: 'success' });
-    const message = "Unexpected input(s) 'typo', valid inputs are ['old']";
-    expect(result.annotations).toMatchObject([{ type: 'warning', message }]);
-  });
-
-  test('closes the standard input and starts in the empty workspace', async () => {
-    const { stdout } = await run(`
-      import { readdirSync } from 'node:fs';
-      for await (const _ of process.stdin);
-      console.log(process.cwd() === process.env.GITHUB_WORKSPACE, readdirSync('.').length);`);
-    expect(stdout).toBe('true 0\n');
-  });
 });
 
 describe('outputs', () => {
@@ -252,12 +231,6 @@ describe.concurrent('the end of a step', () => {
     expect(await run(code)).toMatchObject({ conclusion: 'failure', exitCode, signal: null });
   });
 
-  test('is a failure if the program is missing', async () => {
-    const action = fixture('');
-    rmSync(join(action, 'main.mjs'));
-    expect((await runStep({ action })).annotations[0]?.message).toContain('File not found');
-  });
-
   const handler = early.replace('early', 'late');
   const log = `for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => console.log(name))`;
   const pauses = { termAfterMs: 1000, killAfterMs: 1000 };
@@ -319,43 +292,6 @@ describe.concurrent('virtual time', () => {
     }
   });
 
-  test.each([
-    [
-      'runs timers in the order of their times, with microtasks in between',
-      `const log = (text) => () => { console.log(text); queueMicrotask(() => console.log('m' + text)); };
-      setTimeout(log('c'), 60_000);
-      setTimeout(log('a'), 30_000);
-      setTimeout(log('b'), 30_000).unref();
-      const cleared = [setTimeout(log('x'), 1), setInterval(log('x'), 1), setTimeout(log('x'), 1)];
-      clearTimeout(cleared[0]); clearInterval(+cleared[1]); clearTimeout(String(+cleared[2]));
-      { using disposed = setTimeout(log('x'), 1); }
-      setTimeout(log('x'), 1).close().refresh();`,
-      'a ma b mb c mc',
-    ],
-    [
-      'keeps intervals and refreshed timers running',
-      `const from = performance.now();
-      const log = (word) => console.log(word, Math.round((performance.now() - from) / 5000) * 5);
-      let ticks = 0;
-      setInterval(function () { log('tick'); if (++ticks === 2) clearInterval(this); }, 20_000);
-      const timer = setTimeout(() => { log('fired'); if (ticks < 3) ticks = 3, timer.refresh(); }, 35_000);
-      setTimeout(() => timer.refresh(), 30_000).unref();
-      process.on('exit', () => console.log(timer.hasRef(), timer.unref().hasRef()));`,
-      'tick 20 tick 40 fired 65 fired 100 true false',
-    ],
-    [
-      'lets a process end as soon as no timer keeps it running',
-      `setTimeout(() => console.log('never'), ${HALF_HOUR}).unref();
-      setInterval(() => console.log('tick'), 4000).unref();
-      AbortSignal.timeout(5000).onabort = (event) => console.log(event.target.reason.name);
-      setTimeout(() => {}, 9000);
-      try { setTimeout('text'); } catch ({ code }) { console.log(code); }`,
-      'ERR_INVALID_ARG_TYPE tick TimeoutError tick',
-    ],
-  ])('%s', async (_, code, words) => {
-    expect((await run(code)).stdout.trim().split(/\s+/).join(' ')).toBe(words);
-  });
-
   test('does not time out a slow response', async () => {
     await using server = await listen((_, response) => {
       setTimeout(() => response.end('slow'), 300);
@@ -384,38 +320,5 @@ describe.concurrent('virtual time', () => {
     expect(stdout).toMatch(/Error/);
     expect(virtualMs).toBeGreaterThanOrEqual(leastMs - 1);
     expect(virtualMs).toBeLessThan(leastMs + 20_000);
-  });
-
-  test('passes at once despite idle connections, also for servers and in later processes', async () => {
-    using time = virtualTime();
-    const times: number[] = [];
-    await using server = await listen((_, response) => {
-      times.push(time.now());
-      response.end('x'.repeat(100_000));
-    });
-    const code = `${request}
-      for (let count = 0; count < 2; count++) {
-        await (await request('${server.url}')).body.text();
-        await new Promise((done) => setTimeout(done, ${HALF_HOUR}));
-      }
-      console.log(performance.now());`;
-    for (let process = 0; process < 2; process++) {
-      const { stdout } = await run(code, { time });
-      expect(Number(stdout)).toBeLessThan(3 * HALF_HOUR);
-    }
-    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    expect(pauses).toHaveLength(3);
-    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(HALF_HOUR - 1);
-    expect(time.elapsed()).toBeGreaterThanOrEqual(4 * HALF_HOUR - 4);
-  });
-
-  test('passes at a given pace, or is real', async () => {
-    using time = virtualTime({ pace: 60 });
-    const started = Date.now();
-    const sleep = (ms: number) => `await new Promise((done) => setTimeout(done, ${ms}))`;
-    const { virtualMs } = await run(sleep(60_000), { time });
-    expect(Date.now() - started).toBeGreaterThanOrEqual(900);
-    expect(virtualMs).toBeGreaterThanOrEqual(59_999);
-    expect((await run(sleep(50), { time: null })).virtualMs).toBeLessThan(20_000);
   });
 });
