@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { titleOf } from '../../src/labels.ts';
-import { playShell } from '../contract/stand-ins.ts';
 import {
   ACTION,
   blocks,
@@ -132,14 +132,21 @@ function example(name: string): Workflow {
   return parse(read(`examples/${name}.yml`));
 }
 
-/** Runs the scripts of steps with stand-ins for programs, and returns the commands that these got. */
+/** Runs the scripts of steps, and returns the commands that `gh` got. */
 function runScripts(jobs: readonly Played[]): readonly string[] {
   const vars = { GITHUB_REPOSITORY: 'octo/agents', GITHUB_SERVER_URL: 'https://github.com' };
   return jobs.flatMap(({ others }) =>
     others.flatMap((other) => {
       const [, env = '', script = ''] = /^((?:[A-Z_]+=[^\n]*\n)*)(.*)$/s.exec(other) ?? [];
       const variables = env.matchAll(/^([A-Z_]+)=(.*)$/gm).map(([, name, value]) => [name, value]);
-      return playShell(script, { ...vars, GITHUB_RUN_ID: '1', ...Object.fromEntries(variables) });
+      const { PATH = '' } = process.env;
+      // No other program runs.
+      const withStub = `PATH=; gh() { echo "gh $*" >&2; }\n${script}`;
+      const { stderr } = spawnSync('bash', ['--norc', '-eu', '-c', withStub], {
+        env: { PATH, ...vars, GITHUB_RUN_ID: '1', ...Object.fromEntries(variables) },
+        encoding: 'utf8',
+      });
+      return stderr.split('\n').filter(Boolean);
     }),
   );
 }

@@ -3,26 +3,10 @@ import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { action, GENERATED_PART } from './readme.ts';
+import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-
-it('test/README.md shows the scenario of busy-service.test.ts', () => {
-  const [scenario, ...others] = blocks('ts').filter(
-    ({ document }) => document === 'test/README.md',
-  );
-  expect(others).toEqual([]);
-  expect(scenario?.text).toBe(read('test/action/busy-service.test.ts'));
-});
-
-it.each([
-  ['README.md', 1600],
-  ['SECURITY.md', 1400],
-])('%s has at most %i words without its generated parts', (document, most) => {
-  const written = read(document).replaceAll(GENERATED_PART, '');
-  expect(written.split(/\s+/).filter((word) => word !== '').length).toBeLessThanOrEqual(most);
-});
 
 describe('the README', () => {
   const [first, second, third] = blocks('yaml').filter(({ document }) => document === 'README.md');

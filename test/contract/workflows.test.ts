@@ -1,10 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { createRequire, registerHooks } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { evaluate } from '../sim/workflow.ts';
 import { action } from './readme.ts';
-import { playShell } from './stand-ins.ts';
 import {
   ACTION,
   blocks,
@@ -98,7 +98,8 @@ describe('workflows in files', () => {
   ];
 
   it.each(uses)('$name pins the action or explains why not: $line', ({ line }) => {
-    expect([PINNED, ...ALLOWED].some((form) => form.test(line))).toBe(true);
+    const isGood = [PINNED, ...ALLOWED].some((form) => form.test(line));
+    expect(isGood, 'pin it to a commit, with its version as a comment').toBe(true);
   });
 });
 
@@ -191,41 +192,11 @@ describe('commands in documents', () => {
     expect(scripts).toEqual(expect.arrayContaining(named));
   });
 
-  it.runIf(HAS_POSIX_SHELL).each(blocks('sh', 'bash', 'console'))(
-    'the block in $document, line $line, runs',
+  it.runIf(HAS_POSIX_SHELL).each(blocks('sh'))(
+    'the block in $document, line $line, is valid for the shell',
     ({ text }) => {
-      for (const call of playShell(text.replaceAll(/^\$ /gm, ''))) {
-        const [tool, word = '', script = ''] = call.split(' ');
-        if (tool === 'npm' && word === 'run') expect(scripts).toContain(script);
-        else if (tool === 'npm') expect(['ci', 'cit', 'test', 'install']).toContain(word);
-        else if (tool === 'npx') expect(read('package.json')).toContain(`"${word}": "`);
-        else if (tool === 'apt-get') expect(word).toBe('install');
-        else if (tool === 'gh') expect(['api', 'attestation']).toContain(word);
-        else expect(call).toMatch(/\/v2\/agent\/[^/]+\/job\/[^/]+\/message/);
-      }
+      const { stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
+      expect(stderr).toBe('');
     },
   );
-
-  it.runIf(HAS_POSIX_SHELL).each([
-    ['a program', 'ls', 'ls: command not found'],
-    ['a program that may fail', 'ls || true', 'ls: command not found'],
-    ['a program in a function', 'list() { command ls; }; list', 'ls: command not found'],
-    ['a program by its path', '/bin/ls', '/bin/ls: restricted'],
-    ['a program of another PATH', 'PATH=/bin; ls', 'PATH: readonly'],
-    ['a program of the default PATH', 'command -p ls', '-p: restricted'],
-    ['a program instead of the shell', 'exec ls', 'exec: restricted'],
-    ['a program in another shell', 'sh -c /bin/ls', 'sh: command not found'],
-    ['a program without a stand-in', 'sudo apt-get install jq', 'sudo: command not found'],
-    ['a write to a file', 'echo > /dev/null', '/dev/null: restricted'],
-    ['a signal', 'kill -0 $$', 'kill: command not found'],
-    ['a remote repository', 'git clone https://127.0.0.1:1/', "'https' not allowed"],
-  ])('%s does not really run', (_, command, refusal) => {
-    expect(() => playShell(command)).toThrow(refusal);
-  });
-
-  it.runIf(HAS_POSIX_SHELL)('a call in a function is recorded', () => {
-    expect(playShell('apt-get() { command apt-get "$@"; }; apt-get install jq')).toEqual([
-      'apt-get install jq',
-    ]);
-  });
 });

@@ -33,10 +33,10 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   const closed = skeleton.match(/<\/details>/g)?.length ?? 0;
   return [
     ...forgedIn({ skeleton, text, ...shown }, isOwn),
-    ...(HEADING.test(skeleton) ? [] : ['the heading']),
-    ...(opened === closed ? [] : ['a fold']),
+    ...(HEADING.test(skeleton) ? [] : [`the heading: ${skeleton.split('\n')[0]}`]),
+    ...(opened === closed ? [] : [`${opened} folds are opened, ${closed} are closed`]),
     // Broken Markdown and missing values are visible as text.
-    ...(text.match(/[|*`\][]|<\/?\w|- \w|undefined|null|NaN/g) ?? []),
+    ...(text.match(/.{0,30}([|*`\][]|<\/?\w|- \w|undefined|null|NaN).{0,30}/g) ?? []),
   ];
 }
 
