@@ -5,7 +5,6 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeCalls } from './calls.ts';
 import { describeMachine } from './machine.ts';
 import { describeManyJobs } from './many-jobs.ts';
 import { describeStartUp } from './start-up.ts';
@@ -30,7 +29,6 @@ const PARTS: Readonly<Record<string, Part>> = {
     title: 'Start-up',
     describe: () => describeStartUp(Number(options.rounds), options.entry),
   },
-  calls: { title: 'Calls to GitHub', describe: describeCalls },
   weight: { title: 'Weight', describe: describeWeight },
   'many-jobs': { title: 'Many jobs', describe: describeManyJobs },
 };

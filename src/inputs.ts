@@ -162,7 +162,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
 const projectId: Check<string> = (text, shown) =>
   isId(text) ? ok(text) : problem(notAnId(shown(text)));
 
-/** More messages in one step would take more than an hour, because of the rate limit. */
+/** The messages that the API takes in an hour: more would wait for the next one. */
 const MOST_JOBS = 100;
 
 const jobIds: Check<readonly string[]> = (text, shown) => {

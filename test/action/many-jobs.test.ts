@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { WORDS } from '../../src/labels.ts';
 import type {
   AgentOptions,
   JobPart,
@@ -18,7 +17,6 @@ import {
   LONG_TURN,
   notes,
   OUTPUT_NAMES,
-  PULL,
   type Scenario,
   type Simulation,
   simulate,
@@ -154,27 +152,6 @@ describe('several jobs', () => {
     expect(result.summary.match(/^ {4}section /gm)).toHaveLength(3);
   });
 
-  it('get a line in the log when they end, one a minute in between, and a short list of those with a reason', async () => {
-    await using sim = await simulateJobs({
-      names: ids(55),
-      with: { wait: true, 'timeout-minutes': '20' },
-      // The API does not know the other 25.
-      agent: { jobs: [...jobs(ids(30).slice(1)), { id: 'job-1', turns: [LONG_TURN] }] },
-    });
-    const { log, stdout } = await sim.runHere();
-    expect(log.match(/^\[\d+\/55\] completed job-\d+ after /gm)).toHaveLength(30);
-    expect(log.match(/^\[\d+\/55\] not sent job-\d+$/gm)).toHaveLength(25);
-    // Job 1 takes 15 minutes.
-    const minutes =
-      log.match(/^54 of 55 jobs done \(25 not sent, 1 working, 29 completed\); /gm) ?? [];
-    expect(minutes.length).toBeGreaterThanOrEqual(12);
-    expect(minutes.length).toBeLessThanOrEqual(15);
-    expect(log.match(/^Job job-\d+: not sent\./gm)).toHaveLength(20);
-    expect(log).toContain('The job summary has 5 more.');
-    expect(log).toContain('55 jobs: 25 not sent, 30 completed.');
-    expect(stdout).not.toContain('::group');
-  });
-
   it('get at most 4 messages and 24 polls at a time', async () => {
     const [messages, polls] = [openAtOnce(4), openAtOnce(24)];
     const names = ids(48);
@@ -193,23 +170,6 @@ describe('several jobs', () => {
     expect([messages.most, polls.most]).toEqual([4, 24]);
     // Each message uses a new connection, because the server may close a used one at any time.
     expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(48);
-  });
-
-  it('have an output `results` below the size limit of job outputs, even with long texts', async () => {
-    const names = ids(500);
-    const error = '\u0000"\\🚀ä'.repeat(300);
-    await using sim = await simulateJobs({
-      names,
-      agent: { jobs: [], onPost: () => ({ status: 400, body: { error } }) },
-    });
-    const result = await sim.runHere();
-    expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
-    expect(resultsOf(result).map(({ jobId }) => jobId)).toEqual(names);
-    expect(result.outputs.results?.split('\n')).toHaveLength(500);
-    expect(Buffer.byteLength(result.summary)).toBeLessThan(1_048_576);
-    expect(errors(result)).toEqual([
-      expect.stringContaining('500 of 500 jobs not sent (first “job-1”): '),
-    ]);
   });
 });
 
@@ -484,48 +444,6 @@ describe.concurrent('only-when', () => {
 });
 
 describe.concurrent('the comments on many jobs', () => {
-  it('are one on the conversation of the event, edited at most once a minute, and later every five', async () => {
-    const names = ids(30);
-    await using sim = await simulateJobs({
-      names,
-      with: { comment: true, wait: true, 'timeout-minutes': '60' },
-      agent: {
-        jobs: names.map((id, index) => ({ id, turns: [turnOf(60_000 * (index + 1))] })),
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
-    expect(sim.github.calls('POST issues/#/comments')).toHaveLength(1);
-    const texts = commentTexts(sim.github);
-    for (const text of texts) expect(text.match(/`job-\d+`/g)).toHaveLength(30);
-    expect(texts[0]).toContain('⏳');
-    expect(texts[1]).toContain(WORDS.working[1]);
-    expect(texts.at(-1)).toContain('30 agent jobs completed');
-    const times = sim.github.writes().map(({ at }) => at);
-    const [start = 0] = times;
-    // The second one is when all messages are out, and the last one at the end.
-    const edits = times.slice(2, -1);
-    expect(edits.length).toBeGreaterThanOrEqual(11);
-    for (const [index, at] of edits.slice(1).entries()) {
-      const earlier = edits[index] ?? 0;
-      expect(at - earlier).toBeGreaterThan(earlier - start < 595_000 ? 59_000 : 299_000);
-    }
-  });
-
-  it('are one clear error if the IDs are too long for it, and nothing is sent', async () => {
-    const names = ids(200).map((id) => id.padEnd(256, '-'));
-    await using sim = await simulateJobs({ names });
-    const result = await sim.runHere({ with: { comment: true } });
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(/no room .* fewer jobs .*comment: false/),
-    ]);
-    expect(sim.agent.posts()).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-    const silent = await sim.runHere();
-    expect(silent.outputs).toMatchObject({ delivery: 'sent' });
-  });
-
   it('keep a re-run from sending any message again', async () => {
     await using sim = await simulateJobs({ with: { comment: true } });
     await sim.runHere({ with: { 'job-id': 'job-1, job-3' } });

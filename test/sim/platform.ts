@@ -14,9 +14,6 @@ export const HAS_FILE_MODES = !WINDOWS;
 export const HAS_POSIX_SHELL = !WINDOWS;
 /** Node cannot create named pipes itself. */
 export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
-/** A resolver that reads a file of aliases, which can be a pipe. */
-export const HAS_HOST_ALIASES =
-  HAS_NAMED_PIPES && process.platform === 'linux' && !existsSync('/etc/alpine-release');
 /** A program that limits how large the files of a process may become. */
 export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 /** A device with no space left. */
@@ -33,7 +30,7 @@ const ENOUGH_BYTES = 2 ** 28;
 export const TEMP = isRoomy(MEMORY) ? MEMORY : realpathSync(tmpdir());
 
 /** The path of a program on the PATH. */
-export function findProgram(name: string): string | undefined {
+function findProgram(name: string): string | undefined {
   const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name));
   return paths.find((path) => existsSync(path));
 }

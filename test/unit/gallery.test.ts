@@ -17,9 +17,9 @@ import {
 } from '../sim/demo/exhibits.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 
-// Each state of the comment and of the summary, for 1 to 500 jobs, rendered as on GitHub.
+// Each state of the comment and of the summary, for 1 to 100 jobs, rendered as on GitHub.
 
-const COUNTS = [1, 5, 60, 500];
+const COUNTS = [1, 5, 30, 100];
 const HEADING =
   /^<h([23])><span aria-hidden="true">(?:❌|⚠️|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
 
@@ -64,12 +64,12 @@ describe('the comment', () => {
     check(fleetOf(kind, count));
   });
 
-  it.each([5, 60, 500])('shows %i jobs of all kinds', (count) => {
+  it.each([5, 30, 100])('shows %i jobs of all kinds', (count) => {
     for (const isOpen of [true, false]) check(mixedFleet(count, isOpen));
   });
 
   it.each([700, 1000, 3000, 6000])('has at most %i characters if that is the limit', (limit) => {
-    for (const jobs of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 500)]) {
+    for (const jobs of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 100)]) {
       const text = commentOf(jobs, {}, limit);
       expect(text.length).toBeLessThanOrEqual(limit);
       expect(problemsOf(rendered(text))).toEqual([]);

@@ -234,7 +234,7 @@ export function comments(): readonly Exhibit[] {
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
     { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
-    { name: '500 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 500)) },
+    { name: '100 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 100)) },
   ];
 }
 
@@ -258,6 +258,6 @@ export function summaries(): readonly Exhibit[] {
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
     { name: '60 jobs', markdown: summaryOf(mixedFleet(60), {}, urls) },
-    { name: '500 jobs', markdown: summaryOf(mixedFleet(500), {}, urls) },
+    { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },
   ];
 }
