@@ -1,4 +1,4 @@
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import {
@@ -46,21 +46,11 @@ const warned = (words: RegExp) => ({
 });
 
 describe('warns if a successful response of the API contains', () => {
-  const notARecord = warned(/not a job record/);
   testFaults([
     ['invalid JSON', body(`{"id": "${CANARY}`), warned(/invalid JSON \(19 bytes\)/)],
-    ['two records', body(JSON.stringify(RECORD).repeat(2)), warned(/invalid JSON/)],
-    ['a NUL character', body('\0'), warned(/invalid JSON/)],
-    ...['[]', 'null', '"x"', '1', '{}', '{"id":1,"status":"active"}'].map(
-      (text): Row => [`the JSON ${text}`, body(text), notARecord],
-    ),
+    ['no record', body('{}'), warned(/not a job record/)],
     ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), warned(/JSON/)],
     ['invalid UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), warned(/not UTF-8/)],
-    [
-      'UTF-16',
-      body(Buffer.from(`\ufeff${JSON.stringify(RECORD)}`, 'utf16le')),
-      warned(/not UTF-8/),
-    ],
   ]);
 });
 
@@ -73,9 +63,6 @@ describe('does not decode a body with the content encoding', () => {
   ];
   testFaults([
     encoded('gzip', gzipSync(text)),
-    encoded('GZIP', gzipSync(text)),
-    encoded('br', brotliCompressSync(text)),
-    encoded('zstd', zstdCompressSync(text)),
     encoded('identity, gzip', gzipSync(text)),
     encoded('rot13', text),
     ['identity, which it reads', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
@@ -125,7 +112,6 @@ describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
     ['in chunks, with endless trailers', raw(trailers), bad],
     ['longer than its Content-Length', raw(answer(whole(200, RECORD).toString() + CANARY)), SENT],
     ['a gigabyte', flooded(head(200, { ...TYPE, 'content-length': 2 ** 30 })), tooLarge],
-    ['a gigabyte, until the connection ends', flooded(head(200, TYPE)), tooLarge],
     ['a gigabyte of HTML', flooded(head(200, ofHtml)), UNKNOWN],
     ['a gigabyte after a 500', flooded(head(500, TYPE)), { ...UNKNOWN, error: /answered 500/ }],
   ]);
@@ -154,8 +140,6 @@ describe('reports an unknown delivery if the response has ambiguous or invalid h
       headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
       UNKNOWN,
     ],
-    ['a length that is not a number', headers({ 'content-length': 'x' }), UNKNOWN],
-    ['a header name with a space', headers({ 'bad name': 'x' }), UNKNOWN],
     ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), UNKNOWN],
     [
       'ten thousand headers',
@@ -174,37 +158,17 @@ describe('reports an unknown delivery if the response has ambiguous or invalid h
 describe('does not accept as a response of the API', () => {
   const portal = '<html><title>Log in</title></html>';
   const headers = { 'content-type': 'text/html' };
-  const withWait = (accept: boolean): Fault => ({
-    agent: { onPost: () => ({ status: 200, headers, body: portal, accept }) },
-    with: { wait: true },
-  });
   testFaults([
     [
       'HTML',
       body(portal, headers),
       { ...UNKNOWN, error: /check “base-url” and the proxy.*not sent again\./ },
     ],
-    ['HTML without a type', body(portal, {}), UNKNOWN],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
-    [
-      'HTML, until the job becomes active',
-      withWait(true),
-      { ...COMPLETED, warns: [/The job shows that the message arrived/], withinMs: 120_000 },
-    ],
-    [
-      'HTML, if the job shows no evidence of the message',
-      withWait(false),
-      { ...UNKNOWN, withinMs: 40_000 },
-    ],
   ]);
 });
 
 describe('accepts a record', () => {
-  const hostile = [
-    `{"id":"${JOB}","status":"active","__proto__":{"polluted":1,"status":"failed"}}`,
-    `{"id":"${JOB}","status":"active","constructor":{"prototype":{"polluted":1}}}`,
-  ];
-  const active: Fault['also'] = (result) => expect(result.outputs.status).toBe('active');
   testFaults([
     ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
     ['without a type', body(RECORD, {}), SENT],
@@ -213,16 +177,6 @@ describe('accepts a record', () => {
       body(RECORD, { 'content-type': 'application/vnd.agent.v2+json' }),
       SENT,
     ],
-    ['with only its id', body({ id: JOB }), SENT],
-    [
-      'with fields of other types',
-      body({ id: JOB, status: 'active', prLink: 1, model: [], source: 'x', createdAt: {} }),
-      SENT,
-    ],
-    ['with additional fields', body({ ...RECORD, x: { y: [CANARY] }, results: null, '': 0 }), SENT],
-    ...hostile.map(
-      (text): Row => [`as ${text}`, raw(answer(whole(200, text)), { also: active }), SENT],
-    ),
     [
       'that quotes the secrets',
       body({
@@ -271,6 +225,5 @@ describe('reports an unknown delivery for a record', () => {
       },
       { ...UNKNOWN, withinMs: 40_000 },
     ],
-    ['with an id of a megabyte', body({ ...RECORD, id: 'x'.repeat(1_000_000) }), UNKNOWN],
   ]);
 });

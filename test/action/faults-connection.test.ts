@@ -95,7 +95,6 @@ describe('tries up to three times, and sends nothing, if no connection can be op
     ['DNS fails once', resolved('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
     ['DNS keeps failing', resolved('EAI_AGAIN'), outage(/“localhost:\d+”: DNS did not answer/)],
     ['DNS hangs', resolved('hang', SILENT), noConnection],
-    ['DNS fails with an unknown error', resolved('ESOMETHING'), outage(/“localhost:\d+”: \w/)],
     [
       'refused on IPv6 and IPv4',
       async () => ({
@@ -106,7 +105,6 @@ describe('tries up to three times, and sends nothing, if no connection can be op
       outage(/Could not reach base-url “localhost:\d+”: connection refused/),
     ],
     ['refused on IPv6, accepted on IPv4', resolved('::1,127.0.0.1'), SENT],
-    ['refused, then accepted', resolved('127.0.0.9;127.0.0.1'), { ...SENT, attempts: 2 }],
   ]);
 });
 
@@ -141,17 +139,11 @@ describe('does not send the message again once the request may have been written
       ];
     }),
     [
-      'the server reads the request, and hangs until the deadline',
-      afterRequest(answer('', 'hang'), { ...SILENT, with: { 'timeout-minutes': '0.1' } }),
-      { ...lost, atLeastMs: 6000, withinMs: 8000 },
-    ],
-    [
       'a status line of one byte at a time',
       afterRequest({ kind: 'drip', bytes: 'HTTP/1.1 200 ', drop: 'O', everyMs: 50 }, SILENT),
       { ...lost, ...minute },
     ],
     ['a response that is not HTTP', afterRequest(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
-    ['an HTTP/0.9 response', afterRequest(answer(JSON.stringify(RECORD), 'end')), lost],
     [
       'a 101 that switches the protocol',
       afterRequest(answer(head(101, { connection: 'upgrade', upgrade: 'h2c' }))),
@@ -181,20 +173,13 @@ describe('does not send the message again once the request may have been written
 describe('accepts a response', () => {
   const ends = `${head(200, { 'content-type': 'application/json' })}${JSON.stringify(RECORD)}`;
   testFaults([
-    ['after several 103', afterRequest(answer(head(103) + head(102) + head(103) + OK)), SENT],
     [
       'after 500 informational responses',
       afterRequest(answer(head(103, { link: '</x>' }).repeat(500) + OK)),
       SENT,
     ],
     ['with a second response after it', afterRequest(answer(OK + whole(500, {}).toString())), SENT],
-    ['with a reset after it', afterRequest(answer(OK, 'reset')), SENT],
     ['in chunks', afterRequest(answer(chunked(JSON.stringify(RECORD)))), SENT],
-    [
-      'with a part of the body that looks like an informational response',
-      afterRequest(inParts(`{"id":"${JOB}","status":"active","model":"`, 'HTTP/1.1 102 Working"}')),
-      SENT,
-    ],
     ['that ends with the connection', afterRequest(answer(ends, 'end')), SENT],
     ['in HTTP/1.0', afterRequest(answer(OK.replace('HTTP/1.1', 'HTTP/1.0'), 'end')), SENT],
     [
@@ -256,7 +241,6 @@ describe('sends the message only over trusted TLS:', () => {
     ],
     ['a handshake that hangs', handshake('hang', SILENT), SILENCE],
     ['a handshake that is reset', handshake('reset'), OUTAGE],
-    ['a handshake that ends', handshake('end'), OUTAGE],
     [
       'a reset after the server reads the request',
       secure(issue, trusting, { onRequest: () => answer('', 'reset') }),
@@ -273,15 +257,6 @@ describe('sends the message only over trusted TLS:', () => {
     ],
   ]);
 });
-
-/** A response with a body in two parts, the second one a little later. */
-function inParts(first: string, second: string): Behaviour {
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String((first + second).length),
-  };
-  return { kind: 'drip', bytes: head(200, headers) + first, drop: second, everyMs: 50 };
-}
 
 function chunked(body: string): string {
   const headers = head(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });

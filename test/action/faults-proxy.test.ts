@@ -155,20 +155,16 @@ describe('sends nothing if the proxy', () => {
       }),
       unreachable(/\(proxy “proxy\.invalid:3128”\): .*DNS/),
     ],
-    ...[500, 502, 503].map(
-      (status): Row => [
-        `answers ${status} to CONNECT`,
-        withProxy(answers(status), { connects: 3 }),
-        unreachable(new RegExp(`\\(proxy .*: the proxy answered CONNECT with ${status}`)),
-      ],
-    ),
-    ...[302, 403].map(
-      (status): Row => [
-        `answers ${status} to CONNECT`,
-        withProxy(answers(status)),
-        { ...unreachable(), attempts: expect.any(Number) },
-      ],
-    ),
+    [
+      'answers 502 to CONNECT',
+      withProxy(answers(502), { connects: 3 }),
+      unreachable(/\(proxy .*: the proxy answered CONNECT with 502/),
+    ],
+    [
+      'answers 403 to CONNECT',
+      withProxy(answers(403)),
+      { ...unreachable(), attempts: expect.any(Number) },
+    ],
     [
       'has the certificate of another host',
       async (use) => {
@@ -181,7 +177,6 @@ describe('sends nothing if the proxy', () => {
       once(/\(proxy .*: the certificate is not trusted \(ERR_TLS_CERT_ALTNAME/),
     ],
     ['resets the connection', withProxy(kind('reset'), { connects: 3 }), unreachable()],
-    ['ends the connection', withProxy(kind('end'), { connects: 3 }), unreachable()],
     [
       'hangs',
       withProxy(kind('hang'), { ...SILENT, connects: 3 }),
@@ -205,9 +200,7 @@ describe('sends nothing if the proxy', () => {
     ...[
       `http://${CREDENTIALS}`,
       `http://user:${PASSWORD}@[bad`,
-      `http://user:${PASSWORD}@127.0.0.1:99999`,
       `socks5://${CREDENTIALS}127.0.0.1:1080`,
-      `user:${PASSWORD}@`,
     ].map(
       (url): Row => [
         `has an invalid URL: ${url}`,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type JobPart, type PostReply, serve } from '../sim/agent.ts';
+import { type PostReply, serve } from '../sim/agent.ts';
 import { answer, head, startFaultServer } from '../sim/fault-server.ts';
 import {
   COMPLETED,
@@ -34,7 +34,6 @@ const withRetryAfter = (
 });
 
 const HOSTILE = `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`;
-const tomorrow = new Date(Date.now() + 86_400_000).toUTCString();
 
 describe('reports the message as sent if the API answers', () => {
   const record = { id: JOB, status: 'active' };
@@ -48,13 +47,6 @@ describe('reports the message as sent if the API answers', () => {
       (status): Row => [`${status}`, always({ status, body: record }), SENT],
     ),
     ['204', always({ status: 204 }), empty],
-    ['205', always({ status: 205 }), empty],
-    ['200 without a body', always({ status: 200 }), empty],
-    [
-      '200 of type JSON without a body',
-      always({ headers: { 'content-type': 'application/json' } }),
-      empty,
-    ],
     [
       '204, with wait',
       { ...always({ status: 204 }), with: wait },
@@ -101,14 +93,6 @@ describe('does not follow a redirect', () => {
     redirected(307, '/elsewhere'),
     // The host could have the key in lower case.
     redirected(302, `https://${encodeURIComponent(KEY)}:x@evil.example:8443/login?to=1`),
-    redirected(301, 'no url at all'),
-    ...[300, 304, 399].map(
-      (status): Row => [
-        `${status} without a location`,
-        always({ status }),
-        { ...REFUSED, error: new RegExp(`answered ${status} `) },
-      ],
-    ),
   ]);
 });
 
@@ -132,11 +116,6 @@ describe('does not send a refused message again:', () => {
       ],
     ),
     [
-      '400 in HTML',
-      always({ status: 400, body: '<html>\n::error::x' }),
-      { ...REFUSED, error: /answered 400 to the message\. Check the prompt/ },
-    ],
-    [
       '400 that quotes the key, commands and control characters, and is very long',
       always(
         {
@@ -156,28 +135,6 @@ describe('does not send a refused message again:', () => {
   ]);
 });
 
-describe('sends a message that was not processed once more, on a new connection:', () => {
-  const sentAgain = { ...SENT, posts: 2 } as const;
-  const newConnections: Fault['also'] = (_, { agent }) => {
-    const sockets = agent.posts().map(({ socket }) => socket);
-    expect(new Set(sockets).size).toBe(sockets.length);
-  };
-  testFaults([
-    ['425, then 200', { ...replies({ status: 425 }), also: newConnections }, sentAgain],
-    ['425 each time', always({ status: 425 }), { ...REFUSED, posts: 2, error: /answered 425/ }],
-    [
-      '425, then 500',
-      replies({ status: 425 }, { status: 500, accept: false }),
-      { ...UNKNOWN, posts: 2 },
-    ],
-    [
-      '425, then a reset',
-      replies({ status: 425 }, { fault: 'reset', accept: true }),
-      { ...UNKNOWN, posts: 2 },
-    ],
-  ]);
-});
-
 describe('waits for up to 120 s if the API limits the rate:', () => {
   const sentAfter = (atLeastMs: number): Expected => ({
     ...SENT,
@@ -188,18 +145,7 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
   const refusedUntil = { ...REFUSED, error: /asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC/ };
   testFaults([
     ['429 for 1 s', replies(withRetryAfter(429, '1')), sentAfter(1000)],
-    [
-      '429 for 2 s, then 3 s',
-      replies(withRetryAfter(429, '2'), withRetryAfter(429, '3')),
-      { ...sentAfter(5000), posts: 3 },
-    ],
-    [
-      '429 for 1 s each time',
-      always(withRetryAfter(429, '1')),
-      { ...REFUSED, posts: 3, error: /answered 429/ },
-    ],
     ['429 for 120 s', replies(withRetryAfter(429, '120')), sentAfter(120_000)],
-    ['429 for 121 s', always(withRetryAfter(429, '121')), refusedUntil],
     ['429 for an hour', always(withRetryAfter(429, '3600')), refusedUntil],
     [
       '429 until after the deadline',
@@ -210,12 +156,6 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
       '429 until 2 s before the deadline, after which nothing is sent',
       { ...always(withRetryAfter(429, '58')), with: { 'timeout-minutes': '1' } },
       refusedUntil,
-    ],
-    ['429 for a number of 400 digits', always(withRetryAfter(429, '9'.repeat(400))), REFUSED],
-    [
-      '429 for the longest of three',
-      replies(withRetryAfter(429, ['1', '9', '3'])),
-      sentAfter(9000),
     ],
     ['429, then 502', replies(withRetryAfter(429, '1'), { status: 502 }), { ...UNKNOWN, posts: 2 }],
     ['429 without Retry-After', replies({ status: 429 }), sentAfter(15_000)],
@@ -230,30 +170,12 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
         withinMs: 60_000,
       },
     ],
-    // Only seconds count.
-    ...['1e3', '0x10', '-5', '1.5', 'soon', 'Tue, 06 Jan 2015 09:00:05 GMT', tomorrow].map(
-      (text): Row => [`429 for "${text}"`, replies(withRetryAfter(429, text)), sentAfter(15_000)],
-    ),
-    [
-      '429, 425, then 504 for an accepted message',
-      replies(withRetryAfter(429, '1'), { status: 425 }, { status: 504, accept: true }),
-      { ...UNKNOWN, posts: 3 },
-    ],
   ]);
 });
 
 describe('does not send a message again if its delivery is unknown:', () => {
   const arrived = (warning: RegExp): Expected => ({
     ...{ ...COMPLETED, warns: [warning], withinMs: 120_000 },
-  });
-  const inDoubt = { ...UNKNOWN, atLeastMs: 30_000, withinMs: 40_000 };
-  /** With wait, a message that is accepted, and a job that changes so 20 s later, or works. */
-  const answered = (status: number, set?: JobPart, base: JobPart = {}): Fault => ({
-    agent: {
-      jobs: [{ id: JOB, base, ...(set && { turns: [{ steps: [{ afterMs: 20_000, set }] }] }) }],
-      onPost: () => ({ status, accept: true }),
-    },
-    with: { wait: true },
   });
   const raw = (status: string): Row => [
     `the status ${status}`,
@@ -275,51 +197,15 @@ describe('does not send a message again if its delivery is unknown:', () => {
       ],
     ),
     ...['600', '000', '2000', 'two'].map(raw),
-    ...[408, 500, 503].flatMap((status) =>
-      ['0', '5', tomorrow].map(
-        (text): Row => [
-          `${status} with Retry-After: ${text}, for example from a proxy`,
-          { agent: { onPost: () => ({ ...withRetryAfter(status, text), accept: true }) } },
-          UNKNOWN,
-        ],
-      ),
-    ),
     [
       '502, and the job becomes active',
-      answered(502),
+      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
       arrived(/502.*The job shows that the message arrived/),
     ],
     [
       'a reset, and the job becomes active',
       { agent: { onPost: () => ({ fault: 'reset', accept: true }) }, with: { wait: true } },
       arrived(/lost after the request was written.*The job shows/),
-    ],
-    [
-      '502, and the job has another known status 20 s later',
-      answered(502, { status: 'failed' }),
-      {
-        ...{ ...arrived(/The job shows that the message arrived/), result: 'failed', exit: 1 },
-        error: /why the agent failed/,
-      },
-    ],
-    [
-      '502, and only the pull request of the job is another one 20 s later',
-      answered(502, { prLink: 'https://github.com/octo/agents/pull/2' }),
-      inDoubt,
-    ],
-    ['502, and the job is archived', answered(502, { status: 'archived' }), inDoubt],
-    ['502, and the job shows no evidence of the message', answered(502, {}), inDoubt],
-    ['502, and the job was active before', answered(502, {}, { status: 'active' }), UNKNOWN],
-    [
-      '502, and the polls fail',
-      {
-        agent: {
-          onPost: () => ({ status: 502, accept: true }),
-          onGet: (n) => (n > 1 ? { status: 500 } : undefined),
-        },
-        with: { wait: true },
-      },
-      { ...UNKNOWN, withinMs: 40_000 },
     ],
   ]);
 });
