@@ -73,28 +73,15 @@ const byPermission = KINDS.flatMap((kind, row) =>
   }),
 );
 
-const byMinimum = ['triage', 'write', 'maintain', 'admin'].flatMap((minimum) =>
-  LEVELS.map(
-    (level): Fixture => ({
-      name: `minimum ${minimum}, has ${level}, without a command`,
-      event: EVENTS.issue_comment({}),
-      collaborators: { alice: collaborator(level) },
-      with: { 'minimum-permission': minimum, command: '', prompt: 'The workflow wrote this.' },
-      expected: LEVELS.indexOf(level) >= LEVELS.indexOf(minimum as Level) ? 'sent' : 'skipped',
-    }),
-  ),
-);
-
-const byRerunner = KINDS.flatMap((kind) =>
-  LEVELS.map(
-    (level): Fixture => ({
-      name: `${kind}, re-run by someone with ${level}`,
-      event: EVENTS[kind]({}),
-      collaborators: { alice: collaborator('write'), bob: collaborator(level, 3) },
-      github: { run_attempt: '2', triggering_actor: 'bob' },
-      expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
-    }),
-  ),
+/** Each level of someone who re-runs a comment by a writer. */
+const byRerunner = LEVELS.map(
+  (level): Fixture => ({
+    name: `re-run by someone with ${level}`,
+    event: EVENTS.issue_comment({}),
+    collaborators: { alice: collaborator('write'), bob: collaborator(level, 3) },
+    github: { run_attempt: '2', triggering_actor: 'bob' },
+    expected: LEVELS.indexOf(level) >= 3 ? 'sent' : 'skipped',
+  }),
 );
 
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
@@ -208,24 +195,13 @@ const broken = (name: string, payload: string | null): WebhookEvent => ({
 /** Payloads that imitate others, and broken ones. Neither helps anyone to trigger the action. */
 const HOSTILE: readonly (readonly [string, WebhookEvent, Verdict, number])[] = [
   ['a sender without an ID', issues({ login: 'alice', type: 'User' }), 'error', 0],
-  ['a sender with a string as ID', issues({ ...ALICE, id: '1001' }), 'error', 0],
-  ['a sender with another ID', issues({ ...ALICE, id: 1002 }), 'error', 1],
-  ['a sender without a type', issues({ login: 'alice', id: ALICE.id }), 'error', 0],
-  ['a sender that is an array', issues([ALICE]), 'error', 0],
-  ['no sender', issues(undefined), 'error', 0],
   [
     'a sender below __proto__',
     broken('issues', `{"__proto__":{"sender":${JSON.stringify(ALICE)}}}`),
     'error',
     0,
   ],
-  ['a writer of the type Bot', issues({ ...ALICE, type: 'Bot' }), 'skipped', 0],
-  ['a bot of the type User', issues({ ...RENOVATE, type: 'User' }), 'skipped', 0],
-  ['a type in another case', issues({ ...ALICE, type: 'user' }), 'skipped', 0],
-  ['an organization', issues({ ...ALICE, type: 'Organization' }), 'skipped', 0],
   ['a login that is a path', issues({ ...MALLORY, login: '../../..' }), 'skipped', 1],
-  ['a login that is empty', issues({ ...MALLORY, login: '' }), 'skipped', 1],
-  ['no action', issues(MALLORY, { action: undefined }), 'skipped', 1],
   [
     'a comment in another case',
     renamed('Issue_Comment', comment({ author: MALLORY })),
@@ -233,12 +209,11 @@ const HOSTILE: readonly (readonly [string, WebhookEvent, Verdict, number])[] = [
     1,
   ],
   ['a push in another case', renamed('Push', issues(MALLORY)), 'skipped', 1],
-  ...['issues', 'pull_request', 'push', 'release', 'moon_phase', 'constructor', ''].flatMap(
-    (name) =>
-      [null, '{', '7', 'null'].map((payload): readonly [string, WebhookEvent, Verdict, number] => {
-        const title = `${name || 'no event'} with the file ${payload ?? 'missing'}`;
-        return [title, broken(name, payload), 'error', 0];
-      }),
+  ...['issues', 'push', 'moon_phase', ''].flatMap((name) =>
+    [null, '{', '7', 'null'].map((payload): readonly [string, WebhookEvent, Verdict, number] => {
+      const title = `${name || 'no event'} with the file ${payload ?? 'missing'}`;
+      return [title, broken(name, payload), 'error', 0];
+    }),
   ),
 ];
 const hostile = HOSTILE.map(
@@ -248,6 +223,15 @@ const hostile = HOSTILE.map(
 );
 
 const more: readonly Fixture[] = [
+  ...(['triage', 'write', 'admin'] as const).map(
+    (level): Fixture => ({
+      name: `minimum maintain, has ${level}, without a command`,
+      event: EVENTS.issue_comment({}),
+      collaborators: { alice: collaborator(level) },
+      with: { ...NO_COMMAND, 'minimum-permission': 'maintain' },
+      expected: level === 'admin' ? 'sent' : 'skipped',
+    }),
+  ),
   {
     name: 'an author who lost the permission, re-run by someone who has it',
     event: EVENTS.issue_comment({}),
@@ -265,7 +249,7 @@ const more: readonly Fixture[] = [
   },
 ];
 
-const KINDS_OF_FIXTURES = [byPermission, byMinimum, byRerunner, byResponse, byActor, hostile, more];
+const KINDS_OF_FIXTURES = [byPermission, byRerunner, byResponse, byActor, hostile, more];
 const FIXTURES = KINDS_OF_FIXTURES.flat();
 /** One fixture of each kind runs the built action. */
 const BUILT = KINDS_OF_FIXTURES.map(([first]) => first?.name);

@@ -13,11 +13,10 @@ import {
   RENOVATE,
   review,
   reviewComment,
-  triggerOf,
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import { JOB, PULL, simulate } from './scenario.ts';
+import { PULL, simulate } from './scenario.ts';
 
 interface Example {
   readonly name: string;
@@ -25,33 +24,6 @@ interface Example {
 }
 const require = createRequire(import.meta.url);
 const definitions: readonly Example[] = require('@octokit/webhooks-examples');
-const payloads = definitions.flatMap(({ name, examples }) =>
-  examples.map((payload) => ({ name, action: String(payload.action ?? ''), payload })),
-);
-/** One payload for each event, whatever its action. */
-const distinct = [...new Map(payloads.map((example) => [example.name, example])).values()];
-
-interface Numbered {
-  readonly number?: number;
-}
-
-/** The conversation that the payload names, found in another way than in the code. */
-function expectedConversation(
-  name: string,
-  payload: Readonly<Record<string, unknown>>,
-): number | null {
-  const at = (key: string): Numbered => (payload[key] ?? {}) as Numbered;
-  if (name === 'issues' || name === 'issue_comment') return at('issue').number ?? null;
-  if (/^pull_request(_target|_review|_review_comment|_review_thread)?$/.test(name)) {
-    return at('pull_request').number ?? null;
-  }
-  return null;
-}
-
-it.each(payloads)('$name $action has the right conversation, or none', ({ name, payload }) => {
-  expect(triggerOf({ name, payload }).conversation).toBe(expectedConversation(name, payload));
-});
-
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const ROLES: Readonly<Record<string, { readonly who: Person; readonly allowed?: string }>> = {
   'a stranger': { who: MALLORY },
@@ -186,34 +158,5 @@ describe.concurrent('on every event, the message is sent only with permission', 
     return { type: 'warning', message };
   }
 
-  // With a command, the run is skipped before it reads the payload of another event.
-  it.each(distinct.filter(({ name }, index) => isCommentEvent(name) || index % 4 === 0))(
-    '$name is skipped with a command',
-    async ({ name, payload }) => {
-      await using sim = await simulate({
-        with: { command: '/agent', 'api-key': '' },
-        step: { event: { name, payload } },
-      });
-      const result = await sim.runHere();
-      expect(result.conclusion).toBe('success');
-      expect(result.outputs.result).toBe('skipped');
-      expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
-    },
-  );
-
   afterAll(() => console.info(`Tested ${NAMES.length} events with ${RUNS.length} runs.`));
-});
-
-const PR_LINK = `https://github.com/octo/agents/pull/${PULL}`;
-
-it.each<[string, WebhookEvent]>([
-  ['the pull request of', pullRequest({ number: PULL, fork: 'alice/agents', target: true })],
-  ['the pull request of the job on', event('repository_dispatch')],
-])('the comment is on %s $1.name', async (_, event) => {
-  await using sim = await simulate({
-    agent: { jobs: [{ id: JOB, base: { prLink: PR_LINK } }] },
-    step: { event },
-  });
-  const result = await sim.run();
-  expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
 });

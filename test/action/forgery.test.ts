@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OPENING } from '../../src/github/command.ts';
 import { WORDS } from '../../src/labels.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
 import type { Answer, JobPart } from '../sim/agent.ts';
-import { ALICE, issueComment, pullRequest, reviewComment } from '../sim/events.ts';
+import { ALICE, pullRequest, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
@@ -336,33 +333,6 @@ describe.concurrent('a text in a command, and in the code that it is a comment o
       expect(prompt).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
     },
   );
-
-  it.each(RUNS.slice(0, 6))(
-    'does not pass the permission check as a login: group %i',
-    async (run) => {
-      const author = { ...ALICE, login: textAt(run * 31 + 32) };
-      const event = issueComment({ number: PULL, body: '/agent do', author });
-      const scenario = { with: { command: '/agent', prompt: '' }, step: { event, debug: true } };
-      const [result, { agent }] = await runScenario(scenario, run);
-      expect(['skipped', 'error']).toContain(result.outputs.result);
-      expect(agent.journal).toEqual([]);
-    },
-  );
-});
-
-it('keeps the comment below its size limit with the longest texts', async () => {
-  const text = '<'.repeat(4096);
-  const record = { ...forgedRecord(() => text), status: 'active' };
-  const [result, { github }] = await runScenario({
-    with: { wait: true, prompt: text },
-    agent: {
-      onGet: (n) => (n < 5 ? undefined : { status: 403, body: { error: text } }),
-      jobs: [{ id: JOB, base: record, turns: [{ steps: [{ afterMs: 0, set: record }] }] }],
-    },
-  });
-  expect(errors(result)).toHaveLength(1);
-  expect(bodies(github).length).toBeGreaterThanOrEqual(2);
-  for (const body of bodies(github)) expect(body.length).toBeLessThanOrEqual(60_000);
 });
 
 describe.concurrent('quotes the texts of invalid inputs, and in errors of GitHub, as text', () => {
@@ -391,19 +361,6 @@ describe.concurrent('quotes the texts of invalid inputs, and in errors of GitHub
     expect(refused.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect([...agent.journal, ...other.posts()]).toEqual([]);
   });
-});
-
-it('sends the texts in the prompt file unchanged, and shows them as text', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'prompt-'));
-  const prompt = `${TEXTS.slice(0, 40).join('\n')}\nend`.toWellFormed();
-  writeFileSync(join(folder, 'prompt.md'), prompt);
-  try {
-    const inputs = { prompt: '', 'prompt-file': 'prompt.md' };
-    const [, { agent }] = await runScenario({ with: inputs, step: { workspace: folder } });
-    expect(JSON.parse(agent.posts()[0]?.body ?? '')).toEqual({ prompt });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 });
 
 it.concurrent.each(['octo/a.b-c_d', 'o--o/__proto__', 'octo/www.evil.example'])(

@@ -11,6 +11,7 @@ import { checkPrLink } from '../../src/link.ts';
 import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
 import { escapeCommands, redactor } from '../../src/runner/log.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
+import { FORGERIES } from '../sim/forgeries.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import { hostileText } from './hostile.ts';
 
@@ -18,11 +19,17 @@ import { hostileText } from './hostile.ts';
 
 const { MODEL_RUNS } = process.env;
 const RUNS = MODEL_RUNS === undefined ? { numRuns: 700, seed: 1 } : { numRuns: Number(MODEL_RUNS) };
+const FORGED = FORGERIES.map(({ text }) => text);
 const same = (text: string): string => text;
 
-/** Checks many random values. If the check fails for one, fast-check shrinks and prints it. */
-function always<T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void): void {
-  fc.assert(fc.property(arbitrary, check), RUNS);
+/** Checks the examples and many random values. If the check fails for one, fast-check shrinks and prints it. */
+function always<T>(
+  arbitrary: fc.Arbitrary<T>,
+  check: (value: T) => void,
+  examples: readonly T[] = [],
+): void {
+  const given = examples.map((example): [T] => [example]);
+  fc.assert(fc.property(arbitrary, check), { ...RUNS, examples: given });
 }
 
 /** As GitHub renders it, but without its sanitizer, which would hide problems. */
@@ -225,12 +232,20 @@ it('an ID that is accepted cannot leave its place in a path, a header or a line'
 });
 
 it('the log contains no command in escaped text', () => {
-  always(hostileText, (text) => {
-    const shown = escapeCommands(text);
-    expect(parseCommands(shown)).toEqual([]);
-    expect(parseCommands(`Job ${shown}`)).toEqual([]);
-    expect(shown).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
-  });
+  const before = fc.constantFrom('', 'Job ', '#', '##', ':', 'The API said:\n');
+  const examples = FORGED.map((text): [string, string] => ['', text]);
+  always(
+    fc.tuple(before, hostileText),
+    ([start, text]) => {
+      const shown = escapeCommands(start + text);
+      const [first = '', ...further] = shown.split('\n');
+      expect(parseCommands(shown)).toEqual([]);
+      expect(shown).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
+      expect(further.filter((line) => !line.startsWith('  | '))).toEqual([]);
+      if (!first.startsWith('  | ')) expect(escapeCommands(first)).toBe(first);
+    },
+    examples,
+  );
 });
 
 it('each secret is removed: as it is, in JSON, in a URL, and in base64 at any offset', () => {
@@ -256,7 +271,7 @@ it('each secret is removed: as it is, in JSON, in a URL, and in base64 at any of
 
 it('text by others is one element of code, in a sentence, in a table and in a block', () => {
   const limit = fc.oneof(fc.constant(200), fc.integer({ min: 1, max: 30 }));
-  always(fc.tuple(hostileText, limit), ([text, most]) => {
+  const check = ([text, most]: readonly [string, number]): void => {
     const line = oneLine(text, most);
     expect(line).not.toMatch(/(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Zl}\p{Zp}\p{Cf}]/u);
     expect(line.isWellFormed() && line.length <= most).toBe(true);
@@ -274,5 +289,12 @@ it('text by others is one element of code, in a sentence, in a table and in a bl
     );
     const sentence = sentenceToMarkdown(`The API said ${quote(text)}.`);
     expect(render(sentence)).toMatch(/^<p>The API said <code>[^<]*<\/code>\.<\/p>$/);
-  });
+    const twice = sentenceToMarkdown(`${quote(text)} and ${quote('a`b')}.`);
+    expect(render(twice)).toMatch(/^<p><code>[^<]*<\/code> and <code>a`b<\/code>\.<\/p>$/);
+  };
+  always(
+    fc.tuple(hostileText, limit),
+    check,
+    FORGED.map((text): [string, number] => [text, 200]),
+  );
 });

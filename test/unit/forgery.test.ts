@@ -4,7 +4,7 @@ import type { AgentContext, Answer } from '../../src/agent/http.ts';
 import type { Job, JobRecord } from '../../src/job.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
-import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
+import { code } from '../../src/report/markdown.ts';
 import { renderProblem, renderStory, type Story } from '../../src/report/render.ts';
 import { renderTimeline } from '../../src/report/timeline.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
@@ -16,7 +16,6 @@ import { ended, INFO, NOTE, record, START } from './record.ts';
 
 const OWN_LINK =
   /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/1\/files)$/;
-const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 /** Hidden characters, except the joiners that scripts and emoji need. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
 const RECORD = record({
@@ -133,51 +132,6 @@ describe('any text by others is shown only as code, in', () => {
   });
 });
 
-describe('any text by others changes no sentence of ours, and is no command', () => {
-  it.each<[string, (text: string) => string]>([
-    ['in it', (text) => `The API returned: ${quote(text)}. Check it!`],
-    ['at its beginning', (text) => `${quote(text)} was returned.`],
-    ['twice', (text) => `${quote(text)} and ${quote(text)}.`],
-    ['beside code', (text) => `${quote('a`b')}, ${quote(text)} and ${quote('`')}.`],
-  ])('%s', (_, say) => {
-    const skeleton = (text: string): string => rendered(sentenceToMarkdown(say(text))).skeleton;
-    const found = findProblems((text) => {
-      const shown = rendered(sentenceToMarkdown(say(text)));
-      const isChanged = shown.skeleton !== skeleton(quote(text) === '“”' ? '' : HARMLESS);
-      const line = escapeCommands(say(text));
-      return [
-        ...[...forgedIn(shown, () => false), ...parseCommands(line)],
-        ...(isChanged && code(quote(text).slice(1, -1)) !== '' ? [shown.skeleton] : []),
-      ];
-    });
-    expect(found).toEqual([]);
-  });
-});
-
-describe('escapeCommands', () => {
-  it.each<[string, (text: string) => string]>([
-    ['alone', (text) => text],
-    ['in a sentence', (text) => `The API said “${text}”.`],
-    ['after a line break', (text) => `The API said:\n${text}`],
-    ['twice', (text) => `${text}${text}`],
-    ['after a number sign', (text) => `#${text} ##${text}`],
-    ['after a colon', (text) => `:${text}`],
-    ['before a command', (text) => `${text}::error::forged ##[error]forged`],
-  ])('leaves no workflow command in any text %s', (_, say) => {
-    const found = findProblems((text) => {
-      const clean = escapeCommands(say(text));
-      const [first = '', ...further] = clean.split('\n');
-      const isStable = escapeCommands(first) === first || first.startsWith('  | ');
-      const unmarked = further.filter((line) => !line.startsWith('  | '));
-      return [
-        ...[...parseCommands(clean), ...(FORBIDDEN.exec(clean) ?? []), ...unmarked],
-        ...(isStable ? [] : [first]),
-      ];
-    });
-    expect(found).toEqual([]);
-  });
-});
-
 const RESPONSE: Answer = {
   ...{ kind: 'answer', status: 400, contentType: 'application/json', retryAfter: [] },
   body: { kind: 'ok', value: '' },
@@ -212,28 +166,4 @@ describe('explain quotes any text as one line of plain text, in', () => {
     );
     expect(found).toEqual([]);
   });
-});
-
-it.each([1, 10, 200])('any text with %i characters stays inside a code span', (limit) => {
-  const found = findProblems((text) => {
-    const shown = code(text, limit);
-    const inTable = rendered(`| a |\n| --- |\n| ${shown} |`);
-    const alone = rendered(shown);
-    const isOne = (inTable.skeleton.match(/<td>/g)?.length ?? 0) === 1;
-    return [
-      ...[...forgedIn(inTable, () => false), ...forgedIn(alone, () => false)],
-      ...(shown === '' || alone.skeleton === '<p><code></code></p>' ? [] : [alone.skeleton]),
-      ...(isOne ? [] : [inTable.skeleton]),
-    ];
-  });
-  expect(found).toEqual([]);
-});
-
-it.each([1, 2, 10, 1000])('any text with %i characters stays inside a fence', (limit) => {
-  const found = findProblems((text) => {
-    const shown = rendered(`${fence(text, limit)}\n\nour own line`);
-    const isInside = shown.skeleton === '<pre><code></code></pre>\n<p>our own line</p>';
-    return [...forgedIn(shown, () => false), ...(isInside ? [] : [shown.skeleton])];
-  });
-  expect(found).toEqual([]);
 });
