@@ -71,8 +71,9 @@ describe('the layout in CONTRIBUTING.md', () => {
   it.each(modules)('includes $name', ({ name }) => {
     const [, folder = '', file = ''] = /^src\/(?:(\w+)\/)?(.*)\.ts$/.exec(name) ?? [];
     const text = folders.get(folder)?.join('\n') ?? '';
-    if (folder === 'vendor') expect(text).not.toBe('');
-    else expect(text).toMatch(RegExp(`(?<![\\w-])${file}(?![\\w-])`));
+    const what = 'add it to the layout';
+    if (folder === 'vendor') expect(text, what).not.toBe('');
+    else expect(text, what).toMatch(RegExp(`(?<![\\w-])${file}(?![\\w-])`));
   });
 });
 

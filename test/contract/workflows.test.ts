@@ -16,6 +16,11 @@ import {
 } from './workflows.ts';
 
 const REUSABLE = '.github/workflows/agent-command.yml';
+/** A command always sends, without a checkout; a workflow with other needs uses the action itself. */
+const NOT_FOR_COMMANDS = [
+  ...['send', 'prompt-file', 'only-when', 'resend-on-rerun', 'matrix-leg', 'github-token'],
+  ...['fail-on', 'poll-interval-seconds', 'settle-seconds'],
+];
 // The parser imports JSON without an import attribute, which bundlers accept and Node refuses.
 registerHooks({
   resolve(name, context, next) {
@@ -109,9 +114,15 @@ describe('the reusable workflow', () => {
   const withs = Object.keys(jobs.agent.steps[0].with);
   const where = `change ${REUSABLE}`;
 
-  it('passes on every input', () => {
+  it('passes on every input of its own', () => {
     const own = [...Object.keys(inputs), ...Object.keys(secrets)];
     expect(own.filter((name) => name !== 'runs-on').sort(), where).toEqual(withs.sort());
+  });
+
+  it('has every input of the action, except those that a command does not need', () => {
+    const missing = Object.keys(action.inputs).filter((name) => !withs.includes(name));
+    const what = `add the input to ${REUSABLE}, or to NOT_FOR_COMMANDS`;
+    expect(missing.sort(), what).toEqual([...NOT_FOR_COMMANDS].sort());
   });
 
   it('passes on every output, except prLink', () => {
