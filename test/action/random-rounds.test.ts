@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as pass } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -6,6 +7,7 @@ import { expectPromises, JOB, type Simulation, simulate } from './scenario.ts';
 
 // Random rounds of the built action, in several processes at once, with re-runs. GitHub is slow, shows new comments
 // late, loses answers and limits rates; the API refuses messages or fails; and processes are killed at any time.
+// All of this is drawn from a seed, which is printed; only the speed of the machine remains by chance.
 
 interface Round {
   readonly origin: Origin;
@@ -20,33 +22,40 @@ const ROUNDS: readonly Round[] = [
   { origin: 'a comment', size: 5, attempts: 3 },
   { origin: 'a review comment', size: 2, attempts: 3 },
 ];
+const SEED = process.env.ROUNDS_SEED ?? new Date().toISOString();
 /** In real time, because several processes cannot share virtual time that jumps. An attempt takes a second or two. */
 const LATEST_START_MS = 600;
 const LATEST_KILL_MS = 2000;
 const LIST_LAG_MS = 200;
 
 it.runIf(HAS_SIGNALS)('in random rounds, no message is accepted twice', async () => {
+  console.info(`ROUNDS_SEED=${SEED} repeats these rounds.`);
   const counts = await Promise.all(ROUNDS.map(playRound));
   expect(Math.max(...counts)).toBeGreaterThan(0);
 });
 
 /** Resolves to the number of messages that the API accepted. */
 async function playRound({ origin, size, attempts }: Round): Promise<number> {
+  /** From 0 to 1, always the same for the same seed, round and keys. */
+  const draw = (...keys: readonly (string | number)[]): number => {
+    const text = JSON.stringify([SEED, origin, size, ...keys]);
+    return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
+  };
   await using sim = await simulate({
     time: { pace: 1 },
     github: {
       trouble: {
-        latencyMs: [10, 300],
+        latencyMs: ({ n }) => 10 + 290 * draw('latency', n),
         listLagMs: LIST_LAG_MS,
-        loses: (call) => purposeOf(call) !== 'check' && happens(0.15),
-        limits: () => (happens(0.03) ? 1 : undefined),
+        loses: (call) => purposeOf(call) !== 'check' && draw('loss', call.n) < 0.15,
+        limits: ({ n }) => (draw('limit', n) < 0.03 ? 1 : undefined),
       },
     },
     agent: {
       jobs: [{ id: JOB }],
-      onPost() {
-        if (happens(0.2)) return { status: 401 };
-        return happens(0.1) ? { status: 503, accept: true } : undefined;
+      onPost(n) {
+        if (draw('refusal', n) < 0.2) return { status: 401 };
+        return draw('failure', n) < 0.1 ? { status: 503, accept: true } : undefined;
       },
     },
   });
@@ -54,7 +63,7 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
   const isStep = origin === 'a step';
 
   async function run(index: number, attempt: number): Promise<void> {
-    await pass(Math.random() * LATEST_START_MS);
+    await pass(draw('start', index, attempt) * LATEST_START_MS);
     const facts = { run_attempt: String(attempt), triggering_actor: 'alice' };
     const one = sim.start({
       with: { ...trigger.with, ...(isStep && { prompt: `To leg ${index}.` }) },
@@ -64,7 +73,8 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
         github: isStep ? facts : { ...facts, run_id: String(index + 1) },
       },
     });
-    const killMs = happens(0.4) ? Math.random() * LATEST_KILL_MS : 60_000;
+    const isKilled = draw('kill', index, attempt) < 0.4;
+    const killMs = isKilled ? draw('kill at', index, attempt) * LATEST_KILL_MS : 60_000;
     const killer = setTimeout(() => one.kill('SIGKILL'), killMs);
     const result = await one.result;
     clearTimeout(killer);
@@ -79,10 +89,6 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
   const prompts = sim.agent.accepted().map(({ prompt }) => prompt);
   expect(prompts, historyOf(sim)).toEqual([...new Set(prompts)]);
   return prompts.length;
-}
-
-function happens(chance: number): boolean {
-  return Math.random() < chance;
 }
 
 /** All requests, for a round that fails. */

@@ -9,10 +9,10 @@ import { refusal } from './repository.ts';
 
 export interface Trouble {
   /**
-   * Milliseconds from a call to its response, or a range for random ones. The call takes effect after
-   * half of this time. It is real time, whatever the clock is.
+   * Milliseconds from a call to its response. The call takes effect after half of this time. It is real
+   * time, whatever the clock is.
    */
-  readonly latencyMs?: number | readonly [number, number];
+  readonly latencyMs?: number | ((call: Call) => number);
   /** Milliseconds of the clock until lists show a new comment. Reads by ID return it at once. */
   readonly listLagMs?: number;
   /** What others do just before the call takes effect. */
@@ -28,7 +28,7 @@ export function openTrouble(trouble: Trouble, others: PageActions) {
   const { latencyMs = 0 } = trouble;
 
   return async (call: Call, effect: () => Answer): Promise<Reply> => {
-    const halfMs = draw(latencyMs) / 2;
+    const halfMs = (typeof latencyMs === 'number' ? latencyMs : latencyMs(call)) / 2;
     await pass(halfMs);
     trouble.meanwhile?.(call, others);
     const pauseS = trouble.limits?.(call);
@@ -36,12 +36,6 @@ export function openTrouble(trouble: Trouble, others: PageActions) {
     await pass(halfMs);
     return trouble.loses?.(call) === true ? { fault: 'reset' } : response;
   };
-}
-
-function draw(range: number | readonly [number, number]): number {
-  if (typeof range === 'number') return range;
-  const [least, most] = range;
-  return least + Math.random() * (most - least);
 }
 
 async function pass(ms: number): Promise<void> {
