@@ -7,12 +7,10 @@ import {
   head,
   selfSigned,
   startAuthority,
-  startBlackHole,
   startFaultServer,
-  startHttp2Refuser,
   whole,
 } from '../sim/fault-server.ts';
-import { HAS_LARGE_VARIABLES, IGNORES_SURPLUS_CONNECTIONS } from '../sim/platform.ts';
+import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import {
   type Expected,
   type Fault,
@@ -63,25 +61,8 @@ const OUTAGE = { ...NOT_SENT, attempts: 3, withinMs: 20_000 } as const;
 const SILENCE = { ...NOT_SENT, attempts: 3, atLeastMs: 30_000, withinMs: 35_000 } as const;
 const outage = (error: RegExp): Expected => ({ ...OUTAGE, error });
 
-/** A server that accepts no connections. */
-function blackHole(inputs: Fault['with'] = {}) {
-  return async (use: Use): Promise<Fault> => {
-    const { port } = await use(startBlackHole());
-    return { ...SILENT, with: { ...inputs, 'base-url': `http://127.0.0.1:${port}` } };
-  };
-}
-
 describe('tries up to three times, and sends nothing, if no connection can be opened:', () => {
   const noConnection = { ...SILENCE, error: /no connection within 10 s/ };
-  const timedOut: Expected = {
-    ...{ ...NOT_SENT, attempts: 1, result: 'timed-out', withinMs: 8000 },
-    error: /could not be sent within “timeout-minutes” \(6 s\)/,
-  };
-  const silent: readonly Row[] = [
-    ['a server that accepts no connections', blackHole(), noConnection],
-    ['the same until the deadline', blackHole({ 'timeout-minutes': '0.1' }), timedOut],
-  ];
-  if (IGNORES_SURPLUS_CONNECTIONS) testFaults(silent);
   testFaults([
     [
       'an unknown host',
@@ -219,7 +200,7 @@ describe('sends the message only over trusted TLS:', () => {
   const once = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 1, error });
   const ofRunner = once(/certificate.*NODE_EXTRA_CA_CERTS/);
   testFaults([
-    ['a private CA that is trusted', secure(issue), SENT],
+    ['a private CA that is trusted, over HTTP/1.1 only', secure(issue), SENT],
     ['a private CA that is not trusted', secure(issue, {}), ofRunner],
     ['a self-signed certificate', secure(selfSigned, {}), ofRunner],
     [
@@ -245,15 +226,6 @@ describe('sends the message only over trusted TLS:', () => {
       'a reset after the server reads the request',
       secure(issue, trusting, { onRequest: () => answer('', 'reset') }),
       UNKNOWN,
-    ],
-    [
-      'a server that offers HTTP/2 and refuses its streams',
-      async (use) => {
-        const server = await use(startHttp2Refuser(await TRUSTED.issue(), RECORD));
-        const inputs = { 'base-url': server.origin };
-        return { with: inputs, ...trusting, posts: () => server.posts.length };
-      },
-      SENT,
     ],
   ]);
 });

@@ -124,15 +124,6 @@ describe('an event file', () => {
     const result = await sim.runHere();
     expect(result.outputs['comment-url']).toContain(`/pull/${PULL}#`);
   });
-
-  it('that is deeply nested is an error on a comment event', async () => {
-    const { name } = issueComment({ number: PULL, body: 'x' });
-    const payload = `{"action":"created","x":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
-    await using sim = await simulate({ step: { event: { name, payload } } });
-    const result = await sim.runHere();
-    expect(errors(result)).toHaveLength(1);
-    expect(sim.agent.journal).toEqual([]);
-  });
 });
 
 const preload = (code: string): { nodeArgs: readonly string[] } => {

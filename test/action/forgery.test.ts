@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { OPENING } from '../../src/github/command.ts';
 import { WORDS } from '../../src/labels.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
-import type { Answer, JobPart } from '../sim/agent.ts';
+import type { JobPart } from '../sim/agent.ts';
 import { ALICE, pullRequest, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
@@ -219,52 +219,6 @@ describe.concurrent('shows the texts in each field of the record and of the even
     expect(Object.keys(jobResult.source ?? {})).not.toContain('branch');
     const link = result.outputs['pr-link'] ?? '';
     if (link !== '') expect(isOwnLink(link)).toBe(true);
-  });
-});
-
-describe.concurrent('quotes the texts in each part of a failed poll as text', () => {
-  const statuses = [500, 502, 503, 429, 408, 425, 504, 599];
-
-  function refusal(index: number): Answer {
-    const text = textAt(index);
-    const refusals = [{ error: text }, { error: { message: text } }, { message: text }, text];
-    return {
-      status: statuses[index % statuses.length] ?? 500,
-      headers: forgedHeaders((slot) => textAt(index + slot * 17)),
-      body: JSON.stringify(refusals[index % 11 === 10 ? 3 : index % 3]),
-    };
-  }
-
-  it.each([0, 1])('every second text, from %i', async (first) => {
-    const indices = TEXTS.map((_, index) => index).filter((index) => index % 2 === first);
-    const [result] = await runScenario(
-      {
-        with: {
-          wait: true,
-          'poll-interval-seconds': '1',
-          'timeout-minutes': '7200',
-          'settle-seconds': '0',
-        },
-        step: { debug: true },
-        agent: {
-          jobs: [{ id: JOB, turns: [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }] }],
-          onGet(n) {
-            // The first poll is the baseline. Of the others, every second one fails.
-            const index = indices[Math.floor((n - 2) / 2)];
-            if (n > 1 && index === undefined) return { body: { id: JOB, status: 'completed' } };
-            if (n % 2 === 0) return refusal(index ?? 0);
-            const forged = forgedRecord((slot) => textAt((index ?? 0) + slot));
-            return {
-              body: { id: JOB, status: n === 1 ? 'failed' : textAt(index ?? 0), ...forged },
-            };
-          },
-        },
-      },
-      first,
-    );
-    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(errors(result)).toEqual([]);
-    expect(result.stdout.match(/^Polling failed\./gm)).toHaveLength(indices.length);
   });
 });
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BOMBS } from '../sim/bombs.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import { JOB, type Scenario, simulate } from './scenario.ts';
+import { JOB, simulate } from './scenario.ts';
 
 const RECORD = { id: JOB, status: 'active' };
 const TYPE = { 'content-type': 'application/json' };
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The peak memory of a step if the POST, and each poll after it, gets this response. */
-async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<number> {
+async function peakKib(behaviour: Behaviour): Promise<number> {
   const path = join(folder, String(++runs));
   const preload = `${new URL('../sim/usage.mjs', import.meta.url)}?${encodeURIComponent(path)}`;
   await using server = await startFaultServer({
@@ -31,27 +31,24 @@ async function peakKib(behaviour: Behaviour, scenario: Scenario = {}): Promise<n
         : behaviour,
   });
   await using sim = await simulate({
-    ...scenario,
-    with: { wait: true, 'timeout-minutes': '5', 'base-url': server.origin, ...scenario.with },
+    with: { wait: true, 'timeout-minutes': '5', 'base-url': server.origin },
     step: { nodeArgs: ['--import', preload] },
   });
   await sim.run();
   return JSON.parse(readFileSync(path, 'utf8')).peakKib;
 }
 
-const flood = (status: number, headers: Readonly<Record<string, string>> = TYPE): Behaviour => ({
+const flood = (status: number): Behaviour => ({
   kind: 'flood',
-  bytes: head(status, headers),
+  bytes: head(status, TYPE),
   chunk: Buffer.alloc(MIB, ' '),
   times: 1024,
 });
-const compressed = (encoding: keyof typeof BOMBS): Behaviour =>
-  answer(whole(200, BOMBS[encoding], { ...TYPE, 'content-encoding': encoding }));
+/** It decompresses to 1 GiB. */
+const bomb = Buffer.concat(Array(64).fill(gzipSync(Buffer.alloc(16 * MIB, ' '))));
 
-it.each<[string, Behaviour, Scenario?]>([
-  ['a gzip bomb', compressed('gzip')],
-  ['a Brotli bomb', compressed('br')],
-  ['a Zstandard bomb', compressed('zstd')],
+it.each<[string, Behaviour]>([
+  ['a gzip bomb', answer(whole(200, bomb, { ...TYPE, 'content-encoding': 'gzip' }))],
   ['a gigabyte', flood(200)],
   ['a refusal of a gigabyte', flood(429)],
   [
@@ -60,6 +57,6 @@ it.each<[string, Behaviour, Scenario?]>([
   ],
   ['a refusal of a megabyte', answer(whole(400, { error: '::error::\n'.repeat(80_000) }))],
   ['a megabyte of headers', answer(head(200, { ...TYPE, 'x-large': 'x'.repeat(MIB) }))],
-])('uses little memory for %s', async (_, behaviour, scenario) => {
-  expect((await peakKib(behaviour, scenario)) - usualKib).toBeLessThan(GROWTH_KIB);
+])('uses little memory for %s', async (_, behaviour) => {
+  expect((await peakKib(behaviour)) - usualKib).toBeLessThan(GROWTH_KIB);
 });

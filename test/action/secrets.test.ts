@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../sim/agent.ts';
-import { ALICE, issueComment } from '../sim/events.ts';
+import { issueComment } from '../sim/events.ts';
 import {
   errors,
   findTraces,
@@ -74,15 +74,6 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     expect(again.annotations).toEqual([]);
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
     expect(sim.agent.posts()).toHaveLength(1);
-  });
-
-  it('or a part of all URLs', async () => {
-    await using sim = await simulate(
-      withKey('https://', { with: { wait: true }, agent: { jobs } }),
-    );
-    const { outputs, annotations } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
-    expect(annotations.filter(({ type }) => type === 'error')).toEqual([]);
   });
 
   it.each(['not-sent', 'answered'])('such as %s, and the message is refused', async (word) => {
@@ -167,19 +158,6 @@ describe.concurrent.each(ENCODINGS)('removes the API key, %s,', (_, encode) => {
     ['a prompt', { with: { prompt: text } }],
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
     ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
-    [
-      'the login of the author of a command',
-      {
-        with: command,
-        step: {
-          event: issueComment({
-            number: PULL,
-            body: '/agent go',
-            author: { ...ALICE, login: text },
-          }),
-        },
-      },
-    ],
     ['an error of GitHub', respond({ status: 403, body: { message: text } })],
     [
       'an error of GitHub about the permission',

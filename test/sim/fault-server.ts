@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createSecureServer, constants as http2, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,7 +95,9 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
       converse(raw, raw, connection);
       return;
     }
-    const secure = new TLSSocket(raw, { isServer: true, secureContext });
+    // A client that also speaks HTTP/2 would choose it, and not understand this server.
+    const ALPNProtocols = ['h2', 'http/1.1'];
+    const secure = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols });
     secure.on('error', () => raw.destroy());
     converse(secure, raw, connection);
   }
@@ -314,46 +315,6 @@ async function makeCertificate(
     ...(ca === undefined ? {} : { ca }),
   });
   return { key: made.private, cert: made.cert };
-}
-
-export interface Http2Server extends AsyncDisposable {
-  readonly origin: string;
-  /** The protocol of each complete POST. */
-  readonly posts: readonly ('h1' | 'h2')[];
-}
-
-/** Offers HTTP/2 but refuses each stream; over HTTP/1.1 it responds with `body`. */
-export async function startHttp2Refuser(
-  tls: SecureContextOptions,
-  body: object,
-): Promise<Http2Server> {
-  const posts: ('h1' | 'h2')[] = [];
-  const server = createSecureServer({ ...tls, allowHTTP1: true });
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  server.on('sessionError', () => {});
-  server.on('stream', (stream: ServerHttp2Stream, headers) => {
-    stream.on('error', () => {});
-    stream.on('end', () => {
-      if (headers[':method'] === 'POST') posts.push('h2');
-      stream.close(http2.NGHTTP2_REFUSED_STREAM);
-    });
-    stream.resume();
-  });
-  server.on('request', (request, response) => {
-    if (request.httpVersionMajor === 2) return;
-    request.resume().on('end', () => {
-      if (request.method === 'POST') posts.push('h1');
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(body));
-    });
-  });
-  await listen(server);
-  return {
-    origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    posts,
-    [Symbol.asyncDispose]: () => shut(server, sockets),
-  };
 }
 
 /** A port of localhost on which no server listens. */

@@ -20,9 +20,6 @@ export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows, an environment variable has at most 32,767 characters. */
 export const HAS_LARGE_VARIABLES = !WINDOWS;
-/** Windows resets connections if the queue is full; other systems ignore them. */
-export const IGNORES_SURPLUS_CONNECTIONS = !WINDOWS;
-
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 2 ** 28;
 

@@ -89,41 +89,6 @@ describe('REST', () => {
     expect(await statusOf(github, route, body)).toBe(status);
   });
 
-  it('adds a reaction of a user once, and removes it by its id', async () => {
-    await using github = await startGitHub({ issues: PULL });
-    const comment = github.addComment(7, 'bob', '/agent go');
-    const line = github.addReviewComment(7, 'bob', '/agent here');
-    for (const [subject, { id }, path] of [
-      ['issue_comment', comment, `~/issues/comments/${comment.id}/reactions`],
-      ['review_comment', line, `~/pulls/comments/${line.id}/reactions`],
-    ] as const) {
-      github.addReaction({ subject, id, content: 'rocket', user: 'alice' });
-      const react = () => call(github, `POST ${path}`, { content: 'rocket' });
-      const first = await react();
-      expect(first).toMatchObject({ status: 201, body: { content: 'rocket' } });
-      expect(await react()).toMatchObject({ status: 200, body: { id: first.body.id } });
-      expect(github.reactions.at(-1)).toEqual({ subject, id, content: 'rocket', user: ME });
-      const remove = () => statusOf(github, `DELETE ${path}/${first.body.id}`);
-      expect([await remove(), await remove()]).toEqual([204, 404]);
-      expect((await react()).status).toBe(201);
-    }
-    expect(github.reactions).toHaveLength(4);
-  });
-
-  it('lists 250 commits, in pages that start with the oldest', async () => {
-    const commits = Array.from({ length: 260 }, (_, n) => `c${n}`);
-    await using github = await startGitHub({ issues: [{ number: 7, pullRequest: true, commits }] });
-    const page = (n: number) => call(github, `GET ~/pulls/7/commits?per_page=100&page=${n}`);
-    const pages = [await page(1), await page(2), await page(3)];
-    expect(pages.flatMap(({ body }) => body)).toEqual(
-      commits.slice(0, 250).map((sha) => ({ sha })),
-    );
-    expect((await call(github, 'GET ~/pulls/7')).body).toMatchObject({
-      commits: 260,
-      head: { sha: 'c259' },
-    });
-  });
-
   it('returns a permission in the same form as GitHub', async () => {
     await using github = await startGitHub({
       collaborators: {
@@ -150,23 +115,6 @@ describe('GraphQL', () => {
   const mine = { author: ME, body: 'mine' };
   const hi = { author: 'bob', body: 'hi' };
   const issues = [{ number: 7, pullRequest: true, comments: [mine, hi, mine] }];
-
-  it('reads comments by their ids, with an error for each that does not exist', async () => {
-    await using github = await startGitHub({ issues });
-    const [one, two] = github.comments(7);
-    github.deleteComment(one?.id ?? 0);
-    const ids = [two?.node_id, one?.node_id];
-    expect(await ask(github, READ, { ids })).toEqual({
-      data: { nodes: [{ id: two?.node_id, body: 'hi', url: two?.html_url }, null] },
-      errors: [
-        expect.objectContaining({
-          type: 'NOT_FOUND',
-          path: ['nodes', 1],
-          message: `Could not resolve to a node with the global id of '${one?.node_id}'.`,
-        }),
-      ],
-    });
-  });
 
   it.each([
     ['Cannot query field "x"', comments('(last: 1)', 'nodes { x }')],

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -305,18 +305,13 @@ describe('the inputs that say who may send, if others are invalid', () => {
 
 describe('prompt-file', () => {
   const folder = mkdtempSync(joinPath(tmpdir(), 'prompt-'));
-  const outside = mkdtempSync(joinPath(tmpdir(), 'outside-'));
-  afterAll(() => {
-    for (const path of [folder, outside]) rmSync(path, { recursive: true });
-  });
+  afterAll(() => rmSync(folder, { recursive: true }));
   const workspace = { GITHUB_WORKSPACE: folder };
   writeFileSync(joinPath(folder, 'good.md'), '\ufeffDo this.\r\n');
   writeFileSync(joinPath(folder, 'empty.md'), '');
   writeFileSync(joinPath(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
   writeFileSync(joinPath(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
   writeFileSync(joinPath(folder, 'largest.md'), 'x'.repeat(1024 * 1024));
-  writeFileSync(joinPath(outside, 'secret'), 'secret');
-  symlinkSync(joinPath(outside, 'secret'), joinPath(folder, 'link.md'));
 
   it('is sent unchanged', () => {
     expect(valid({ prompt: '', 'prompt-file': 'good.md' }, workspace).prompt).toBe(
@@ -331,11 +326,7 @@ describe('prompt-file', () => {
     ['empty.md', 'has no visible text'],
     ['latin1.md', 'is not valid UTF-8'],
     ['large.md', 'has more than 1048576 bytes'],
-    ['link.md', 'is a symbolic link or in a linked folder'],
     ['../no-such-file', 'is outside the workspace'],
-    [joinPath(outside, 'secret'), 'is outside the workspace'],
-    ['.git/config', 'is in a .git folder'],
-    ['.', 'is not a regular file'],
   ])('refuses %s, which %s', (path, expected) => {
     const [found] = problems({ prompt: '', 'prompt-file': path }, workspace);
     expect(found).toContain(`prompt-file: “${path.slice(0, 50)}`);
