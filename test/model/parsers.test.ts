@@ -4,13 +4,13 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
 import { isTrusted, TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
-import { type CommentTrigger, isCommentEvent, readTrigger } from '../../src/github/event.ts';
+import { cleanText, composePrompt } from '../../src/github/command.ts';
+import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
 import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
 import { escapeCommands, redactor } from '../../src/runner/log.ts';
-import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
+import { oneLine, quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import { hostileText } from './hostile.ts';
@@ -156,42 +156,6 @@ it('an event has valid numbers and accounts or none, and is trusted only by its 
       expect([action, body].every((one) => typeof one === 'string')).toBe(true);
     }
     if (isTrusted(read.value)) expect(TRUSTED_EVENTS).toContain(name);
-  });
-});
-
-it('a command is accepted only at the start of a new comment by a person, without our marker', () => {
-  const person = fc.record({
-    login: fc.oneof(fc.constant('octocat'), login),
-    id: fc.constantFrom(1, 1, 2),
-    type: fc.constantFrom('User', 'User', 'Bot'),
-  });
-  const start = fc.constantFrom('/agent', '/Agent ', '/AGENT\n', ' /agent ', '/agents ', '');
-  const marked = fc.constantFrom('', '', '<!-- agent-follow-up ');
-  const comment: fc.Arbitrary<CommentTrigger> = fc.record({
-    kind: fc.constantFrom('comment', 'review-comment', 'review'),
-    action: fc.constantFrom('created', 'submitted', 'edited', ''),
-    ...{ conversation: fc.constant(7), id: fc.constant(7), nodeId: fc.constant('') },
-    body: fc.tuple(start, hostileText, marked).map((parts) => parts.join('')),
-    ...{
-      authorId: fc.constantFrom(1, 1, 2),
-      sender: person,
-      viaApp: fc.boolean(),
-      context: fc.constant(null),
-    },
-  });
-  always(comment, (given) => {
-    const request = readRequest(given, { command: '/agent', allowedBots: new Set() });
-    if (request.kind === 'problem') {
-      expect(request.problem).toMatch(/^[^\p{Cc}]+\.$/u);
-      return;
-    }
-    const { authorId, sender, viaApp, action, body } = given;
-    expect(action).toBe(given.kind === 'review' ? 'submitted' : 'created');
-    expect(body).toMatch(/^\/agent(\s|$)/i);
-    expect(body).not.toContain('<!-- agent-follow-up ');
-    expect([sender.type, viaApp]).toEqual(['User', false]);
-    expect(sender.id).toBe(authorId);
-    if (request.value !== '') expect(hasVisibleText(request.value)).toBe(true);
   });
 });
 
