@@ -197,17 +197,11 @@ describe('sends nothing if the proxy', () => {
       withProxy({ credentials: 'user:another' }, { ...secret, connects: 1 }),
       once(/407/),
     ],
-    ...[
-      `http://${CREDENTIALS}`,
-      `http://user:${PASSWORD}@[bad`,
-      `socks5://${CREDENTIALS}127.0.0.1:1080`,
-    ].map(
-      (url): Row => [
-        `has an invalid URL: ${url}`,
-        { secrets: [PASSWORD], step: { env: { HTTP_PROXY: url } } },
-        { ...NOT_SENT, attempts: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
-      ],
-    ),
+    [
+      'has an invalid URL',
+      { secrets: [PASSWORD], step: { env: { HTTP_PROXY: `http://user:${PASSWORD}@[bad` } } },
+      { ...NOT_SENT, attempts: 0, error: /^Nothing was sent\. HTTP_PROXY is not the URL/ },
+    ],
     [
       'is unreachable, unless it is for the other scheme',
       { step: { env: { HTTPS_PROXY: 'http://127.0.0.1:1' } } },

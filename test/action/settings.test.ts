@@ -195,11 +195,6 @@ describe.concurrent('an event without access to secrets', () => {
   ])('fails instead if it has access but api-key is empty: %s', async (_, event, checks) => {
     await fails({ 'api-key': '' }, event, 'api-key is empty', checks);
   });
-
-  it('needs a permission check if api-key is set', async () => {
-    const fork = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
-    await skips({}, fork, 1);
-  });
 });
 
 it('fails without requests if certificate checks are turned off', async () => {

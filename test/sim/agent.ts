@@ -12,9 +12,7 @@ export interface JournalEntry {
   /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly rawHeaders: readonly string[];
   readonly body: string;
-  readonly bodyBytes: Buffer;
   readonly at: number;
   readonly status: number | null;
   /** Requests with the same number used the same connection. */
@@ -65,17 +63,15 @@ export async function serve(
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const socket = sockets.get(request.socket) ?? 0;
-    const bodyBytes = await readBody(request);
-    if (bodyBytes === null) return;
+    const body = await readBody(request);
+    if (body === null) return;
     const entry: JournalEntry & { status: number | null } = {
       method: request.method ?? '',
       path: request.url ?? '',
       headers: Object.fromEntries(
         Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
       ),
-      rawHeaders: request.rawHeaders,
-      body: bodyBytes.toString('utf8'),
-      bodyBytes,
+      body,
       at: clock.now(),
       status: null,
       socket,
@@ -127,9 +123,9 @@ function hang(socket: Socket): void {
   socket.once('close', () => names.delete(name));
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+async function readBody(request: IncomingMessage): Promise<string | null> {
   try {
-    return Buffer.concat(await request.toArray());
+    return Buffer.concat(await request.toArray()).toString('utf8');
   } catch {
     return null;
   }

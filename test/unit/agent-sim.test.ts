@@ -77,7 +77,7 @@ it.each<[string, PostReply, number | null, number]>([
   expect((await call(agent, { prompt: 'go on' })).status).toBe(200);
 });
 
-it('records complete requests only, with their bytes and headers', async () => {
+it('records complete requests only, with their headers', async () => {
   await using agent = await start({ clock: { now: () => 42 } });
   const socket = connect(Number(new URL(agent.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -89,7 +89,5 @@ it('records complete requests only, with their bytes and headers', async () => {
   const body = '{"prompt":"Grüße"}';
   expect(agent.journal).toMatchObject([{ method: 'POST', path, body, at: 42, status: 200 }]);
   const [post] = agent.posts();
-  expect(post?.bodyBytes).toEqual(Buffer.from(body));
   expect(post?.headers).toMatchObject({ authorization: `Bearer ${agent.apiKey}` });
-  expect(post?.rawHeaders).toContain(`Bearer ${agent.apiKey}`);
 });

@@ -30,7 +30,7 @@ export interface IssueOptions {
 export interface Issue {
   readonly number: number;
   readonly pullRequest: boolean;
-  locked: boolean;
+  readonly locked: boolean;
   commits: readonly string[];
 }
 
@@ -42,8 +42,6 @@ export interface PageActions {
   editComment(id: number, body: string): Comment;
   deleteComment(id: number): void;
   minimizeComment(id: number): Comment;
-  /** After this, comments and reactions are refused. */
-  lock(number: number): void;
   /** Adds commits to a pull request. */
   push(number: number, ...commits: readonly string[]): void;
   /** Replaces the commits of a pull request. */
@@ -158,9 +156,6 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     editComment: (id, body) => change(id, { body, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),
     minimizeComment: (id) => change(id, { isMinimized: true }),
-    lock(number) {
-      known(number).locked = true;
-    },
     push: (number, ...commits) => setCommits(number, (old) => [...old, ...commits]),
     forcePush: (number, ...commits) => setCommits(number, () => commits),
   };

@@ -32,8 +32,6 @@ export interface GitHub extends AsyncDisposable, PageActions {
   readonly reactions: readonly Reaction[];
   /** The oldest first, including those that lists do not show yet. */
   comments(number: number): readonly Comment[];
-  /** Adds a reaction by anyone, including the account of the token. */
-  addReaction(reaction: Reaction): void;
   /** All attempts to write by REST, including failed ones. */
   writes(): readonly JournalEntry[];
   /** All calls, or those of a name. */
@@ -71,7 +69,6 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     get reactions() {
       return reactions.all();
     },
-    addReaction: reactions.add,
     comments: repository.comments,
     ...repository.actions,
     writes: () =>

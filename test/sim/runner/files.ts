@@ -306,22 +306,18 @@ export type Outputs = ReturnType<typeof createOutputs>;
 
 /** The outputs of a step, set by commands and by file. */
 export function createOutputs(manifest: Manifest) {
-  const outputs = new Map<string, { name: string; value: string; writes: number }>();
+  const outputs = new Map<string, { name: string; value: string }>();
 
   function set(name: string, value: string): void {
     const key = name.toLowerCase();
     const declared = Object.keys(manifest.outputs ?? {}).find((other) => sameName(other, name));
     const before = outputs.get(key);
     const shown = declared ?? before?.name ?? name;
-    outputs.set(key, { name: shown, value, writes: (before?.writes ?? 0) + 1 });
+    outputs.set(key, { name: shown, value });
   }
 
-  function report() {
-    const written = [...outputs.values()];
-    return {
-      outputs: Object.fromEntries(written.map(({ name, value }) => [name, value])),
-      outputWrites: Object.fromEntries(written.map(({ name, writes }) => [name, writes])),
-    };
+  function report(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...outputs.values()].map(({ name, value }) => [name, value]));
   }
 
   return { set, report };

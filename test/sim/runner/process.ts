@@ -63,8 +63,6 @@ export interface StepResult {
   readonly signal: string | null;
   /** Outputs that `action.yml` declares have the name that it uses. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** How often each output was written. */
-  readonly outputWrites: Readonly<Record<string, number>>;
   readonly outputText: string;
   /** Unmasked. Empty if it was too large for GitHub. */
   readonly summary: string;

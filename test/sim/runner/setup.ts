@@ -32,7 +32,7 @@ export function prepare(step: Setup, action: string) {
     if (cancelled) log.annotate('error', 'The operation was canceled.');
     removeFolder(folders.root);
     const { failed, ...logged } = log.report();
-    return { failed, left: { ...outputs.report(), ...written, ...logged } };
+    return { failed, left: { outputs: outputs.report(), ...written, ...logged } };
   }
 
   return { manifest, folders, env, log, finish };
