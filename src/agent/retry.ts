@@ -33,7 +33,6 @@ export const SEND_RULES = {
     delivery: 'not-sent',
     repeats: 2,
   },
-  'not-processed': { when: '425', delivery: 'not-sent', repeats: 1 },
   redirected: { when: '3xx; redirects are not followed', delivery: 'not-sent', repeats: 0 },
   refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
   doubtful: {
@@ -59,7 +58,6 @@ export function classifySend(exchange: Exchange): SendClass {
   const { status } = exchange;
   if (status >= 300 && status < 400) return 'redirected';
   if (status === 429) return 'rate-limited';
-  if (status === 425) return 'not-processed';
   // A proxy may send 408, 499 or 503, even with Retry-After, for a backend that accepted the message.
   return status >= 400 && status < 500 && !isTimeout(status) ? 'refused' : 'doubtful';
 }

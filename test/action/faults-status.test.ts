@@ -103,7 +103,7 @@ describe('does not send a refused message again:', () => {
     404: /check “job-id”, “base-url” and “project-id”/,
   };
   testFaults([
-    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 431].map(
+    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425, 431].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'no such luck' } }),

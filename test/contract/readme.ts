@@ -24,7 +24,7 @@ export const action: Action = parse(ACTION_YML);
 
 /** The group of inputs that is in docs/inputs.md instead of the README. */
 const ADVANCED = 'Advanced';
-const REPEATS = ['never', 'once more', 'at most twice more'] as const;
+const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 
 /** The generated parts of each document, by name. */
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {

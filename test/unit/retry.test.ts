@@ -70,13 +70,12 @@ describe('classifySend', () => {
       response(status),
       'redirected',
     ]),
-    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 451].map(
+    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425, 451].map(
       (status): [string, Exchange, SendClass] => [`${status}`, response(status), 'refused'],
     ),
     ['408', response(408), 'doubtful'],
     ['499', response(499), 'doubtful'],
     ['408 with Retry-After', response(408, { retryAfter: ['1'] }), 'doubtful'],
-    ['425', response(425), 'not-processed'],
     ['429', response(429), 'rate-limited'],
     ['503 with Retry-After', response(503, { retryAfter: ['1'] }), 'doubtful'],
     ...[500, 501, 502, 503, 504, 520, 527, 599].map((status): [string, Exchange, SendClass] => [
@@ -113,8 +112,7 @@ describe('sendRetryDelayMs', () => {
     ['unreachable, second', failure(false), 1, 500],
     ['unreachable, third', failure(false), 2, null],
     ['set up wrongly', failure(false, 'setup'), 0, null],
-    ['425, first', response(425), 0, 250],
-    ['425, second', response(425), 1, null],
+    ['425', response(425), 0, null],
     ['408', response(408), 0, null],
     ['429, first', response(429), 0, 15_500],
     ['429, second', response(429), 1, 30_500],
