@@ -111,22 +111,22 @@ const LONGEST_POLL_BACKOFF_MS = 30_000;
 const GRACE_FOR_404_MS = 30_000;
 
 /**
- * Milliseconds until a failed poll is repeated; null if it is not. With this one, `failed` polls have
- * failed in a row, since `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
+ * Milliseconds until a failed poll is repeated; null if it is not. With it, `failedInARow` polls have failed, since
+ * `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
  * message, others may wait for these polls, and a job that is not found is a mistake.
  */
 export function pollRetryMs(
   exchange: Exchange,
-  failed: number,
+  failedInARow: number,
   forMs: number,
   { isPatient, isBefore }: { readonly isPatient: boolean; readonly isBefore: boolean },
   random: () => number,
 ): number | null {
   const isTooMuch = isPatient
     ? forMs >= LONGEST_OUTAGE_MS
-    : failed >= MOST_FAILED_POLLS_BEFORE_SEND;
+    : failedInARow >= MOST_FAILED_POLLS_BEFORE_SEND;
   if (isTooMuch || !isPassing(exchange, !isBefore && forMs < GRACE_FOR_404_MS)) return null;
-  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (failed - 1));
+  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (failedInARow - 1));
   const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
   return isPatient || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
 }
