@@ -99,7 +99,6 @@ const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
     `in base64 after ${offset} bytes`,
     (secret) => Buffer.from('x'.repeat(offset) + secret).toString('base64'),
   ]),
-  ['with an invisible character', (secret) => `${secret.slice(0, 22)}\u00ad${secret.slice(22)}`],
   // Texts are cut at these limits, here within the secret.
   ...[60, 120, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
     `cut at ${limit}`,

@@ -14,8 +14,6 @@ describe('redactor', () => {
     ['base64', Buffer.from(KEY).toString('base64')],
     ['base64, one byte before', Buffer.from(`:${KEY}`).toString('base64')],
     ['base64, two bytes before', Buffer.from(`a:${KEY}`).toString('base64')],
-    ['with soft hyphens', [...KEY].join('\u00ad')],
-    ['with joiners, in lines', [...KEY].join('\u200d\n')],
     ['base64, text before and after', Buffer.from(`user:${KEY}:more`).toString('base64')],
   ])('removes all of a secret: %s', (_, text) => {
     const left = redact(text);
@@ -32,7 +30,6 @@ describe('redactor', () => {
     [['1234567'], 'the number 1234567'],
     [[], 'text'],
     [[' '.repeat(4)], 'an extra    text'],
-    [[KEY], 'soft\u00adhyphens\nand lines'],
   ])('with the secrets %j, it does not change %j', (secrets, text) => {
     expect(redactor(secrets)(text)).toBe(text);
   });
