@@ -37,6 +37,12 @@ export function quote(text: string, limit = 200): string {
   return `“${oneLine(text, limit).replace(/[“”]/g, '"')}”`;
 }
 
+/** At least `least` backticks, and more than any run of them in the text: what code begins and ends with. */
+export function backticksAround(text: string, least: number): string {
+  const runs = Array.from(text.matchAll(/`+/g), ([run]) => run.length + 1);
+  return '`'.repeat(Math.max(least, ...runs));
+}
+
 /** The parts of a sentence: with an odd index, they are text by others. */
 export function partsOf(sentence: string): readonly string[] {
   return sentence.split(/“([^“”]*)”/);

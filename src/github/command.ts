@@ -1,5 +1,13 @@
 import type { Inputs } from '../inputs.ts';
-import { hasVisibleText, ok, problem, quote, type Result, withoutInvisible } from '../text.ts';
+import {
+  backticksAround,
+  hasVisibleText,
+  ok,
+  problem,
+  quote,
+  type Result,
+  withoutInvisible,
+} from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
 
 /** Every comment of this action begins with it, and no comment that contains it is ever a command. */
@@ -86,7 +94,6 @@ function quoteContext({ path, line, diffHunk }: CodeContext): string {
   const where = `Context: this was written on the file ${quote(path, 1000)}${inLine}.`;
   const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
   if (hunk === '') return where;
-  const runs = Array.from(hunk.matchAll(/`+/g), ([run]) => run.length);
-  const ticks = '`'.repeat(Math.max(2, ...runs) + 1);
+  const ticks = backticksAround(hunk, 3);
   return `${where} The part of the diff around it:\n\n${ticks}diff\n${hunk}\n${ticks}`;
 }

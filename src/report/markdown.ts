@@ -1,5 +1,5 @@
 import { readPullRequest } from '../link.ts';
-import { cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
+import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies people who are mentioned.
@@ -11,7 +11,7 @@ const PART_LIMIT = 300;
 export function code(text: string, limit = 200): string {
   const line = oneLine(text, limit).replaceAll('|', '¦');
   if (line === '') return '';
-  const ticks = '`'.repeat(longestRun(line) + 1);
+  const ticks = backticksAround(line, 1);
   // Renderers remove one space at both ends (CommonMark, 6.1).
   const pad = /^[` ]|[` ]$/.test(line) ? ' ' : '';
   return `${ticks}${pad}${line}${pad}${ticks}`;
@@ -20,7 +20,7 @@ export function code(text: string, limit = 200): string {
 /** A fenced block with a fence longer than any run of backticks inside. */
 export function fence(text: string, limit = 1000): string {
   const body = cut(withoutInvisible(text.replace(/\r\n?/g, '\n')), limit);
-  const ticks = '`'.repeat(Math.max(3, longestRun(body) + 1));
+  const ticks = backticksAround(body, 3);
   return `${ticks}text\n${body}\n${ticks}`;
 }
 
@@ -88,8 +88,4 @@ export function fitting(texts: readonly string[], room: number): readonly string
     return length > room;
   });
   return end === -1 ? texts : texts.slice(0, end);
-}
-
-function longestRun(text: string): number {
-  return Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
 }
