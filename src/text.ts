@@ -1,3 +1,5 @@
+import * as z from 'zod/mini';
+
 // Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
 // show it as what it is: as code in Markdown, and as it is in the log.
 
@@ -70,6 +72,11 @@ export function ok<T>(value: T): Result<T> {
 
 export function problem(what: string): Result<never> {
   return { kind: 'problem', problem: what };
+}
+
+/** For a field by others: a value of another type or length counts as missing. */
+export function lenient<T extends z.core.SomeType>(schema: T) {
+  return z.catch(z.optional(schema), undefined);
 }
 
 /** Undefined if the text is not JSON. The error of JSON.parse would quote it. */

@@ -4,16 +4,12 @@ import { DASHBOARD_URL, KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink, ownPullRequest } from '../link.ts';
 import type { Redact } from '../runner/log.ts';
-import { ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
+import { lenient, ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it.
 
-/** A field of the wrong type or length counts as missing. */
-function lenient<T extends z.core.SomeType>(schema: T) {
-  return z.catch(z.optional(schema), undefined);
-}
 const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
 const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
 

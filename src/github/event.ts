@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ok, parseJson, problem, type Result } from '../text.ts';
+import { lenient, ok, parseJson, problem, type Result } from '../text.ts';
 
 /** What triggered the run. */
 export interface Trigger {
@@ -97,11 +97,6 @@ export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
   if (event === 'push') return isByDependabot;
   const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
   return isOfPullRequest && (!isHeadHere || isByDependabot);
-}
-
-/** An invalid value counts as absent. */
-function lenient<T extends z.core.SomeType>(schema: T) {
-  return z.catch(z.optional(schema), undefined);
 }
 
 const positive = z.int().check(z.positive());

@@ -42,6 +42,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent/answers.ts',
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
     'note/data.ts',
+    'text.ts',
   ],
   'p-limit': ['jobs/context.ts'],
 };
