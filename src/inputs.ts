@@ -1,4 +1,5 @@
 import { FAIL_ON, type JobResult, STATUSES } from './job.ts';
+import { KEYS_URL } from './link.ts';
 import {
   type Env,
   type ProxySettings,
@@ -37,9 +38,6 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-export const DASHBOARD_URL = 'https://app.mintlify.com';
-/** Where admins create and check API keys. */
-export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 export function isDefaultUrl({ href }: URL): boolean {

@@ -1,7 +1,11 @@
 // The links to pull requests: on which hosts and paths they are, which ones are accepted from the API, and
-// what they say. Nothing here makes a request.
+// what they say. And those to the dashboard. Nothing here makes a request.
 
 import { ok, problem, type Result } from './text.ts';
+
+export const DASHBOARD_URL = 'https://app.mintlify.com';
+/** Where admins create and check API keys. */
+export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 
 const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
 

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
-import { DASHBOARD_URL, KEYS_URL } from '../inputs.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
-import { checkPrLink, ownPullRequest } from '../link.ts';
+import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest } from '../link.ts';
 import type { Redact } from '../runner/log.ts';
 import { lenient, ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';

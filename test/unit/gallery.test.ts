@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DASHBOARD_URL } from '../../src/inputs.ts';
 import type { Job } from '../../src/job.ts';
 import type { Kind } from '../../src/labels.ts';
+import { DASHBOARD_URL } from '../../src/link.ts';
 import {
   commentOf,
   comments,
