@@ -2,6 +2,7 @@ import type { Inputs } from '../inputs.ts';
 import {
   backticksAround,
   hasVisibleText,
+  OPENING,
   ok,
   problem,
   quote,
@@ -9,9 +10,6 @@ import {
   withoutInvisible,
 } from '../text.ts';
 import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
-
-/** Every comment of this action begins with it, and no comment that contains it is ever a command. */
-export const OPENING = '<!-- agent-follow-up ';
 
 /**
  * What the comment asks for: the text after the command; empty for the command alone and without a command.

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { OPENING } from '../github/command.ts';
 import { isId } from '../inputs.ts';
 import {
   DELIVERIES,

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { OPENING } from '../../src/github/command.ts';
 import { WORDS } from '../../src/labels.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
 import type { JobPart } from '../sim/agent.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { cleanText, composePrompt, OPENING, readRequest } from '../../src/github/command.ts';
+import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
 import type { Account, CommentTrigger } from '../../src/github/event.ts';
+import { OPENING } from '../../src/text.ts';
 
 const ALICE: Account = { login: 'alice', id: 1, type: 'User' };
 const RENOVATE: Account = { login: 'renovate[bot]', id: 2, type: 'Bot' };

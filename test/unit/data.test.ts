@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OPENING } from '../../src/github/command.ts';
 import {
   composeAnswer,
   composeNote,
@@ -11,6 +10,7 @@ import {
   noteOf,
   readNote,
 } from '../../src/note/data.ts';
+import { OPENING } from '../../src/text.ts';
 import { ended, job, NOTE, record, START } from './record.ts';
 
 const SENT: NoteJob = {
