@@ -9,7 +9,7 @@ import {
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
-import { GitHubError, isUnclear, toGitHubError } from './errors.ts';
+import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
 import type { CommentTrigger } from './event.ts';
 import { createFetch } from './fetch.ts';
 
@@ -65,6 +65,8 @@ const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
 }`;
 
+/** Any response of GitHub is an object, and the page of a captive portal is not. */
+const graphqlData = z.record(z.string(), z.unknown());
 const connection = <T extends z.core.SomeType>(fields: T) =>
   z.object({ repository: z.object({ issueOrPullRequest: z.object({ comments: fields }) }) });
 const idsAnswer = connection(
@@ -252,8 +254,11 @@ export class GitHub {
     return twice(async () => parse((await this.#request(route, parameters)).data, schema));
   }
 
-  #graphql(query: string, variables: object): Promise<unknown> {
-    return this.#call(({ graphql }, options) => graphql(query, { ...variables, ...options }));
+  async #graphql(query: string, variables: object): Promise<unknown> {
+    const data = await this.#call(({ graphql }, options) =>
+      graphql(query, { ...variables, ...options }),
+    );
+    return parse(data, graphqlData);
   }
 
   #request(route: string, parameters: object): Promise<{ status: number; data: unknown }> {
@@ -293,10 +298,7 @@ async function twice<T>(read: () => Promise<T>): Promise<T> {
 function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw new GitHubError(
-    0,
-    'GitHub returned an unexpected response; it may be from a proxy or captive portal',
-  );
+  throw unexpectedResponse();
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */

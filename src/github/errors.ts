@@ -71,10 +71,17 @@ const graphqlError = z.object({
   errors: z.catch(z.array(z.object({ message: text })), []),
 });
 
+export function unexpectedResponse(cause?: unknown): GitHubError {
+  const why = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
+  return new GitHubError(0, why, cause);
+}
+
 export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (error instanceof GitHubError) return error;
   // Octokit wraps the errors of `fetch`.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
+  // Octokit takes each body of GraphQL for an object: null has no fields.
+  if (error instanceof TypeError) return unexpectedResponse(error);
   const { data: failed } = graphqlError.safeParse(error);
   if (failed !== undefined) {
     const message = failed.errors[0]?.message ?? '';

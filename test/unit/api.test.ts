@@ -145,6 +145,16 @@ describe('a call', () => {
     await expect(connect(sim).ownComments(NUMBER)).rejects.toThrow(why);
   });
 
+  const json = { 'content-type': 'application/json' };
+  it.each(['null', '[]', '"x"', '7', '{}', '{"data":null}', ''])(
+    'of GraphQL fails if the answer is %s',
+    async (body) => {
+      await using sim = await simulate({ on: () => ({ body, headers: json }) });
+      await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
+      await expect(connect(sim).hide(['x'])).rejects.toThrow(portal);
+    },
+  );
+
   it.each<[string, Partial<GitHubOptions>, string]>([
     ['a token is missing', { token: '' }, '“github-token” is empty'],
     ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],

@@ -67,6 +67,12 @@ describe('toGitHubError', () => {
     [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”', null],
     [failed([{}]), 500, 'answered with an error', null],
     [failed([]), 500, 'answered with an error', null],
+    [
+      new TypeError('x'),
+      0,
+      'returned an unexpected response; it may be from a proxy or captive portal',
+      null,
+    ],
     [failed('oops'), 500, 'answered with an error', null],
     [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
     [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
