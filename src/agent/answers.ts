@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
-import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest } from '../link.ts';
+import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest, USAGE_URL } from '../link.ts';
 import type { Redact } from '../runner/log.ts';
 import { lenient, ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
@@ -78,6 +78,13 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
   }
   const { status, body } = exchange;
   const when = doing === 'poll' ? 'when the job was polled' : 'to the message';
+  if (status === 403 && !isJson(body)) {
+    const words = body.kind === 'ok' ? firstWords(redact(body.value)) : '';
+    return (
+      `Something before the API, such as a firewall, answered 403 ${when}${words}. Ask those who run it to let ` +
+      'this runner through, or use another runner.'
+    );
+  }
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
   return sentences(`The API answered ${status} ${when}${said}.`, advise(exchange, doing, context));
 }
@@ -100,6 +107,11 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
         'The “api-key” is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
         `${KEYS_URL} and store it as the secret.`
       );
+    case 402: {
+      // Mintlify does not document this status; it says that agents use credits, and how to get more of them.
+      const effect = doing === 'send' ? ', so it did not accept the message' : '';
+      return `The API wants credits${effect}. Buy credits or allow overages at ${USAGE_URL}.`;
+    }
     case 403:
       return (
         `The “api-key” lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
@@ -116,6 +128,21 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
   if (status >= 500) return 'The API itself has a problem.';
   const isUntimely = isTimeout(status) || status === 425;
   return isUntimely ? '' : `Check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
+}
+
+/** The API explains each refusal in JSON. */
+function isJson(body: Answer['body']): boolean {
+  return body.kind === 'ok' && parseJson(body.value) !== undefined;
+}
+
+/** The first words that a page or a text shows: `: “words”`, or an empty text. */
+function firstWords(page: string): string {
+  const words = page
+    .slice(0, 4000)
+    .replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .trim();
+  return words === '' ? '' : `: ${quote(words, 100)}`;
 }
 
 /** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */

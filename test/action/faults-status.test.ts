@@ -99,11 +99,12 @@ describe('does not follow a redirect', () => {
 describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
     401: /“api-key” is expired.*or wrong/,
+    402: /wants credits, so it did not accept.*settings\/organization\/usage/,
     403: /write scope.*IP allow list/,
     404: /check “job-id”, “base-url” and “project-id”/,
   };
   testFaults([
-    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425, 431].map(
+    ...[400, 401, 402, 403, 404, 405, 409, 410, 413, 415, 422, 425, 431].map(
       (status): Row => [
         `${status}`,
         always({ status, body: { error: 'no such luck' } }),

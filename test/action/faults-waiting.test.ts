@@ -259,7 +259,11 @@ describe('sends nothing if the poll before the message', () => {
     ...[401, 403, 404, 307].map(
       (status): Row => [
         `gets ${status}`,
-        withPolls(() => ({ status, headers: { location: 'https://evil.example/' } })),
+        withPolls(() => ({
+          status,
+          headers: { location: 'https://evil.example/' },
+          body: { error: 'No.' },
+        })),
         unsent(new RegExp(`: The API answered ${status}`), 10_000),
       ],
     ),

@@ -32,7 +32,7 @@ const LONG_GRACE = { time: { graceMs: 20_000 } } as const;
 const OWN_LINKS: readonly RegExp[] = [
   /^https:\/\/github\.com\/octo\/agents\/actions\/runs\/\d+$/,
   /^https:\/\/github\.com\/octo\/agents\/pull\/7#issuecomment-\d+$/,
-  /^https:\/\/app\.mintlify\.com(\/settings\/organization\/api-keys)?$/,
+  /^https:\/\/app\.mintlify\.com(\/settings\/organization\/(api-keys|usage))?$/,
   // The link of a job, composed from its parts after the check.
   /^https:\/\/(?:github\.com|gitlab\.com|bitbucket\.org)\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];

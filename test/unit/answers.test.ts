@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { askedPause, explain, readRecord } from '../../src/agent/answers.ts';
 import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
-import { KEYS_URL } from '../../src/link.ts';
+import { KEYS_URL, USAGE_URL } from '../../src/link.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 const REPOSITORY = 'https://github.com/octo/agents';
@@ -156,8 +156,16 @@ describe('explain', () => {
     [answer(429), 'send', '100 messages per project and hour (100/h) from all senders together.'],
     [answer(429), 'poll', 'a longer “poll-interval-seconds” may help'],
     [answer(401), 'send', KEYS_URL],
-    [answer(403), 'send', 'lacks the write scope'],
-    [answer(403), 'poll', 'lacks the read scope'],
+    [
+      answer(402, saying({ error: 'No credits.' })),
+      'send',
+      '402 to the message: “No credits.”. The API wants credits, so it did not accept the message. ' +
+        `Buy credits or allow overages at ${USAGE_URL}.`,
+    ],
+    [answer(402), 'poll', 'when the job was polled. The API wants credits. Buy credits or'],
+    [answer(403, saying({ error: 'no' })), 'send', 'lacks the write scope'],
+    [answer(403, saying({ error: 'no' })), 'poll', 'lacks the read scope'],
+    [answer(403, saying('null')), 'send', 'lacks the write scope'],
     [answer(404), 'send', 'not found; check “job-id” and “project-id”.'],
     [answer(400), 'send', '400 to the message. Check the prompt and the job'],
     [answer(408), 'send', 'answered 408 to the message.'],
@@ -177,6 +185,26 @@ describe('explain', () => {
     [answer(400, saying('<html>')), 'send', 'to the message. Check'],
   ])('%#: %o', (exchange, doing, words) => {
     expect(explained(exchange, doing, true)).toContain(words);
+  });
+
+  const BLOCKED = 'Something before the API, such as a firewall, answered 403 to the message';
+  const ACT = 'Ask those who run it to let this runner through, or use another runner.';
+  const PAGE =
+    '<!DOCTYPE html><html><head><style>a{b:c}</style><title>Blocked</title></head>\n' +
+    '<body><h1>Sorry,&nbsp;s3cret</h1>\n::error::x ”';
+  it.each<[string, Partial<Answer>, string]>([
+    ['a word', saying('error code: 1010'), `${BLOCKED}: “error code: 1010”. ${ACT}`],
+    ['a page', saying(PAGE), `${BLOCKED}: “Blocked Sorry,&nbsp;*** ::error::x "”. ${ACT}`],
+    ['a page without words', saying('<html><script>x()</script>'), `${BLOCKED}. ${ACT}`],
+    ['no body', saying(''), `${BLOCKED}. ${ACT}`],
+    ['a body that cannot be read', unread, `${BLOCKED}. ${ACT}`],
+    [
+      'a long text',
+      saying('s3cret '.repeat(1000)),
+      `${BLOCKED}: “${'*** '.repeat(25).slice(0, 99)}…”. ${ACT}`,
+    ],
+  ])('of 403 with %s, does not blame the key', (_, body, words) => {
+    expect(explained(answer(403, body), 'send', true)).toBe(words);
   });
 
   it.each([
