@@ -35,7 +35,7 @@ export async function readBody(
 }
 
 const NETWORK: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name is not known to DNS',
+  ENOTFOUND: 'the host name is not known to DNS; check it, and the DNS and proxy of the runner',
   EAI_AGAIN: 'DNS did not answer',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',

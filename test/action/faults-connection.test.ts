@@ -71,7 +71,21 @@ describe('tries up to three times, and sends nothing, if no connection can be op
         with: { 'base-url': 'https://agent.invalid' },
         step: resolver('agent.invalid', 'ENOTFOUND'),
       },
-      outage(/^Job job-1: Could not reach base-url “agent\.invalid”: .*DNS/),
+      outage(/^Job job-1: Could not reach base-url “agent\.invalid”: .*DNS; check it, and the DNS/),
+    ],
+    [
+      'a host that stays unknown to the polls before the message',
+      {
+        with: { 'base-url': 'https://agent.invalid', wait: true },
+        built: true,
+        step: resolver('agent.invalid', 'ENOTFOUND'),
+      },
+      {
+        ...NOT_SENT,
+        attempts: 0,
+        error: /polls failed in a row\. Could not reach base-url “agent\.invalid”: .*DNS; check it/,
+        withinMs: 125_000,
+      },
     ],
     ['DNS fails once', resolved('EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
     ['DNS keeps failing', resolved('EAI_AGAIN'), outage(/“localhost:\d+”: DNS did not answer/)],
