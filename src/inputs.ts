@@ -71,8 +71,6 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
 /** The likeliest reason why an input is empty. */
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
-export const NO_SECRETS =
-  'api-key is empty; secrets are not passed to runs from forks or Dependabot.';
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
 function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {

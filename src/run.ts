@@ -1,13 +1,22 @@
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { readRequest } from './github/command.ts';
-import { getsNoSecrets, isCommentEvent, readTrigger } from './github/event.ts';
-import { type Inputs, isDefaultUrl, NO_SECRETS, readInputs } from './inputs.ts';
+import { isCommentEvent, readTrigger, whyNoSecrets } from './github/event.ts';
+import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, show } from './jobs/answer.ts';
 import { tellGitHub } from './jobs/comments.ts';
 import { prepare, type Run, type Start, save } from './jobs/context.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { annotate, cancelled, close, fail, saveOutputs, skip, summarize } from './report/finish.ts';
+import {
+  annotate,
+  cancelled,
+  close,
+  fail,
+  saveOutputs,
+  skip,
+  skipVisibly,
+  summarize,
+} from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
@@ -25,8 +34,9 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     return fail(runtime, `The run does not know what started it: ${read.problem}.`);
   }
   const trigger = read.value;
-  if (!runtime.env['INPUT_API-KEY']?.trim() && getsNoSecrets(trigger)) {
-    return skip(runtime, NO_SECRETS);
+  const withheld = whyNoSecrets(trigger);
+  if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
+    return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
   const request = readRequest(trigger.comment, access);
   if (request.kind === 'problem') return skip(runtime, request.problem);

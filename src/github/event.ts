@@ -91,12 +91,18 @@ export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<
   return type === 'Bot' && allowedBots.has(login);
 }
 
-/** Whether GitHub withholds all secrets from the run. */
-export function getsNoSecrets({ event, isHeadHere, sender }: Trigger): boolean {
-  const isByDependabot = sender?.type === 'Bot' && sender.login === 'dependabot[bot]';
-  if (event === 'push') return isByDependabot;
+/** Why GitHub withholds the secrets of the repository from the run, and what to do; null if it does not. */
+export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | null {
   const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
-  return isOfPullRequest && (!isHeadHere || isByDependabot);
+  if (!isOfPullRequest && event !== 'push') return null;
+  if (sender?.type === 'Bot' && sender.login === 'dependabot[bot]') {
+    return (
+      'GitHub passes only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the ' +
+      'same name.'
+    );
+  }
+  if (!isOfPullRequest || isHeadHere) return null;
+  return 'GitHub passes no secrets to runs for pull requests from forks. Use a branch of this repository.';
 }
 
 const positive = z.int().check(z.positive());

@@ -29,6 +29,13 @@ export function skip(
   return close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 0);
 }
 
+/** As `skip`, and the job summary explains it: few read the log of a green run. */
+export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
+  const code = skip(runtime, `Nothing was sent. ${problem}`);
+  summarizeUnsent(runtime, '⏭️', problem);
+  return code;
+}
+
 /** The run was cancelled before it acted on a job. */
 export function cancelled(runtime: Runtime): 0 | 1 {
   const reason = 'The run was cancelled before anything was sent.';
@@ -42,9 +49,13 @@ export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
   runtime.log.error(reason);
   const early = { result: 'error', reason };
   close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 1);
-  const text = sentenceToMarkdown(runtime.redact(problem));
-  writeSummary(runtime, blocks([`## ${icon('⚠️')} Nothing was sent`, text]));
+  summarizeUnsent(runtime, '⚠️', problem);
   return 1;
+}
+
+function summarizeUnsent(runtime: Runtime, character: string, problem: string): void {
+  const text = sentenceToMarkdown(runtime.redact(problem));
+  writeSummary(runtime, blocks([`## ${icon(character)} Nothing was sent`, text]));
 }
 
 /** A bug in this action. The outputs stay as they were saved last. */

@@ -59,11 +59,21 @@ async function run(inputs: Inputs, event: WebhookEvent, more: Scenario = {}) {
 
 /** Runs a step that is skipped, after this many permission checks and no other requests. */
 async function skips(inputs: Inputs, event: WebhookEvent, checks: number, more?: Scenario) {
+  const result = await skipsWithNotice(inputs, event, checks, more);
+  expect(result.summary).toBe('');
+  return result;
+}
+
+async function skipsWithNotice(
+  inputs: Inputs,
+  event: WebhookEvent,
+  checks: number,
+  more?: Scenario,
+) {
   const { result, sim } = await run(inputs, event, more);
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
   expect(result.annotations).toHaveLength(1);
-  expect(result.summary).toBe('');
   expect(sim.agent.journal).toEqual([]);
   const names = sim.github.calls().map(({ name }) => name);
   expect(names).toEqual(Array(checks).fill('GET collaborators/*/permission'));
@@ -173,17 +183,33 @@ describe.concurrent('with a missing value', () => {
 });
 
 describe.concurrent('an event without access to secrets', () => {
-  it.each<[string, WebhookEvent]>([
-    ['from a fork', pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY })],
-    ['from a fork of a writer', pullRequest({ number: PULL, fork: 'alice/agents' })],
-    ['from a deleted fork', pullRequest({ number: PULL, fork: null })],
-    ['by Dependabot', pullRequest({ number: PULL, author: DEPENDABOT })],
-    ['a push by Dependabot', push({ sender: DEPENDABOT, ref: 'refs/heads/dependabot/npm' })],
-    ['a push by Dependabot to the default branch', push({ sender: DEPENDABOT })],
-  ])('is skipped, without a failure or a permission check: %s', async (_, event) => {
+  const forFork =
+    'no secrets to runs for pull requests from forks. Use a branch of this repository.';
+  const forBot =
+    'only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the same name.';
+
+  it.each<[string, WebhookEvent, string]>([
+    [
+      'from a fork',
+      pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY }),
+      forFork,
+    ],
+    ['from a fork of a writer', pullRequest({ number: PULL, fork: 'alice/agents' }), forFork],
+    ['from a deleted fork', pullRequest({ number: PULL, fork: null }), forFork],
+    ['by Dependabot', pullRequest({ number: PULL, author: DEPENDABOT }), forBot],
+    [
+      'a push by Dependabot',
+      push({ sender: DEPENDABOT, ref: 'refs/heads/dependabot/npm' }),
+      forBot,
+    ],
+    ['a push by Dependabot to the default branch', push({ sender: DEPENDABOT }), forBot],
+  ])('is skipped, without a failure or a permission check: %s', async (_, event, words) => {
     for (const inputs of [{}, { 'api-key': ' \n' }, { wait: 'yes', 'github-token': '' }]) {
-      const result = await skips({ 'api-key': '', ...inputs }, event, 0);
-      expect(result.outputs.reason).toContain('secrets are not passed to runs from forks or Depen');
+      const result = await skipsWithNotice({ 'api-key': '', ...inputs }, event, 0);
+      const why = `api-key is empty, because GitHub passes ${words}`;
+      expect(result.outputs.reason).toBe(`Nothing was sent. ${why}`);
+      expect(result.summary).toMatch(/^## .* Nothing was sent\n\n/);
+      expect(result.summary).toContain(why);
       expect(warnings(result)).toEqual([]);
     }
   });

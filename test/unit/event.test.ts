@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  getsNoSecrets,
-  isAboutJobs,
-  isBot,
-  isPerson,
-  readTrigger,
-} from '../../src/github/event.ts';
+import { isAboutJobs, isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
   DEPENDABOT,
@@ -74,22 +68,23 @@ it.each([
   expect(readTrigger('schedule', file)).toMatchObject({ problem: expect.stringContaining(why) });
 });
 
-it.each<[string, WebhookEvent, boolean]>([
-  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), true],
-  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), true],
-  ['a pull request from a branch', pullRequest({ number: 7 }), false],
-  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), false],
-  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), true],
-  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), false],
-  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), false],
-  ['a review of one from a fork', ofFork(review({ number: 7, body: 'x' })), true],
-  ['a review of one from a branch', review({ number: 7, body: 'x' }), false],
-  ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), true],
-  ['a push by Dependabot', push({ sender: DEPENDABOT }), true],
-  ['a push by another bot', push({ sender: RENOVATE }), false],
-  ['a comment', issueComment({ number: 7, body: 'x' }), false],
-])('getsNoSecrets: %s, %j', (_, given, expected) => {
-  expect(getsNoSecrets(triggerOf(given))).toBe(expected);
+it.each<[string, WebhookEvent, string | null]>([
+  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), 'from forks'],
+  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), 'from forks'],
+  ['a pull request from a branch', pullRequest({ number: 7 }), null],
+  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), null],
+  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
+  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
+  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), null],
+  ['a review of one from a fork', ofFork(review({ number: 7, body: 'x' })), 'from forks'],
+  ['a review of one from a branch', review({ number: 7, body: 'x' }), null],
+  ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), 'from forks'],
+  ['a push by Dependabot', push({ sender: DEPENDABOT }), 'Dependabot secrets'],
+  ['a push by another bot', push({ sender: RENOVATE }), null],
+  ['a comment', issueComment({ number: 7, body: 'x' }), null],
+])('whyNoSecrets: %s, %j', (_, given, expected) => {
+  const why = whyNoSecrets(triggerOf(given));
+  expect(why).toEqual(expected && expect.stringContaining(expected));
 });
 
 it.each([
