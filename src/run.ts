@@ -1,7 +1,7 @@
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { readRequest } from './github/command.ts';
-import { isCommentEvent, readTrigger, whyNoSecrets } from './github/event.ts';
+import { readTrigger, whyNoSecrets } from './github/event.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, show } from './jobs/answer.ts';
 import { tellGitHub } from './jobs/comments.ts';
@@ -46,7 +46,9 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, access, github);
   if (runtime.signal.aborted) return cancelled(runtime);
-  if (authorization.kind === 'denied') return refuse(start, authorization.reason);
+  if (authorization.kind === 'denied') {
+    return skip(runtime, authorization.reason, '', authorization.level);
+  }
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
@@ -82,10 +84,4 @@ async function report(run: Run): Promise<0 | 1> {
   const code = close(runtime, { ended, commentUrls }, failed.length > 0 ? 1 : 0);
   summarize(runtime, run.story, jobs, commentUrls);
   return runtime.signal.aborted ? 1 : code;
-}
-
-/** On comments, a refusal is normal. On other events, the workflow probably needs a change: a warning. */
-function refuse({ runtime, trigger }: Start, reason: string): 0 | 1 {
-  const level = isCommentEvent(trigger.event) ? 'notice' : 'warning';
-  return skip(runtime, `Nothing was sent. ${reason}`, '', level);
 }

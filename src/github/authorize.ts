@@ -13,10 +13,12 @@ import {
   type Trigger,
 } from './event.ts';
 
-/** `failed`: the permission could not be checked, so nothing is allowed. */
 export type Authorization =
   | { readonly kind: 'allowed' }
-  | { readonly kind: 'denied' | 'failed'; readonly reason: string };
+  /** `warning`: the workflow probably needs a change. */
+  | { readonly kind: 'denied'; readonly reason: string; readonly level: 'notice' | 'warning' }
+  /** The permission could not be checked, so nothing is allowed. */
+  | { readonly kind: 'failed'; readonly reason: string };
 
 const ALLOWED: Authorization = { kind: 'allowed' };
 
@@ -56,7 +58,13 @@ export async function authorize(
   if (typeof actors === 'string') return { kind: 'failed', reason: actors };
   const other = actors.find((actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots));
   if (other !== undefined) {
-    return denied(trigger, `${quote(other.login)} is neither a person nor in “allowed-bots”.`);
+    const name = quote(other.login);
+    // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
+    if (isBot(other)) {
+      const reason = `Skipped: ${name}. To allow it: “allowed-bots”.`;
+      return { kind: 'denied', reason, level: 'notice' };
+    }
+    return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
@@ -93,12 +101,12 @@ function sameLogin(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** Adds why the event needs a permission, except on comments, where it is obvious. */
-function denied({ event }: Trigger, reason: string): Authorization {
-  const why = isCommentEvent(event)
-    ? ''
-    : `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
-  return { kind: 'denied', reason: sentences(reason, why) };
+/** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
+function denied({ event }: Trigger, why: string): Authorization {
+  const reason = `Nothing was sent. ${why}`;
+  if (isCommentEvent(event)) return { kind: 'denied', reason, level: 'notice' };
+  const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
+  return { kind: 'denied', reason: sentences(reason, lesson), level: 'warning' };
 }
 
 /** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */

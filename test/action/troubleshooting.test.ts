@@ -54,8 +54,7 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
       github: { collaborators: { mallory: { id: MALLORY.id, permission: 'read' } } },
       step: { event: issueComment({ ...COMMAND, author: MALLORY }) },
     }),
-  'is neither a person': () =>
-    run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
+  'To allow it': () => run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
   'cannot tell whether': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },

@@ -185,9 +185,9 @@ describe('authorize', () => {
       [`${lacks}. “minimum-permission: triage” would be enough. ${onIssues}`],
     ],
     [
-      'a bot',
-      { event: issues(RENOVATE) },
-      ['“renovate[bot]” is neither a person nor in “allowed-bots”.', onIssues],
+      'an organization',
+      { event: issues({ ...ALICE, login: 'octo', type: 'Organization' }) },
+      ['“octo” is neither a person nor in “allowed-bots”.', onIssues],
     ],
     [
       'no sender',
@@ -210,7 +210,27 @@ describe('authorize', () => {
   it('does not explain permissions to the author of a comment', async () => {
     const stranger = issueComment({ number: 7, body: 'x', author: MALLORY });
     expect(await authorizeRun({ event: stranger })).toMatchObject({
-      reason: `${lacks}, or “github-token” cannot read it.`,
+      reason: `Nothing was sent. ${lacks}, or “github-token” cannot read it.`,
+    });
+  });
+
+  it.each<[string, Run, 'notice' | 'warning']>([
+    ['a bot', { event: issues(RENOVATE) }, 'notice'],
+    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]' }, 'notice'],
+    ['a stranger', { event: issues(MALLORY) }, 'warning'],
+    ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'warning'],
+    [
+      'a stranger who comments',
+      { event: issueComment({ number: 7, body: 'x', author: MALLORY }) },
+      'notice',
+    ],
+  ])('refuses %s', async (_, run, level) => {
+    expect(await authorizeRun(run)).toMatchObject({ kind: 'denied', level });
+  });
+
+  it('says only what a bot needs', async () => {
+    expect(await authorizeRun({ event: issues(RENOVATE) })).toMatchObject({
+      reason: 'Skipped: “renovate[bot]”. To allow it: “allowed-bots”.',
     });
   });
 });
