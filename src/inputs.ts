@@ -44,8 +44,15 @@ export function isDefaultUrl({ href }: URL): boolean {
   return href === new URL(DEFAULT_BASE_URL).href;
 }
 
-/** Reads all inputs, and collects all problems with them instead of only the first. */
-export function readInputs(env: Env, redact: Redact): InputsRead {
+/**
+ * Reads all inputs, and collects all problems with them instead of only the first. `conversation` is the one of the
+ * event, whose comments may name the job.
+ */
+export function readInputs(
+  env: Env,
+  redact: Redact,
+  conversation: number | null = null,
+): InputsRead {
   const problems: string[] = [];
   const settings = readSettings(env, redact, problems);
   const prompt = settings.send ? readPrompt(env, redact) : ok('');
@@ -61,6 +68,12 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
   ) {
     problems.push('prompt is empty; write what the agent should do, or name a prompt-file.');
   }
+  const isNamed = settings.comment && (settings.prNumber ?? conversation) !== null;
+  const empty = ['project-id', ...(isNamed ? [] : ['job-id']), 'api-key'].filter(
+    (name) => rawInput(env, name).trim() === '',
+  );
+  // If only job-id is empty, the run says it, which has looked for a comment.
+  if (problems.length > 0 || empty.join() !== 'job-id') problems.unshift(...sayEmpty(empty));
   const inputs =
     prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
       ? { ...settings, prompt: prompt.value, proxy: proxy.value }
@@ -71,6 +84,14 @@ export function readInputs(env: Env, redact: Redact): InputsRead {
 /** The likeliest reason why an input is empty. */
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
+const CHECK_NAMES =
+  'If they come from variables or secrets, check their names, and that they exist in this repository.';
+
+function sayEmpty(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  const rest = names.length === 1 ? `is empty. ${CHECK_NAME}` : `are empty. ${CHECK_NAMES}`;
+  return [`${listing(names)} ${rest}`];
+}
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
 function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
@@ -116,16 +137,12 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     problems.push(`${name} ${result.problem}`);
     return fallback;
   }
-  function required(name: string, check: Check<string>): string {
-    if (rawInput(env, name).trim() === '') problems.push(`${name} is empty. ${CHECK_NAME}`);
-    return optional(name, '', check);
-  }
 
   return {
-    projectId: required('project-id', projectId),
+    projectId: optional('project-id', '', projectId),
     /** Without duplicates. Empty if the comments must name the job. */
     jobIds: optional('job-id', [], jobIds),
-    apiKey: required('api-key', apiKey),
+    apiKey: optional('api-key', '', apiKey),
     /** The word that a comment must start with; null acts on every event. */
     command: optional('command', null, command),
     minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),

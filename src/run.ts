@@ -27,13 +27,14 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const reason = 'The run ended before anything was sent.';
   saveOutputs(runtime, { ended: [], early: { result: 'error', reason } });
   const info = readRunInfo(runtime.env);
-  const { access, inputs, problems } = readInputs(runtime.env, runtime.redact);
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   if (read.kind === 'problem') {
     return fail(runtime, `The run does not know what started it: ${read.problem}.`);
   }
   const trigger = read.value;
+  const { conversation } = trigger;
+  const { access, inputs, problems } = readInputs(runtime.env, runtime.redact, conversation);
   const withheld = whyNoSecrets(trigger);
   if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);

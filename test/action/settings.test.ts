@@ -142,6 +142,10 @@ describe.concurrent('with an invalid', () => {
 });
 
 describe.concurrent('with a missing value', () => {
+  it('fails with one error for both IDs', async () => {
+    await fails({ 'project-id': '', 'job-id': '' }, push(), 'project-id and job-id are empty. ', 0);
+  });
+
   it.each<[string, Inputs, (author: Person) => WebhookEvent]>([
     ['api-key is empty', { 'api-key': '' }, issueBy],
     ['prompt is empty', { prompt: '' }, issueBy],

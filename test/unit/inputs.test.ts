@@ -267,11 +267,57 @@ describe('readInputs refuses', () => {
     const namesOf = (inputs: Record<string, string>): readonly string[] =>
       problems(inputs).map((text) => text.split(' ')[0] ?? '');
     const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
-    expect(namesOf(given)).toEqual(['job-id', 'api-key', 'wait', 'prompt']);
+    expect(namesOf(given)).toEqual(['api-key', 'job-id', 'wait', 'prompt']);
     // With send: false, no prompt is missing.
     expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
-      ...['job-id', 'api-key', 'wait', 'command'],
+      ...['api-key', 'job-id', 'wait', 'command'],
     ]);
+  });
+
+  it.each<[string, Record<string, string>, number | null, readonly string[]]>([
+    [
+      'and no comment can name the job',
+      { 'project-id': '', 'job-id': ' ' },
+      null,
+      [
+        'project-id and job-id are empty. If they come from variables or secrets, check their names, and that they ' +
+          'exist in this repository.',
+      ],
+    ],
+    [
+      'and all are',
+      { 'project-id': '', 'job-id': '', 'api-key': '' },
+      null,
+      [expect.stringMatching(/^project-id, job-id and api-key are empty\. /)],
+    ],
+    [
+      'and another input is wrong',
+      { 'job-id': '', wait: 'yes' },
+      null,
+      [expect.stringMatching(/^job-id is empty\. /), expect.stringMatching(/^wait /)],
+    ],
+    [
+      'and comments are off',
+      { 'job-id': '', wait: 'yes', comment: 'false' },
+      7,
+      [expect.stringMatching(/^job-id is empty\. /), expect.stringMatching(/^wait /)],
+    ],
+    [
+      'but a comment of the conversation may name the job',
+      { 'project-id': '', 'job-id': '' },
+      7,
+      [expect.stringMatching(/^project-id is empty\. /)],
+    ],
+    [
+      'but a comment of pr-number may name the job',
+      { 'project-id': '', 'job-id': '', 'pr-number': '7' },
+      null,
+      [expect.stringMatching(/^project-id is empty\. /)],
+    ],
+    ['but nothing else is wrong, so the run says it', { 'job-id': '' }, null, []],
+  ])('if job-id is empty, %s', (_, inputs, conversation, expected) => {
+    const read = readInputs(env(inputs), (text) => text, conversation);
+    expect(read.problems).toEqual(expected);
   });
 
   it('disabled certificate checks, and a proxy that is none', () => {
