@@ -27,6 +27,11 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** After which pause something happens again: `in 9 s`, or `at once` instead of `in 0 s`. */
+export function afterPause(ms: number): string {
+  return ms < 500 ? 'at once' : `in ${duration(ms)}`;
+}
+
 /** `2026-11-21 19:32 UTC`, the form of all times that people read. */
 export function inUtc(time: number): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;

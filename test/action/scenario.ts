@@ -161,7 +161,9 @@ export function expectPromises(
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
   // If the run tries again by itself, it does not ask users to try again later.
-  const retries = result.log.split('\n').filter((line) => /(Trying|Polling) again in/.test(line));
+  const retries = result.log
+    .split('\n')
+    .filter((line) => /(Trying|Polling) again (in|at once)/.test(line));
   expect(retries.filter((line) => /later|asks to wait until/.test(line))).toEqual([]);
   const secrets = { key: KEY, token: TOKEN, more };
   expect(findTraces(secrets, result, agent, github)).toEqual([]);

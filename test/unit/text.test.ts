@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { duration, inUtc } from '../../src/clock.ts';
+import { afterPause, duration, inUtc } from '../../src/clock.ts';
 import {
   cut,
   hasVisibleText,
@@ -78,6 +78,15 @@ it.each([
   [7500, '2 h 5 min'],
 ])('duration of %d s is %s', (seconds, expected) => {
   expect(duration(seconds * 1000)).toBe(expected);
+});
+
+it.each([
+  [0, 'at once'],
+  [499, 'at once'],
+  [500, 'in 1 s'],
+  [90_000, 'in 1 min 30 s'],
+])('afterPause of %d ms is %s', (ms, expected) => {
+  expect(afterPause(ms)).toBe(expected);
 });
 
 it('inUtc has the form of all times', () => {
