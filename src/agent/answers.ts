@@ -3,7 +3,16 @@ import { inUtc } from '../clock.ts';
 import { isKnownStatus, type JobRecord } from '../job.ts';
 import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest, USAGE_URL } from '../link.ts';
 import type { Redact } from '../runner/log.ts';
-import { lenient, ok, parseJson, problem, quote, type Result, sentences } from '../text.ts';
+import {
+  lenient,
+  listing,
+  ok,
+  parseJson,
+  problem,
+  quote,
+  type Result,
+  sentences,
+} from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { isTimeout, retryAfterMs } from './retry.ts';
 
@@ -100,7 +109,6 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
     return `The answer, with ${type}, was not a record of this job; check “base-url” and the proxy.`;
   }
-  const orUrl = isDefaultUrl ? '' : ', “base-url”';
   switch (status) {
     case 401:
       return (
@@ -119,15 +127,17 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
         `${KEYS_URL}.`
       );
     case 404:
-      return `The job was not found; check “job-id”${orUrl} and “project-id”.`;
+      return `The job was not found; check “job-id”${isDefaultUrl ? '' : ', “base-url”'} and “project-id”.`;
     case 429:
       return doing === 'poll'
         ? 'The API was polled too often; a longer “poll-interval-seconds” may help.'
         : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';
-  const isUntimely = isTimeout(status) || status === 425;
-  return isUntimely ? '' : `Check the prompt${orUrl} and the job (${DASHBOARD_URL}).`;
+  if (isTimeout(status) || status === 425) return '';
+  const suspects = doing === 'send' ? ['the prompt'] : [];
+  if (!isDefaultUrl) suspects.push('“base-url”');
+  return `Check ${listing([...suspects, `the job (${DASHBOARD_URL})`])}.`;
 }
 
 /** The API explains each refusal in JSON. */
