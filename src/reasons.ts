@@ -1,5 +1,5 @@
 import { duration } from './clock.ts';
-import { DASHBOARD_URL, type Inputs } from './inputs.ts';
+import type { Inputs } from './inputs.ts';
 import {
   deliveryOf,
   type End,
@@ -9,6 +9,7 @@ import {
   type Job,
   statusOf,
 } from './job.ts';
+import { DASHBOARD_URL } from './link.ts';
 import { listing, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentences that explain it: the reason says what happened and what to do about it, and the hint

@@ -1,7 +1,7 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
 import { LEAST_POST_MS, pollRetryMs } from '../agent/retry.ts';
-import { duration } from '../clock.ts';
+import { afterPause, duration } from '../clock.ts';
 import {
   isKnownStatus,
   type Job,
@@ -60,14 +60,14 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
     const isWait = run.inputs.wait && !isBefore;
     if (!isWait && now + nextMs >= until) return over(timedOutEnd(job, run, last));
     pauseMs = Math.min(nextMs, until - now);
-    run.log.problem(job, `Polling failed. ${why} ${againIn(pauseMs)}`, why !== lastWhy);
+    run.log.problem(
+      job,
+      `Polling failed. ${why} Polling again ${afterPause(pauseMs)}.`,
+      why !== lastWhy,
+    );
     run.log.beat('Polling still fails');
     lastWhy = why;
   }
-}
-
-function againIn(pauseMs: number): string {
-  return pauseMs < 500 ? 'Polling again.' : `Polling again in ${duration(pauseMs)}.`;
 }
 
 /** Polls a job once, and takes in what it shows. It ends soon after `until`. */

@@ -10,6 +10,7 @@ import {
   mayBeSent,
   sentAtOf,
 } from '../job.ts';
+import { OPENING } from '../text.ts';
 
 // The first line of every comment of this action: what a later attempt must know, as JSON.
 // docs/note.md describes it.
