@@ -142,13 +142,9 @@ export function summarize(
     .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
     .sort((one, other) => one.number - other.number)
     .map(({ url, number }) => link(`#${number}`, url));
-  writeSummary(
-    runtime,
-    blocks([
-      renderStory(story, jobs, null, SUMMARY_LIMIT),
-      urls.length === 0 ? '' : `${urls.length === 1 ? 'Comment' : 'Comments'}: ${urls.join(', ')}`,
-    ]),
-  );
+  const label = urls.length === 1 ? 'Comment' : 'Comments';
+  const links = urls.length === 0 ? '' : `${label}: ${urls.join(', ')}`;
+  writeSummary(runtime, renderStory(story, jobs, null, SUMMARY_LIMIT, links));
 }
 
 function writeSummary(runtime: Runtime, markdown: string): void {

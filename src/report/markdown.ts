@@ -57,9 +57,9 @@ export function pullRequestLink(url: string, isRepositoryClear = false): string 
   return link(isRepositoryClear ? number : `${repository.replaceAll('_', '\\_')}${number}`, url);
 }
 
-/** An icon, hidden from screen readers: the words next to it say the same. */
-export function icon(character: string): string {
-  return `<span aria-hidden="true">${character}</span>`;
+/** An icon or a bar, hidden from screen readers: the words next to it say the same. */
+export function icon(characters: string): string {
+  return `<span aria-hidden="true">${characters}</span>`;
 }
 
 export function small(text: string): string {

@@ -44,21 +44,28 @@ export interface Story {
 
 /**
  * At most `limit` characters. `conversation` is the number of the pull request or issue with the comment; null for
- * the summary.
+ * the summary, whose links to the comments are `comments`.
  */
 export function renderStory(
   story: Story,
   jobs: readonly Job[],
   conversation: number | null,
   limit: number,
+  comments = '',
 ): string {
   const [only, ...others] = jobs;
   return only !== undefined && others.length === 0
-    ? renderJob(story, only, conversation, limit)
-    : renderAll(story, jobs, conversation === null, limit);
+    ? renderJob(story, only, conversation, limit, comments)
+    : renderAll(story, jobs, conversation === null, limit, comments);
 }
 
-function renderJob(story: Story, job: Job, conversation: number | null, limit: number): string {
+function renderJob(
+  story: Story,
+  job: Job,
+  conversation: number | null,
+  limit: number,
+  comments: string,
+): string {
   const kind = kindOf(job);
   const asked = askedBy(story);
   // An email shows the comment as it was created, so it begins like a message.
@@ -74,6 +81,7 @@ function renderJob(story: Story, job: Job, conversation: number | null, limit: n
     story.prompt === '' ? '' : quotation(story.prompt),
     outlook(story, kind),
     job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
+    comments,
     small(
       dotted([
         isNew ? '' : asked,
@@ -141,7 +149,13 @@ function describeChange(change: Change | null): string {
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
-function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit: number): string {
+function renderAll(
+  story: Story,
+  jobs: readonly Job[],
+  isSummary: boolean,
+  limit: number,
+  comments: string,
+): string {
   const kinds = jobs.map(kindOf);
   const open = kinds.find((kind) => OPEN.has(kind));
   const head = fitting(
@@ -153,7 +167,10 @@ function renderAll(story: Story, jobs: readonly Job[], isSummary: boolean, limit
     ].filter((text) => text !== ''),
     limit,
   );
-  const end = small(dotted([askedBy(story), ...footer(story, isSummary || open !== undefined)]));
+  const end = blocks([
+    comments,
+    small(dotted([askedBy(story), ...footer(story, isSummary || open !== undefined)])),
+  ]);
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, room), end]);
 }

@@ -100,8 +100,6 @@ const MARKDOWN: Readonly<Record<string, string>> = {
   mathematics: '$$\n\\href{https://evil.example}{forged}\n$$',
   'a fence of mathematics': '```math\n\\href{https://evil.example}{forged}\n```',
   'a Mermaid chart': '```mermaid\nflowchart LR\nA-->B\nclick A "https://evil.example"\n```',
-  'syntax of Mermaid':
-    'x : crit, 1, 2\nclick x href "https://evil.example"\n%%{init: {}}%%; #quot;',
 };
 
 const HTML: Readonly<Record<string, string>> = {

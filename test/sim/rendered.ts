@@ -98,26 +98,17 @@ function decode(html: string): string {
     .replaceAll('&amp;', '&');
 }
 
-const BAR = /^ {4}[a-z]+(?: [a-z]+)? : (?:(?:active|done|crit), )?\d+, \d+$/;
-const GANTT_HEAD =
-  /^---\nconfig:\n {2}themeVariables:\n(?: {4}\w+: "(?:#[\da-f]{6}|transparent)"\n)+ {2}gantt:\n {4}displayMode: compact\n {4}leftPadding: \d+\n---\ngantt\n/;
-const GANTT =
-  /^ {4}(?:dateFormat x|axisFormat %H:%M(?::%S)?|tickInterval \d+[a-z]+|todayMarker off|section [\w.-]+)$/;
-
 /** Everything in a text of the action that the action did not write. */
 export function forgedIn(
   { links, images, tags, mentions, references, fences }: Rendered,
   isOwnLink: (href: string) => boolean,
 ): readonly string[] {
-  const charts = fences.filter(({ language }) => language === 'mermaid');
-  const bars = charts.flatMap(({ text }) => text.replace(GANTT_HEAD, '').trimEnd().split('\n'));
   return [
     ...links.filter((href) => !isOwnLink(href)),
     ...images,
     ...tags,
     ...mentions,
     ...references,
-    ...fences.map(({ language }) => language).filter((name) => !/^(?:text|mermaid)$/.test(name)),
-    ...bars.filter((line) => !GANTT.test(line) && !BAR.test(line)),
+    ...fences.map(({ language }) => language).filter((name) => name !== 'text'),
   ];
 }

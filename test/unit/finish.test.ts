@@ -189,7 +189,10 @@ describe('summarize', () => {
   };
 
   it.each([
-    [['https://github.com/o/r/pull/7#issuecomment-1'], '\n\nComment: [#7]('],
+    [
+      ['https://github.com/o/r/pull/7#issuecomment-1'],
+      '\n\nComment: [#7](https://github.com/o/r/pull/7#issuecomment-1)\n\n<sub>',
+    ],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
       '\n\nComments: [#8](https://github.com/o/r/issues/8#i-2), [#10](',

@@ -6,7 +6,6 @@ import { checkPrLink } from '../../src/link.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
 import { code } from '../../src/report/markdown.ts';
 import { renderProblem, renderStory, type Story } from '../../src/report/render.ts';
-import { renderTimeline } from '../../src/report/timeline.ts';
 import { escapeCommands } from '../../src/runner/log.ts';
 import { quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
@@ -62,7 +61,7 @@ function show(
     command: null,
     ...story,
   };
-  return [renderStory(of, jobs, 1, 60_000), renderTimeline(jobs)].join('\n\n').trim();
+  return renderStory(of, jobs, 1, 60_000);
 }
 function because(text: string): Partial<Job> {
   const reason = `The API said ${quote(text)}.`;

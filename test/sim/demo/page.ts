@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { micromark } from 'micromark';
@@ -24,13 +24,11 @@ export function writePage(played: readonly PlayedScenario[]): string {
   return writeDocument('index.html', played.map(renderScenario).join('\n'));
 }
 
-/** Writes a document next to the style sheet and the script that it needs. */
+/** Writes a document next to the style sheet that it needs. */
 export function writeDocument(name: string, body: string): string {
-  const { resolve } = createRequire(import.meta.url);
   const file = join(FOLDER, name);
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(join(FOLDER, 'github.css'), THEMES.map(readTheme).join('\n'));
-  copyFileSync(resolve('@mermaid-js/tiny'), join(FOLDER, 'mermaid.js'));
   writeFileSync(
     file,
     `<!doctype html>
@@ -43,17 +41,9 @@ export function writeDocument(name: string, body: string): string {
 ${STYLE}</style>
 <body>
 ${body}
-<script src="mermaid.js"></script>
 <script>
-async function draw() {
-  for (const [name, theme] of Object.entries({ light: 'default', dark: 'dark' })) {
-    mermaid.initialize({ startOnLoad: false, theme });
-    await mermaid.run({ querySelector: '.' + name + ' .mermaid' });
-  }
-  // pictures.ts reads the height. It also shows that all charts are drawn.
-  document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().height);
-}
-draw();
+// pictures.ts reads the height.
+document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().height);
 </script>
 </body>
 </html>
@@ -116,10 +106,7 @@ export function toHtml(markdown: string): string {
     extensions: [gfm()],
     htmlExtensions: [gfmHtml()],
     allowDangerousHtml: true,
-  }).replace(
-    /<pre><code class="language-mermaid">(.*?)<\/code><\/pre>/gs,
-    '<pre class="mermaid">$1</pre>',
-  );
+  });
 }
 
 export function plain(text: string): string {

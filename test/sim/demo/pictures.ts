@@ -20,7 +20,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 const ROOM = 3000;
 /** Pixels of the picture per pixel of the page, for screens with a high resolution. */
 const SCALE = 2;
-/** Enough for black, greys and the few colours of a chart. Fewer colours make the files smaller. */
+/** Enough for black, greys and the few colours of icons. Fewer colours make the files smaller. */
 const COLOURS = 32;
 /** A command and its answer say it all. */
 const MOST_COMMENTS = 2;

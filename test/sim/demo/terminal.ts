@@ -77,7 +77,6 @@ function printBox(title: string, markdown: string): void {
 /** Markdown of the action, as far as a terminal can show it. */
 function readable(markdown: string): string {
   return markdown
-    .replace(/```mermaid.*?```/gs, '(A chart: see the page below.)')
     .replace(/^<!--.*-->\n|<[^>]+>|`/gm, '')
     .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
     .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
