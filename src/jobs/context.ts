@@ -124,8 +124,7 @@ function storyOf(
   return {
     ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null },
     by: by === '' ? null : oneLine(redact(by), 100),
-    // Redacted before it is cut: a part of a secret would not be recognized.
-    prompt: redact(prompt).slice(0, SHOWN_PROMPT).toWellFormed(),
+    prompt: redact(prompt),
   };
 }
 

@@ -27,12 +27,18 @@ export function fence(text: string, limit = 1000): string {
 const MOST_LINES = 12;
 const MOST_CHARACTERS = 1000;
 
-/** A quotation: a fence for several lines, and for one line a code span, which wraps. */
+/**
+ * The beginning of a text as a quotation: a fence for several lines, and for one line a code span, which wraps. Empty
+ * if nothing would be visible. Remove secrets first: a part of one is not recognized.
+ */
 export function quotation(text: string): string {
-  const lines = text.trim().split(/\r\n|[\n\r]/);
-  const shown = lines.slice(0, MOST_LINES).join('\n');
+  const whole = withoutInvisible(text.replace(/\r\n?/g, '\n')).trim();
+  if (whole === '') return '';
+  const lines = whole.split('\n');
+  const beginning = lines.slice(0, MOST_LINES).join('\n').trimEnd();
+  const shown = cut(beginning, MOST_CHARACTERS);
   const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown, MOST_CHARACTERS);
-  const more = lines.length > MOST_LINES ? `\n${small(`First ${MOST_LINES} lines shown.`)}` : '';
+  const more = shown === whole ? '' : `\n${small('Only the beginning is shown.')}`;
   return `${quoted}${more}`.replace(/^/gm, '> ');
 }
 

@@ -33,7 +33,7 @@ import { renderJobs, timeTaken } from './table.ts';
 export interface Story {
   readonly info: RunInfo;
   readonly by: string | null;
-  /** Redacted; empty if nothing is sent. */
+  /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
   readonly startedAt: number;
   /** When messages and waits end, in milliseconds since 1970; null without a wait. */
@@ -78,7 +78,7 @@ function renderJob(
     ),
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
-    story.prompt === '' ? '' : quotation(story.prompt),
+    quotation(story.prompt),
     outlook(story, kind),
     job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
     comments,
@@ -162,7 +162,7 @@ function renderAll(
     [
       heading(titleOfAll(kinds), isSummary),
       dotted([countKinds(kinds, ' · '), logLink(story.info)]),
-      story.prompt === '' ? '' : quotation(story.prompt),
+      quotation(story.prompt),
       open === undefined ? '' : outlook(story, open),
     ].filter((text) => text !== ''),
     limit,

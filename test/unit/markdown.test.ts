@@ -41,6 +41,7 @@ describe('quotation', () => {
   const lines = (count: number): string =>
     Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');
   const quoted = (text: string): string => text.replace(/^/gm, '> ');
+  const PART = '<sub>Only the beginning is shown.</sub>';
 
   it.each([
     ['one line', 'a', '> `a`'],
@@ -48,8 +49,18 @@ describe('quotation', () => {
     ['lines', 'a\r\nb\rc', '> ```text\n> a\n> b\n> c\n> ```'],
     ['a fence in it', 'a\n```\nb', '> ````text\n> a\n> ```\n> b\n> ````'],
     ['12 lines', lines(12), quoted(`\`\`\`text\n${lines(12)}\n\`\`\``)],
-    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n<sub>First 12 lines shown.</sub>`)],
-    ['a long line', 'x'.repeat(1001), `> \`${'x'.repeat(999)}…\``],
+    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n${PART}`)],
+    ['1000 characters', 'x'.repeat(1000), `> \`${'x'.repeat(1000)}\``],
+    ['a long line', 'x'.repeat(2000), quoted(`\`${'x'.repeat(999)}…\`\n${PART}`)],
+    [
+      'long lines',
+      `${'x'.repeat(600)}\n`.repeat(20),
+      quoted(`\`\`\`text\n${'x'.repeat(600)}\n${'x'.repeat(398)}…\n\`\`\`\n${PART}`),
+    ],
+    ['space before and after it', `${'\n'.repeat(1500)}a${'\r\n '.repeat(1500)}`, '> `a`'],
+    ['invisible characters before it', `${'\u200b\r\n'.repeat(1500)}a`, '> `a`'],
+    ['empty lines in it', `a${'\n'.repeat(1500)}b`, quoted(`\`\`\`text\na\n\`\`\`\n${PART}`)],
+    ['nothing', ' \u200b\n', ''],
   ])('shows %s', (_, text, expected) => {
     expect(quotation(text)).toBe(expected);
   });
