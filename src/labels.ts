@@ -9,7 +9,7 @@ export const WORDS = {
   unknown: ['⚠️', 'unknown', 'Result unknown'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
-  'timed-out': ['⏱️', 'timed out', 'Timed out: agent may still be working'],
+  'timed-out': ['⏱️', 'timed out', 'Timed out before the result was known'],
   cancelled: ['⏹️', 'cancelled', 'Run cancelled after the message was sent'],
   archived: ['🗄️', 'archived', 'Agent job archived'],
   waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],

@@ -9,7 +9,9 @@ import {
   kindOf,
   OPEN,
   titleOf,
+  wordOf,
 } from '../labels.ts';
+import { ACTION_URL } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import {
   blocks,
@@ -70,7 +72,11 @@ function renderJob(
   const asked = askedBy(story);
   // An email shows the comment as it was created, so it begins like a message.
   const isNew = kind === 'sending' || kind === 'waiting';
-  const links = [...linksOf(job, conversation), timeTaken(job), logLink(story.info)];
+  const pull = renderPull(job, conversation);
+  const changes = renderChange(job, conversation);
+  const facts = [timeTaken(job), logLink(story.info)];
+  // What needs attention is not the changes.
+  const links = CALM.has(kind) ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
   const texts = [
     heading(
       `${icon(iconOf(kind))} ${dotted([titleOf(kind), nothingNew(job)], ': ')}`,
@@ -112,21 +118,28 @@ function outlook({ until }: Story, kind: Kind): string {
     : '';
 }
 
-/** The links to what the agent has done. On the pull request of the job, the link to it is left out. */
-function linksOf(job: Job, conversation: number | null): readonly string[] {
-  const { change, end } = job;
+/** The link to the pull request of the job; empty on that pull request. */
+function renderPull(job: Job, conversation: number | null): string {
   const prLink = job.record?.prLink;
-  if (!prLink) return [];
-  const isHere = conversation !== null && job.record?.prNumber === conversation;
-  return [
-    isHere ? '' : `**${pullRequestLink(prLink)}**`,
-    describeChange(change),
-    change?.kind === 'commits'
-      ? link('Review changes', `${prLink}/files/${change.before}..${change.after}`)
-      : isHere && elapsedMs(job) !== null && end?.result !== 'sent' && change?.kind !== 'none'
-        ? link('Review changes', `${prLink}/files`)
-        : '',
-  ];
+  return prLink && !isOn(job, conversation) ? `**${pullRequestLink(prLink)}**` : '';
+}
+
+function isOn({ record }: Job, conversation: number | null): boolean {
+  return conversation !== null && record?.prNumber === conversation;
+}
+
+/** What the agent has changed, and where to review it. */
+function renderChange(job: Job, conversation: number | null): readonly string[] {
+  const { change, end, record } = job;
+  if (!record?.prLink) return [];
+  const files = `${record.prLink}/files`;
+  const what = describeChange(change);
+  if (change?.kind === 'commits') {
+    return [what, link('Review changes', `${files}/${change.before}..${change.after}`)];
+  }
+  const isOver = elapsedMs(job) !== null && end?.result !== 'sent';
+  const mayHaveChanges = isOver && change?.kind !== 'none';
+  return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
 }
 
 /** Part of the title, because that the agent has changed nothing is easily overlooked. */
@@ -161,7 +174,8 @@ function renderAll(
   const head = fitting(
     [
       heading(titleOfAll(kinds), isSummary),
-      dotted([countKinds(kinds, ' · '), logLink(story.info)]),
+      // The title counts jobs that are all the same.
+      dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
       quotation(story.prompt),
       open === undefined ? '' : outlook(story, open),
     ].filter((text) => text !== ''),
@@ -175,27 +189,41 @@ function renderAll(
   return blocks([...head, renderJobs(jobs, room), end]);
 }
 
+function areSame(kinds: readonly Kind[]): boolean {
+  return new Set(kinds).size === 1;
+}
+
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
 function titleOfAll(kinds: readonly Kind[]): string {
   const [worst = 'completed'] = kinds.toSorted(byAttention);
+  const open = kinds.find((kind) => OPEN.has(kind));
+  const words = areSame(kinds) ? wordsForSame(worst, kinds.length) : wordsForMixed(kinds);
+  return `${icon(iconOf(open ?? worst))} ${words}`;
+}
+
+function wordsForSame(kind: Kind, count: number): string {
+  const jobs = `${count} agent jobs`;
+  if (kind === 'sending') return `Sending a message to ${jobs}`;
+  if (kind === 'sent') return `${jobs} got the message`;
+  return `${jobs}: ${wordOf(kind)}`;
+}
+
+function wordsForMixed(kinds: readonly Kind[]): string {
   const jobs = `${kinds.length} agent jobs`;
-  const open = kinds.filter((kind) => OPEN.has(kind));
+  const open = kinds.filter((kind) => OPEN.has(kind)).length;
   const bad = kinds.filter((kind) => !CALM.has(kind)).length;
-  const shown = icon(iconOf(open[0] ?? worst));
-  if (bad > 0)
-    return `${shown} ${bad} of ${jobs} ${bad === 1 ? 'needs' : 'need'} attention${open.length > 0 ? ' so far' : ''}`;
-  if (kinds.every((kind) => kind === 'sending')) return `${shown} Sending a message to ${jobs}`;
-  if (open.length > 0) return `${shown} ${kinds.length - open.length} of ${jobs} done`;
-  const all = kinds.every((kind) => kind === worst) ? worst : '';
-  if (all === 'sent') return `${shown} ${jobs} got the message`;
-  return `${shown} ${jobs} ${all === 'completed' || all === 'skipped' ? all : 'done'}`;
+  if (bad > 0) {
+    const need = bad === 1 ? 'needs' : 'need';
+    return `${bad} of ${jobs} ${need} attention${open > 0 ? ' so far' : ''}`;
+  }
+  return open > 0 ? `${kinds.length - open} of ${jobs} done` : `${jobs} done`;
 }
 
 /** `isQuiet`: whether there is nothing to reply to yet, or no place for it. */
 function footer({ startedAt, command }: Story, isQuiet: boolean): readonly string[] {
   return [
     inUtc(startedAt),
-    'Agent Follow-up',
+    link('Agent Follow-up', ACTION_URL),
     command === null || isQuiet ? '' : `comment ${code(`${command} …`)} to continue`,
   ];
 }

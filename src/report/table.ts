@@ -68,17 +68,15 @@ export function renderJobs(jobs: readonly Job[], room: number): string {
     if (some.length === 0) return '';
     const table = [...head, ...some].join('\n');
     if (group === open) return table;
-    const part = some.length === group.length ? '' : `${some.length} of `;
-    return folded(part + countKinds(group.map(kindOf)), table);
+    const part = some.length === group.length ? '' : `, ${some.length} shown`;
+    return folded(countKinds(group.map(kindOf)) + part, table);
   };
   const hidden = ordered.slice(shown.size).map(kindOf);
   return blocks([
     render(open),
     reasons,
     ...groups.map(render),
-    hidden.length === 0
-      ? ''
-      : `Jobs not shown for lack of room: ${hidden.length} (${countKinds(hidden)}).`,
+    hidden.length === 0 ? '' : `Jobs not shown for lack of room: ${countKinds(hidden)}.`,
   ]);
 }
 

@@ -76,7 +76,7 @@ describe('the comment of a step', () => {
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
       expect.stringMatching(/^This comment will be updated by .* UTC\.$/),
-      expect.stringMatching(/^<sub>job `job-1` · .* · Agent Follow-up<\/sub>$/),
+      expect.stringMatching(/^<sub>job `job-1` · .* · \[Agent Follow-up\]\(.*\)<\/sub>$/),
     ]);
     const [last = '', ...others] = visibleIn(sim.github);
     expect(others).toEqual([]);
@@ -523,7 +523,7 @@ describe('what the agent has changed', () => {
     const [text = ''] = visibleIn(sim.github);
     for (const shown of [text, result.summary]) {
       if (says !== '') expect(shown).toContain(says);
-      else expect(shown).not.toMatch(/new commit|rewritten|created|no files|\.\./);
+      else expect(shown).not.toMatch(/new commit|rewritten|created|no pull request|\.\./);
     }
     expect(errors(result)).toHaveLength(status === 'failed' ? 1 : 0);
   });

@@ -74,7 +74,7 @@ describe('waits for a job with', () => {
       'no pull request',
       {
         ...job({}, at(0, 'active'), at(9000, 'completed')),
-        also: summaryShows(/no files changed/),
+        also: summaryShows(/no pull request/),
       },
       completed,
     ],

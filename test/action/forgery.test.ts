@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { WORDS } from '../../src/labels.ts';
+import { ACTION_URL } from '../../src/link.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
 import type { JobPart } from '../sim/agent.ts';
 import { ALICE, pullRequest, reviewComment } from '../sim/events.ts';
@@ -134,7 +135,7 @@ function expectNothingForged(result: StepResult, { github }: Simulation): void {
 }
 
 function isOwnLink(href: string): boolean {
-  return OWN_LINKS.some((pattern) => pattern.test(href));
+  return href === ACTION_URL || OWN_LINKS.some((pattern) => pattern.test(href));
 }
 
 function bodies({ writes }: Simulation['github']): readonly string[] {
@@ -326,7 +327,9 @@ it.concurrent.each(['octo/a.b-c_d', 'o--o/__proto__', 'octo/www.evil.example'])(
     const result = await sim.runHere();
     const site = `https://github.com/${repository}/`;
     const isOwn = (href: string): boolean =>
-      href.startsWith(`${site}actions/runs/`) || href.startsWith(`${site}issues/7#issuecomment-`);
+      href === ACTION_URL ||
+      href.startsWith(`${site}actions/runs/`) ||
+      href.startsWith(`${site}issues/7#issuecomment-`);
     expect(forgedIn(rendered(result.summary), isOwn)).toEqual([]);
     expect(bodies(sim.github)).toHaveLength(2);
     for (const body of bodies(sim.github)) expect(forgedIn(rendered(body), isOwn)).toEqual([]);

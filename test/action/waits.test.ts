@@ -152,7 +152,7 @@ it('keeps what is known of a job if a response leaves it out', async () => {
   for (const text of [result.summary, commentTexts(sim.github).at(-1)]) {
     expect(text).toContain('octo/docs#1');
     expect(text).toContain('`opus`');
-    expect(text).not.toContain('no files changed');
+    expect(text).not.toContain('no pull request');
   }
 });
 

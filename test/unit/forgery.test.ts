@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { explain } from '../../src/agent/answers.ts';
 import type { AgentContext, Answer } from '../../src/agent/http.ts';
 import type { Job, JobRecord } from '../../src/job.ts';
-import { checkPrLink } from '../../src/link.ts';
+import { ACTION_URL, checkPrLink } from '../../src/link.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
 import { code } from '../../src/report/markdown.ts';
 import { renderProblem, renderStory, type Story } from '../../src/report/render.ts';
@@ -107,7 +107,7 @@ const halves = Object.entries(FIELDS).map(([field, render], shift) => ({
 
 describe('any text by others is shown only as code, in', () => {
   it.each(halves)('$field', ({ field, render, texts }) => {
-    const isOwn = (href: string): boolean => OWN_LINK.test(href);
+    const isOwn = (href: string): boolean => href === ACTION_URL || OWN_LINK.test(href);
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
     const found = findProblems((text) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job.ts';
 import type { Kind } from '../../src/labels.ts';
-import { DASHBOARD_URL } from '../../src/link.ts';
+import { ACTION_URL } from '../../src/link.ts';
 import {
   commentOf,
   comments,
@@ -24,7 +24,8 @@ const HEADING =
   /^<h([23])><span aria-hidden="true">(?:❌|⚠️|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
 
 function isOwn(href: string): boolean {
-  return href === DASHBOARD_URL || href.startsWith('https://github.com/octo-org/docs/');
+  const isOurs = href === DASHBOARD_URL || href === ACTION_URL;
+  return isOurs || href.startsWith('https://github.com/octo-org/docs/');
 }
 
 /** The problems of a text of ours. */
@@ -43,8 +44,9 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
 /** The number of jobs in the tables, and the number of jobs that are not shown according to the text. */
 function countJobs({ skeleton, text }: Rendered): { shown: number; notShown: number } {
   const rows = skeleton.match(/<tr>\n<td>/g)?.length ?? 0;
-  const [, notShown = '0'] = /Jobs not shown for lack of room: (\d+)/.exec(text) ?? [];
-  return { shown: rows, notShown: Number(notShown) };
+  const [, hidden = ''] = /Jobs not shown for lack of room: (.*)\./.exec(text) ?? [];
+  const counts = hidden.match(/\d+/g) ?? [];
+  return { shown: rows, notShown: counts.map(Number).reduce((sum, count) => sum + count, 0) };
 }
 
 const kinds = (of: readonly Kind[]) =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
+import { ACTION_URL } from '../../src/link.ts';
 import {
   logLink,
   renderProblem,
@@ -20,7 +21,7 @@ const STORY: Story = {
   command: null,
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
-const FOOT = '2026-11-21 12:00 UTC · Agent Follow-up';
+const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
 const OWN = 'https://github.com/octo/agents/pull/7';
 
 function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation: number | null = 1) {
@@ -106,13 +107,23 @@ describe('one job', () => {
     expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
   });
 
-  it.each<['none' | 'no-files', string]>([
+  it.each<['none' | 'no-pull-request', string]>([
     ['none', 'no new commits'],
-    ['no-files', 'no files changed'],
+    ['no-pull-request', 'no pull request'],
   ])('says in the title that nothing has changed: %s', (kind, words) => {
     const [title, links] = show([linked(OWN, { kind })], {}, 7);
     expect(title).toBe(`${heading('completed')}: ${words}`);
     expect(links).toMatch(/^1\u00a0min · |^\[Review/);
+  });
+
+  it('does not lead to the changes first if it needs attention', () => {
+    const record = of(OWN);
+    const failed = ended(
+      { result: 'failed' },
+      { record, change: commits(1), endedAt: START + 60_000 },
+    );
+    const [, links] = show([failed], {}, 7);
+    expect(links).toBe(`1\u00a0min · ${LOG} · **1 new commit** · ${range(OWN)}`);
   });
 
   it('keeps what comes first if there is no room', () => {
@@ -181,9 +192,11 @@ describe('several jobs', () => {
       'completed',
       [at('a', 'completed'), at('b', 'completed')],
       'completed',
-      '2 agent jobs completed',
+      '2 agent jobs: completed',
     ],
-    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs skipped'],
+    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs: skipped'],
+    ['failed', [at('a', 'failed'), at('b', 'failed')], 'failed', '2 agent jobs: failed'],
+    ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
     ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
     ['mixed', [at('a', 'sent'), at('b', 'completed')], 'sent', '2 agent jobs done'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
@@ -199,13 +212,17 @@ describe('several jobs', () => {
     expect(folded.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
   });
 
-  it('count in the title of a fold only those that are in it', () => {
+  it('say how many of a fold are shown, and how many are not', () => {
     const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
     const text = renderStory(STORY, jobs, 1, 3000);
-    const [, title] = /<summary>(\d+) /.exec(text) ?? [];
-    const [, hidden] = /\nJobs not shown for lack of room: (\d+) /.exec(text) ?? [];
-    expect(Number(title)).toBe(text.match(/^\| <span/gm)?.length);
-    expect(Number(title) + Number(hidden)).toBe(60);
+    const rows = text.match(/^\| <span/gm)?.length ?? 0;
+    expect(text).toContain(`<summary>60 completed, ${rows} shown</summary>`);
+    expect(text).toContain(`\nJobs not shown for lack of room: ${60 - rows} completed.\n`);
+  });
+
+  it('are counted once if all are the same', () => {
+    const [, counts] = show([at('a', 'completed'), at('b', 'completed')]);
+    expect(counts).toBe(LOG);
   });
 
   it('count what there is no room for', () => {

@@ -104,9 +104,9 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
   'branch rewritten': { kind: 'completed', job: { change: { kind: 'rewritten' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
-  'no files changed': {
+  'no pull request': {
     kind: 'completed',
-    job: { change: { kind: 'no-files' } },
+    job: { change: { kind: 'no-pull-request' } },
     record: { prLink: null, prNumber: null },
   },
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
