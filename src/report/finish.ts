@@ -100,7 +100,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const title = titleOf(kindOf(main));
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
-  else listJobs(log, ended);
+  else listReasons(log, ended, main.end.reason);
   const about = isOnly ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
@@ -117,15 +117,18 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
 /** The most lines in the closing list. */
 const LISTED = 20;
 
-/** The jobs with a reason, the worst first. The end of each job is in the log already. */
-function listJobs(log: Log, ended: readonly Ended[]): void {
-  const explained = worstFirst(ended).filter(({ end }) => end.reason !== '');
-  for (const job of explained.slice(0, LISTED)) {
-    const said = `Job ${job.id}: ${wordOf(kindOf(job))}.`;
-    log.info(sentences(said, explanationOf(job.end), job.record?.prLink ?? ''));
+/** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
+function listReasons(log: Log, ended: readonly Ended[], told: string): void {
+  const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.reason);
+  const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
+  for (const [reason, jobs] of untold.slice(0, LISTED)) {
+    const [id = '', ...others] = jobs.map((job) => job.id);
+    const [word = ''] = jobs.map((job) => wordOf(kindOf(job)));
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
-  const left = explained.length - LISTED;
-  if (left > 0) log.info(`The job summary has ${left} more.`);
+  const left = untold.length - LISTED;
+  if (left > 0) log.info(`More reasons are in the job summary: ${left}.`);
   log.info(`${ended.length} jobs: ${countKinds(ended.map(kindOf))}.`);
 }
 

@@ -149,7 +149,7 @@ describe('several jobs', () => {
     expect(jobsWith(result, 'completed')).toEqual(['job-1', 'job-3']);
     const rows = result.summary.split('\n').filter((line) => /^\|.*`job-/.test(line));
     expect(rows.map((row) => /`job-\d`/.exec(row)?.[0])).toEqual(['`job-2`', '`job-1`', '`job-3`']);
-    expect(result.summary.match(/^ {4}section /gm)).toHaveLength(3);
+    expect(result.summary.match(/<sub><span aria-hidden="true">[█-▏]/g)).toHaveLength(3);
   });
 
   it('get at most 4 messages and 24 polls at a time', async () => {

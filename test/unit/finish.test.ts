@@ -12,7 +12,7 @@ import {
 } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
-import { ended, INFO, job, PULL, record, START } from './record.ts';
+import { ended, INFO, job, record, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
@@ -124,23 +124,37 @@ describe('annotate', () => {
     expect(others).toEqual(annotation === null ? [] : [annotation]);
   });
 
-  it('lists the reasons of several jobs, and shows the worst one', () => {
-    const notNow = { result: 'skipped', reason: 'Not now.' } as const;
-    const skipped = ended(notNow, { id: 'a', ...NOT_SENT, record: record({ prLink: PULL }) });
-    expect(logOf([skipped, failed('b'), ended({ result: 'sent' }, { id: 'c' })])).toEqual([
-      `info: Job b: ${wordOf('failed')}. It failed.`,
-      `info: Job a: ${wordOf('skipped')}. Not now. ${PULL}`,
-      `info: 3 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('sent')}, 1 ${wordOf('skipped')}.`,
-      `error (${titleOf('failed')}): 1 of 3 jobs ${wordOf('failed')} (“b”): It failed.`,
+  const because = (id: string, reason: string): Job => ended({ result: 'failed', reason }, { id });
+  const skipped = (id: string): Job =>
+    ended({ result: 'skipped', reason: 'Not now.' }, { id, ...NOT_SENT });
+
+  it('tells each reason of several jobs once, the worst one in the annotation', () => {
+    const jobs = [skipped('a'), failed('b'), ended({ result: 'sent' }, { id: 'c' }), skipped('d')];
+    expect(logOf([...jobs, failed('e')])).toEqual([
+      `info: Job a and 1 more: ${wordOf('skipped')}. Not now.`,
+      `info: 5 jobs: 2 ${wordOf('failed')}, 1 ${wordOf('sent')}, 2 ${wordOf('skipped')}.`,
+      `error (${titleOf('failed')}): 2 of 5 jobs ${wordOf('failed')} (first “b”): It failed.`,
     ]);
   });
 
-  it('lists at most 20 of 500, and counts the others', () => {
-    const logged = logOf(Array.from({ length: 500 }, (_, n) => failed(`j${n}`)));
+  it('tells at most 20 reasons, and counts the others', () => {
+    const logged = logOf(Array.from({ length: 30 }, (_, n) => because(`j${n}`, `Reason ${n}.`)));
     expect(logged).toHaveLength(23);
+    expect(logged[0]).toBe(`info: Job j1: ${wordOf('failed')}. Reason 1.`);
     expect(logged.slice(20, 22)).toEqual([
-      'info: The job summary has 480 more.',
-      `info: 500 jobs: 500 ${wordOf('failed')}.`,
+      'info: More reasons are in the job summary: 9.',
+      `info: 30 jobs: 30 ${wordOf('failed')}.`,
+    ]);
+  });
+
+  it('tells a reason that the annotation does not tell', () => {
+    const { runtime, logged } = recordingRuntime();
+    const all = endedNow([failed('a'), ended({}, { id: 'b' })], true);
+    annotate(runtime.log, all, failing(all, new Set(['completed'])));
+    expect(logged).toEqual([
+      `info: Job a: ${wordOf('failed')}. It failed.`,
+      `info: 2 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('completed')}.`,
+      `error (${titleOf('completed')}): Job b is completed, which fails the step (“fail-on”).`,
     ]);
   });
 
