@@ -122,7 +122,7 @@ function storyOf(
   const { redact, clock } = runtime;
   const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
-    ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null },
+    ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null, footer: '' },
     by: by === '' ? null : oneLine(redact(by), 100),
     prompt: redact(prompt),
   };

@@ -42,6 +42,18 @@ export interface Story {
   readonly until: number | null;
   /** The word of a command that asked for it; null without one. */
   readonly command: string | null;
+  /** Markdown by the author of the workflow, shown as it is; empty for none. */
+  readonly footer: string;
+}
+
+/** Where a story is shown. */
+interface Place {
+  /** The number of the pull request or issue with the comment; null for the summary. */
+  readonly conversation: number | null;
+  /** The most characters. */
+  readonly limit: number;
+  /** Links to the comments, in the summary. */
+  readonly comments: string;
 }
 
 /**
@@ -56,18 +68,14 @@ export function renderStory(
   comments = '',
 ): string {
   const [only, ...others] = jobs;
+  const place = { conversation, limit, comments };
   return only !== undefined && others.length === 0
-    ? renderJob(story, only, conversation, limit, comments)
-    : renderAll(story, jobs, conversation === null, limit, comments);
+    ? renderJob(story, only, place)
+    : renderAll(story, jobs, place);
 }
 
-function renderJob(
-  story: Story,
-  job: Job,
-  conversation: number | null,
-  limit: number,
-  comments: string,
-): string {
+function renderJob(story: Story, job: Job, place: Place): string {
+  const { conversation, limit } = place;
   const kind = kindOf(job);
   const asked = askedBy(story);
   // An email shows the comment as it was created, so it begins like a message.
@@ -87,16 +95,12 @@ function renderJob(
     quotation(story.prompt),
     outlook(story, kind),
     job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
-    comments,
-    small(
-      dotted([
-        isNew ? '' : asked,
-        `job ${code(job.id, 256)}`,
-        job.record?.model ? `model ${code(job.record.model)}` : '',
-        renderSource(job.record?.source),
-        ...footer(story, conversation === null || OPEN.has(kind)),
-      ]),
-    ),
+    ...ending(story, [kind], place, [
+      isNew ? '' : asked,
+      `job ${code(job.id, 256)}`,
+      job.record?.model ? `model ${code(job.record.model)}` : '',
+      renderSource(job.record?.source),
+    ]),
   ].filter((text) => text !== '');
   return blocks(fitting(texts, limit));
 }
@@ -162,18 +166,13 @@ function describeChange(change: Change | null): string {
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
-function renderAll(
-  story: Story,
-  jobs: readonly Job[],
-  isSummary: boolean,
-  limit: number,
-  comments: string,
-): string {
+function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
+  const { conversation, limit } = place;
   const kinds = jobs.map(kindOf);
   const open = kinds.find((kind) => OPEN.has(kind));
   const head = fitting(
     [
-      heading(titleOfAll(kinds), isSummary),
+      heading(titleOfAll(kinds), conversation === null),
       // The title counts jobs that are all the same.
       dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
       quotation(story.prompt),
@@ -181,10 +180,7 @@ function renderAll(
     ].filter((text) => text !== ''),
     limit,
   );
-  const end = blocks([
-    comments,
-    small(dotted([askedBy(story), ...footer(story, isSummary || open !== undefined)])),
-  ]);
+  const end = blocks(ending(story, kinds, place, [askedBy(story)]));
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, room), end]);
 }
@@ -201,11 +197,21 @@ function titleOfAll(kinds: readonly Kind[]): string {
   return `${icon(iconOf(open ?? worst))} ${words}`;
 }
 
+/** Kinds whose word is what happened to a job: `2 agent jobs failed`. */
+const EVENTS: ReadonlySet<Kind> = new Set([
+  'failed',
+  'timed-out',
+  'cancelled',
+  'archived',
+  'completed',
+  'skipped',
+]);
+
 function wordsForSame(kind: Kind, count: number): string {
   const jobs = `${count} agent jobs`;
   if (kind === 'sending') return `Sending a message to ${jobs}`;
   if (kind === 'sent') return `${jobs} got the message`;
-  return `${jobs}: ${wordOf(kind)}`;
+  return `${jobs}${EVENTS.has(kind) ? '' : ':'} ${wordOf(kind)}`;
 }
 
 function wordsForMixed(kinds: readonly Kind[]): string {
@@ -219,13 +225,38 @@ function wordsForMixed(kinds: readonly Kind[]): string {
   return open > 0 ? `${kinds.length - open} of ${jobs} done` : `${jobs} done`;
 }
 
-/** `isQuiet`: whether there is nothing to reply to yet, or no place for it. */
-function footer({ startedAt, command }: Story, isQuiet: boolean): readonly string[] {
+/** What follows everything else, the small print last. */
+function ending(
+  story: Story,
+  kinds: readonly Kind[],
+  { conversation, comments }: Place,
+  details: readonly string[],
+): readonly string[] {
+  const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
   return [
-    inUtc(startedAt),
-    link('Agent Follow-up', ACTION_URL),
-    command === null || isQuiet ? '' : `comment ${code(`${command} …`)} to continue`,
+    // Nobody can reply to a summary.
+    conversation === null ? '' : nextStep(story, kinds),
+    comments,
+    story.footer,
+    small(dotted([...details, ...about])),
   ];
+}
+
+/** What a person can do next once a command has ended. */
+const NEXT_STEPS: Readonly<Partial<Record<Kind, (command: string) => string>>> = {
+  completed: improve,
+  unconfirmed: improve,
+  failed: (command) => `To try again, comment ${code(`${command} try again`)}.`,
+};
+
+function improve(command: string): string {
+  return `Not right? Comment ${code(command)} and what to change.`;
+}
+
+/** Empty if it is not the same for all jobs: a command goes to all of them. */
+function nextStep({ command }: Story, kinds: readonly Kind[]): string {
+  const [say, ...others] = new Set(kinds.map((kind) => NEXT_STEPS[kind]));
+  return command === null || say === undefined || others.length > 0 ? '' : say(command);
 }
 
 /** `source owner/name@ref` */

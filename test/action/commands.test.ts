@@ -187,7 +187,7 @@ describe('the answer to a command', () => {
       expect(body).toContain(titleOf('completed'));
       expect(body).toContain(`> \`${bodies[index]?.replace('/agent ', '')}\``);
       expect(body).toMatch(
-        /<sub>Asked by `alice` · job `job-1` .* comment `\/agent …` to continue<\/sub>$/,
+        /\nNot right\? Comment `\/agent` and what to change\.\n\n<sub>Asked by `alice` · job `job-1` .*<\/sub>$/,
       );
     }
   });

@@ -120,7 +120,7 @@ export async function play(scenario: Scenario) {
         : null,
     jobLog: new JobLog({ ...runtime, jobs, deadline }),
     ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null },
+    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null, footer: '' },
     ...{
       asked: null,
       seen: Promise.resolve(),

@@ -195,7 +195,10 @@ describe('crash', () => {
 });
 
 describe('summarize', () => {
-  const story = { info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null };
+  const story = {
+    ...{ info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null },
+    footer: '',
+  };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();
     summarize(runtime, story, jobs, urls);

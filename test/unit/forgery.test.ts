@@ -59,6 +59,7 @@ function show(
     startedAt: START,
     until: null,
     command: null,
+    footer: '',
     ...story,
   };
   return renderStory(of, jobs, 1, 60_000);

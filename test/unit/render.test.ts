@@ -19,6 +19,7 @@ const STORY: Story = {
   startedAt: START,
   until: null,
   command: null,
+  footer: '',
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
@@ -78,11 +79,45 @@ describe('one job', () => {
     expect(reason).toBe('It said `@octo`.');
   });
 
-  it('says how to continue once a command has ended, and names nobody on a schedule', () => {
-    expect(show([ended({})], { by: null, prompt: '', command: '/agent' }).slice(1)).toEqual([
+  it('names nobody on a schedule', () => {
+    expect(show([ended({})], { by: null, prompt: '' }).slice(1)).toEqual([
       LOG,
-      `<sub>job \`job-1\` · ${FOOT} · comment \`/agent …\` to continue</sub>`,
+      `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
+  });
+
+  const improve = 'Not right? Comment `/agent` and what to change.';
+  const tryAgain = 'To try again, comment `/agent try again`.';
+  const failed = { result: 'failed', reason: 'It failed.' } as const;
+
+  it.each<[string, readonly Job[], string | null]>([
+    ['completed', [ended({})], improve],
+    ['unconfirmed', [ended({ confirmed: false })], improve],
+    ['failed', [ended(failed)], tryAgain],
+    ['at work', [job({ delivery: 'sent' })], null],
+    ['in doubt', [ended({ result: 'error' }, { delivery: 'unknown' })], null],
+    ['several completed', [ended({}), ended({})], improve],
+    ['several of both', [ended({}), ended(failed)], null],
+  ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
+    const story = { command: '/agent' };
+    const texts = show(jobs, story);
+    if (words === null) expect(texts.join()).not.toMatch(/Not right|try again/);
+    else expect(texts.at(-2)).toBe(words);
+    for (const other of [show(jobs), show(jobs, story, null)]) {
+      expect(other.join()).not.toMatch(/Not right|try again/);
+    }
+  });
+
+  it.each([
+    ['one job', [ended({})]],
+    ['several', [ended({}), ended({})]],
+  ])('has the words of the author of the workflow above the small print: %s', (_, jobs) => {
+    const footer = 'See [the guide](https://docs.example/guide).';
+    for (const conversation of [1, null]) {
+      const texts = show(jobs, { footer }, conversation);
+      expect(texts.at(-2)).toBe(footer);
+      expect(texts.at(-1)).toMatch(/^<sub>/);
+    }
   });
 
   const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
@@ -192,10 +227,10 @@ describe('several jobs', () => {
       'completed',
       [at('a', 'completed'), at('b', 'completed')],
       'completed',
-      '2 agent jobs: completed',
+      '2 agent jobs completed',
     ],
-    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs: skipped'],
-    ['failed', [at('a', 'failed'), at('b', 'failed')], 'failed', '2 agent jobs: failed'],
+    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs skipped'],
+    ['failed', [at('a', 'failed'), at('b', 'failed')], 'failed', '2 agent jobs failed'],
     ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
     ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
     ['mixed', [at('a', 'sent'), at('b', 'completed')], 'sent', '2 agent jobs done'],

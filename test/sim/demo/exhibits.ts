@@ -38,6 +38,7 @@ const STORY: Story = {
   startedAt: START,
   until: START + LIMITS.inputs.timeoutMs,
   command: null,
+  footer: '',
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;
@@ -98,6 +99,11 @@ interface Variant {
 /** Other states of one job. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
+  'the failure of a command': { kind: 'failed', story: COMMAND, isHere: true, ...withChange(1) },
+  'a footer of the workflow': {
+    kind: 'completed',
+    story: { footer: 'To change something, comment `/agent` and what to change.' },
+  },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '3 new commits': { kind: 'completed', ...withChange(3) },
   '1 new commit, failed': { kind: 'failed', ...withChange(1) },
