@@ -108,6 +108,8 @@ export type Change =
       readonly count: number;
       readonly before: string;
       readonly after: string;
+      /** Those of the new commits, redacted, the newest last. */
+      readonly titles: readonly { readonly title: string; readonly sha: string }[];
     }
   | { readonly kind: 'none' | 'rewritten' | 'created' | 'no-pull-request' };
 

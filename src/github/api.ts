@@ -83,7 +83,7 @@ const restComment = z.object({ id: z.number(), html_url: z.url() });
 const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
-const commitsAnswer = z.array(z.object({ sha }));
+const commitsAnswer = z.array(z.object({ sha, commit: z.object({ message: z.string() }) }));
 const collaboratorAnswer = z.object({
   user: z.nullable(
     z.object({
@@ -234,11 +234,13 @@ export class GitHub {
     return { head: head.sha, commits };
   }
 
-  /** The oldest 100 commits of a pull request. */
-  async commits(number: number): Promise<readonly string[]> {
+  /** The oldest 100 commits of a pull request, with the first line of their messages. */
+  async commits(
+    number: number,
+  ): Promise<readonly { readonly sha: string; readonly title: string }[]> {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=100';
     const commits = await this.#read(route, { number }, commitsAnswer);
-    return commits.map((commit) => commit.sha);
+    return commits.map(({ sha, commit }) => ({ sha, title: commit.message.replace(/\n.*/s, '') }));
   }
 
   get #repository(): { owner: string; repo: string } {

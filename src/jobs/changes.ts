@@ -7,7 +7,7 @@ import { pause } from './context.ts';
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
 
-/** Milliseconds that the message may be delayed, and the report. */
+/** Milliseconds that the message may be delayed, and each look after it. */
 const BEFORE_MS = 1000;
 const AFTER_MS = 5000;
 /** Milliseconds until a push to a pull request is certainly shown there. */

@@ -92,6 +92,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
     ),
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
+    renderCommits(job),
     quotation(story.prompt),
     outlook(story, kind),
     job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
@@ -144,6 +145,24 @@ function renderChange(job: Job, conversation: number | null): readonly string[] 
   const isOver = elapsedMs(job) !== null && end?.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
   return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
+}
+
+/** The most commits that are listed. */
+const MOST_COMMITS = 3;
+/** The most characters of the title of a commit: about as many as GitHub shows. */
+const LONGEST_TITLE = 72;
+
+/** The titles of the new commits, the newest last. */
+function renderCommits({ change, record }: Job): string {
+  if (change?.kind !== 'commits' || !record?.prLink) return '';
+  const commits = `${record.prLink}/commits`;
+  const lines = change.titles.slice(-MOST_COMMITS).map(({ title, sha }) => {
+    const shown = link(sha.slice(0, 7), `${commits}/${sha}`);
+    return `- ${dotted([code(title, LONGEST_TITLE), shown], ' ')}`;
+  });
+  const earlier = change.count - lines.length;
+  if (earlier > 0) lines.push(`- and ${earlier} earlier ${earlier === 1 ? 'one' : 'ones'}`);
+  return lines.join('\n');
 }
 
 /** Part of the title, because that the agent has changed nothing is easily overlooked. */

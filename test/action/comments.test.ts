@@ -24,6 +24,7 @@ import {
   PULL,
   type Scenario,
   simulate,
+  TOKEN,
   warnings,
 } from './scenario.ts';
 
@@ -457,6 +458,15 @@ describe('what the agent has changed', () => {
     on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? { fault: 'hang' } : undefined),
   };
 
+  /** GitHub shows the old head once more after the work. */
+  const late = (): Scenario['github'] => {
+    const stale = { head: { sha: OLD }, commits: 1 };
+    let reads = 0;
+    return {
+      on: ({ path }) => (/\/pulls\/\d+$/.test(path) && ++reads === 2 ? { body: stale } : undefined),
+    };
+  };
+
   interface Case {
     /** The link before the work, and after it. */
     readonly links?: readonly [string | null, string | null];
@@ -473,6 +483,13 @@ describe('what the agent has changed', () => {
   it.each<[string, Case, string]>([
     ['3 new commits', { pushed: NEW }, `**3 new commits** · ${range}${'3'.repeat(40)})`],
     ['1 new commit', { pushed: NEW.slice(0, 1) }, `**1 new commit** · ${range}${'1'.repeat(40)})`],
+    ['the titles', { pushed: NEW }, `\n- \`Change ${'1'.repeat(40)}\` [1111111](${LINK}/commits/1`],
+    [
+      'a title with a secret',
+      { pushed: NEW.slice(0, 1), github: { messageOf: () => `Use ${TOKEN}\n` } },
+      '\n- `Use ***` [1111111](',
+    ],
+    ['commits that GitHub shows late', { pushed: NEW, github: late() }, '**3 new commits**'],
     ['after a failure', { status: 'failed', pushed: NEW }, '**3 new commits**'],
     ['of 100 commits', { commits: MANY.slice(0, 97), pushed: NEW }, '**3 new commits**'],
     ['no new commits', {}, `${titleOf('completed')}: no new commits`],

@@ -82,7 +82,7 @@ export function simulatedGitHub(
         write(id, body);
       }),
     pullRequest: () => call(() => ({ head: 'c'.repeat(40), commits: 3 })),
-    commits: () => call(() => ['c'.repeat(40)]),
+    commits: () => call(() => [{ sha: 'c'.repeat(40), title: 'A change' }]),
   };
   return {
     client: github as GitHub,

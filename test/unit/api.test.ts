@@ -126,10 +126,15 @@ it('collaborator of nobody and of a deleted account is null', async () => {
 
 it('the oldest commits of a pull request are read', async () => {
   const commits = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(40, '0'));
-  await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
+  await using sim = await simulate({
+    issues: [{ number: NUMBER, pullRequest: true, commits }],
+    messageOf: (sha) => (sha === commits[1] ? '' : `Change ${sha}\n\nAnd why.`),
+  });
   const github = connect(sim);
   expect(await github.pullRequest(NUMBER)).toEqual({ head: commits[119], commits: 120 });
-  expect(await github.commits(NUMBER)).toEqual(commits.slice(0, 100));
+  expect(await github.commits(NUMBER)).toEqual(
+    commits.slice(0, 100).map((sha, n) => ({ sha, title: n === 1 ? '' : `Change ${sha}` })),
+  );
 });
 
 describe('a call', () => {

@@ -14,7 +14,8 @@ import { parseCommands } from '../sim/runner/commands.ts';
 import { ended, INFO, NOTE, record, START } from './record.ts';
 
 const OWN_LINK =
-  /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/1\/files)$/;
+  /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/1\/files(?:\/a1\.\.b2)?|pull\/1\/commits\/c+)$/;
+const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 /** Hidden characters, except the joiners that scripts and emoji need. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
 const RECORD = record({
@@ -83,6 +84,10 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   'the login of a person': (by) => show({}, {}, { by }),
   'the prompt': (text) => show({}, {}, { prompt: text }),
   'the prompt of several jobs': (text) => show({}, {}, { prompt: text }, 2),
+  'the title of a commit': (title) => {
+    const titles = [{ title, sha: 'c'.repeat(40) }];
+    return show({ change: { kind: 'commits', count: 1, before: 'a1', after: 'b2', titles } });
+  },
   'a reason': (text) => show(because(text)),
   'the reason of several jobs': (text) => show(because(text), {}, {}, 2),
   'all fields': (text) =>

@@ -124,7 +124,7 @@ describe('one job', () => {
   const linked = (prLink: string, change: Job['change'] = null, after = 60_000): Job =>
     ended({ confirmed: true }, { record: of(prLink), change, endedAt: START + after });
   const commits = (count: number): Job['change'] => ({
-    ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
+    ...{ kind: 'commits', count, before: 'a1', after: 'b2', titles: [] },
   });
   const range = (url: string): string => `[Review changes](${url}/files/a1..b2)`;
 
@@ -140,6 +140,39 @@ describe('one job', () => {
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
     expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
+  });
+
+  const titles = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      title: `Change ${n + 1}`,
+      sha: `${n + 1}`.repeat(40),
+    }));
+  const item = (n: number): string =>
+    `- \`Change ${n}\` [${`${n}`.repeat(7)}](${OWN}/commits/${`${n}`.repeat(40)})`;
+
+  it.each<[number, readonly string[]]>([
+    [1, [item(1)]],
+    [3, [item(1), item(2), item(3)]],
+    [4, [item(2), item(3), item(4), '- and 1 earlier one']],
+    [7, [item(5), item(6), item(7), '- and 4 earlier ones']],
+  ])('lists the newest of %i commits', (count, lines) => {
+    const change = {
+      kind: 'commits',
+      count,
+      before: 'a1',
+      after: 'b2',
+      titles: titles(count),
+    } as const;
+    expect(show([linked(OWN, change)])[2]).toBe(lines.join('\n'));
+  });
+
+  it('shows the titles of commits as code, and none for a commit without one', () => {
+    const sha = 'c'.repeat(40);
+    const of = (title: string) =>
+      ({ kind: 'commits', count: 1, before: 'a1', after: 'b2', titles: [{ title, sha }] }) as const;
+    const to = `[ccccccc](${OWN}/commits/${sha})`;
+    expect(show([linked(OWN, of('@octo `x`'))])[2]).toBe(`- \`\` @octo \`x\` \`\` ${to}`);
+    expect(show([linked(OWN, of(''))])[2]).toBe(`- ${to}`);
   });
 
   it.each<['none' | 'no-pull-request', string]>([

@@ -29,7 +29,10 @@ export const scenario: Scenario = {
       mallory: { id: 2002, permission: 'read' },
     },
   },
-  commits: [2, 1],
+  commits: [
+    ['docs: add error handling examples', 'docs: link the error reference'],
+    ['docs: say which errors are worth a retry'],
+  ],
   pace: 30,
   runs: [
     {

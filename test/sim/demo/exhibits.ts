@@ -30,6 +30,7 @@ const START = Date.UTC(2026, 10, 21, 19, 32);
 const LIMITS = { inputs: { timeoutMs: 1_800_000 }, note: {} };
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
+const TITLES = ['add error handling examples', 'link the reference', 'fix a typo'];
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
 const STORY: Story = {
   info: RUN,
@@ -106,6 +107,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '3 new commits': { kind: 'completed', ...withChange(3) },
+  '7 new commits': { kind: 'completed', ...withChange(7) },
   '1 new commit, failed': { kind: 'failed', ...withChange(1) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
   'branch rewritten': { kind: 'completed', job: { change: { kind: 'rewritten' } } },
@@ -151,7 +153,11 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 };
 
 function withChange(count: number): { readonly job: Partial<Job> } {
-  const change: Change = { kind: 'commits', count, before: OLD, after: NEW };
+  const titles = Array.from({ length: count }, (_, index) => ({
+    title: `docs: ${TITLES[index % TITLES.length]}`,
+    sha: index === count - 1 ? NEW : `${index}c2d3e4f`.repeat(5),
+  }));
+  const change: Change = { kind: 'commits', count, before: OLD, after: NEW, titles };
   return { job: { change } };
 }
 

@@ -47,6 +47,7 @@ export async function play(
   pace?: number,
 ): Promise<PlayedScenario> {
   using time = virtualTime({ pace });
+  const titles = new Map<string, string>();
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
@@ -60,6 +61,7 @@ export async function play(
   await using github = await startGitHub({
     repository: REPOSITORY,
     clock: time,
+    messageOf: (sha) => titles.get(sha) ?? 'docs: first draft',
     ...scenario.github,
     on(request) {
       if (request.method !== 'GET') viewer.write?.(request);
@@ -69,10 +71,12 @@ export async function play(
   viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
 
   function commitsFor(n: number): readonly string[] {
-    const { [n - 1]: count = 0 } = scenario.commits ?? [];
-    return Array.from({ length: count }, (_, index) =>
-      createHash('sha1').update(`${n} ${index}`).digest('hex'),
-    );
+    const { [n - 1]: added = [] } = scenario.commits ?? [];
+    return added.map((title) => {
+      const sha = createHash('sha1').update(`${n} ${title}`).digest('hex');
+      titles.set(sha, title);
+      return sha;
+    });
   }
 
   const runs: PlayedRun[] = [];

@@ -23,7 +23,9 @@ export const scenario: Scenario = {
     issues: [OWN, OTHER].map((number) => ({ number, pullRequest: true })),
     collaborators: { alice: { id: ALICE.id, permission: 'write' } },
   },
-  commits: [3],
+  commits: [
+    ['docs: describe the new option', 'docs: add an example', 'docs: update the reference'],
+  ],
   pace: 30,
   runs: [
     {

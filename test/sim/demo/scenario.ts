@@ -15,8 +15,8 @@ export interface Scenario {
   readonly setup: readonly string[];
   readonly agent: Pick<AgentOptions, 'jobs' | 'onPost' | 'onGet'>;
   readonly github: Required<Pick<GitHubOptions, 'issues' | 'collaborators'>>;
-  /** How many commits the agent adds to the first pull request because of the n-th message. */
-  readonly commits?: readonly number[];
+  /** The titles of the commits that the agent adds to the first pull request because of the n-th message. */
+  readonly commits?: readonly (readonly string[])[];
   /** Virtual seconds per real second. */
   readonly pace: number;
   readonly runs: readonly Run[];

@@ -16,9 +16,13 @@ export function pullRequest({ name, pageOf }: Repository, issue: Issue): Answer 
   return { body: { ...numbers, state: 'open', locked, html_url: pageOf(issue), head, base } };
 }
 
-export function listCommits({ commits }: Issue, query: URLSearchParams): Answer {
+export function listCommits(
+  { messageOf }: Repository,
+  { commits }: Issue,
+  query: URLSearchParams,
+): Answer {
   const size = Math.min(Number(query.get('per_page') ?? 30), 100);
   const end = Number(query.get('page') ?? 1) * size;
   const page = commits.slice(0, MAX_COMMITS).slice(end - size, end);
-  return { body: page.map((sha) => ({ sha })) };
+  return { body: page.map((sha) => ({ sha, commit: { message: messageOf(sha) } })) };
 }

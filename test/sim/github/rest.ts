@@ -39,7 +39,7 @@ export function rest({ repository, reactions, forbids }: Context, call: Call): A
     'POST pulls/comments/#/reactions': () => line && react(repository, reactions, line, request),
     'DELETE pulls/comments/#/reactions/#': () => line && unreact(reactions, line, second),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
-    'GET pulls/#/commits': () => pull && listCommits(pull, query),
+    'GET pulls/#/commits': () => pull && listCommits(repository, pull, query),
     'GET collaborators/*/permission': () => permission(repository, login),
   };
   return routes[name]?.() ?? NOT_FOUND;
