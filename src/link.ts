@@ -3,6 +3,11 @@
 
 import { ok, problem, type Result } from './text.ts';
 
+export const DASHBOARD_URL = 'https://app.mintlify.com';
+/** Where admins create and check API keys. */
+export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
+/** Where they see and buy credits, and allow overages (https://www.mintlify.com/docs/credits). */
+export const USAGE_URL = `${DASHBOARD_URL}/settings/organization/usage`;
 /** Where people find this action. */
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 

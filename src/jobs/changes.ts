@@ -40,21 +40,23 @@ export async function readChanges(run: Run): Promise<void> {
 }
 
 async function compare(run: Run, before: Head): Promise<Change | null> {
-  const first = await within(run, AFTER_MS, changeSince(run.github, before));
+  const first = await within(run, AFTER_MS, changeSince(run, before));
   if (first?.kind !== 'none') return first;
   // GitHub may still show the old commit.
   await pause(run, PUSH_MS);
-  return within(run, AFTER_MS, changeSince(run.github, before));
+  return within(run, AFTER_MS, changeSince(run, before));
 }
 
-async function changeSince(github: GitHub, before: Head): Promise<Change | null> {
+async function changeSince({ github, runtime }: Run, before: Head): Promise<Change | null> {
   const { sha, commits } = await headOf(github, before.number);
   if (sha === before.sha) return { kind: 'none' };
   if (commits > PAGE_SIZE) return null;
   const listed = await github.commits(before.number);
-  if (!listed.includes(before.sha)) return { kind: 'rewritten' };
+  if (!listed.some((commit) => commit.sha === before.sha)) return { kind: 'rewritten' };
   const count = commits - before.commits;
-  return count > 0 ? { kind: 'commits', count, before: before.sha, after: sha } : null;
+  if (count <= 0) return null;
+  const titles = listed.slice(-count).map((one) => ({ ...one, title: runtime.redact(one.title) }));
+  return { kind: 'commits', count, before: before.sha, after: sha, titles };
 }
 
 async function headOf(github: GitHub, number: number): Promise<Head> {

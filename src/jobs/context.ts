@@ -110,9 +110,6 @@ async function findNotes(
   return readNotes(github, comments.conversation, hashOf(projectId));
 }
 
-/** The most characters of the prompt that are shown. */
-const SHOWN_PROMPT = 1000;
-
 function storyOf(
   { runtime, info, trigger }: Start,
   { command, wait }: Inputs,

@@ -100,7 +100,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const title = titleOf(kindOf(main));
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
-  else listReasons(log, ended, main.end.reason);
+  else listReasons(log, ended, explanationOf(main.end));
   const about = isOnly ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
@@ -119,7 +119,7 @@ const LISTED = 20;
 
 /** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
-  const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.reason);
+  const byReason = Map.groupBy(worstFirst(ended), ({ end }) => explanationOf(end));
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
   for (const [reason, jobs] of untold.slice(0, LISTED)) {
     const [id = '', ...others] = jobs.map((job) => job.id);
