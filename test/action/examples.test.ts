@@ -25,8 +25,9 @@ import {
   workflowDispatch,
 } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
-import { HAS_POSIX_SHELL } from '../sim/platform.ts';
+import { HAS_POSIX_SHELL, TEMP } from '../sim/platform.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
+import { checksEnded } from './failed-checks.ts';
 import {
   JOB,
   KEY,
@@ -44,6 +45,8 @@ interface Setup {
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Variables of the repository, in addition to those for every workflow. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** The folder with the files that the steps before would have written. */
+  readonly workspace?: string;
   /** Empty in runs for forks. */
   readonly key?: string;
   readonly scenario?: Scenario;
@@ -102,7 +105,7 @@ function playOn(
   sim: Simulation,
   workflow: Workflow,
   event: WebhookEvent,
-  { outputs = {}, vars = {}, key = KEY }: Pick<Setup, 'outputs' | 'vars' | 'key'> = {},
+  { outputs = {}, vars = {}, key = KEY, workspace }: Omit<Setup, 'event' | 'scenario'> = {},
 ): Promise<readonly Played[]> {
   return playWorkflow(workflow, {
     event,
@@ -111,7 +114,13 @@ function playOn(
     secrets: { AGENT_API_KEY: key, SLACK_WEBHOOK_URL: WEBHOOK },
     outputs,
     isRun: isThisAction,
-    run: (given, job) => sim.runHere({ with: onlyGiven(given), step: { event, github: { job } } }),
+    run: (given, job) => {
+      const folder = workspace === undefined ? {} : { workspace };
+      return sim.runHere({
+        with: onlyGiven(given),
+        step: { event, github: { job }, ...folder },
+      });
+    },
     open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
   });
 
@@ -343,6 +352,26 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       expect(resultsOf(bad.jobs).map(({ outputs }) => outputs.result)).toEqual([result]);
       expect(bad.jobs[0]?.others).toEqual([expect.stringMatching(/^REASON=.*\S/)]);
     }
+  },
+
+  'fix-checks': async () => {
+    const workflow = example('fix-checks');
+    const prompt = 'Checks failed. Find out why, and fix it.\n';
+    const workspace = mkdtempSync(join(TEMP, 'fix-checks-'));
+    writeFileSync(join(workspace, 'failed-checks.md'), prompt);
+    await using sim = await simulate();
+    // The comment of an earlier run names the job.
+    await sim.run();
+    const jobs = await playOn(sim, workflow, checksEnded('failure', [PULL]), { workspace });
+    expect(resultsOf(jobs).map(({ outputs }) => outputs)).toMatchObject([
+      { result: 'completed', 'job-id': JOB },
+    ]);
+    expect(jobs[0]?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
+    expect(sim.agent.accepted().at(-1)).toMatchObject({ jobId: JOB, prompt });
+    for (const event of [checksEnded('success', [PULL]), checksEnded('failure', [])]) {
+      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
+    }
+    rmSync(workspace, { recursive: true });
   },
 
   'nudge-matrix': async () => {
