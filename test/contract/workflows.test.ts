@@ -11,16 +11,12 @@ import {
   documents,
   isThisAction,
   read,
+  type Step,
   type Workflow,
   workflows,
 } from './workflows.ts';
 
-const REUSABLE = '.github/workflows/agent-command.yml';
-/** A command always sends, without a checkout; a workflow with other needs uses the action itself. */
-const NOT_FOR_COMMANDS = [
-  ...['send', 'prompt-file', 'only-when', 'resend-on-rerun', 'matrix-leg', 'github-token'],
-  ...['fail-on', 'poll-interval-seconds', 'settle-seconds'],
-];
+const REUSABLE = ['.github/workflows/agent-command.yml', '.github/workflows/fix-checks.yml'];
 // The parser imports JSON without an import attribute, which bundlers accept and Node refuses.
 registerHooks({
   resolve(name, context, next) {
@@ -108,15 +104,26 @@ describe('workflows in files', () => {
   });
 });
 
-describe('the reusable workflow', () => {
-  const { on, jobs } = parse(read(REUSABLE));
+describe.each(REUSABLE)('the reusable workflow %s', (path) => {
+  const { on, jobs } = parse(read(path));
   const { inputs, outputs, secrets } = on.workflow_call;
-  const withs = Object.keys(jobs.agent.steps[0].with);
-  const where = `change ${REUSABLE}`;
+  const steps: readonly Step[] = jobs.agent.steps;
+  const follow = steps.find(isThisAction)?.with ?? {};
+  const callers = calls.filter(({ job }) => job.uses?.includes(path));
+  const where = `change ${path}`;
 
-  it('passes on every input of its own', () => {
-    const own = [...Object.keys(inputs), ...Object.keys(secrets)];
-    expect(own.filter((name) => name !== 'runs-on').sort(), where).toEqual(withs.sort());
+  it('passes on every input', () => {
+    const passed = steps.flatMap((step) => Object.values({ ...step.env, ...step.with }));
+    const own = Object.keys(inputs).filter((name) => name !== 'runs-on');
+    const expected = own.map((name) => `\${{ inputs.${name} }}`);
+    expect(passed, where).toEqual(expect.arrayContaining([...expected, '${{ secrets.api-key }}']));
+  });
+
+  it('passes on inputs under their names', () => {
+    for (const [name, value] of Object.entries(follow)) {
+      const isFixed = name === 'prompt-file';
+      if (!isFixed) expect(value, where).toMatch(`.${name} }}`);
+    }
   });
 
   it('has every input of the action, except those that a command does not need', () => {
@@ -136,8 +143,12 @@ describe('the reusable workflow', () => {
     }
   });
 
-  it.each(calls)('gets valid inputs and secrets from $name', ({ job }) => {
-    expect(job.uses).toBe(`${ACTION}/${REUSABLE}@v1`);
+  it('is called by an example', () => {
+    expect(callers.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^examples\//));
+  });
+
+  it.each(callers)('gets valid inputs and secrets from $name', ({ job }) => {
+    expect(job.uses).toBe(`${ACTION}/${path}@v1`);
     const required = Object.entries<{ required?: boolean }>(inputs).filter(
       ([, input]) => input.required === true,
     );
@@ -147,12 +158,13 @@ describe('the reusable workflow', () => {
     expect(Object.keys(job.secrets ?? {})).toEqual(Object.keys(secrets));
   });
 
-  it('needs only permissions that its callers grant', () => {
-    expect(calls.length).toBeGreaterThan(0);
-    for (const { job, workflow } of calls) {
-      expect(job.permissions ?? workflow.permissions).toMatchObject(jobs.agent.permissions);
-    }
+  it.each(callers)('needs only permissions that $name grants', ({ job, workflow }) => {
+    expect(job.permissions ?? workflow.permissions).toMatchObject(jobs.agent.permissions);
   });
+});
+
+it.each(calls)('$name calls a reusable workflow that exists', ({ job }) => {
+  expect(REUSABLE.map((path) => `${ACTION}/${path}@v1`)).toContain(job.uses);
 });
 
 it('the required check of CI waits for all others', () => {
