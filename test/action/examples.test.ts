@@ -50,6 +50,8 @@ interface Setup {
   /** Empty in runs for forks. */
   readonly key?: string;
   readonly scenario?: Scenario;
+  /** Whether a comment on the pull request names the job, as that of create-a-job.yml does. */
+  readonly isNamed?: boolean;
 }
 
 const COMMAND = '/agent also add error handling examples';
@@ -90,11 +92,17 @@ function labeled(name: string, fork = 'octo/agents'): WebhookEvent {
 }
 
 /** Runs an example on a new simulation, which is over then. */
-async function play(name: string, { event, scenario, ...given }: Setup = {}) {
+async function play(name: string, { event, scenario, isNamed = false, ...given }: Setup = {}) {
   await using sim = await simulate(scenario);
+  if (isNamed) await nameJob(sim);
   const workflow = example(name);
   const [on = ''] = eventsOf(workflow);
   return { sim, jobs: await playOn(sim, workflow, event ?? eventOf(on, sim), given) };
+}
+
+/** Leaves a comment on the pull request that names the job. Sends nothing. */
+async function nameJob(sim: Simulation): Promise<void> {
+  await sim.runHere({ with: { send: false, wait: true, prompt: '' } });
 }
 
 function jobsIn(statuses: Readonly<Record<string, string>>) {
@@ -110,7 +118,13 @@ function playOn(
   return playWorkflow(workflow, {
     event,
     repository: sim.github.repository,
-    vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, ...vars },
+    vars: {
+      AGENT_PROJECT: PROJECT,
+      AGENT_JOB: JOB,
+      AGENT_JOBS: JOB,
+      CHANGELOG_JOB: JOB,
+      ...vars,
+    },
     secrets: { AGENT_API_KEY: key, SLACK_WEBHOOK_URL: WEBHOOK },
     outputs,
     isRun: isThisAction,
@@ -172,9 +186,9 @@ describe('every workflow in the documentation works', () => {
     .filter(({ workflow }) =>
       Object.values(workflow.jobs).some(({ steps = [], uses }) => uses ?? steps.some(isThisAction)),
     )
-    .flatMap(({ name, workflow }) =>
-      eventsOf(workflow).map((event) => ({ name, event, workflow })),
-    );
+    .flatMap(({ name, workflow }) => eventsOf(workflow).map((event) => ({ name, event, workflow })))
+    // Its prompt is a file that a script writes: it has scenarios of its own.
+    .filter(({ event }) => event !== 'workflow_run');
 
   it.each(shown)('$name on $event', async ({ workflow, event }) => {
     // The job fails first, if the workflow is only about failed jobs.
@@ -202,28 +216,20 @@ describe('every workflow in the documentation works', () => {
   }
 });
 
-describe('the first workflows of the README start no agent for', () => {
-  const [first, second] = blocks('yaml')
-    .filter(({ document }) => document === 'README.md')
-    .map(({ text }) => parse(text) as Workflow);
-  const FROM_FORK = pullRequest({ number: PULL, fork: 'stranger/agents' });
-  const here = { number: PULL, fork: 'octo/agents' };
+describe('the first workflow of the README starts no agent for', () => {
+  const [first] = blocks('yaml').filter(({ document }) => document === 'README.md');
+  const workflow: Workflow = parse(first?.text ?? '');
+  const byStranger = { number: PULL, body: COMMAND, author: MALLORY };
 
-  it.each<[string, Workflow | undefined, WebhookEvent, readonly string[]]>([
-    ['a fork', first, FROM_FORK, ['skipped']],
-    ['a bot', first, pullRequest({ ...here, author: DEPENDABOT }), []],
-    ['a stranger', first, pullRequest({ ...here, author: MALLORY }), ['skipped']],
-    ['any comment', second, issueComment({ number: PULL, body: 'Thanks!' }), []],
-    [
-      'a command by a stranger',
-      second,
-      issueComment({ number: PULL, body: COMMAND, author: MALLORY }),
-      ['skipped'],
-    ],
-  ])('%s', async (_, workflow, event, expected) => {
+  it.each<[string, WebhookEvent, readonly string[]]>([
+    ['any comment', issueComment({ number: PULL, body: 'Thanks!' }), []],
+    ['any review', review({ number: PULL, body: 'Good, but see below.' }), []],
+    ['inline comments and replies without a review', review({ number: PULL, body: null }), []],
+    ['a command by a stranger', issueComment(byStranger), ['skipped']],
+    ['a review by a stranger', review(byStranger), ['skipped']],
+  ])('%s', async (_, event, expected) => {
     await using sim = await simulate();
-    const key = event === FROM_FORK ? '' : KEY;
-    const jobs = await playOn(sim, workflow as Workflow, event, { key });
+    const jobs = await playOn(sim, workflow, event);
     expect(jobs).toMatchObject([{ failed: false, skipped: expected.length === 0 }]);
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(expected);
     expect(sim.agent.journal).toEqual([]);
@@ -234,49 +240,69 @@ describe('the first workflows of the README start no agent for', () => {
 const BAD_RESULTS = { failed: 'failed', archived: 'archived', active: 'timed-out' };
 
 const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
-  'on-comment': () => runsCommands('on-comment', ['issue_comment']),
-  'on-review-comment': () =>
-    runsCommands('on-review-comment', ['pull_request_review', 'pull_request_review_comment']),
-  'on-comment-reusable': () =>
-    runsCommands('on-comment-reusable', [
-      'issue_comment',
-      'pull_request_review',
-      'pull_request_review_comment',
-    ]),
-
-  'after-another-step': async () => {
-    const outputs = { find: { 'job-id': JOB } };
-    const { jobs } = await play('after-another-step', { outputs });
-    const [result] = resultsOf(jobs);
-    expect(result?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
-    const event = pullRequest({ number: PULL, fork: 'stranger/agents' });
-    const refused = await play('after-another-step', { outputs, event });
-    expect(resultsOf(refused.jobs)).toEqual([]);
-  },
+  'send-back': () => runsCommands('send-back', ['issue_comment', 'pull_request_review']),
+  'send-back-reusable': () =>
+    runsCommands('send-back-reusable', ['issue_comment', 'pull_request_review']),
 
   'create-a-job': async () => {
-    const record = { id: 'job-2', status: 'active' };
-    const done = { ...record, status: 'completed', prLink: LINK };
-    const onGet = (n: number) => ({ body: n > 3 ? done : record });
-    await using sim = await simulate({ agent: { jobs: [{ id: 'job-2' }], onGet } });
-    const outputs = { create: { 'job-id': 'job-2' } };
-    const event = workflowDispatch({ inputs: { prompt: 'Add a quickstart guide.' } });
-    const [job] = await playOn(sim, example('create-a-job'), event, { outputs });
-    expect(job?.others).toEqual([
-      expect.stringContaining('PROMPT=Add a quickstart guide.'),
-      expect.stringContaining(`LINK=${LINK}`),
+    const compare = 'https://github.com/octo/agents/compare/1f2e3d4...5a6b7c8';
+    const pushed = push();
+    const byPush = { ...pushed, payload: { ...pushed.payload, compare } };
+    for (const [event, prompt] of [
+      [byPush, `Update the docs for the changes in ${compare}.`],
+      [workflowDispatch({ inputs: { prompt: 'Add a guide.' } }), 'Add a guide.'],
+    ] as const) {
+      const record = { id: 'job-2', status: 'active' };
+      const done = { ...record, status: 'completed', prLink: LINK };
+      const onGet = (n: number) => ({ body: n > 3 ? done : record });
+      await using sim = await simulate({ agent: { jobs: [{ id: 'job-2' }], onGet } });
+      const outputs = { create: { 'job-id': 'job-2' } };
+      const [job] = await playOn(sim, example('create-a-job'), event, { outputs });
+      expect(job?.others).toEqual([expect.stringContaining(`PROMPT=${prompt}`)]);
+      expect(job?.results.map(({ outputs }) => outputs)).toMatchObject([
+        { result: 'completed', delivery: 'not-sent', 'job-id': 'job-2', 'pr-link': LINK },
+      ]);
+      expect(sim.agent.posts()).toEqual([]);
+      // The comment names the job now, so a command needs no job-id.
+      const named = await playOn(sim, example('send-back'), eventOf('issue_comment', sim));
+      expect(resultsOf(named).map(({ outputs }) => outputs)).toMatchObject([
+        { result: 'completed', 'job-id': 'job-2' },
+      ]);
+    }
+  },
+
+  'docs-for-each-pull-request': async () => {
+    const workflow = example('docs-for-each-pull-request');
+    const here = { number: PULL, fork: 'octo/agents' };
+    await using sim = await simulate();
+    const unknown = { known: { job: '' }, create: { 'job-id': JOB } };
+    const [opened] = await playOn(sim, workflow, pullRequest(here), { outputs: unknown });
+    expect(opened?.others).toEqual([
+      expect.stringContaining(`PULL=${PULL}`),
+      expect.stringContaining(`PROMPT=Update the docs for the changes in ${LINK}.`),
     ]);
-    expect(job?.results.map(({ outputs }) => outputs)).toMatchObject([
-      { result: 'completed', delivery: 'not-sent', 'job-id': 'job-2', 'pr-link': LINK },
-    ]);
+    expect(opened?.results.map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(sim.agent.posts()).toEqual([]);
-    // The comment names the job now, so a command can leave it out.
-    const named = await playOn(sim, example('on-comment'), eventOf('issue_comment', sim), {
-      vars: { AGENT_JOB: '' },
-    });
-    expect(resultsOf(named).map(({ outputs }) => outputs)).toMatchObject([
-      { result: 'completed', 'job-id': 'job-2' },
+
+    const [comment] = ownComments(sim.github);
+    const [marker, jobs] = ['<!-- agent-follow-up ', '"jobs":[{'];
+    expect(opened?.others[0]).toContain(`startswith(${JSON.stringify(marker)})`);
+    expect(opened?.others[0]).toContain(`contains(${JSON.stringify(jobs)})`);
+    expect(comment?.body.startsWith(marker)).toBe(true);
+    expect(comment?.body.split('\n')[0]).toContain(jobs);
+
+    const pushed = pullRequest({ ...here, action: 'synchronize' });
+    const later = await playOn(sim, workflow, pushed, { outputs: { known: { job: 'yes' } } });
+    expect(resultsOf(later).map(({ outputs }) => outputs)).toMatchObject([
+      { delivery: 'sent', 'job-id': JOB },
     ]);
+    expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining(LINK) }]);
+    for (const event of [
+      pullRequest({ number: PULL, fork: 'stranger/agents' }),
+      pullRequest({ ...here, author: DEPENDABOT }),
+    ]) {
+      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
+    }
   },
 
   'on-label': async () => {
@@ -285,19 +311,13 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     await using sim = await simulate({
       github: { issues: [{ number: PULL, pullRequest: true }], collaborators: people },
     });
-    const jobs = await playOn(sim, workflow, labeled('agent'));
+    await nameJob(sim);
+    const jobs = await playOn(sim, workflow, labeled('check links'));
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
-    expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('/pull/7') }]);
-    for (const event of [labeled('bug'), labeled('agent', 'stranger/agents')]) {
+    expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringContaining('links') }]);
+    for (const event of [labeled('bug'), labeled('check links', 'stranger/agents')]) {
       expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
     }
-  },
-
-  'maintainers-only': async () => {
-    await runsCommands('maintainers-only', ['issue_comment'], 'maintain');
-    const { sim, jobs } = await play('maintainers-only');
-    expect(jobs).toMatchObject([{ failed: false, results: [{ outputs: { result: 'skipped' } }] }]);
-    expect(sim.agent.posts()).toEqual([]);
   },
 
   'commit-status': async () => {
@@ -310,7 +330,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       ['error', [{ id: JOB, turns: [{ steps: [] }] }]],
       ['error', []],
     ] as const) {
-      const { jobs: played } = await play('commit-status', { scenario: { agent: { jobs } } });
+      const scenario = { agent: { jobs } };
+      const { jobs: played } = await play('commit-status', { scenario, isNamed: true });
       if (!HAS_POSIX_SHELL) continue;
       const [head, status] = runScripts(played);
       expect(head).toBe(`gh api repos/octo/agents/pulls/${PULL} --jq .head.sha`);
@@ -324,15 +345,26 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(other.jobs).toMatchObject([{ skipped: true }]);
   },
 
-  'slack-message': async () => {
+  'every-night': async () => {
     for (const [status, result] of Object.entries({ completed: 'completed', ...BAD_RESULTS })) {
-      const turns = [{ steps: [{ afterMs: 0, set: { status } }] }];
-      const agent = { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] };
-      const { jobs } = await play('slack-message', { scenario: { agent } });
+      const base = { status: 'failed', prLink: LINK };
+      const turns = [
+        {
+          steps: [
+            { afterMs: 0, set: { status: 'active' } },
+            { afterMs: 60_000, set: { status } },
+          ],
+        },
+      ];
+      const scenario = { agent: { jobs: [{ id: JOB, base, turns }] } };
+      const { jobs } = await play('every-night', { scenario });
       expect(jobs[0]?.others).toEqual([
-        expect.stringMatching(RegExp(`^WEBHOOK=.+\nRESULT=${result}\nREASON=.*\nLINK=${LINK}`)),
+        expect.stringMatching(RegExp(`^WEBHOOK=.+\nRESULT=${result}\nREASON=.*\nLINKS=${LINK}`)),
       ]);
     }
+    const scenario = { agent: { jobs: jobsIn({ [JOB]: 'completed' }) } };
+    const { jobs } = await play('every-night', { scenario });
+    expect(jobs).toMatchObject([{ failed: false, others: [] }]);
   },
 
   'use-the-outputs': async () => {
@@ -425,28 +457,22 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 /** A command by someone with permission is sent to the agent. Other comments do not start a runner. */
-async function runsCommands(
-  name: string,
-  events: readonly string[],
-  role_name = 'write',
-): Promise<void> {
+async function runsCommands(name: string, events: readonly string[]): Promise<void> {
   const workflow = example(name);
-  expect(new Set(eventsOf(workflow))).toEqual(new Set(events));
-  const alice = { id: ALICE.id, permission: 'write', role_name } as const;
-  const issues = [{ number: PULL, pullRequest: true }];
+  expect(eventsOf(workflow)).toEqual(events);
   for (const eventName of events) {
-    await using sim = await simulate({ github: { issues, collaborators: { alice } } });
+    await using sim = await simulate();
+    await nameJob(sim);
     const jobs = await playOn(sim, workflow, eventOf(eventName, sim));
     expect(resultsOf(jobs).map(({ outputs }) => outputs.result)).toEqual(['completed']);
     expect(sim.agent.accepted()).toMatchObject([
       { jobId: JOB, prompt: expect.stringContaining('also add error handling examples') },
     ]);
-    if (name === 'on-comment-reusable') {
+    if (name === 'send-back-reusable') {
       expect(jobs[0]?.outputs).toMatchObject({ result: 'completed', 'job-id': JOB });
     }
     const chat = { number: PULL, body: 'I would ask the /agent to do this.' };
-    const event = eventName === 'pull_request_review' ? review(chat) : reviewComment(chat);
-    const other = eventName === 'issue_comment' ? issueComment(chat) : event;
+    const other = eventName === 'issue_comment' ? issueComment(chat) : review(chat);
     expect(resultsOf(await playOn(sim, workflow, other))).toEqual([]);
   }
 }
