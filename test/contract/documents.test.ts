@@ -11,17 +11,18 @@ const ROOT = join(import.meta.dirname, '../..');
 describe('the README', () => {
   const [first, second, third] = blocks('yaml').filter(({ document }) => document === 'README.md');
 
-  it('begins with a workflow of at most 20 lines that runs once, waits, and skips bots', () => {
-    expect(first?.line).toBeLessThan(15);
-    expect(first?.text.trim().split('\n').length).toBeLessThanOrEqual(20);
-    expect(first?.text).toContain('types: [opened]');
-    expect(first?.text).toContain("github.event.sender.type != 'Bot'");
-    expect(first?.text).toMatch(/ wait: true\n +when-active: wait\n/);
+  it('begins with a workflow for comments and reviews that needs no job-id and starts no runner for others', () => {
+    const { on } = parse(first?.text ?? '');
+    expect(Object.keys(on)).toEqual(['issue_comment', 'pull_request_review']);
+    expect(first?.text).toContain('if: startsWith(github.event.comment.body || github');
+    expect(first?.text).toContain(' wait: true\n');
+    expect(first?.text).not.toContain('job-id');
+    expect(first?.text.match(/\bvars\.\w+/g)).toEqual(['vars.AGENT_PROJECT']);
   });
 
-  it('then shows a command whose workflow starts no runner for other comments', () => {
-    expect(second?.text).toContain("if: startsWith(github.event.comment.body, '/agent')");
-    expect(second?.text.match(/\bjob-id:/g)).toHaveLength(1);
+  it('then fixes failed checks with at most twelve lines', () => {
+    expect(second?.text).toContain('workflow_run:');
+    expect(second?.text.trim().split('\n').length).toBeLessThanOrEqual(12);
   });
 
   it('then shows a schedule in which the job has time to report the result', () => {

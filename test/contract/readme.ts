@@ -34,7 +34,7 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
     'picture of a command': () =>
       picture('command', 'A command on a pull request, and the comment that reports the result'),
     'picture of a summary': () =>
-      picture('summary', 'The job summary: the results of six jobs, with the time that each took'),
+      picture('summary', 'The job summary: the results of six jobs, and how long each took'),
     inputs: () =>
       inputGroups()
         .filter(({ title }) => title !== ADVANCED)
