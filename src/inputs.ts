@@ -8,7 +8,16 @@ import {
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import { type Redact, redactor } from './runner/log.ts';
-import { hasVisibleText, listing, ok, parseJson, problem, quote, type Result } from './text.ts';
+import {
+  hasVisibleText,
+  listing,
+  OPENING,
+  ok,
+  parseJson,
+  problem,
+  quote,
+  type Result,
+} from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -94,11 +103,15 @@ function sayEmpty(names: readonly string[]): readonly string[] {
 }
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
-function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): readonly string[] {
+function shownSecrets(
+  env: Env,
+  { projectId, jobIds, command, footer }: Settings,
+): readonly string[] {
   const shownTexts = {
     'project-id': projectId,
     'job-id': jobIds.join('\n'),
     command: command ?? '',
+    footer,
   };
   const redact = redactor(['api-key', 'github-token'].map((name) => rawInput(env, name).trim()));
   return Object.entries(shownTexts)
@@ -107,14 +120,32 @@ function shownSecrets(env: Env, { projectId, jobIds, command }: Settings): reado
 }
 
 function contradictions(settings: Settings): readonly string[] {
-  const { send, command, onlyWhen, whenActive } = settings;
-  const given = [
+  const { send, comment, command, onlyWhen, whenActive, maxMessages, footer } = settings;
+  const problems: string[] = [];
+  const toSend = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
     whenActive === 'wait' ? 'when-active: wait' : '',
+    maxMessages === null ? '' : 'max-messages',
   ].filter((name) => name !== '');
-  if (send || given.length === 0) return [];
-  return [`${listing(given)} cannot be combined with send: false; remove one of them.`];
+  if (!send && toSend.length > 0) {
+    problems.push(`${listing(toSend)} cannot be combined with send: false; remove one of them.`);
+  }
+  // It counts comments, and a command starts a new count.
+  const uncounted = [command === null ? '' : 'command', comment ? '' : 'comment: false'].filter(
+    (name) => name !== '',
+  );
+  if (send && maxMessages !== null && uncounted.length > 0) {
+    problems.push(
+      `max-messages cannot be combined with ${listing(uncounted, 'or')}; remove one of them.`,
+    );
+  }
+  if (command !== null && footer.toLowerCase().startsWith(command.toLowerCase())) {
+    problems.push(
+      'footer begins with the command, like a comment that asks for something; write it otherwise.',
+    );
+  }
+  return problems;
 }
 
 /** A problem continues the name of the input. `shown` makes a text short, visible and free of secrets. */
@@ -152,6 +183,8 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     onlyWhen: optional('only-when', null, words(STATUSES, 'any', null)),
     /** Null is `wait` with `wait: true`, and otherwise `send`. */
     whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
+    /** Null is 3 for bots, and no limit for people. */
+    maxMessages: optional('max-messages', null, maxMessages),
     wait: optional('wait', false, boolean),
     // A timeout of 0 would leave no time for anything.
     timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000, true)),
@@ -164,6 +197,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
       words(FAIL_ON, 'none', new Set<JobResult>()),
     ),
     comment: optional('comment', true, boolean),
+    footer: optional('footer', '', footer),
     /** The `matrix` context as JSON. */
     matrixLeg: optional('matrix-leg', '', ok),
     prNumber: optional('pr-number', null, conversationNumber),
@@ -284,6 +318,24 @@ function number(least: number, most: number, unitMs: number, isAbove = false): C
     return problem(`must be a plain number, ${low} and at most ${most}; it is ${shown(text)}.`);
   };
 }
+
+const maxMessages: Check<number> = (text, shown) =>
+  /^([1-9][0-9]?|100)$/.test(text)
+    ? ok(Number(text))
+    : problem(`must be a whole number from 1 to 100; it is ${shown(text)}.`);
+
+/** Characters of a footer. */
+const LONGEST_FOOTER = 500;
+
+/** It is shown as it is, so it must not be taken for anything else. */
+const footer: Check<string> = (text) => {
+  if (text.length > LONGEST_FOOTER || /[\p{Cc}\u2028\u2029]/u.test(text)) {
+    return problem(`must be one line of at most ${LONGEST_FOOTER} characters.`);
+  }
+  return text.includes(OPENING)
+    ? problem('contains the hidden marker of this action; write it without the marker.')
+    : ok(text);
+};
 
 const conversationNumber: Check<number> = (text, shown) =>
   /^[1-9][0-9]{0,9}$/.test(text)

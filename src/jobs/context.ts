@@ -112,15 +112,16 @@ async function findNotes(
 
 function storyOf(
   { runtime, info, trigger }: Start,
-  { command, wait }: Inputs,
+  { command, wait, footer }: Inputs,
   { deadline }: Plan,
   prompt: string,
 ): Story {
   const { redact, clock } = runtime;
   const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
-    ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null, footer: '' },
+    ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null, footer },
     by: by === '' ? null : oneLine(redact(by), 100),
+    // It is cut later: a part of a secret would not be recognized.
     prompt: redact(prompt),
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { WORDS } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
+import { OPENING } from '../../src/text.ts';
 import type { JobPart } from '../sim/agent.ts';
 import { ALICE, pullRequest, reviewComment } from '../sim/events.ts';
 import { FORGERIES, forEnvironment, forHeader } from '../sim/forgeries.ts';
