@@ -65,9 +65,7 @@ export function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
     case 'completed':
       return '';
     case 'failed':
-      return isOfMessage
-        ? `The agent gave no reason. Send another message, or open the job at ${DASHBOARD_URL}.`
-        : `The agent gave no reason. Open the job at ${DASHBOARD_URL}.`;
+      return `The agent gave no reason. Open the job at ${DASHBOARD_URL}.`;
     case 'archived':
       return isOfMessage
         ? 'The agent was at work on the message, but now the job is archived; use another job.'

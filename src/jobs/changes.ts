@@ -52,10 +52,11 @@ async function changeSince({ github, runtime }: Run, before: Head): Promise<Chan
   if (sha === before.sha) return { kind: 'none' };
   if (commits > PAGE_SIZE) return null;
   const listed = await github.commits(before.number);
-  if (!listed.some((commit) => commit.sha === before.sha)) return { kind: 'rewritten' };
+  const old = listed.findIndex((commit) => commit.sha === before.sha);
+  if (old === -1) return { kind: 'rewritten' };
   const count = commits - before.commits;
   if (count <= 0) return null;
-  const titles = listed.slice(-count).map((one) => ({ ...one, title: runtime.redact(one.title) }));
+  const titles = listed.slice(old + 1).map((one) => ({ ...one, title: runtime.redact(one.title) }));
   return { kind: 'commits', count, before: before.sha, after: sha, titles };
 }
 

@@ -154,7 +154,7 @@ const LONGEST_TITLE = 72;
 
 /** The titles of the new commits, the newest last. */
 function renderCommits({ change, record }: Job): string {
-  if (change?.kind !== 'commits' || !record?.prLink) return '';
+  if (change?.kind !== 'commits' || change.titles.length === 0 || !record?.prLink) return '';
   const commits = `${record.prLink}/commits`;
   const lines = change.titles.slice(-MOST_COMMITS).map(({ title, sha }) => {
     const shown = link(sha.slice(0, 7), `${commits}/${sha}`);

@@ -94,7 +94,7 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /The agent gave no reason\. .*open the job at https:\/\/app\.mintlify\.com/,
+      /The agent gave no reason\. Open the job at https:\/\/app\.mintlify\.com/,
     ],
     [
       'an agent that was not seen at work',

@@ -53,7 +53,7 @@ function resultsOf({ outputs }: StepResult): readonly JobResult[] {
 /** The polls that the job would need alone, including the one before the message. */
 function pollsAlone(lengthMs: number): number {
   let polls = 1;
-  for (let at = 0; at < lengthMs; polls++) at += nextPollMs(at, true);
+  for (let at = 0; at < lengthMs; polls++) at += nextPollMs(at);
   return polls;
 }
 

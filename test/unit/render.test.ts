@@ -166,6 +166,10 @@ describe('one job', () => {
     expect(show([linked(OWN, change)])[2]).toBe(lines.join('\n'));
   });
 
+  it('lists nothing if no title is known', () => {
+    expect(show([linked(OWN, commits(3))])[2]).toBe('> `Say more.`');
+  });
+
   it('shows the titles of commits as code, and none for a commit without one', () => {
     const sha = 'c'.repeat(40);
     const of = (title: string) =>

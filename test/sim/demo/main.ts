@@ -12,8 +12,12 @@ import { printChecks, terminal } from './terminal.ts';
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !scenarios.has(name));
-const isGallery = names.length === 1 && names[0] === 'gallery';
-process.exitCode = isGallery ? showGallery() : unknown.length === 0 ? await main() : rejectNames();
+process.exitCode = await show();
+
+async function show(): Promise<number> {
+  if (names.length === 1 && names[0] === 'gallery') return showGallery();
+  return unknown.length === 0 ? playAll() : rejectNames();
+}
 
 function showGallery(): number {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
@@ -27,7 +31,7 @@ function rejectNames(): number {
   return 2;
 }
 
-async function main(): Promise<number> {
+async function playAll(): Promise<number> {
   const played: PlayedScenario[] = [];
   for (const name of names.length === 0 ? ['pull-request'] : names) {
     const scenario = scenarios.get(name) as Scenario;

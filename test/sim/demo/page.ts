@@ -12,12 +12,19 @@ import { REPOSITORY } from './scenario.ts';
 export const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
 const THEMES = ['light', 'dark'];
-export const EMOJI: Readonly<Record<string, string>> = {
+/** In the order in which they come. */
+const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
   rocket: '🚀',
   hooray: '🎉',
   confused: '😕',
 };
+
+/** The emoji of these reactions. Some are added at the same time. */
+export function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {
+  const contents = new Set(reactions.map(({ content }) => content));
+  return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
+}
 
 /** Writes the page of these scenarios, and returns its path. */
 export function writePage(played: readonly PlayedScenario[]): string {
@@ -88,7 +95,7 @@ export function renderComments(comments: Conversation['comments']): string {
   const boxes = comments.map(({ author, body, created_at: at, reactions, isMinimized }) => {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
-    const shown = reactions.map(({ content }) => `<span>${EMOJI[content] ?? content} 1</span>`);
+    const shown = toEmoji(reactions).map((emoji) => `<span>${emoji} 1</span>`);
     if (isMinimized) return `<p>${plain(name)} commented. This comment is hidden: outdated.</p>`;
     return `<article>
 <span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
 import type { Comment } from '../github/issues.ts';
-import { EMOJI } from './page.ts';
+import { toEmoji } from './page.ts';
 import type { PlayedScenario, Viewer } from './play.ts';
 
 const WIDTH = 96;
@@ -49,8 +49,7 @@ export const terminal: Viewer = {
     for (const { number, comments } of conversations) {
       const isShown = (one: Comment): boolean => urls.includes(one.html_url) || one.body === text;
       for (const { author, body, reactions } of comments.filter(isShown)) {
-        const shown = reactions.map(({ content }) => EMOJI[content] ?? content).join(' ');
-        printBox(`On #${number}, ${author}`, `${body}\n\n${shown}`);
+        printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
       }
     }
     printBox('The job summary', summary);
@@ -60,7 +59,7 @@ export const terminal: Viewer = {
 /** What a call changes on the page; empty for what nobody sees. */
 function whatIsSeen({ body, method }: JournalEntry): string {
   const { body: text, content, query = '' } = JSON.parse(body || '{}');
-  if (content !== undefined) return EMOJI[content] ?? content;
+  if (content !== undefined) return toEmoji([{ content }]).join();
   if (text !== undefined) {
     const [title = ''] = readable(text).split('\n');
     return `${method === 'POST' ? 'a new comment' : 'the comment is now'}: ${title.trim()}`;
