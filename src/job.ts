@@ -208,7 +208,7 @@ export function posting(job: Job, now: number, head: Head | null): void {
 
 /** The API has accepted the message. */
 export function accepted(job: Job, at: number): void {
-  change(job, { message: { kind: 'sent', at }, after: startOfAfter(job.base) });
+  change(job, { message: { kind: 'sent', at }, after: startOfAfter(statusBefore(job)) });
 }
 
 /** The API may have accepted the message. */
@@ -219,7 +219,7 @@ export function doubted(job: Job): void {
 /** An earlier attempt has sent the message. `isOurs`: it saw the agent at work on it. */
 export function resumed(job: Job, at: number, base: string | null, isOurs: boolean): void {
   const known = base === null ? null : { status: base, at };
-  const after = startOfAfter(known);
+  const after = startOfAfter(base);
   change(job, {
     message: { kind: 'sent', at },
     base: known,
@@ -288,8 +288,9 @@ export function isFinal(status: string | null): status is FinalStatus {
   return (FINAL_STATUSES as readonly (string | null)[]).includes(status);
 }
 
-export function isBaseFinal(base: Base | null): boolean {
-  return base !== null && isFinal(base.status);
+/** The status before the message; null if it is not known. */
+export function statusBefore({ base }: Pick<Job, 'base'>): string | null {
+  return base?.status ?? null;
 }
 
 /** Milliseconds. A change after the base counts as an effect of the message. */
@@ -301,27 +302,27 @@ export function isBaseFresh({ base }: Job, now: number): boolean {
 
 // When the agent is done: docs/delivery.md draws it.
 
-function startOfAfter(base: Base | null): After {
-  const work = isBaseFinal(base) ? 'nothing' : 'earlier work';
+function startOfAfter(before: string | null): After {
+  const work = isFinal(before) ? 'nothing' : 'earlier work';
   return { work, finalSince: null, seenAt: 0 };
 }
 
 /** What the agent works on, as a poll after the message shows it. */
-function nextWork({ base, after: { work } }: Job, status: string): Work {
+function nextWork(job: Job, status: string): Work {
+  const { work } = job.after;
   switch (work) {
     case 'our message':
       return work;
     case 'earlier work':
       return isFinal(status) ? 'nothing' : work;
     case 'nothing':
-      return status === 'active' || isOtherEnd(base, status) ? 'our message' : work;
+      return status === 'active' || isOtherEnd(statusBefore(job), status) ? 'our message' : work;
   }
 }
 
 /** The work on the message began and ended between two polls. Anyone can archive a job, so that shows nothing. */
-function isOtherEnd(base: Base | null, status: string): boolean {
-  if (!isBaseFinal(base)) return false;
-  return isFinal(status) && status !== base?.status && status !== 'archived';
+function isOtherEnd(before: string | null, status: string): boolean {
+  return isFinal(before) && isFinal(status) && status !== before && status !== 'archived';
 }
 
 /** Whether the agent is done with the message and, if so, whether that is certain. */
@@ -339,8 +340,7 @@ export type Done = 'no' | 'confirmed' | 'unconfirmed';
 export function isDone(job: Job, settleMs: number): Done {
   const { finalSince, work, seenAt } = job.after;
   if (finalSince === null) return 'no';
-  if (work === 'our message')
-    return (job.base?.status ?? null) === null ? 'unconfirmed' : 'confirmed';
+  if (work === 'our message') return statusBefore(job) === null ? 'unconfirmed' : 'confirmed';
   return settleMs === 0 || seenAt >= settlesAt(job, finalSince, settleMs) ? 'unconfirmed' : 'no';
 }
 
@@ -360,5 +360,5 @@ export function doubtMs(job: Job, now: number, settleMs: number): number {
 /** When a final status without work on our message is accepted. */
 function settlesAt(job: Job, finalSince: number, settleMs: number): number {
   const sentAt = sentAtOf(job);
-  return (isBaseFinal(job.base) && sentAt !== null ? sentAt : finalSince) + settleMs;
+  return (isFinal(statusBefore(job)) && sentAt !== null ? sentAt : finalSince) + settleMs;
 }

@@ -4,9 +4,9 @@ import {
   deliveryOf,
   type End,
   type FinalStatus,
-  isBaseFinal,
   isFinal,
   type Job,
+  statusBefore,
   statusOf,
 } from './job.ts';
 import { DASHBOARD_URL } from './link.ts';
@@ -74,18 +74,18 @@ export function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
-function unconfirmedEnd({ base }: Job, result: FinalStatus, settleMs: number): End {
+function unconfirmedEnd(job: Job, result: FinalStatus, settleMs: number): End {
   const end = { ...endAs(result), confirmed: false };
   if (result === 'archived') {
     const reason =
       'The job is archived, so the agent may not have worked on the message; use another job.';
     return { ...end, reason };
   }
-  if ((base?.status ?? null) === null) {
+  if (statusBefore(job) === null) {
     const reason = `The job is ${result}, but its status before the message is not known, so this may be the end of other work. ${CHECK}.`;
     return { ...end, reason };
   }
-  if (isBaseFinal(base)) {
+  if (isFinal(statusBefore(job))) {
     const reason =
       `The status was ${result} before the message and still is, ${duration(settleMs)} after it, so this may ` +
       `be the end of earlier work. ${CHECK}.`;

@@ -73,11 +73,7 @@ function beginSending(run: Run): Outcome<'begun'> {
   for (const job of jobs) sending(job);
   const saved = save(run);
   if (saved.kind === 'ok') return { kind: 'begun' };
-  const end = endAs(
-    'error',
-    'No message was sent, because later steps would not know of it.',
-    saved.problem,
-  );
+  const end = endAs('error', `${saved.problem}, so no message was sent.`, 'Free some disk space.');
   run.queue.stop.abort(end);
   return over(end);
 }

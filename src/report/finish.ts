@@ -1,4 +1,4 @@
-import { isBaseFinal, type Job } from '../job.ts';
+import { isFinal, type Job, statusBefore } from '../job.ts';
 import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
@@ -73,22 +73,20 @@ export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: u
 export function close(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
-  runtime.log[code === 1 ? 'info' : 'error'](saved.problem);
+  const { result, delivery, status } = toOutputs(report);
+  const lost = `result ${result}, delivery ${delivery}, status ${status || 'unknown'}`;
+  const text = `${saved.problem}, so later steps do not see them. They are: ${lost}.`;
+  runtime.log[code === 1 ? 'info' : 'error'](text);
   return 1;
 }
 
-/** Appends the outputs. The problem is a sentence with the most important ones. */
+/** Appends the outputs. A problem is a phrase. */
 export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
-  const outputs = toOutputs(report);
   try {
-    runtime.writeOutputs(outputs);
+    runtime.writeOutputs(toOutputs(report));
     return ok(null);
   } catch (error) {
-    const { result, delivery, status } = outputs;
-    return problem(
-      `The outputs cannot be written (${codeOf(error)}), so later steps do not see them. They are: ` +
-        `result ${result}, delivery ${delivery}, status ${status || 'unknown'}.`,
-    );
+    return problem(`The outputs cannot be written (${codeOf(error)})`);
   }
 }
 
@@ -96,7 +94,7 @@ export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
 export function annotate(log: Log, ended: readonly Ended[], failed: readonly Ended[]): void {
   const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
-  const { id, base, record, end } = main;
+  const { id, record, end } = main;
   const title = titleOf(kindOf(main));
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
@@ -110,8 +108,12 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   else if (end.reason === '') return;
   else if (end.result === 'skipped') log.notice(text, title);
   // It is unconfirmed because the agent was already at work, and nothing is wrong.
-  else if (end.result === 'completed' && base !== null && !isBaseFinal(base)) log.info(text);
+  else if (end.result === 'completed' && isAtWork(statusBefore(main))) log.info(text);
   else log.warning(text, title);
+}
+
+function isAtWork(status: string | null): boolean {
+  return status !== null && !isFinal(status);
 }
 
 /** The most lines in the closing list. */

@@ -242,7 +242,7 @@ const more: readonly Fixture[] = [
   {
     name: 'issues, re-run by a stranger, minimum-permission: none',
     event: issues(MALLORY),
-    with: { ...NO_COMMAND, 'minimum-permission': 'none' },
+    with: { ...NO_COMMAND, 'minimum-permission': 'none', 'pr-number': String(PULL) },
     github: rerunBy('mallory'),
     expected: 'sent',
     checks: 0,
@@ -257,11 +257,8 @@ const BUILT = KINDS_OF_FIXTURES.map(([first]) => first?.name);
 describe.concurrent('a message is sent only if the author and the re-runner have the permission', () => {
   it.each(FIXTURES)('$name: $expected', async (fixture) => {
     await using sim = await simulate({
-      // Without a comment, a re-run sends the message if it has the permission.
-      with: {
-        ...{ command: '/agent', prompt: '', comment: false, 'resend-on-rerun': true },
-        ...fixture.with,
-      },
+      // No comment says that a message was sent, so a re-run sends it if it has the permission.
+      with: { command: '/agent', prompt: '', ...fixture.with },
       github: {
         issues: [{ number: PULL, pullRequest: true }],
         collaborators: fixture.collaborators ?? { alice: collaborator('write') },

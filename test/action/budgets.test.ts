@@ -68,7 +68,7 @@ const CASES: readonly Case[] = [
     name: 'by a person on a pull request, waiting',
     event: byPerson,
     with: { wait: true },
-    before: [[PERMISSION], [CREATE, POLL]],
+    before: [[PERMISSION], [POLL], [CREATE]],
     // The comment is edited when the message is out, which nothing waits for.
     after: [[EDIT], [EDIT], ...HIDE],
   },
@@ -76,15 +76,15 @@ const CASES: readonly Case[] = [
     name: 'a command that waits',
     event: byCommand,
     with: { ...command, wait: true },
-    // 👀, which nothing waits for, and 🚀.
-    before: [[PERMISSION], [REACT, REACT], [CREATE, POLL]],
+    // 👀, which nothing waits for, and then 🚀.
+    before: [[PERMISSION], [REACT, POLL], [REACT], [CREATE]],
     after: [[EDIT], [EDIT, REACT]],
   },
   {
     name: 'a command that waits, and finds its job in the comments',
     event: byCommand,
     with: { ...command, wait: true, 'job-id': '' },
-    before: [[PERMISSION], [REACT, 'list'], ['read'], [REACT], [CREATE, POLL]],
+    before: [[PERMISSION], [REACT, 'list'], ['read'], [POLL], [REACT], [CREATE]],
     after: [[EDIT], [EDIT, REACT]],
   },
 ];
@@ -125,7 +125,7 @@ function callsOf({ before, after }: Case): number {
 }
 
 it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
-  '$name: $calls calls to GitHub, in parallel if possible',
+  '$name: $calls calls to GitHub',
   async ({ with: inputs, event, before, after, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({

@@ -178,7 +178,8 @@ describe.concurrent('with these statuses before and after the message', () => {
   it.each(ROWS)('$name: confirmed is $confirmed', async (row) => {
     const { confirmed, result: ended = 'completed', from = 0, to, says, reason = '' } = row;
     const agent = typeof row.agent === 'function' ? row.agent((ms) => sim.pass(ms)) : row.agent;
-    await using sim = await simulate({ with: { wait: true, ...row.with }, agent });
+    const inputs = { wait: true, 'when-active': 'send', ...row.with };
+    await using sim = await simulate({ with: inputs, agent });
     const result = await (row === ROWS[0] ? sim.run() : sim.runHere());
     expect(result.outputs).toMatchObject({ result: ended, confirmed: String(confirmed) });
     expect(result.outputs.reason).toContain(says ?? reason);
@@ -227,15 +228,33 @@ describe('an end that is not confirmed', () => {
   it('of a message whose status before it is not known shows that', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } });
     expect((await sim.run()).outputs.result).toBe('sent');
-    const later = await sim.run({
-      with: { send: 'false', wait: true, prompt: '' },
-      step: { github: { run_id: '2002' } },
-    });
+    const later = await sim.run({ with: { wait: true }, step: { github: { run_attempt: '2' } } });
     expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
     expect(warnings(later)).toEqual([
       expect.stringContaining('its status before the message is not known'),
     ]);
     expectNoSuccess(later, sim);
+  });
+
+  it('of a message whose status before it was polled before a pause is not known either', async () => {
+    // While the first message is refused, somebody else's begins and ends; ours is never taken up.
+    await using sim = await simulate({
+      with: { 'only-when': 'failed' },
+      agent: {
+        jobs: [{ id: JOB, base: { status: 'failed' } }],
+        onGet: (n) => (n > 1 ? { body: { id: JOB, status: 'completed' } } : undefined),
+        onPost: (n) =>
+          n === 1
+            ? { status: 429, headers: { 'retry-after': '60' } }
+            : { body: { id: JOB, status: 'completed' } },
+      },
+    });
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'sent' });
+    const later = await sim.runHere({
+      with: { 'only-when': 'any', wait: true },
+      step: { github: { run_attempt: '2' } },
+    });
+    expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
   });
 
   it('of one of two jobs counts for both', async () => {

@@ -16,7 +16,7 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import { PULL, simulate } from './scenario.ts';
+import { JOB, PULL, simulate } from './scenario.ts';
 
 interface Example {
   readonly name: string;
@@ -136,6 +136,8 @@ describe.concurrent('on every event, the message is sent only with permission', 
     const trigger = by(who);
     await using sim = await simulate({
       with: { comment: false, ...(allowed === undefined ? {} : { 'allowed-bots': allowed }) },
+      // A bot may only send to a job whose pull request is another one.
+      agent: { jobs: [{ id: JOB, base: { prLink: 'https://github.com/octo/agents/pull/999' } }] },
       step: { event: trigger },
     });
     const result = await sim.runHere();

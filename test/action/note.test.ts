@@ -319,7 +319,10 @@ describe.concurrent('at its end a step', () => {
 it('on a schedule, each of 35 pull requests has the end in its comment, by three calls', async () => {
   const pulls = Array.from({ length: 35 }, (_, index) => index + 100);
   await using sim = await simulate({
-    with: { wait: true, 'timeout-minutes': '2', 'job-id': pulls.map((n) => `job-${n}`).join(' ') },
+    with: {
+      ...{ wait: true, 'when-active': 'send', 'timeout-minutes': '2' },
+      'job-id': pulls.map((n) => `job-${n}`).join(' '),
+    },
     agent: {
       jobs: pulls.map((n) => ({
         id: `job-${n}`,

@@ -20,7 +20,7 @@ function withKey(apiKey: string, { with: inputs, agent, ...others }: Scenario): 
 
 /** Words that occur in outputs, in JSON, in links or in the first line of a comment. */
 const WORDS = [
-  ...['sent', 'agent', 'completed', 'confirmed', 'evidence', 'not-sent'],
+  ...['sent', 'agent', 'completed', 'confirmed', 'isOurs', 'not-sent'],
   ...['agent-follow-up', 'delivery', 'deadline'],
 ];
 const AT = '2026-01-05T12:00:00.000Z';
@@ -62,7 +62,7 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
         ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
       },
     ]);
-    const jobNote = { id: JOB, delivery: 'sent', evidence: true, ended: true };
+    const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
     expect(notes(sim.github)).toMatchObject([{ jobs: [jobNote] }]);
 
     // The re-run reads the job from the comment, and sends nothing.

@@ -36,7 +36,8 @@ const INVALID: Readonly<Record<string, Inputs>> = {
   'when-active': { 'when-active': 'later' },
   'fail-on': { 'fail-on': 'error' },
   comment: { comment: 'maybe' },
-  'resend-on-rerun': { 'resend-on-rerun': 'twice' },
+  'max-messages': { 'max-messages': '0' },
+  footer: { footer: 'x'.repeat(501) },
   'pr-number': { 'pr-number': '#7' },
   'base-url': { 'base-url': 'http://agent.invalid' },
 };

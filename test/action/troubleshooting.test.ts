@@ -60,8 +60,6 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
       step: RERUN,
     }),
-  'is sent, although': () =>
-    run({ with: { comment: false, 'resend-on-rerun': true }, step: RERUN }),
   'handles the same comment': async () => {
     await using sim = await simulate({ with: { command: '/agent' } });
     const { id } = sim.github.addComment(PULL, 'alice', COMMAND.body);
