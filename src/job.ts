@@ -91,6 +91,8 @@ export interface End {
   readonly hint: string;
   /** Whether the agent was seen at work, and then done, after the message; null without a wait. */
   readonly confirmed: boolean | null;
+  /** The most messages in a row, if that has stopped this one. */
+  readonly limit?: number;
 }
 
 /** A pull request just before the message. */

@@ -35,6 +35,8 @@ const noteJob = z.object({
   ended: z.optional(z.object({ result: z.enum(FINAL_STATUSES), confirmed: z.boolean(), at: time })),
   /** Whether the API has returned the job, so that its ID is not just mistyped. */
   known: z.optional(z.boolean()),
+  /** Whether the limit of messages has stopped it. */
+  limited: z.optional(z.boolean()),
   /** The number of its pull request, if that is in this repository. */
   prNumber: z.optional(z.int().check(z.positive())),
 });
@@ -51,6 +53,10 @@ const note = z.object({
   run: z.string(),
   /** The kind and ID of the comment with the command; empty if the message is that of a step. */
   command: z.string(),
+  /** The commit that the event is about; empty if it is about none. */
+  commit: z.string().check(z.regex(/^[0-9a-f]{0,64}$/)),
+  /** Whether a bot triggered the message. */
+  byBot: z.boolean(),
   /** The same for all comments of which only the newest matters; empty if all do. */
   series: hash,
   attempt: z.int().check(z.gte(1)),
@@ -92,6 +98,7 @@ function toNoteJob(job: Job): NoteJob {
     isOurs: after.work === 'our message' || undefined,
     ended: endedOf(job),
     known: record !== null || undefined,
+    limited: job.end?.limit !== undefined || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
 }

@@ -4,18 +4,16 @@ import {
   composeAnswer,
   composeNote,
   hashOf,
-  hasRoomFor,
   type NoteData,
   type NoteJob,
   noteOf,
   readNote,
 } from '../../src/note/data.ts';
-import { OPENING } from '../../src/text.ts';
-import { ended, job, NOTE, record, START } from './record.ts';
+import { base, ended, job, NOT_SENT, NOTE, record, SENDING, START } from './record.ts';
 
 const SENT: NoteJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed' },
-  ...{ evidence: true, ended: true, known: true },
+  ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 }, known: true },
 };
 const FULL: NoteData = { ...NOTE, leg: 'ee', command: 'comment:7', over: true, jobs: [SENT] };
 const BODY = composeNote(FULL, () => 'What people see.');
@@ -98,56 +96,59 @@ describe('composeNote', () => {
     expect(composeNote({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
   });
 
-  it('leaves out the base and the evidence first, and gives the rest of 60,000 characters to the visible text', () => {
-    const jobs = Array.from({ length: 500 }, (_, n) => ({ ...SENT, id: `${n}`.padStart(36, 'x') }));
+  it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
+    const longest = { ...SENT, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
+    const jobs = Array.from({ length: 100 }, (_, n) => ({
+      ...{ ...longest, id: `${n}`.padStart(256, 'x') },
+    }));
     const limits: number[] = [];
     const body = composeNote({ ...FULL, jobs }, (limit) => {
       limits.push(limit);
       return 'x'.repeat(limit);
     });
     expect(body).toHaveLength(60_000);
-    expect(limits[0]).toBeGreaterThan(4000);
-    const lean = jobs.map(({ id, delivery, sentAt, ended }) => ({ id, delivery, sentAt, ended }));
-    expect(readNote(body, NOTE.project)).toEqual({ ...FULL, jobs: lean });
-    const few = composeNote({ ...FULL, jobs: jobs.slice(0, 300) }, () => '');
-    expect(readNote(few, NOTE.project)).toMatchObject({ jobs: jobs.slice(0, 300) });
+    expect(limits[0]).toBeGreaterThan(5000);
+    expect(readNote(body, NOTE.project)).toEqual({ ...FULL, jobs });
   });
-});
-
-it.each([
-  [500, 36, true],
-  [500, 46, false],
-  [150, 256, true],
-  [200, 256, false],
-])('hasRoomFor %i jobs with IDs of %i characters: %s', (count, length, expected) => {
-  const jobs = Array.from({ length: count }, () => job({ id: 'x'.repeat(length) }));
-  expect(hasRoomFor(noteOf({ ...FULL, command: 'review-comment:12345678901' }, jobs))).toBe(
-    expected,
-  );
 });
 
 it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
   ['a new job', job(), { delivery: 'sending', sentAt: 0 }],
-  ['during the request', job({ delivery: 'posting' }), { delivery: 'sending', sentAt: 0 }],
+  ['during the request', job(SENDING), { delivery: 'sending', sentAt: 0 }],
   [
     'a job that was polled',
     job({ record: record() }),
     { delivery: 'sending', sentAt: 0, known: true },
   ],
   [
-    'a message with evidence',
+    'a message that the agent works on',
     job({
-      delivery: 'sent',
-      sentAt: 1.6,
-      evidence: true,
-      base: { status: 'queued', prLink: null },
+      message: { kind: 'sent', at: 1.6 },
+      after: { work: 'our message', finalSince: null, seenAt: 3 },
+      base: base('queued'),
     }),
-    { delivery: 'sent', sentAt: 2, evidence: true, base: 'queued' },
+    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'queued' },
   ],
   [
     'a job whose end was seen',
-    ended({ result: 'failed' }),
-    { delivery: 'sent', sentAt: START, ended: true },
+    ended({ result: 'failed', confirmed: true }, { endedAt: START + 1.6 }),
+    {
+      ...{ delivery: 'sent', sentAt: START },
+      ended: { result: 'failed', confirmed: true, at: START + 2 },
+    },
+  ],
+  [
+    'a job whose end is not certain',
+    ended({ confirmed: false }),
+    {
+      ...{ delivery: 'sent', sentAt: START },
+      ended: { result: 'completed', confirmed: false, at: START },
+    },
+  ],
+  [
+    'a job that has ended, but got no message',
+    ended({}, NOT_SENT),
+    { delivery: 'not-sent', sentAt: 0 },
   ],
   [
     'a job that was waited for too long',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAboutJobs, isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
+import { getsNoSecrets, isBot, isPerson, readTrigger } from '../../src/github/event.ts';
 import {
   ALICE,
   DEPENDABOT,
@@ -96,13 +96,4 @@ it.each([
 ])('%s of the type %s is a person: %s, a bot: %s', (login, type, person, bot) => {
   const account = { login, type, id: 1 };
   expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
-});
-
-it.each<[string, WebhookEvent, boolean]>([
-  ['schedule', schedule(), true],
-  ['push', push(), true],
-  ['release', event('release'), false],
-  ['pull_request', pullRequest({ number: 7 }), false],
-])('isAboutJobs of %s', (_, given, expected) => {
-  expect(isAboutJobs(triggerOf(given))).toBe(expected);
 });

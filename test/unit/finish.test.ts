@@ -12,11 +12,10 @@ import {
 } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
-import { ended, INFO, job, record, START } from './record.ts';
+import { base, ended, INFO, job, NOT_SENT, PULL, record, SENT, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
-const NOT_SENT = { delivery: 'not-sent' } as const;
 
 describe('skip', () => {
   it('succeeds, with a notice and the URL of the comment', () => {
@@ -108,13 +107,13 @@ describe('annotate', () => {
     [
       'a doubt as a warning',
       unconfirmed,
-      { base: { status: 'completed' } },
+      { base: base('completed') },
       `warning (${titleOf('unconfirmed')}): Job job-1: Perhaps.`,
     ],
     [
       'a doubt because the agent was at work as a line',
       unconfirmed,
-      { base: { status: 'active' } },
+      { base: base('active') },
       'info: Job job-1: Perhaps.',
     ],
   ])('shows %s', (_, end, parts, annotation) => {
@@ -164,11 +163,12 @@ describe('annotate', () => {
 });
 
 it('saveOutputs returns the outputs that cannot be written', () => {
-  const jobs = [job({ delivery: 'sent', record: record({ status: 'active' }) })];
+  const jobs = [job({ ...SENT, record: record({ status: 'active' }) })];
   const { runtime, logged } = recordingRuntime({}, false);
-  expect(saveOutputs(runtime, { ended: endedNow(jobs, false), commentUrls: [] })).toBe(
-    `${UNWRITABLE} They are: result sent, delivery sent, status active.`,
-  );
+  expect(saveOutputs(runtime, { ended: endedNow(jobs, false), commentUrls: [] })).toEqual({
+    kind: 'problem',
+    problem: `${UNWRITABLE} They are: result sent, delivery sent, status active.`,
+  });
   expect(logged).toEqual([]);
 });
 

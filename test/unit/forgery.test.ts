@@ -67,7 +67,7 @@ function show(
 }
 function because(text: string): Partial<Job> {
   const reason = `The API said ${quote(text)}.`;
-  return { end: { result: 'failed', confirmed: true, reason } };
+  return { end: { result: 'failed', confirmed: true, reason, hint: '' } };
 }
 function checked(text: string): string | null {
   const link = checkPrLink(text, []);

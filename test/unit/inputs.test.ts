@@ -35,10 +35,10 @@ it('inputs that are not set have defaults', () => {
   expect(baseUrl.href).toBe('https://api.mintlify.com/');
   expect(rest).toEqual({
     ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
-    ...{ send: true, onlyWhen: null, whenActiveWait: false, command: null },
+    ...{ send: true, onlyWhen: null, whenActive: null, command: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
     ...{ wait: false, timeoutMs: 1_800_000, pollIntervalMs: null, settleMs: 60_000 },
-    ...{ comment: true, prNumber: null, resendOnRerun: false, matrixLeg: '' },
+    ...{ comment: true, prNumber: null, matrixLeg: '' },
     proxy: { url: '', noProxy: '' },
   });
 });
@@ -55,8 +55,7 @@ describe('readInputs accepts', () => {
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
-    ['when-active', { 'when-active': 'wait' }, { whenActiveWait: true }],
-    ['a resend', { 'resend-on-rerun': 'true' }, { resendOnRerun: true }],
+    ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
     ['any matrix', { 'matrix-leg': '{\n "os": 1\n}' }, { matrixLeg: '{\n "os": 1\n}' }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
@@ -194,11 +193,9 @@ describe('readInputs refuses', () => {
       'must be a plain number, 1 or more and at most 3600',
     ],
     ['settle-seconds', ['-1', '3601'], 'must be a plain number, 0 or more and at most 3600'],
-    ...['send', 'wait', 'comment', 'resend-on-rerun'].map(
-      (name): [string, readonly string[], string] => [
-        ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
-      ],
-    ),
+    ...['send', 'wait', 'comment'].map((name): [string, readonly string[], string] => [
+      ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
+    ]),
     [
       'fail-on',
       ['error', 'failed, cancelled', 'sent', 'none, failed', 'Failed', ','],

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { Job } from '../../src/job.ts';
 import { JobLog } from '../../src/jobs/log.ts';
 import { wordOf } from '../../src/labels.ts';
-import { ended, job, PULL, START } from './record.ts';
+import { ended, job, PULL, SENT, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const MINUTE_MS = 60_000;
@@ -33,7 +33,7 @@ it('with one job, each change is a line, and one a minute shows that the run con
 });
 
 it('with several jobs, a line for each that ends, and one a minute with the last problem', () => {
-  const jobs = [job({ id: 'a', delivery: 'sent' }), job({ id: 'b' }), job({ id: 'c' })] as const;
+  const jobs = [job({ id: 'a', ...SENT }), job({ id: 'b' }), job({ id: 'c' })] as const;
   const [a, b, c] = jobs;
   const { log, logged, time } = open(...jobs);
   log.say(a, 'The message is delivered.');

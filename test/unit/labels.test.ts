@@ -1,18 +1,15 @@
 import { expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import { CALM, countKinds, type Kind, kindOf, WORDS, wordOf } from '../../src/labels.ts';
-import { ended, job } from './record.ts';
-
-const notSent = { delivery: 'not-sent' } as const;
-const unknown = { delivery: 'unknown' } as const;
-const polledOnly = { delivery: 'not-sent', isReadOnly: true } as const;
+import { ended, job, NOT_SENT, READ_ONLY, SENDING, SENT, UNKNOWN } from './record.ts';
 
 it.each<[Partial<End> | null, Partial<Job>, Kind]>([
-  [null, { delivery: 'sent' }, 'working'],
+  [null, SENT, 'working'],
   [null, {}, 'sending'],
-  [null, unknown, 'sending'],
+  [null, SENDING, 'sending'],
+  [null, UNKNOWN, 'sending'],
   [null, { isWaiting: true }, 'waiting'],
-  [null, polledOnly, 'working'],
+  [null, READ_ONLY, 'working'],
   [{ confirmed: true }, {}, 'completed'],
   [{}, {}, 'completed'],
   [{ confirmed: false }, {}, 'unconfirmed'],
@@ -21,19 +18,19 @@ it.each<[Partial<End> | null, Partial<Job>, Kind]>([
   [{ result: 'archived' }, {}, 'archived'],
   [{ result: 'archived', confirmed: false }, {}, 'archived'],
   [{ result: 'timed-out' }, {}, 'timed-out'],
-  [{ result: 'timed-out' }, polledOnly, 'timed-out'],
-  [{ result: 'timed-out' }, notSent, 'not-sent'],
-  [{ result: 'active' }, polledOnly, 'working'],
+  [{ result: 'timed-out' }, READ_ONLY, 'timed-out'],
+  [{ result: 'timed-out' }, NOT_SENT, 'not-sent'],
+  [{ result: 'active' }, READ_ONLY, 'working'],
   [{ result: 'sent' }, {}, 'sent'],
-  [{ result: 'skipped' }, notSent, 'skipped'],
+  [{ result: 'skipped' }, NOT_SENT, 'skipped'],
   [{ result: 'cancelled' }, {}, 'cancelled'],
-  [{ result: 'cancelled' }, polledOnly, 'unknown'],
-  [{ result: 'cancelled' }, notSent, 'not-sent'],
-  [{ result: 'cancelled' }, unknown, 'doubtful'],
+  [{ result: 'cancelled' }, READ_ONLY, 'unknown'],
+  [{ result: 'cancelled' }, NOT_SENT, 'not-sent'],
+  [{ result: 'cancelled' }, UNKNOWN, 'doubtful'],
   [{ result: 'error' }, {}, 'unknown'],
-  [{ result: 'error' }, polledOnly, 'unknown'],
-  [{ result: 'error' }, unknown, 'doubtful'],
-  [{ result: 'error' }, notSent, 'not-sent'],
+  [{ result: 'error' }, READ_ONLY, 'unknown'],
+  [{ result: 'error' }, UNKNOWN, 'doubtful'],
+  [{ result: 'error' }, NOT_SENT, 'not-sent'],
 ])('the end %j, %j: %s', (end, parts, kind) => {
   expect(kindOf(end === null ? job(parts) : ended(end, parts))).toBe(kind);
 });

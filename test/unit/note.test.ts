@@ -40,7 +40,7 @@ it('readNotes returns the notes of the project, or names the comment that cannot
     return readNotes({ ownComments } as unknown as GitHub, 7, NOTE.project);
   };
   expect(await read('x', body({}), composeAnswer('x'), body({ project: 'ab' }))).toEqual({
-    ...{ kind: 'ok', value: [NOTE] },
+    ...{ kind: 'ok', value: [{ ...NOTE, url }] },
   });
   expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
     kind: 'problem',

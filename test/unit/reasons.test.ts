@@ -14,20 +14,19 @@ import {
   timedOutEnd,
   unwantedEnd,
 } from '../../src/reasons.ts';
-import { ended, job, record, START } from './record.ts';
+import { base, ended, job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
-const LIMIT = { inputs: { timeoutMs: 1_800_000 } };
-const NOTED = { ...LIMIT, note: {} };
-const UNNOTED = { ...LIMIT, note: null };
+const LIMIT = { timeoutMs: 1_800_000, wait: true };
+const NOTED = { inputs: LIMIT, note: {} };
+const UNNOTED = { inputs: LIMIT, note: null };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
-const SENT = { delivery: 'sent', sentAt: START } as const;
 const WAITING = job({ isWaiting: true });
-const UNPOLLED = job({ isReadOnly: true });
-const POLLED = job({ isReadOnly: true, record: record({ status: 'active' }) });
+const UNPOLLED = job(READ_ONLY);
+const POLLED = job({ ...READ_ONLY, record: record({ status: 'active' }) });
 
-function done(status: string, confirmed: boolean | null, before?: string): End {
-  const base = before === undefined ? null : { status: before };
-  return doneEnd(job({ ...SENT, base, record: record({ status }) }), confirmed, 60_000);
+type Done = Parameters<typeof doneEnd>[1];
+function done(status: string, is: Done, before: string | null = null): End {
+  return doneEnd(job({ ...SENT, base: base(before), record: record({ status }) }), is, 60_000);
 }
 function timedOut(status: string, miss = ''): End {
   return timedOutEnd(job({ ...SENT, record: record({ status }) }), NOTED, miss);
@@ -37,30 +36,30 @@ const active = job({ record: record({ status: 'active' }) });
 it.each<[End, End['result'], boolean | null, string]>([
   [endAs('sent'), 'sent', null, ''],
   [endAs('active'), 'active', null, ''],
-  [done('completed', true), 'completed', true, ''],
-  [done('failed', true), 'failed', true, 'To see why the agent failed, open the job'],
-  [done('archived', null), 'archived', null, 'does not work on archived jobs; use another'],
-  [done('archived', true, 'completed'), 'archived', true, 'was at work on the message, but now'],
-  [done('archived', false, 'completed'), 'archived', false, 'the agent may not have worked on'],
-  [done('completed', false, 'failed'), 'completed', false, '1 min after it, so this may'],
-  [done('completed', false, 'active'), 'completed', false, 'set “when-active: wait”'],
-  [done('failed', false), 'failed', false, 'its status before the message is not known'],
-  [timedOut('active'), 'timed-out', null, '“timeout-minutes” (30 min). Its status is active'],
+  [done('completed', 'confirmed'), 'completed', true, ''],
+  [done('completed', 'no message'), 'completed', null, ''],
+  [done('failed', 'confirmed'), 'failed', true, 'The agent gave no reason.'],
+  [done('archived', 'no message'), 'archived', null, 'does not work on archived jobs; use another'],
+  [done('archived', 'confirmed'), 'archived', true, 'was at work on the message, but now'],
+  [done('archived', 'unconfirmed'), 'archived', false, 'the agent may not have worked on'],
+  [done('completed', 'unconfirmed', 'failed'), 'completed', false, '1 min after it, so this may'],
+  [done('completed', 'unconfirmed', 'active'), 'completed', false, 'was already at work when'],
+  [done('failed', 'unconfirmed'), 'failed', false, 'its status before the message is not known'],
+  [timedOut('active'), 'timed-out', null, 'was not done within 30 min. Its status is active'],
   [timedOut('queued', 'So.'), 'timed-out', null, 'Its status is “queued”'],
   [timedOut('queued', 'So.'), 'timed-out', null, ' The last poll failed: So.'],
   [
     timedOut('completed'),
     'timed-out',
     null,
-    'The job is completed, but within “timeout-minutes” (30 min)',
+    'is completed, but within 30 min it was not confirmed',
   ],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', null, 'is not known, and it may keep working'],
-  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', null, 'or wait in a later run with'],
-  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', null, 'or re-run the workflow: it only waits'],
+  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', null, 'The agent was not done within 30 min.'],
   [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', null, 'The job could not be polled within'],
-  [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', null, '(30 min). So.'],
+  [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', null, 'within 30 min. So.'],
   [timedOutEnd(WAITING, NOTED, 'So.'), 'timed-out', null, 'later. The last poll failed: So.'],
-  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', null, '(30 min). The agent was still at work'],
+  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', null, '30 min. The agent was still at work'],
   [timedOutEnd(job(), NOTED, ''), 'timed-out', null, 'The message could not be sent within'],
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', null, 'can no longer be polled. So. The agent'],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', null, 'The job cannot be polled. So.'],
@@ -69,12 +68,7 @@ it.each<[End, End['result'], boolean | null, string]>([
   [stoppedEnd('So.'), 'skipped', null, 'The API accepts no more messages for now. So.'],
   [cancelledEnd(job(), NOTED), 'cancelled', null, 'cancelled before the message was sent.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', null, 'cancelled before the job was polled.'],
-  [
-    cancelledEnd(job(SENT), NOTED),
-    'cancelled',
-    null,
-    'the cancelled run no longer waits for it. To know the result, re-run the workflow: it only waits',
-  ],
+  [cancelledEnd(job(SENT), NOTED), 'cancelled', null, 'the cancelled run no longer waits for it.'],
   [doubtfulEnd('So.', false), 'error', null, `So. The message ${IN_DOUBT}`],
   [doubtfulEnd('So.', true), 'cancelled', null, IN_DOUBT],
   [
@@ -85,20 +79,53 @@ it.each<[End, End['result'], boolean | null, string]>([
   ],
   [loopEnd('m[bot]'), 'skipped', null, 'The bot “m[bot]” triggered the run on the pull request of'],
   [takenEnd(), 'skipped', null, 'Another run or step handles the same comment'],
-  [refusedEnd('so'), 'error', null, 'whether an earlier attempt sent the message, because so.'],
+  [
+    refusedEnd('so', 'Do.'),
+    'error',
+    null,
+    'whether an earlier attempt sent the message, because so.',
+  ],
+  [refusedEnd('so', 'Do.'), 'error', null, ' Do.'],
 ])('%#: %o', (end, result, confirmed, words) => {
   expect(end).toMatchObject({ result, confirmed });
   expect(end.reason).toContain(words);
   expect(end.reason === '').toBe(words === '');
 });
 
+it.each<[string, End, string]>([
+  ['nothing, if all is well', done('completed', 'confirmed'), ''],
+  ['nothing, if it is for anyone', done('failed', 'confirmed'), ''],
+  ['settle-seconds', done('completed', 'unconfirmed', 'failed'), 'increase “settle-seconds”'],
+  ['when-active', done('completed', 'unconfirmed', 'active'), 'set “when-active: wait”'],
+  ['the time', timedOut('active'), 'or re-run the workflow: it only waits'],
+  ['a longer time to settle', timedOut('completed'), 'should be well above “settle-seconds”'],
+  ['a later run', timedOutEnd(job(SENT), UNNOTED, ''), 'or wait in a later run with'],
+  ['a re-run that only polls', timedOutEnd(POLLED, UNNOTED, ''), 'or re-run the workflow'],
+  ['more time for earlier work', timedOutEnd(WAITING, NOTED, ''), 'increase “timeout-minutes”'],
+  ['nothing, if it was not sent in time', timedOutEnd(job(), NOTED, 'So.'), ''],
+  ['to wait again', lostEnd(job(SENT), NOTED, 'So.'), 'To wait again, re-run the workflow'],
+  ['to learn the result', cancelledEnd(job(SENT), NOTED), 'To know the result, re-run the'],
+])('the hint for the author of the workflow: %s', (_, { hint }, words) => {
+  expect(hint).toContain(words);
+  expect(hint === '').toBe(words === '');
+});
+
+it('a cancelled run that does not wait has no hint to wait again', () => {
+  const run = { ...NOTED, inputs: { ...LIMIT, wait: false } };
+  expect(cancelledEnd(job(SENT), run)).toMatchObject({
+    reason: 'The run was cancelled.',
+    hint: '',
+  });
+});
+
 it.each<[Partial<Job>, boolean, End['result'], boolean | null, string]>([
   [{}, true, 'error', null, 'The run ended before the message was sent.'],
-  [{ delivery: 'not-sent' }, true, 'error', null, 'The run ended before the message was sent.'],
-  [{ delivery: 'posting' }, true, 'error', null, IN_DOUBT],
+  [NOT_SENT, true, 'error', null, 'The run ended before the message was sent.'],
+  [SENDING, true, 'error', null, IN_DOUBT],
+  [UNKNOWN, true, 'error', null, IN_DOUBT],
   [SENT, false, 'sent', null, ''],
   [SENT, true, 'sent', false, 'The run ended before the agent was done.'],
-  [{ isReadOnly: true }, true, 'error', null, 'while the job was being polled'],
+  [READ_ONLY, true, 'error', null, 'while the job was being polled'],
 ])('endNow, if the run is killed: %j', (parts, wait, result, confirmed, words) => {
   const end = endNow(job(parts), wait);
   expect(end).toMatchObject({ result, confirmed });

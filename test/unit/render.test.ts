@@ -9,7 +9,7 @@ import {
   renderUsage,
   type Story,
 } from '../../src/report/render.ts';
-import { ended, INFO, job, PULL, record, START } from './record.ts';
+import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START } from './record.ts';
 
 const LIMIT = 60_000;
 const STORY: Story = {
@@ -63,7 +63,7 @@ describe('one job', () => {
   it('says what follows: the result and by when, or nothing without a wait', () => {
     const follows = 'This comment will be updated by 2026-11-21 12:31 UTC.';
     const waiting = { until: START + 1_800_000 };
-    for (const jobs of [[job()], [job({ delivery: 'sent' })], [job(), job()]]) {
+    for (const jobs of [[job()], [job(SENT)], [job(), job()]]) {
       expect(show(jobs, waiting)).toContain(follows);
       expect(show(jobs)).not.toContain(follows);
     }
@@ -142,43 +142,6 @@ describe('one job', () => {
     expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
   });
 
-  const titles = (count: number) =>
-    Array.from({ length: count }, (_, n) => ({
-      title: `Change ${n + 1}`,
-      sha: `${n + 1}`.repeat(40),
-    }));
-  const item = (n: number): string =>
-    `- \`Change ${n}\` [${`${n}`.repeat(7)}](${OWN}/commits/${`${n}`.repeat(40)})`;
-
-  it.each<[number, readonly string[]]>([
-    [1, [item(1)]],
-    [3, [item(1), item(2), item(3)]],
-    [4, [item(2), item(3), item(4), '- and 1 earlier one']],
-    [7, [item(5), item(6), item(7), '- and 4 earlier ones']],
-  ])('lists the newest of %i commits', (count, lines) => {
-    const change = {
-      kind: 'commits',
-      count,
-      before: 'a1',
-      after: 'b2',
-      titles: titles(count),
-    } as const;
-    expect(show([linked(OWN, change)])[2]).toBe(lines.join('\n'));
-  });
-
-  it('lists nothing if no title is known', () => {
-    expect(show([linked(OWN, commits(3))])[2]).toBe('> `Say more.`');
-  });
-
-  it('shows the titles of commits as code, and none for a commit without one', () => {
-    const sha = 'c'.repeat(40);
-    const of = (title: string) =>
-      ({ kind: 'commits', count: 1, before: 'a1', after: 'b2', titles: [{ title, sha }] }) as const;
-    const to = `[ccccccc](${OWN}/commits/${sha})`;
-    expect(show([linked(OWN, of('@octo `x`'))])[2]).toBe(`- \`\` @octo \`x\` \`\` ${to}`);
-    expect(show([linked(OWN, of(''))])[2]).toBe(`- ${to}`);
-  });
-
   it.each<['none' | 'no-pull-request', string]>([
     ['none', 'no new commits'],
     ['no-pull-request', 'no pull request'],
@@ -209,12 +172,9 @@ describe('several jobs', () => {
   const at = (id: string, kind: 'failed' | 'completed' | 'skipped' | 'sent', ms = 0): Job => {
     const parts = { id, record: record({ prLink: PULL }), endedAt: START + ms };
     const reason = kind === 'failed' ? 'It failed.' : '';
-    return ended(
-      { result: kind, reason },
-      kind === 'skipped' ? { ...parts, delivery: 'not-sent' } : parts,
-    );
+    return ended({ result: kind, reason }, kind === 'skipped' ? { ...parts, ...NOT_SENT } : parts);
   };
-  const working = (id: string): Job => job({ id, delivery: 'sent', sentAt: START });
+  const working = (id: string): Job => job({ id, ...SENT });
 
   it('have the counts, the prompt once, a table with the worst first, and the reasons once', () => {
     expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed')])).toEqual([

@@ -1,4 +1,11 @@
-import { type Change, type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
+import {
+  type Base,
+  type Change,
+  type End,
+  type Job,
+  type JobRecord,
+  newJob,
+} from '../../../src/job.ts';
 import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
   cancelledEnd,
@@ -27,7 +34,7 @@ export interface Exhibit {
 export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const LIMITS = { inputs: { timeoutMs: 1_800_000 }, note: {} };
+const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 const TITLES = ['add error handling examples', 'link the reference', 'fix a typo'];
@@ -52,15 +59,19 @@ const UNREADABLE =
 const RESET =
   'The connection to “api.mintlify.com” was lost after the request was written: connection reset.';
 
-const NOT_YET = { delivery: 'open', sentAt: null } as const;
-const NOT_SENT = { delivery: 'not-sent', sentAt: null } as const;
-const IN_DOUBT = { delivery: 'unknown', sentAt: null } as const;
+const NOT_YET = { message: { kind: 'open' } } as const;
+const NOT_SENT = { message: { kind: 'not-sent' } } as const;
+const IN_DOUBT = { message: { kind: 'unknown' } } as const;
+
+function before(status: string): Base {
+  return { status, at: START };
+}
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
   Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | null }>
 > = {
-  failed: { status: 'failed', end: (job) => doneEnd(job, true, SETTLE_MS) },
+  failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
   unknown: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
@@ -68,15 +79,15 @@ const STATES: Readonly<
     job: NOT_SENT,
     end: () => endAs('error', REFUSED),
   },
-  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, false, SETTLE_MS) },
+  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS) },
   'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
   cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
-  archived: { status: 'archived', end: (job) => doneEnd(job, true, SETTLE_MS) },
+  archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
   sending: { status: 'completed', job: NOT_YET, end: () => null },
   working: { status: 'active', end: () => null },
   sent: { status: 'completed', end: () => endAs('sent') },
-  completed: { status: 'completed', end: (job) => doneEnd(job, true, SETTLE_MS) },
+  completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   skipped: {
     status: 'active',
     job: NOT_SENT,
@@ -117,10 +128,10 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     job: { change: { kind: 'no-pull-request' } },
     record: { prLink: null, prNumber: null },
   },
-  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
+  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: before('active') } },
   'unconfirmed, failed': {
     kind: 'failed',
-    end: (job) => doneEnd(job, false, SETTLE_MS),
+    end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS),
   },
   'not sent in time': {
     kind: 'not-sent',
@@ -132,11 +143,17 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
   'a re-run that is refused': {
     kind: 'doubtful',
-    end: () => refusedEnd('the comment of attempt 1 does not say whether it was sent'),
+    end: () =>
+      refusedEnd(
+        'the comment of attempt 1 does not say whether it was sent',
+        `To send the message all the same, delete ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
+          're-run the workflow.',
+      ),
   },
   'without a message': {
     kind: 'completed',
-    job: { isReadOnly: true, delivery: 'not-sent', sentAt: null },
+    end: (job) => doneEnd(job, 'no message', SETTLE_MS),
+    job: { isReadOnly: true, message: { kind: 'none' } },
     story: { prompt: '', by: null },
   },
   'a prompt of many lines': {
@@ -173,8 +190,8 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
       ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
       ...record,
     },
-    ...{ delivery: 'sent', sentAt: START + 2000, firstSeenAt: START },
-    base: { status: 'completed' },
+    message: { kind: 'sent', at: START + 2000 },
+    base: before('completed'),
     ...state.job,
     ...job,
   };
