@@ -60,7 +60,7 @@ export function doneEnd(
 }
 
 /** What is to be said of an end that is beyond doubt. */
-export function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
+function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
   switch (result) {
     case 'completed':
       return '';

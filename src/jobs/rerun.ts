@@ -2,7 +2,7 @@ import { whyOf } from '../github/errors.ts';
 import { doubted, ended, type Job, learned, resumed } from '../job.ts';
 import type { FoundNote } from '../note/data.ts';
 import { type Claim, judge, type Verdict } from '../note/rerun.ts';
-import { endAs, reasonOf, refusedEnd, takenEnd } from '../reasons.ts';
+import { doneEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { listing } from '../text.ts';
 import { addRocket } from './claim.ts';
 import { endJob, type Run, unsentJobs } from './context.ts';
@@ -65,18 +65,19 @@ function remedyOf({ plan }: Run, notes: readonly FoundNote[]): string {
 
 /** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
 function resume(run: Run, job: Job, { job: sent, isOutdone }: Verdict & { kind: 'resume' }): void {
-  const { runtime, info, log } = run;
+  const { runtime, inputs, info, log } = run;
   const now = runtime.clock.now();
   const { base = null, isOurs = false, prNumber, ended: earlier } = sent;
   // The runner of the earlier attempt may have had another time.
   const at = Math.min(sent.sentAt, now);
-  // If another message was sent since, an end is perhaps that of its work.
-  resumed(job, at, isOutdone ? null : base, isOurs && !isOutdone);
+  // If another message was sent before the end was seen, an end is perhaps that of its work.
+  const isClear = !isOutdone || earlier !== undefined;
+  resumed(job, at, isClear ? base : null, isClear && isOurs);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   learned(job, { id: job.id, status: earlier.result, ...pull });
-  const end = endAs(earlier.result, reasonOf(earlier.result, true));
-  ended(job, { ...end, confirmed: earlier.confirmed }, Math.min(earlier.at, now));
+  const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
+  ended(job, end, Math.min(earlier.at, now));
   log.ended(job);
 }

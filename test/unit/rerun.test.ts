@@ -135,7 +135,13 @@ describe('a re-run', () => {
     const [one, ...others] = [newJob('job-1', false), newJob('job-2', false)];
     const jobs = [one as Job, ...others];
     const run = {
-      ...{ jobs, notes, info: INFO, plan: { claims: false }, inputs: { wait: true } },
+      ...{
+        jobs,
+        notes,
+        info: INFO,
+        plan: { claims: false },
+        inputs: { wait: true, settleMs: 60_000 },
+      },
       ...{ runtime: { ...runtime, clock }, about: { ...NOTE, attempt: 2 } },
       log: new JobLog({ ...runtime, clock, jobs, deadline: START }),
     } as unknown as Run;
@@ -145,14 +151,14 @@ describe('a re-run', () => {
 
   it.each([
     ['completed', true, ''],
-    ['completed', false, ''],
+    ['completed', false, 'The status was completed before the message and still is'],
     ['failed', true, 'The agent gave no reason.'],
     ['archived', true, 'now the job is archived'],
   ] as const)(
     'reports that the job %s (confirmed: %s), as its note says',
     async (result, confirmed, words) => {
       const end = { result, confirmed, at: START + 90_000 };
-      const known = sent(START, { base: 'failed', isOurs: confirmed, ended: end, prNumber: 7 });
+      const known = sent(START, { base: 'completed', isOurs: confirmed, ended: end, prNumber: 7 });
       const later = found({ run: '2', jobs: [sent(START + 95_000)] });
       const { job } = await followed(ok([found({ jobs: [known] }), later]));
       expect(job).toMatchObject({
