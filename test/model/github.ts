@@ -1,7 +1,7 @@
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import { composeNote, type NoteData, readNote } from '../../src/note/data.ts';
-import type { VirtualClock } from './clock.ts';
+import { EPOCH, type VirtualClock } from './clock.ts';
 import type { Scenario } from './scenario.ts';
 import type { Span } from './service.ts';
 
@@ -10,30 +10,33 @@ import type { Span } from './service.ts';
 /** As in src/github/api.ts. */
 export const CALL_MS = 10_000;
 export const AFTER_CANCEL_MS = 4000;
+export const AFTER_LIMIT_MS = 1500;
 
-/** `earlier`: the comment that is there before. */
+/** `earlier`: the comments that are there before. */
 export function simulatedGitHub(
   { github: script }: Pick<Scenario, 'github'>,
-  earlier: NoteData,
+  earlier: readonly NoteData[],
   clock: VirtualClock,
   signal: AbortSignal,
 ) {
   const notes: NoteData[] = [];
-  const bodies = [composeNote(earlier, () => '')];
+  const bodies = earlier.map((note) => composeNote(note, () => ''));
   const creations: Span[] = [];
   const over = new AbortController();
+  let until = Infinity;
   const endSoon = (): void => void clock.after(AFTER_CANCEL_MS, () => over.abort());
   signal.addEventListener('abort', endSoon, { once: true });
 
   async function call<T>(answer: () => T): Promise<T> {
-    const isSilent = script.callMs > CALL_MS;
-    await clock.sleep(isSilent ? CALL_MS : script.callMs, over.signal).catch(() => {});
+    const mostMs = Math.max(0, Math.min(CALL_MS, until - clock.now()));
+    const isSilent = script.callMs > mostMs;
+    await clock.sleep(isSilent ? mostMs : script.callMs, over.signal).catch(() => {});
     if (isSilent || over.signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time');
     return answer();
   }
 
   function write(index: number, body: string): void {
-    const note = readNote(body, earlier.project);
+    const note = readNote(body, earlier[0]?.project ?? '');
     if (typeof note === 'string') throw new Error(`A comment has no note: ${body.slice(0, 200)}`);
     notes.push(note);
     bodies[index] = body;
@@ -61,6 +64,9 @@ export function simulatedGitHub(
 
   // The other calls are for commands, and for the check of permissions.
   const github: Partial<GitHub> = {
+    limitTo(time) {
+      until = time - EPOCH + AFTER_LIMIT_MS;
+    },
     ownComments() {
       if (script.hidesNotes) throw new GitHubError(403, 'GitHub answered 403');
       return call(listed);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { deliveryOf } from '../../src/job.ts';
 import { brokenPromises } from './promises.ts';
 import { play } from './run.ts';
 import { scenarios } from './scenario.ts';
@@ -19,7 +20,7 @@ it(
         const all = await play(scenario);
         for (const { job } of all) {
           const confirmed = job.end?.confirmed === true ? ', confirmed' : '';
-          const ending = `${job.end?.result}, ${job.delivery}${confirmed}`;
+          const ending = `${job.end?.result}, ${deliveryOf(job)}${confirmed}`;
           endings.set(ending, (endings.get(ending) ?? 0) + 1);
         }
         expect(brokenPromises(all)).toEqual([]);

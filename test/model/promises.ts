@@ -1,4 +1,4 @@
-import { isFinal, isKnownStatus } from '../../src/job.ts';
+import { deliveryOf, isFinal, isKnownStatus } from '../../src/job.ts';
 import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
 import { conversationOf, type Played, wasAccepted } from './run.ts';
 import { type Poll, type Post, showsEnd } from './service.ts';
@@ -12,7 +12,8 @@ const FRESH_MS = 1000;
 const OUTAGE_MS = 600_000;
 const GRACE_FOR_404_MS = 30_000;
 /** If GitHub does not answer, the comment is looked for after 3 s. */
-const LOOK_FOR_COMMENT_MS = 3000 + CALL_MS;
+const LOOK_AGAIN_MS = 3000;
+const LOOK_FOR_COMMENT_MS = LOOK_AGAIN_MS + CALL_MS;
 
 /** How many messages the API may have accepted. */
 const ACCEPTED: Readonly<Record<string, readonly number[]>> = {
@@ -48,34 +49,39 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       // A poll is at least as old as its start, and always valid until its response.
       return post.startedAt <= Math.max(before.startedAt + FRESH_MS, before.endedAt) + SLACK_MS;
     }),
-  'no POST while the last poll showed the agent at work, if when-active is wait or for a bot': ({
-    scenario,
-    service,
+  'no POST while the last poll showed the agent at work, unless when-active is send': ({
+    scenario: { wait, whenActive },
+    service: { posts, polls },
   }) =>
-    !(scenario.whenActiveWait || scenario.event === 'pull_request') ||
-    service.posts.every((post) =>
-      isFinal(statuses(pollsBefore(service.polls, post)).at(-1) ?? null),
-    ),
+    whenActive === 'send' ||
+    (whenActive === null && !wait) ||
+    posts.every((post) => isFinal(statuses(pollsBefore(polls, post)).at(-1) ?? null)),
   'no POST if the first poll shows a status that is not in only-when': ({ scenario, service }) => {
     const status = answered(service.polls)[0]?.record?.status ?? null;
     const { onlyWhen } = scenario;
     const isWanted = onlyWhen?.has(isKnownStatus(status) ? status : 'active') ?? true;
     return isWanted || service.posts.length === 0;
   },
-  'no POST that a bot triggers on the pull request of the job': ({ scenario, service }) =>
-    scenario.event !== 'pull_request' ||
-    service.posts.every((post) => {
-      const { record } = answered(pollsBefore(service.polls, post)).at(-1) ?? {};
-      return record?.prLink?.endsWith(`/${conversationOf(scenario)}`) !== true;
+  'no POST that a bot triggers on the pull request of the job, or perhaps there': (played) =>
+    played.scenario.event !== 'pull_request' ||
+    played.service.posts.every((post) => {
+      const { record } = answered(pollsBefore(played.service.polls, post)).at(-1) ?? {};
+      const link = record?.prLink ?? null;
+      return link !== null && !link.endsWith(`/${conversationOf(played.scenario)}`);
     }),
+  'at most one request for a job at a time': ({ service: { polls, posts } }) =>
+    [...polls, ...posts]
+      .sort((one, other) => one.startedAt - other.startedAt)
+      .every(({ startedAt }, index, all) => startedAt >= (all[index - 1]?.endedAt ?? 0)),
+  'the outputs are saved at four moments at most': ({ saved }) => saved.length <= 4,
   'no POST after a rate limit has refused another message for good': ({ job, endedAt }, all) => {
     const posts = all.flatMap(({ service }) => service.posts);
     const isStopped = job.end?.result === 'error' && job.end.reason.includes('answered 429 to');
     return !isStopped || posts.every(({ startedAt }) => startedAt <= endedAt);
   },
-  'the delivery is true': (played) => isTrue(played, played.job.delivery),
+  'the delivery is true': (played) => isTrue(played, deliveryOf(played.job)),
   'the delivery is not-sent only if the API certainly did not accept a message': (played) =>
-    (played.job.delivery === 'not-sent') ===
+    (deliveryOf(played.job) === 'not-sent') ===
     (['send', 'read'].includes(fateOf(played)) &&
       played.service.posts.every(({ verdict }) => verdict === 'refused')),
   'the outputs are true whenever they are saved': (played) =>
@@ -84,17 +90,17 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     ),
   'the comment is true: what it says of a delivery is certain, and at the end all': (played) => {
     const { github, cancel } = played.scenario;
-    const { delivery } = played.job;
+    const delivery = deliveryOf(played.job);
     const said = notedDeliveries(played);
     // Otherwise the last edit may fail.
-    const isWritten = !github.refusesEdits && cancel === null && said.length > 0;
+    const isWritten = !github.refusesEdits && cancel === null && isNoteFound(played);
     return (
-      said.every((one) => mayBecome(one, delivery)) && (!isWritten || said.at(-1) === delivery)
+      said.every((one) => one === 'sending' || one === delivery) &&
+      (!isWritten || said.length === 0 || said.at(-1) === delivery)
     );
   },
-  'ends by the deadline, or once GitHub has answered': (played) =>
-    played.endedAt <=
-    withGitHub(played, Math.max(played.scenario.timeoutMs, played.beganAt) + OVERTIME_MS),
+  'ends by the deadline, and 2 s': ({ scenario, endedAt, beganAt }) =>
+    endedAt <= Math.max(scenario.timeoutMs, beganAt) + OVERTIME_MS,
   'ends right after a cancellation, or once GitHub has answered, within 4 s': (played) => {
     const at = played.cancelledAt ?? Infinity;
     return played.endedAt <= Math.min(withGitHub(played, at), at + AFTER_CANCEL_MS + SLACK_MS);
@@ -102,26 +108,40 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   'a message that a cancellation stops is cancelled': ({ job, cancelledAt, endedAt }) =>
     endedAt <= (cancelledAt ?? Infinity) + SLACK_MS ||
     job.isReadOnly ||
-    job.delivery !== 'not-sent' ||
+    deliveryOf(job) !== 'not-sent' ||
     job.end?.result === 'cancelled',
   'polls about once a second at most, and counts each poll': (played) => {
     const { polls } = played.service;
-    const mostOften = 20 + (played.endedAt - played.beganAt) / FRESH_MS;
+    const mostOften = 20 + Math.max(0, played.endedAt - played.beganAt) / FRESH_MS;
     return polls.length <= mostOften && played.job.polls === polls.length;
   },
   'the result is true': ({ scenario, job, cancelledAt, endedAt }) => {
     const { result = null } = job.end ?? {};
     if (result === 'cancelled') return cancelledAt !== null;
-    if (result === 'sent') return job.delivery === 'sent' && !scenario.wait;
-    if (result === 'skipped') return job.delivery === 'not-sent';
+    const delivery = deliveryOf(job);
+    if (result === 'sent') return delivery === 'sent' && !scenario.wait;
+    if (result === 'skipped') return delivery === 'not-sent';
     if (isFinal(result)) return job.record?.status === result;
-    const isEarly = job.delivery === 'sent' && endedAt < scenario.timeoutMs - SLACK_MS;
+    const isEarly = delivery === 'sent' && endedAt < scenario.timeoutMs - SLACK_MS;
     return result !== 'timed-out' || !isEarly;
   },
   'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
-    played.job.end?.result !== 'error' || played.job.delivery !== 'sent' || isLost(played),
+    played.job.end?.result !== 'error' || deliveryOf(played.job) !== 'sent' || isLost(played),
   'a confirmed end is one after work that was seen after the message': (played) =>
     played.job.end?.confirmed !== true || sawWork(played),
+  'an end that an earlier attempt saw is reported as it was, without a poll': (played) => {
+    const { knownEnd, part, job, beganAt } = played;
+    if (fateOf(played) !== 'resume' || knownEnd === null) return true;
+    const { result, confirmed } = job.end ?? {};
+    const isSame = result === knownEnd.ends && confirmed === part.earlier?.knowsBase;
+    const isThen = Math.abs(played.endedAt - Math.min(knownEnd.end, beganAt)) <= SLACK_MS;
+    return isSame && isThen && job.polls === 0;
+  },
+  'an end that comes after a message of another run is not confirmed': (played) =>
+    fateOf(played) !== 'resume' ||
+    !played.isOutdone ||
+    played.knownEnd !== null ||
+    played.job.end?.confirmed !== true,
   'a confirmed end is that of the work on our message': (played) =>
     played.job.end?.confirmed !== true || hasOthers(played) || sawEnd(played),
   'the end is found in time, and is not that of earlier work': findsTheEnd,
@@ -148,14 +168,11 @@ function fateOf({ scenario, part, knowsNotes }: Played): 'send' | 'resume' | 're
   if (scenario.attempt === 1) return 'send';
   const delivery = part.earlier?.delivery ?? 'not-sent';
   if (knowsNotes && delivery === 'sent') return 'resume';
-  return scenario.resendOnRerun || (knowsNotes && delivery === 'not-sent') ? 'send' : 'refuse';
+  return knowsNotes && delivery === 'not-sent' ? 'send' : 'refuse';
 }
 
 function isTrue(played: Played, delivery: string, accepted = played.service.accepted()): boolean {
   if (fateOf(played) === 'resume') return delivery === 'sent';
-  // After a doubtful answer, someone else's message cannot be told apart from ours.
-  const isInDoubt = played.service.posts.at(-1)?.verdict === 'doubtful';
-  if (hasOthers(played) && isInDoubt && delivery === 'sent') return true;
   return (ACCEPTED[delivery] ?? []).includes(accepted);
 }
 
@@ -164,8 +181,11 @@ function notedDeliveries({ github, job }: Played): readonly string[] {
   return all.filter(({ id }) => id === job.id).map(({ delivery }) => delivery);
 }
 
-function mayBecome(said: string, delivery: string): boolean {
-  return said === 'sending' || said === delivery || (said === 'unknown' && delivery === 'sent');
+/** If the creation had no answer, the run needs time before the deadline to look for its comment. */
+function isNoteFound({ github: { creations }, scenario }: Played): boolean {
+  const { create, callMs } = scenario.github;
+  const foundAt = (creations[0]?.endedAt ?? 0) + LOOK_AGAIN_MS + callMs;
+  return create !== 'lost' || foundAt < scenario.timeoutMs - SLACK_MS;
 }
 
 /** The polls whose record the client received. */
@@ -189,8 +209,6 @@ function pollsAfter({ service: { polls, posts } }: Played): readonly Poll[] {
 
 /** That time or, if a call to GitHub is open then that the jobs wait for, the end of that. */
 function withGitHub({ github, scenario }: Played, at: number): number {
-  // Then the comments on the pull request of the job are read.
-  if (!scenario.send && conversationOf(scenario) === null) return at + CALL_MS;
   const { create, callMs } = scenario.github;
   const isSilent = create === 'lost' || create === 'gone' || callMs > CALL_MS;
   const open = github.creations.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
@@ -207,8 +225,7 @@ function isLost(played: Played): boolean {
   if (last.exchange.kind === 'failure') return last.exchange.cause === 'setup';
   const { status } = last.exchange;
   // The API may not know the job yet.
-  const since = played.service.posts.at(-1)?.endedAt ?? played.beganAt;
-  if (status === 404) return last.endedAt - since >= GRACE_FOR_404_MS - SLACK_MS;
+  if (status === 404) return last.endedAt - first.endedAt >= GRACE_FOR_404_MS - SLACK_MS;
   return status >= 300 && status < 500 && ![408, 425, 429, 499].includes(status);
 }
 
@@ -218,7 +235,8 @@ function sawWork(played: Played): boolean {
   const [post] = service.posts.slice(-1);
   // A later attempt knows from the comment what was seen.
   if (post === undefined) return part.earlier?.knowsBase === true;
-  const base = statuses(pollsBefore(service.polls, post)).at(-1) ?? null;
+  const base = answered(pollsBefore(service.polls, post)).at(-1)?.record?.status ?? null;
+  if (base === null) return false;
   const after = statuses(pollsAfter(played));
   const from = isFinal(base) ? 0 : after.findIndex(isFinal);
   const isWork = (status: string): boolean =>
@@ -228,15 +246,14 @@ function sawWork(played: Played): boolean {
 }
 
 /** Whether messages that this run does not know make it impossible to tell whose the end is. */
-function hasOthers({ scenario, part: { job, earlier }, knowsNotes }: Played): boolean {
+function hasOthers({ part: { job, earlier }, knowsNotes }: Played): boolean {
   if (job.otherAt !== null) return true;
   if (earlier === null) return false;
-  const isUnknown = scenario.resendOnRerun || earlier.delivery !== 'sent';
-  return !knowsNotes || (wasAccepted(earlier) && isUnknown);
+  return !knowsNotes || (wasAccepted(earlier) && earlier.delivery !== 'sent');
 }
 
-function sawEnd({ service }: Played): boolean {
-  return showsEnd(answered(service.polls).at(-1)?.record ?? null);
+function sawEnd({ service, knownEnd }: Played): boolean {
+  return knownEnd !== null || showsEnd(answered(service.polls).at(-1)?.record ?? null);
 }
 
 /**
@@ -248,7 +265,7 @@ function findsTheEnd(played: Played): boolean {
   const { wait, settleMs, timeoutMs, pollIntervalMs } = scenario;
   const { result } = job.end ?? {};
   const endsAt = service.endsAt();
-  const isKnown = wait && job.delivery === 'sent' && !hasOthers(played) && endsAt !== null;
+  const isKnown = wait && deliveryOf(job) === 'sent' && !hasOthers(played) && endsAt !== null;
   const isUsual = part.job.queueMs <= 45_000 && settleMs >= 60_000 && !part.polls.forEver;
   if (!isKnown || !isUsual || result === 'cancelled' || result === 'error') return true;
   const neededMs = settleMs + 3 * (pollIntervalMs ?? 30_000) + 3 * OUTAGE_MS;

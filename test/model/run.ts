@@ -1,19 +1,22 @@
 import pLimit from 'p-limit';
+import type { GitHub } from '../../src/github/api.ts';
 import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import { type Job, newJob } from '../../src/job.ts';
 import { tellGitHub } from '../../src/jobs/comments.ts';
-import { type RunContext, save } from '../../src/jobs/context.ts';
+import { type Run, save } from '../../src/jobs/context.ts';
 import { runJobs } from '../../src/jobs/fleet.ts';
 import { JobLog } from '../../src/jobs/log.ts';
-import { hashOf, type NoteData } from '../../src/note/data.ts';
+import { makePlan, type Plan } from '../../src/jobs/plan.ts';
+import { type AboutNote, hashOf, type NoteData } from '../../src/note/data.ts';
 import { readNotes } from '../../src/note/note.ts';
 import { endedNow } from '../../src/report/outputs.ts';
 import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
+import { ok, problem } from '../../src/text.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import { simulatedGitHub } from './github.ts';
 import { type Part, type Scenario, type Script, WELL } from './scenario.ts';
-import { type Service, type Step, scriptedService } from './service.ts';
+import { type Service, type Step, scriptedService, type Work, workOn } from './service.ts';
 
 // Plays a scenario: the jobs of a step, from the first request to the last comment.
 
@@ -48,14 +51,14 @@ export async function play(scenario: Scenario) {
   }
   if (cancel?.request === null) clock.after(cancel.ms, abort);
 
-  const github = simulatedGitHub(scenario, earlierNote(scenario), clock, signal);
+  const github = simulatedGitHub(scenario, earlierNotes(scenario), clock, signal);
   const jobs = parts.map(({ job }) => newJob(job.id, !send));
   const saved = jobs.map((): { delivery: string; accepted: number }[] => []);
   const services = parts.map(({ job, posts, polls, earlier }, index) =>
     scriptedService(
       {
         job,
-        acceptedAt: earlier && wasAccepted(earlier) ? startsAt - earlier.agoMs - 50 : null,
+        acceptedAt: acceptedBefore(earlier, startsAt),
         nextPost: stepper(posts, clock),
         nextPoll: stepper(polls, clock),
         ...{ onRequest, signal },
@@ -92,19 +95,22 @@ export async function play(scenario: Scenario) {
   const conversation = conversationOf(scenario);
   const prNumber = event === 'merge_group' ? conversation : null;
   const about = aboutRun(scenario);
-  const { deadline, project } = about;
-  const isNeeded = (send ? attempt > 1 : scenario.wait) && scenario.comment;
-  const info = { repositoryUrl: REPOSITORY_URL, attempt } as RunInfo;
-  const run: RunContext = {
-    ...runtime,
-    ...{ conversation, about, github: github.client, prompt: 'x', jobs, deadline },
-    inputs: { ...scenario, githubToken: 'x', command: null, prNumber } as unknown as Inputs,
-    info,
-    trigger: {
-      event,
-      conversation: prNumber === null ? conversation : null,
-      sender: event === 'pull_request' ? BOT : null,
-    } as Trigger,
+  const jobIds = jobs.map(({ id }) => id);
+  const given = { ...scenario, jobIds, githubToken: 'x', command: null, prNumber };
+  const inputs = given as unknown as Inputs;
+  const trigger = {
+    event,
+    conversation: prNumber === null ? conversation : null,
+    sender: event === 'pull_request' ? BOT : null,
+    comment: null,
+  } as Trigger;
+  const info = { repositoryUrl: REPOSITORY_URL, attempt, triggeringActor: 'alice' } as RunInfo;
+  const plan = makePlan(inputs, trigger, info, EPOCH);
+  const { deadline } = plan;
+  github.client.limitTo(deadline);
+  const run: Run = {
+    ...{ runtime, info, trigger, github: github.client, asked: null },
+    ...{ inputs, plan, about, prompt: 'x', jobs },
     agent: {
       ...runtime,
       transport: {
@@ -114,20 +120,11 @@ export async function play(scenario: Scenario) {
       ...{ where: '“api.example”', isDefaultUrl: true, projectId: 'proj-1', deadline },
       repositoryUrl: REPOSITORY_URL,
     },
-    notes:
-      isNeeded && conversation !== null
-        ? await clock.drive(readNotes(github.client, conversation, project))
-        : null,
-    jobLog: new JobLog({ ...runtime, jobs, deadline }),
-    ...{ limitSends: pLimit(4), limitPolls: pLimit(24), stop: new AbortController() },
-    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null, footer: '' },
-    ...{
-      asked: null,
-      seen: Promise.resolve(),
-      note: null,
-      release: null,
-      hasStarted: false,
-    },
+    notes: await clock.drive(findNotes(plan, github.client, about)),
+    log: new JobLog({ ...runtime, jobs, deadline }),
+    queue: { sends: pLimit(4), polls: pLimit(24), stop: new AbortController() },
+    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null },
+    ...{ note: null, release: null },
   };
 
   const beganAt = clock.now();
@@ -141,21 +138,32 @@ export async function play(scenario: Scenario) {
   return parts.map((part, index) => {
     const job = jobs[index] as Job;
     return {
-      ...{ scenario, part, job, github },
+      ...{ scenario, part, job, github, plan },
       service: services[index] as Service,
       /** When the run began to work on its jobs. Before, it reads the earlier comments. */
       beganAt,
       endedAt: job.endedAt === null ? Infinity : job.endedAt - EPOCH,
       cancelledAt: stoppedAt,
-      /** Whether the run knows the comments of earlier attempts or runs. */
-      knowsNotes: run.notes?.kind === 'ok',
+      /** Whether the run knows the comments of earlier attempts. */
+      knowsNotes: plan.readsNotes && run.notes.kind === 'ok',
+      ...knownBefore(part, scenario),
       /** The deliveries that the outputs showed, and how many messages the API had accepted. */
       saved: saved[index] ?? [],
     };
   });
 }
 
-function aboutRun({ attempt, timeoutMs }: Scenario): RunContext['about'] {
+async function findNotes(
+  { readsNotes, comments }: Plan,
+  github: GitHub,
+  { project }: AboutNote,
+): Promise<Run['notes']> {
+  if (!readsNotes) return ok([]);
+  if (comments.kind !== 'note') return problem('there is no comment');
+  return readNotes(github, comments.conversation, project);
+}
+
+function aboutRun({ attempt, timeoutMs }: Scenario): AboutNote {
   return {
     ...{ project: hashOf('proj-1'), step: hashOf('step'), leg: '', prompt: hashOf('x') },
     ...{ run: '2', command: '', series: hashOf('series'), attempt, id: 'this' },
@@ -167,19 +175,67 @@ export function wasAccepted({ delivery, isAccepted }: NonNullable<Part['earlier'
   return delivery === 'sent' || (isAccepted && delivery !== 'not-sent');
 }
 
-/** The comment of the earlier attempt or, with `send: false`, of an earlier run. */
-function earlierNote(scenario: Scenario): NoteData {
-  const { parts, startsAt, send } = scenario;
-  const jobs = parts.flatMap(({ job, earlier }): NoteData['jobs'] => {
+/** When the API accepted the message of the earlier attempt; null if it did not. */
+function acceptedBefore(earlier: Part['earlier'], startsAt: number): number | null {
+  return earlier !== null && wasAccepted(earlier) ? startsAt - earlier.agoMs - 50 : null;
+}
+
+/** What the comments before the run say of the work on the message, and of a later message by another run. */
+function knownBefore(
+  { job, earlier }: Part,
+  { startsAt }: Scenario,
+): {
+  readonly knownWork: Work | null;
+  readonly knownEnd: Work | null;
+  readonly isOutdone: boolean;
+} {
+  const acceptedAt = acceptedBefore(earlier, startsAt);
+  if (earlier?.delivery !== 'sent' || acceptedAt === null) {
+    return { knownWork: null, knownEnd: null, isOutdone: false };
+  }
+  const lookedAt = startsAt - job.lagMs;
+  const ours = workOn(job, acceptedAt).find(({ isOurs }) => isOurs) ?? null;
+  const isSeen = ours !== null && earlier.sees !== 'nothing' && ours.begin < lookedAt;
+  const isEndSeen = isSeen && earlier.sees === 'the end' && ours.end < lookedAt;
+  const otherAt = job.otherAt ?? Infinity;
+  return {
+    knownWork: isSeen ? ours : null,
+    knownEnd: isEndSeen ? ours : null,
+    isOutdone: otherAt > acceptedAt && otherAt < startsAt,
+  };
+}
+
+/** The comments of the earlier attempt, and of another run that sent a message to some of the jobs. */
+function earlierNotes(scenario: Scenario): readonly NoteData[] {
+  const { parts, startsAt } = scenario;
+  const about = { ...aboutRun(scenario), attempt: 1, over: true };
+  const jobs = parts.flatMap((part): NoteData['jobs'] => {
+    const { job, earlier } = part;
     if (earlier === null) return [];
     const { delivery, agoMs, knowsBase } = earlier;
+    const { knownWork, knownEnd } = knownBefore(part, scenario);
     const isDone = job.earlier.endsAt < startsAt - agoMs - job.lagMs;
     const sentAt = delivery === 'sent' ? EPOCH + startsAt - agoMs : 0;
     const base = isDone ? job.earlier.ends : 'active';
-    return [{ id: job.id, delivery, sentAt, base: knowsBase ? base : undefined }];
+    const ended = knownEnd && {
+      ...{ result: knownEnd.ends, confirmed: knowsBase, at: Math.round(EPOCH + knownEnd.end) },
+    };
+    return [
+      {
+        ...{ id: job.id, delivery, sentAt, base: knowsBase ? base : undefined },
+        ...{ isOurs: knownWork !== null || undefined, ended: ended ?? undefined },
+      },
+    ];
   });
-  const run = send ? '2' : '1';
-  return { ...aboutRun(scenario), run, attempt: 1, id: 'that', over: true, jobs };
+  const others = parts.flatMap((part): NoteData['jobs'] => {
+    const { id, otherAt } = part.job;
+    const isNoted = knownBefore(part, scenario).isOutdone;
+    return isNoted ? [{ id, delivery: 'sent', sentAt: Math.round(EPOCH + (otherAt ?? 0)) }] : [];
+  });
+  return [
+    { ...about, id: 'that', jobs },
+    { ...about, id: 'other', run: '1', jobs: others },
+  ];
 }
 
 function stepper({ steps, forEver, outage }: Script, clock: VirtualClock): () => Step {

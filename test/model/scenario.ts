@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Inputs } from '../../src/inputs.ts';
 import { STATUSES, type Status } from '../../src/job.ts';
 import { BODIES, type Fault, type JobScript, type Step } from './service.ts';
 
@@ -98,13 +99,15 @@ const job: fc.Arbitrary<JobScript> = fc.record({
   otherAt: mostly(6, null, seconds(-100, 300)),
 });
 
-/** What the comment of an earlier attempt says of the job or, with `send: false`, that of an earlier run. */
+/** What the comment of an earlier attempt says of the job. */
 const earlier = fc.record({
   delivery: fc.constantFrom('sent', 'sent', 'unknown', 'sending', 'not-sent'),
   agoMs: fc.oneof(seconds(1, 100), seconds(1, 7200)),
   /** Whether the API accepted the message, if the comment does not say it. */
   isAccepted: fc.boolean(),
   knowsBase: fc.boolean(),
+  /** What that attempt saw of the work on the message, if there was something to see. */
+  sees: fc.constantFrom('nothing', 'work', 'the end'),
 });
 
 /** One job. The work before an earlier message ended long ago, or while that attempt waited. */
@@ -141,9 +144,8 @@ const settings = fc.record({
     null,
     fc.constantFrom(...STATUSES).map((one) => new Set([one, 'active'])),
   ),
-  whenActiveWait: fc.boolean(),
+  whenActive: mostly<Inputs['whenActive']>(2, null, fc.constantFrom('send', 'wait')),
   comment: mostly(5, true, fc.constant(false)),
-  resendOnRerun: rarely(5),
   /** A bot triggers the pull request, which may be that of the job. */
   event: mostly<'merge_group' | 'pull_request' | 'schedule' | 'release'>(
     4,
@@ -185,7 +187,7 @@ export const scenarios = fc
   .record({ settings, parts })
   .map(({ settings: { interval, ...others }, parts }) => ({
     ...others,
-    whenActiveWait: others.whenActiveWait && others.send,
+    whenActive: others.send ? others.whenActive : null,
     onlyWhen: others.send ? others.onlyWhen : null,
     // Thousands of polls take long and find nothing new.
     pollIntervalMs:
