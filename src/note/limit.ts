@@ -30,15 +30,13 @@ export function isAboutSameCommit(
   jobId: string,
 ): boolean {
   const { commit } = message;
-  return commit !== '' && notes.some((note) => note.commit === commit && counts(note, message, jobId));
+  return (
+    commit !== '' && notes.some((note) => note.commit === commit && counts(note, message, jobId))
+  );
 }
 
 /** Whether a comment below the newest message that counts says already that the limit is reached. */
-export function isLimitTold(
-  notes: readonly FoundNote[],
-  message: Counted,
-  jobId: string,
-): boolean {
+export function isLimitTold(notes: readonly FoundNote[], message: Counted, jobId: string): boolean {
   const newest = notes.findLastIndex((note) => counts(note, message, jobId));
   return notes
     .slice(newest + 1)
