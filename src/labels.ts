@@ -9,6 +9,7 @@ export const WORDS = {
   unknown: ['⚠️', 'unknown', 'Result unknown'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
+  limited: ['🛑', 'limit reached', 'Limit reached'],
   'timed-out': ['⏱️', 'timed out', 'Timed out before the result was known'],
   cancelled: ['⏹️', 'cancelled', 'Run cancelled after the message was sent'],
   archived: ['🗄️', 'archived', 'Agent job archived'],
@@ -47,6 +48,7 @@ export function kindOf(job: Job): Kind {
     if (isWaiting) return 'waiting';
     return isSent ? 'working' : 'sending';
   }
+  if (end.limit !== undefined) return 'limited';
   switch (end.result) {
     case 'active':
       return 'working';

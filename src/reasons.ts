@@ -195,6 +195,31 @@ export function loopEnd(login: string): End {
   );
 }
 
+/** The event is about a commit that is not the newest of its pull request. */
+export function newerCommitEnd(): End {
+  return endAs('skipped', 'The pull request has newer commits; their own checks decide.');
+}
+
+/** Another run has sent, or may still send, a message about the same commit. */
+export function sameCommitEnd(): End {
+  return endAs('skipped', 'Another run sends, or has sent, a message about this commit.');
+}
+
+/** Bots must not send without end, and people have set a limit. */
+export function uncountedEnd(why: string): End {
+  return endAs(
+    'skipped',
+    `Messages of bots, and messages with a limit, are counted by comments, but ${why}.`,
+  );
+}
+
+export function limitEnd(limit: number): End {
+  const reason =
+    `The message was not sent, because this workflow has sent ${limit} in a row, and no person has written a ` +
+    'command since. Look at what the agent did. To send this message, re-run the workflow; to begin again, write a command.';
+  return { ...endAs('skipped', reason), hint: 'The limit is “max-messages”.', limit };
+}
+
 /** Another run, step or job of a matrix handles the same comment. */
 export function takenEnd(): End {
   return endAs('skipped', 'Another run or step handles the same comment.');

@@ -1,7 +1,8 @@
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
-import { readRequest } from './github/command.ts';
+import { composePrompt, type Request, readRequest } from './github/command.ts';
 import { readTrigger, whyNoSecrets } from './github/event.ts';
+import { readAttachment } from './github/review.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, show } from './jobs/answer.ts';
 import { tellGitHub } from './jobs/comments.ts';
@@ -39,8 +40,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
-  const request = readRequest(trigger.comment, access);
-  if (request.kind === 'problem') return skip(runtime, request.problem);
+  const asking = readRequest(trigger.comment, access);
+  if (asking.kind === 'problem') return skip(runtime, asking.problem);
 
   const github = new GitHub({ ...info, ...runtime, token: access.githubToken });
   const asked = access.command === null ? null : trigger.comment;
@@ -54,22 +55,30 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  // A bare command sends the standing prompt.
-  if (inputs.command !== null && request.value === '' && inputs.prompt === '') {
+  const attachment = await readAttachment(asked, github);
+  if (runtime.signal.aborted) return cancelled(runtime);
+  if (attachment.kind === 'problem') return complain(start, attachment.problem);
+  const request: Request = { text: asking.value, ...attachment.value };
+  // A bare command sends the standing prompt, or the inline comments of the review.
+  if (
+    inputs.command !== null &&
+    composePrompt(inputs.prompt, request.text, ...request.parts) === ''
+  ) {
     return answerWithUsage(start, inputs.command);
   }
-  const [code] = await Promise.all([followUp(start, inputs, request.value), show(start, 'eyes')]);
+  const [code] = await Promise.all([followUp(start, inputs, request), show(start, 'eyes')]);
   return code;
 }
 
 /** Called only if the run is allowed and its settings are valid. */
-async function followUp(start: Start, inputs: Inputs, text: string): Promise<0 | 1> {
+async function followUp(start: Start, inputs: Inputs, request: Request): Promise<0 | 1> {
   const { runtime } = start;
   const { baseUrl } = inputs;
   if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
-  const prepared = await prepare(start, inputs, text);
+  const prepared = await prepare(start, inputs, request);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
+  if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
   await runJobs(prepared.value);
   return report(prepared.value);
 }

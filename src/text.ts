@@ -58,6 +58,11 @@ export function sentences(...texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(' ');
 }
 
+/** `1 file`, `2 files`. */
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
 /** `a, b and c`. */
 export function listing(words: readonly string[], last = 'and'): string {
   const end = words.slice(-2).join(` ${last} `);

@@ -61,6 +61,20 @@ const BODIES = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { 
 const NEWEST_COMMENTS = `query ($owner: String!, $repo: String!, $number: Int!) {
   ${comments(`last: ${NEWEST}`, 'nodes { id body url isMinimized viewerDidAuthor }')}
 }`;
+const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
+  node(id: $id) {
+    ... on PullRequestReview {
+      comments(first: 100, after: $after) {
+        nodes {
+          url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
+          author { login }
+          editor { login }
+        }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
 const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
 }`;
@@ -79,7 +93,24 @@ const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
 const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
 const bodiesAnswer = z.object({ nodes: z.array(comment) });
 const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
-const restComment = z.object({ id: z.number(), html_url: z.url() });
+const restComment = z.object({ id: z.number(), node_id: z.string(), html_url: z.url() });
+const actor = z.nullable(z.object({ login: z.string() }));
+const lineNumber = z.nullable(z.number());
+const reviewComment = z.object({
+  ...{ url: z.url(), path: z.string(), diffHunk: z.string(), body: z.string() },
+  ...{ line: lineNumber, startLine: lineNumber },
+  ...{ originalLine: lineNumber, originalStartLine: lineNumber, outdated: z.boolean() },
+  ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
+});
+export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
+const reviewAnswer = z.object({
+  node: z.object({
+    comments: z.object({
+      nodes: z.array(reviewComment),
+      pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.nullable(z.string()) }),
+    }),
+  }),
+});
 const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
@@ -127,6 +158,8 @@ export class GitHub {
   readonly #over = new AbortController();
   #octokit: Promise<Octokit> | undefined;
   #until = Infinity;
+  /** The own comments that were read or created, by their IDs: a second list reads only new ones. */
+  readonly #bodies = new Map<string, z.infer<typeof comment>>();
 
   constructor(options: GitHubOptions) {
     this.#options = options;
@@ -156,10 +189,30 @@ export class GitHub {
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
       const ids = nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id);
-      if (ids.length > 0)
-        found.unshift(...(await this.#query(BODIES, { ids }, bodiesAnswer)).nodes);
+      await this.#readBodies(ids.filter((id) => !this.#bodies.has(id)));
+      found.unshift(...ids.flatMap((id) => this.#bodies.get(id) ?? []));
       if (!pageInfo.hasPreviousPage) return found;
       before = pageInfo.startCursor;
+    }
+  }
+
+  async #readBodies(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const { nodes } = await this.#query(BODIES, { ids }, bodiesAnswer);
+    for (const one of nodes) this.#bodies.set(one.id, one);
+  }
+
+  /** All inline comments of a review, or none: a part of them would be misleading. */
+  async reviewComments(nodeId: string): Promise<readonly ReviewComment[]> {
+    const found: ReviewComment[] = [];
+    let after: string | null = null;
+    for (;;) {
+      const variables: object = { id: nodeId, after };
+      const answer = await this.#query(REVIEW_COMMENTS, variables, reviewAnswer);
+      const { nodes, pageInfo } = answer.node.comments;
+      found.push(...nodes);
+      if (!pageInfo.hasNextPage) return found;
+      after = pageInfo.endCursor;
     }
   }
 
@@ -185,7 +238,8 @@ export class GitHub {
   async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { data } = await this.#request(route, { number, body });
-    const { id, html_url } = parse(data, restComment);
+    const { id, node_id, html_url } = parse(data, restComment);
+    this.#bodies.set(node_id, { id: node_id, body, url: html_url });
     return { id, url: html_url };
   }
 

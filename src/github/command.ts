@@ -80,18 +80,67 @@ function withoutHtmlComments(text: string): string {
   return opening === -1 ? rest : rest.slice(0, opening);
 }
 
-export function composePrompt(prompt: string, text: string, context: CodeContext | null): string {
-  return [prompt, text, context === null ? '' : quoteContext(context)]
-    .filter((part) => part !== '')
-    .join('\n\n');
+/** What belongs to a command besides its text. */
+export interface Attachment {
+  /** They follow the text. */
+  readonly parts: readonly string[];
+  /** What people see instead; empty if they see the parts. */
+  readonly summary: string;
+}
+export const NOTHING_MORE: Attachment = { parts: [], summary: '' };
+
+/** What a run is asked for; empty without a command. */
+export interface Request extends Attachment {
+  readonly text: string;
 }
 
-function quoteContext({ path, line, diffHunk }: CodeContext): string {
-  const inLine = line === null ? '' : `, line ${line}`;
+/** The standing prompt, then the text of the comment, then what belongs to it. */
+export function composePrompt(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** An inline comment of a review. */
+export interface InlineComment extends CodeContext {
+  /** Whether the lines are those of an older commit. */
+  readonly isOutdated: boolean;
+  readonly text: string;
+}
+
+/** The inline comments of a review, in the order of the files and lines. */
+export function quoteInline(comments: readonly InlineComment[]): readonly string[] {
+  const sorted = comments.toSorted(
+    (one, other) =>
+      Number(one.path > other.path) - Number(one.path < other.path) ||
+      (one.line ?? 0) - (other.line ?? 0),
+  );
+  return sorted.map((comment, index) => {
+    const { diffHunk, isOutdated, text } = comment;
+    const age = isOutdated ? ' of an older commit' : '';
+    const where = `Comment ${index + 1} of ${comments.length}, on ${placeOf(comment)}${age}:`;
+    const hunk = quoteDiff(diffHunk);
+    return [where, hunk, cleanText(text).trim()].filter((part) => part !== '').join('\n\n');
+  });
+}
+
+/** The code that a review comment is about. */
+export function quoteContext(context: CodeContext): string {
+  const where = `Context: this was written on ${placeOf(context)}.`;
+  const hunk = quoteDiff(context.diffHunk);
+  return hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
+}
+
+function placeOf({ path, line, startLine }: CodeContext): string {
   // After a line break or a quotation mark, a file name would look like text of the author.
-  const where = `Context: this was written on the file ${quote(path, 1000)}${inLine}.`;
+  const file = `the file ${quote(path, 1000)}`;
+  if (line === null) return file;
+  return startLine === null || startLine === line
+    ? `${file}, line ${line}`
+    : `${file}, lines ${startLine} to ${line}`;
+}
+
+function quoteDiff(diffHunk: string): string {
   const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
-  if (hunk === '') return where;
+  if (hunk === '') return '';
   const ticks = backticksAround(hunk, 3);
-  return `${where} The part of the diff around it:\n\n${ticks}diff\n${hunk}\n${ticks}`;
+  return `${ticks}diff\n${hunk}\n${ticks}`;
 }

@@ -14,6 +14,14 @@ export interface Trigger {
   readonly isOtherBranch: boolean;
   /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
+  /** On events about a commit: the commit. */
+  readonly commit: CommitTrigger | null;
+}
+
+export interface CommitTrigger {
+  readonly sha: string;
+  /** The newest commit of the pull request of the event at that time; null if the event names none. */
+  readonly head: string | null;
 }
 
 export interface CommentTrigger {
@@ -43,8 +51,10 @@ export interface Account {
 
 export interface CodeContext {
   readonly path: string;
-  /** Null if the line no longer exists in the file. */
+  /** Null if the lines no longer exist in the file. */
   readonly line: number | null;
+  /** The first of several lines; null for one line. */
+  readonly startLine: number | null;
   readonly diffHunk: string;
 }
 
@@ -117,7 +127,22 @@ const comment = lenient(
     performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
     path: text,
     line: z.catch(z.nullable(positive), null),
+    start_line: z.catch(z.nullable(positive), null),
     diff_hunk: text,
+  }),
+);
+
+const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
+const aboutCommit = lenient(
+  z.object({
+    head_sha: sha,
+    pull_requests: z.array(
+      z.object({
+        number: positive,
+        head: z.object({ sha }),
+        base: z.object({ repo: z.object({ id: positive }) }),
+      }),
+    ),
   }),
 );
 
@@ -135,6 +160,9 @@ const payloadSchema = z.object({
   ),
   comment,
   review: comment,
+  workflow_run: aboutCommit,
+  check_suite: aboutCommit,
+  check_run: aboutCommit,
   sender: lenient(account),
   repository: lenient(z.object({ id: positive, default_branch: text })),
 });
@@ -152,7 +180,8 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
   const { data } = payloadSchema.safeParse(json);
   if (data === undefined) return problem('the event file does not contain a JSON object');
   const { issue, pull_request } = data;
-  const conversation = issue?.number ?? pull_request?.number ?? null;
+  const { commit, pull } = readCommit(event, data);
+  const conversation = issue?.number ?? pull_request?.number ?? pull;
   const comment = readComment(event, data, conversation);
   if (isCommentEvent(event) && comment === null) {
     return problem('the event file does not say who wrote the comment, and where');
@@ -165,6 +194,7 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     isHeadHere: head !== undefined && head === data.repository?.id,
     isOtherBranch: isOtherBranch(event, data),
     comment,
+    commit,
   });
 }
 
@@ -173,6 +203,24 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   const branch = repository?.default_branch ?? '';
   if (event === 'push') return ref.startsWith('refs/heads/') && ref !== `refs/heads/${branch}`;
   return event === 'create' && ref_type === 'branch' && ref !== branch;
+}
+
+/** The commit of an event about one, and its pull request, if exactly one in this repository has it. */
+function readCommit(
+  event: string,
+  payload: Payload,
+): { readonly commit: CommitTrigger | null; readonly pull: number | null } {
+  const { workflow_run, check_suite, check_run, repository } = payload;
+  const about = new Map(Object.entries({ workflow_run, check_suite, check_run })).get(event);
+  if (about === undefined) return { commit: null, pull: null };
+  const [own, ...others] = about.pull_requests.filter(
+    ({ base }) => base.repo.id === repository?.id,
+  );
+  const isClear = own !== undefined && others.length === 0;
+  return {
+    commit: { sha: about.head_sha, head: isClear ? own.head.sha : null },
+    pull: isClear ? own.number : null,
+  };
 }
 
 function readComment(
@@ -198,7 +246,12 @@ function readComment(
     viaApp: (written.performed_via_github_app ?? null) !== null,
     context:
       kind === 'review-comment'
-        ? { path: written.path, line: written.line, diffHunk: written.diff_hunk }
+        ? {
+            path: written.path,
+            line: written.line,
+            startLine: written.start_line,
+            diffHunk: written.diff_hunk,
+          }
         : null,
   };
 }

@@ -1,6 +1,7 @@
 import { whyOf } from '../github/errors.ts';
 import { deliveryOf, type Job } from '../job.ts';
 import { composeNote, noteOf } from '../note/data.ts';
+import { isLimitTold } from '../note/limit.ts';
 import { hideOlder, Note } from '../note/note.ts';
 import { endAs } from '../reasons.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
@@ -25,8 +26,9 @@ const LONGEST_LIST = 500;
 /** Creates the note: no note, no message. Nothing is announced if nothing is left to send or to wait for. */
 export async function announce(run: Run): Promise<void> {
   const { plan, jobs, inputs, runtime } = run;
-  const taking = jobs.filter(isWorthAComment);
-  const isIdle = inputs.send && jobs.every(({ end }) => end !== null);
+  const isTold = (job: Job): boolean => tellsLimit(run, job);
+  const taking = jobs.filter((job) => isWorthAComment(job) || isTold(job));
+  const isIdle = inputs.send && jobs.every((job) => job.end !== null && !isTold(job));
   if (plan.comments.kind !== 'note' || isIdle || taking.length === 0) return;
   const note = openNote(run, plan.comments.conversation, taking, plan.deadline);
   const created = await note.create();
@@ -48,6 +50,11 @@ export async function announce(run: Run): Promise<void> {
 function isWorthAComment(job: Job): boolean {
   if (job.isReadOnly) return job.record !== null;
   return job.end === null || deliveryOf(job) === 'sent';
+}
+
+/** A limit is told by a new comment, once: people get a mail only of that. */
+function tellsLimit({ notes, about }: Run, { id, end }: Job): boolean {
+  return end?.limit !== undefined && notes.kind === 'ok' && !isLimitTold(notes.value, about, id);
 }
 
 /** A comment about these jobs, which is not created yet. */

@@ -2,11 +2,12 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import type { GitHub } from '../github/api.ts';
-import { composePrompt } from '../github/command.ts';
+import { composePrompt, type Request } from '../github/command.ts';
 import type { CommentTrigger, Trigger } from '../github/event.ts';
 import { CHECK_NAME, type Inputs, isDefaultUrl } from '../inputs.ts';
 import { type End, ended, type Job, newJob } from '../job.ts';
 import { type AboutNote, type FoundNote, hashOf } from '../note/data.ts';
+import { inARow } from '../note/limit.ts';
 import { type Note, readNotes } from '../note/note.ts';
 import { namedJobs, promptOf } from '../note/rerun.ts';
 import { cancelledEnd, timedOutEnd } from '../reasons.ts';
@@ -16,7 +17,7 @@ import type { Story } from '../report/render.ts';
 import type { RunInfo, Runtime } from '../runner/environment.ts';
 import { listing, ok, oneLine, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
-import { makePlan, type Plan } from './plan.ts';
+import { makePlan, type Plan, whyNoNote } from './plan.ts';
 
 // What a run works with.
 
@@ -65,16 +66,29 @@ interface Queue {
 const MOST_SENDS_AT_ONCE = 4;
 const MOST_POLLS_AT_ONCE = 24;
 
-/** Resolves to the problem if it is not known which jobs the run is about. `text` is that of the command. */
-export async function prepare(start: Start, inputs: Inputs, text: string): Promise<Result<Run>> {
-  const { runtime, info, trigger, github, asked } = start;
+/** There is nothing to do. */
+export interface Skipped {
+  readonly kind: 'skipped';
+  readonly reason: string;
+}
+
+export type Prepared = Result<Run> | Skipped;
+
+/** Resolves to the problem if it is not known which jobs the run is about. */
+export async function prepare(
+  start: Start,
+  inputs: Inputs,
+  { text, parts, summary }: Request,
+): Promise<Prepared> {
+  const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
   github.limitTo(plan.deadline);
   const notes = await findNotes(plan, github, inputs);
-  const jobIds = whichJobs(inputs, plan, notes);
-  if (jobIds.kind === 'problem') return jobIds;
+  const jobIds = whichJobs(inputs, plan, notes, trigger);
+  if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
-  const prompt = asked === null ? inputs.prompt : composePrompt(inputs.prompt, text, asked.context);
+  const prompt = composePrompt(inputs.prompt, text, ...parts);
+  const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text, summary);
   const about = aboutNote(start, inputs, plan, hashOf(prompt));
   const found = notes.kind === 'ok' ? notes.value : [];
   const sentPrompt = promptOf(found, about, jobIds.value, about.prompt);
@@ -90,7 +104,10 @@ export async function prepare(start: Start, inputs: Inputs, text: string): Promi
       stop: new AbortController(),
     },
     about: { ...about, prompt: sentPrompt },
-    story: storyOf(start, inputs, plan, isSent ? prompt : ''),
+    story: {
+      ...storyOf(start, inputs, plan, isSent ? shownPrompt : ''),
+      count: countOf(plan, found, about, jobIds.value),
+    },
     note: null,
     release: null,
   });
@@ -103,9 +120,7 @@ async function findNotes(
 ): Promise<Result<readonly FoundNote[]>> {
   if (!readsNotes) return ok([]);
   if (comments.kind !== 'note') {
-    return problem(
-      comments.kind === 'none' ? comments.why : 'the event has no pull request or issue',
-    );
+    return problem(whyNoNote(comments));
   }
   return readNotes(github, comments.conversation, hashOf(projectId));
 }
@@ -115,7 +130,7 @@ function storyOf(
   { command, wait, footer }: Inputs,
   { deadline }: Plan,
   prompt: string,
-): Story {
+): Omit<Story, 'count'> {
   const { redact, clock } = runtime;
   const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
@@ -126,10 +141,22 @@ function storyOf(
   };
 }
 
+/** `message 2 of 3`, if there is a limit. Several jobs have counts of their own, which are not shown. */
+function countOf(
+  { counts, limit }: Plan,
+  notes: readonly FoundNote[],
+  about: AboutNote,
+  [jobId = '', ...others]: readonly string[],
+): string {
+  if (!counts || limit === null || others.length > 0) return '';
+  const number = inARow(notes, about, jobId).size + 1;
+  return number > limit ? '' : `message ${number} of ${limit}`;
+}
+
 function aboutNote(
-  { runtime, info, asked }: Start,
+  { runtime, info, trigger, asked }: Start,
   { projectId, matrixLeg, send }: Inputs,
-  { deadline }: Plan,
+  { deadline, byBot }: Plan,
   prompt: string,
 ): AboutNote {
   // The runner passes `null` for a job without a matrix.
@@ -140,6 +167,8 @@ function aboutNote(
     command: asked === null ? '' : `${asked.kind}:${asked.id}`,
     // Each command has its own answer.
     series: asked !== null ? '' : hashOf(step, leg, String(send)),
+    commit: trigger.commit?.sha ?? '',
+    byBot,
     id: runtime.newId(),
     deadline: Math.round(deadline),
   };
@@ -150,7 +179,8 @@ function whichJobs(
   { jobIds }: Inputs,
   { comments }: Plan,
   notes: Result<readonly FoundNote[]>,
-): Result<readonly string[]> {
+  { commit }: Trigger,
+): Result<readonly string[]> | Skipped {
   if (jobIds.length > 0) return ok(jobIds);
   const isEmpty = `job-id is empty. ${CHECK_NAME}`;
   if (comments.kind !== 'note') return problem(isEmpty);
@@ -159,6 +189,10 @@ function whichJobs(
   }
   const named = [...namedJobs(notes.value)];
   const [first, ...others] = named;
+  if (first === undefined && commit !== null) {
+    // Checks also fail on pull requests of people.
+    return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
+  }
   if (first === undefined) {
     return problem(
       `${isEmpty} No comment of this action names an agent job here yet; set job-id, or run a workflow with job-id ` +

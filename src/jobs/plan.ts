@@ -1,3 +1,4 @@
+import { isTrusted } from '../github/authorize.ts';
 import {
   BOT_SUFFIX,
   EVENTS_ABOUT_JOBS,
@@ -26,9 +27,21 @@ export interface Plan {
   readonly waitsForIdle: boolean;
   /** Whether the job is polled just before the message. */
   readonly needsBase: boolean;
+  /** Whether a bot triggered the message. */
+  readonly byBot: boolean;
+  /** The most messages in a row; null if there is no limit. */
+  readonly limit: number | null;
+  /** Whether earlier messages, of which the notes tell, may stop this one. */
+  readonly counts: boolean;
+  /** Why no message may be sent, because it could not be counted; empty if it can, or need not. */
+  readonly uncounted: string;
+  /** Whether the message is about the newest commit of the pull request of the event. */
+  readonly isAboutHead: boolean;
   /** The bot whose message must not go to the job of this pull request; null if there is none. */
   readonly bot: string | null;
 }
+
+type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
 
 export type Comments =
   /** One comment on the pull request or issue of the run, which is there before the message. */
@@ -37,16 +50,17 @@ export type Comments =
   | { readonly kind: 'pull requests of the jobs' }
   | { readonly kind: 'none'; readonly why: string };
 
-export function makePlan(
-  inputs: Inputs,
-  trigger: Trigger,
-  info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-  startedAt: number,
-): Plan {
+export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedAt: number): Plan {
   const { send, wait, command, onlyWhen, jobIds } = inputs;
   const comments = planComments(inputs, trigger);
   const isRerun = send && info.attempt > 1;
-  const bot = send ? findBot(trigger, info) : null;
+  const botLogin = send ? findBot(trigger, info) : null;
+  const byBot = botLogin !== null;
+  const limit = send ? planLimit(inputs, trigger, info, byBot) : null;
+  const hasNote = comments.kind === 'note';
+  const mustCount = inputs.maxMessages !== null || (byBot && !isTrusted(trigger));
+  const counts = send && hasNote && (limit !== null || trigger.commit !== null);
+  const bot = isPullRequestEvent(trigger.event) ? botLogin : null;
   // A message to an agent at work may stop that work. A step that only sends must not hold a runner.
   const waitsForIdle = send && (inputs.whenActive ?? (wait ? 'wait' : 'send')) === 'wait';
   return {
@@ -54,7 +68,7 @@ export function makePlan(
     comments,
     isRerun,
     claims: command !== null && trigger.comment !== null && trigger.comment.kind !== 'review',
-    readsNotes: isRerun || jobIds.length === 0,
+    readsNotes: isRerun || jobIds.length === 0 || counts,
     pollsFirst:
       wait ||
       waitsForIdle ||
@@ -63,6 +77,14 @@ export function makePlan(
       comments.kind === 'pull requests of the jobs',
     waitsForIdle,
     needsBase: wait || waitsForIdle,
+    byBot,
+    limit,
+    counts,
+    uncounted: send && mustCount && !hasNote ? whyNoNote(comments) : '',
+    isAboutHead:
+      send &&
+      (trigger.commit?.head ?? null) !== null &&
+      (inputs.prNumber ?? trigger.conversation) === trigger.conversation,
     bot,
   };
 }
@@ -81,12 +103,28 @@ function planComments(
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }
 
-/** The bot that has triggered the run on a pull request, which may be that of the job, or that has re-run it. */
-function findBot(
-  { event, sender }: Trigger,
-  { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): string | null {
-  if (!isPullRequestEvent(event)) return null;
+/** Why a run has no note, in words that continue a sentence. */
+export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string {
+  return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
+}
+
+const MOST_OF_BOTS = 3;
+
+/** A person who re-runs has looked, and so has one who writes a command. */
+function planLimit(
+  { maxMessages }: Inputs,
+  { comment }: Trigger,
+  { attempt, triggeringActor }: Rerun,
+  byBot: boolean,
+): number | null {
+  const isRerunByPerson =
+    attempt > 1 && triggeringActor !== '' && !triggeringActor.endsWith(BOT_SUFFIX);
+  if (isRerunByPerson || (comment !== null && !byBot)) return null;
+  return maxMessages ?? (byBot ? MOST_OF_BOTS : null);
+}
+
+/** The bot that has triggered the run, or that has re-run it. */
+function findBot({ sender }: Trigger, { attempt, triggeringActor }: Rerun): string | null {
   if (sender !== null && isBot(sender)) return sender.login;
   return attempt > 1 && triggeringActor.endsWith(BOT_SUFFIX) ? triggeringActor : null;
 }

@@ -17,6 +17,7 @@ import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd } from '../reason
 import { quote } from '../text.ts';
 import { readHead } from './changes.ts';
 import { canStillSend, type Outcome, over, type Run, save, unsentJobs } from './context.ts';
+import { isStillHead } from './limits.ts';
 import { poll, takeIn } from './poll.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
@@ -32,6 +33,8 @@ export async function sendMessage(
 ): Promise<Outcome<'sent' | 'busy'>> {
   const { clock } = run.runtime;
   for (;;) {
+    const still = await isStillHead(run);
+    if (still.kind === 'over') return still;
     // What is pushed before the message does not count.
     const head = await readHead(run, job);
     if (run.plan.needsBase && !isBaseFresh(job, clock.now())) {

@@ -13,6 +13,7 @@ import {
 } from '../labels.ts';
 import { ACTION_URL } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
+import { plural } from '../text.ts';
 import {
   blocks,
   code,
@@ -44,6 +45,8 @@ export interface Story {
   readonly command: string | null;
   /** Markdown by the author of the workflow, shown as it is; empty for none. */
   readonly footer: string;
+  /** Which message in a row it is; empty if there is no limit. */
+  readonly count: string;
 }
 
 /** Where a story is shown. */
@@ -87,7 +90,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const links = CALM.has(kind) ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
   const texts = [
     heading(
-      `${icon(iconOf(kind))} ${dotted([titleOf(kind), nothingNew(job)], ': ')}`,
+      `${icon(iconOf(kind))} ${dotted([titleOf(kind), detailOf(job)], ': ')}`,
       conversation === null,
     ),
     dotted([isNew ? asked : '', ...links]),
@@ -165,8 +168,9 @@ function renderCommits({ change, record }: Job): string {
   return lines.join('\n');
 }
 
-/** Part of the title, because that the agent has changed nothing is easily overlooked. */
-function nothingNew({ change }: Job): string {
+/** Part of the title, because it is easily overlooked: how many were the limit, or that nothing has changed. */
+function detailOf({ change, end }: Job): string {
+  if (end?.limit !== undefined) return `${plural(end.limit, 'message')} in a row`;
   if (change?.kind === 'no-pull-request') return 'no pull request';
   return change?.kind === 'none' ? 'no new commits' : '';
 }
@@ -174,7 +178,7 @@ function nothingNew({ change }: Job): string {
 function describeChange(change: Change | null): string {
   switch (change?.kind) {
     case 'commits':
-      return `**${change.count} new ${change.count === 1 ? 'commit' : 'commits'}**`;
+      return `**${plural(change.count, 'new commit')}**`;
     case 'rewritten':
       return 'Branch rewritten';
     case 'created':
@@ -257,7 +261,7 @@ function ending(
     conversation === null ? '' : nextStep(story, kinds),
     comments,
     story.footer,
-    small(dotted([...details, ...about])),
+    small(dotted([...details, story.count, ...about])),
   ];
 }
 

@@ -1,0 +1,62 @@
+import { untilAborted } from '../clock.ts';
+import type { FoundNote } from '../note/data.ts';
+import { inARow, isAboutSameCommit } from '../note/limit.ts';
+import { commentId, readNotes } from '../note/note.ts';
+import { endAs, limitEnd, newerCommitEnd, sameCommitEnd } from '../reasons.ts';
+import type { Result } from '../text.ts';
+import { endJob, type Outcome, over, type Run, unsentJobs } from './context.ts';
+
+// What may stop a message because of others: one message for a commit, nothing about an outdated commit, and at most so
+// many messages in a row. It is exact for runs at the same time, because each one counts again below its own note.
+
+/** Before the note: ends the jobs that get no message. */
+export function stopRepeated(run: Run): void {
+  const { trigger, plan } = run;
+  const { sha, head } = trigger.commit ?? { sha: '', head: null };
+  stopCounted(run, run.notes);
+  if (!plan.isAboutHead || head === sha) return;
+  for (const job of unsentJobs(run)) endJob(run, job, newerCommitEnd());
+}
+
+/** After the note: the notes of other runs that came first may have been created since. */
+export async function stopOvertaken(run: Run): Promise<void> {
+  const { plan, note, github, about } = run;
+  if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
+  const found = await readNotes(github, plan.comments.conversation, about.project);
+  const own = commentId(note.url);
+  stopCounted(
+    run,
+    found.kind === 'problem'
+      ? found
+      : { ...found, value: found.value.filter(({ url }) => commentId(url) < own) },
+  );
+}
+
+/** In the order in which they count: only a message that nothing else stops reaches the limit. */
+function stopCounted(run: Run, notes: Result<readonly FoundNote[]>): void {
+  const { plan, about } = run;
+  if (!plan.counts) return;
+  for (const job of unsentJobs(run)) {
+    if (notes.kind === 'problem') {
+      const why = `Nothing was sent, because it is not known what was sent before: ${notes.problem}.`;
+      endJob(run, job, endAs('error', why));
+    } else if (isAboutSameCommit(notes.value, about, job.id)) {
+      endJob(run, job, sameCommitEnd());
+    } else if (plan.limit !== null && inARow(notes.value, about, job.id).size >= plan.limit) {
+      endJob(run, job, limitEnd(plan.limit));
+    }
+  }
+}
+
+/** Milliseconds that the message may be delayed. */
+const HEAD_MS = 1000;
+
+/** Just before the message: whether the commit of the event is still the newest. If GitHub does not say, it is. */
+export async function isStillHead(run: Run): Promise<Outcome<'yes'>> {
+  const { plan, trigger, github, runtime } = run;
+  if (!plan.isAboutHead || trigger.conversation === null) return { kind: 'yes' };
+  const late = AbortSignal.any([runtime.signal, runtime.clock.timeout(HEAD_MS)]);
+  const pull = await untilAborted(github.pullRequest(trigger.conversation), late).catch(() => null);
+  const isOld = pull !== null && pull.head !== trigger.commit?.sha;
+  return isOld ? over(newerCommitEnd()) : { kind: 'yes' };
+}
