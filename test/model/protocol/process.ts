@@ -1,4 +1,4 @@
-import type { NoteData, NoteJob } from '../../../src/note/data.ts';
+import type { FoundNote, NoteJob } from '../../../src/note/data.ts';
 import { type Claim, judge } from '../../../src/note/rerun.ts';
 import { FOUND, HEARD, type Rule } from './rules.ts';
 
@@ -16,7 +16,6 @@ export interface Setup {
   readonly message: string;
   /** Without a conversation, or with `comment: false`, there are none. */
   readonly hasNotes: boolean;
-  readonly resends: boolean;
   /** Whose token it has. */
   readonly identity: string;
   /** The rule that it leaves out. */
@@ -24,11 +23,12 @@ export interface Setup {
 }
 
 type Delivery = NoteJob['delivery'];
-type State = Delivery | 'skipped' | 'refused';
+/** `dropped`: the first poll has shown that it gets no message. */
+type State = Delivery | 'skipped' | 'refused' | 'dropped';
 type States = Readonly<Record<string, State>>;
 export type Says = Readonly<Record<string, Delivery>>;
 
-type Call = 'list' | 'look' | 'claim' | 'create' | 'edit' | 'remove' | 'send' | 'see' | 'cancel';
+type Call = 'list' | 'look' | 'poll' | 'claim' | 'create' | 'edit' | 'remove' | 'send' | 'cancel';
 
 /** A call to GitHub or to the API, or what else may happen to the process. */
 export interface Ask {
@@ -44,7 +44,7 @@ export interface Answer {
   /** A claim is done with 201 and taken with 200. */
   readonly is: 'done' | 'taken' | 'refused' | 'lost';
   readonly id?: string;
-  readonly notes?: readonly NoteData[];
+  readonly notes?: readonly FoundNote[];
 }
 
 type Calls = Generator<readonly Ask[], void, Answer>;
@@ -69,7 +69,7 @@ export function newOwn({ jobs }: Setup): Own {
 }
 
 export function* run(setup: Setup, own: Own): Calls {
-  const { name, attempt, off } = setup;
+  const { attempt, off } = setup;
   const isClaimed = setup.command !== '' && (attempt === 1 || off !== 'claim: in every attempt');
   if (attempt > 1) {
     const { notes } = yield [{ call: 'list' }];
@@ -77,19 +77,14 @@ export function* run(setup: Setup, own: Own): Calls {
     own.ifTaken = after({ why: '' });
     own.jobs = after(isClaimed ? 'pending' : 'none');
   }
-  if (isClaimed && isSending(own)) {
-    const { is, id = name } = yield [{ call: 'claim', id: name }];
-    if (is === 'done' || (is === 'taken' && off === 'removal: own claim')) own.claim = id;
-    if (is === 'taken' || (is !== 'done' && attempt > 1)) {
-      settle(own, (job) => own.ifTaken[job] ?? 'skipped');
-    } else if (is !== 'done') giveUp(setup, own);
-  }
+  if (isClaimed && attempt > 1) yield* claim(setup, own);
+  yield* poll(own);
+  if (isClaimed && attempt === 1) yield* claim(setup, own);
   own.ifTaken = {};
   if (off !== 'note: before the message') yield* createNote(setup, own);
   while (isSending(own) || (isEditDue(setup, own) && own.failedEdits < 2)) {
     const { ask, is } = yield choices(setup, own);
     if (ask.call === 'send') own.jobs = { ...own.jobs, [ask.job ?? '']: DELIVERY[is] };
-    if (ask.call === 'see') own.jobs = { ...own.jobs, [ask.job ?? '']: 'sent' };
     if (ask.call === 'cancel') giveUp(setup, own);
     if (ask.call === 'remove') own.claim = null;
     if (ask.call === 'edit' && is === 'done') own.shown = ask.says ?? {};
@@ -101,11 +96,31 @@ export function* run(setup: Setup, own: Own): Calls {
   if (is === 'lost' && off === 'removal: by id or once') yield [{ call: 'remove', id: '' }];
 }
 
+/** In a re-run, it comes before all that may end a job, because that does not tell whether the message was sent. */
+function* claim(setup: Setup, own: Own): Calls {
+  const { name, attempt, off } = setup;
+  if (!isSending(own)) return;
+  const { is, id = name } = yield [{ call: 'claim', id: name }];
+  if (is === 'done' || (is === 'taken' && off === 'removal: own claim')) own.claim = id;
+  if (is === 'taken' || (is !== 'done' && attempt > 1)) {
+    settle(own, (job) => own.ifTaken[job] ?? 'skipped');
+  } else if (is !== 'done') giveUp(setup, own);
+}
+
+/** Of each job that may get the message. */
+function* poll(own: Own): Calls {
+  for (const [job, state] of Object.entries(own.jobs)) {
+    if (state !== 'sending') continue;
+    const { is } = yield [{ call: 'poll', job }];
+    if (is !== 'done') own.jobs = { ...own.jobs, [job]: 'dropped' };
+  }
+}
+
 function* createNote(setup: Setup, own: Own): Calls {
   const { name, hasNotes, off } = setup;
   const says = saysOf(setup, own, 'note: sending from its creation');
   const isMeant = Object.values(own.jobs).some((state) => state === 'sending' || state === 'sent');
-  if (!hasNotes || (!isMeant && off !== 'note: none if refused')) return;
+  if (!hasNotes || !isMeant) return;
   let answer = yield [{ call: 'create', id: name, says }, { call: 'cancel' }];
   if (answer.is === 'lost' && off === 'creation: requested once')
     answer = yield [{ call: 'create', id: `${name}'`, says }];
@@ -120,7 +135,6 @@ function choices(setup: Setup, own: Own): readonly Ask[] {
   const asks: Ask[] = isSending(own) ? [{ call: 'cancel' }] : [];
   for (const [job, state] of Object.entries(own.jobs)) {
     if (state === 'sending') asks.push({ call: 'send', job });
-    if (state === 'unknown') asks.push({ call: 'see', job });
   }
   const says = saysOf(setup, own, 'note: not-sent is final');
   if (isEditDue(setup, own)) asks.push({ call: 'edit', id: own.note ?? '', says });
@@ -146,8 +160,7 @@ function giveUp({ off }: Setup, own: Own): void {
 /** Only what it has to do with. Without the rule, it says `not-sent` too early. */
 function saysOf({ off }: Setup, { jobs }: Own, rule: Rule): Says {
   const said = Object.entries(jobs).flatMap(([job, state]): readonly [string, Delivery][] => {
-    if (state === 'skipped' || state === 'refused')
-      return off === 'note: none if refused' ? [[job, 'not-sent']] : [];
+    if (state === 'skipped' || state === 'refused' || state === 'dropped') return [];
     return [[job, state === 'sending' && off === rule ? 'not-sent' : state]];
   });
   return Object.fromEntries(said);
@@ -172,13 +185,21 @@ function isFree({ off }: Setup, { claim, jobs }: Own): boolean {
 
 function stateOf(job: string, notes: Answer['notes'], setup: Setup, claim: Claim): State {
   const unknown = claim === 'pending' ? 'send' : 'refuse';
-  const kind = notes ? judge(notes, foundNote(setup, {}), job, claim).kind : unknown;
-  return kind === 'refuse' && setup.resends ? 'sending' : AFTER[kind];
+  return AFTER[notes ? judge(notes, foundNote(setup, {}), job, claim).kind : unknown];
 }
 
-export function foundNote({ run, command, leg, attempt }: Setup, says: Says): NoteData {
+export function foundNote({ run, command, leg, attempt }: Setup, says: Says): FoundNote {
   const jobs = Object.entries(says).map(([id, delivery]) => ({ id, delivery, sentAt: 0 }));
-  const rest = { project: '', step: '', prompt: '', series: '', id: '', deadline: 0, over: false };
+  const rest = {
+    project: '',
+    step: '',
+    prompt: '',
+    series: '',
+    id: '',
+    deadline: 0,
+    over: false,
+    url: '',
+  };
   return { ...rest, run, command, leg, attempt, jobs };
 }
 

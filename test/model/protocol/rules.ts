@@ -1,14 +1,14 @@
-import type { NoteData } from '../../../src/note/data.ts';
+import type { FoundNote } from '../../../src/note/data.ts';
 import type { Answer } from './process.ts';
 
 // The rules of the protocol. A process can leave one of them out.
 
 export type Rule =
   | `note: ${'before the message' | 'or no message' | 'one writer' | 'sending from its creation'}`
-  | `note: ${'not-sent is final' | 'sent is final' | 'a doubt is unknown' | 'none if refused'}`
+  | `note: ${'not-sent is final' | 'sent is final' | 'a doubt is unknown'}`
   | `creation: ${'requested once' | 'looked for' | 'looked for by its id'}`
   | `re-run: ${'needs the list' | 'not after sending' | 'not after unknown' | 'other attempts'}`
-  | `re-run: ${'own leg' | 'no two uses' | 'skipped if elsewhere' | 'refused if nowhere'}`
+  | `re-run: ${'own leg' | 'skipped if elsewhere' | 'refused if nowhere'}`
   | `claim: ${'201' | 'answered' | 'not refused' | 'requested once' | 'in every attempt'}`
   | `removal: ${'done' | 'own claim' | 'by id or once' | 'no message after' | 'not after unknown'}`
   | 'removal: not after sent';
@@ -25,7 +25,7 @@ export const HEARD: Partial<Record<Rule, Readonly<Record<string, Answer['is']>>>
   'claim: requested once': { 'claim lost': 'taken' },
 };
 
-type Found = (notes: readonly NoteData[], own: NoteData) => readonly NoteData[];
+type Found = (notes: readonly FoundNote[], own: FoundNote) => readonly FoundNote[];
 
 /** What it finds instead of the notes. */
 export const FOUND: Partial<Record<Rule, Found>> = {
@@ -33,8 +33,6 @@ export const FOUND: Partial<Record<Rule, Found>> = {
   're-run: not after unknown': (notes) => notes.map((note) => forgetting('unknown', note)),
   're-run: other attempts': (notes, { attempt }) =>
     notes.map((note, index) => (note.attempt === attempt ? earlier(note, index) : note)),
-  're-run: no two uses': (notes, { attempt }) =>
-    notes.map((note, index) => (note.attempt === attempt ? note : earlier(note, index))),
   're-run: own leg': (notes, { leg }) =>
     notes.map((note, index) => (note.leg === leg ? note : { ...earlier(note, index), leg })),
   're-run: skipped if elsewhere': (notes, { run, leg }) =>
@@ -45,7 +43,7 @@ export const FOUND: Partial<Record<Rule, Found>> = {
   ],
 };
 
-function forgetting(delivery: string, note: NoteData): NoteData {
+function forgetting(delivery: string, note: FoundNote): FoundNote {
   const jobs = note.jobs.map((job) =>
     job.delivery === delivery ? ({ ...job, delivery: 'not-sent' } as const) : job,
   );
@@ -53,6 +51,6 @@ function forgetting(delivery: string, note: NoteData): NoteData {
 }
 
 /** As if it were the only note of its attempt. */
-function earlier(note: NoteData, index: number): NoteData {
+function earlier(note: FoundNote, index: number): FoundNote {
   return { ...note, attempt: -1 - index };
 }

@@ -8,7 +8,7 @@ type Setups = readonly Setup[];
 
 const STEP: Setup = {
   ...{ name: '', run: 'A', attempt: 1, leg: '', command: '', jobs: ['j1'], message: '' },
-  ...{ hasNotes: true, resends: false, identity: 'bot', off: null },
+  ...{ hasNotes: true, identity: 'bot', off: null },
 };
 
 /** Each part in each attempt. */
@@ -132,7 +132,6 @@ export const NEEDED: Record<Rule, Trial> = {
   'note: not-sent is final': [STEPS, ['kill'], isSentTwice],
   'note: sent is final': [STEPS_FOR_TWO, ['cancelled'], isSentTwice],
   'note: a doubt is unknown': [STEPS, ['no answer'], isSentTwice],
-  'note: none if refused': [COMMANDS_IN_USES, [], isUnfinished],
   'creation: requested once': [STEPS, ['answer lost', 'cancelled'], isRefused],
   'creation: looked for': [STEPS, ['answer lost'], isRefused],
   'creation: looked for by its id': [STEPS_IN_USES, ['not done', 'kill', 'cancelled'], isSentTwice],
@@ -141,7 +140,6 @@ export const NEEDED: Record<Rule, Trial> = {
   're-run: not after unknown': [STEPS, ['no answer'], isSentTwice],
   're-run: other attempts': [processes([2], USES), [], isUnfinished],
   're-run: own leg': [STEPS_IN_LEGS, ['never starts'], isRefused],
-  're-run: no two uses': [STEPS_IN_USES, ['refused by the API'], isUntrue],
   're-run: skipped if elsewhere': [COMMANDS_IN_LEGS, [], isUnfinished],
   're-run: refused if nowhere': [COMMANDS, ['kill'], isSilent],
   'claim: 201': [TWO_RUNS, [], isSentTwice],
@@ -159,7 +157,6 @@ export const NEEDED: Record<Rule, Trial> = {
 
 const AGAIN = processes([1, 2], ONE);
 const COMMAND_AGAIN = processes([1, 2], ONE, COMMAND);
-const RESENDING = processes([1, 2], ONE, { resends: true });
 const SAME = { message: 'the same' };
 const TWO_APPS = [{ identity: 'bot' }, { run: 'B', identity: 'app' }];
 const FIRST = processes([1], ONE, SAME);
@@ -179,7 +176,6 @@ export const ADMITTED: Record<string, Trial> = {
   'Twice: two identities for one command': [processes([1], TWO_APPS, COMMAND), [], isSentTwice],
   'Twice: two workflows for one review': [processes([1], TWO, SAME), [], isSentTwice],
   'Twice: a proxy refuses what arrived': [AGAIN, ['refused by a proxy'], isSentTwice],
-  'Twice: `resend-on-rerun`': [RESENDING, ['kill'], isSentTwice],
   'Not sent: killed between note and result': [AGAIN, ['kill'], isStuck],
   'Not sent: the edit fails': [AGAIN, ['refused', 'refused by the API'], isStuck],
   'Not sent: the creation is late': [AGAIN, ['late'], isStuck],

@@ -25,7 +25,7 @@ interface Happening {
 
 const HAPPENINGS: readonly Happening[] = [
   { fault: 'cancelled', calls: ['cancel'], effect: 'not done', answer: 'refused' },
-  { fault: 'refused by the API', calls: ['send'], effect: 'not done', answer: 'refused' },
+  { fault: 'refused by the API', calls: ['poll', 'send'], effect: 'not done', answer: 'refused' },
   { fault: 'refused by a proxy', calls: ['send'], effect: 'done', answer: 'refused' },
   { fault: 'no answer', calls: ['send'], effect: 'done', answer: 'lost' },
   { fault: 'no answer', calls: ['send'], effect: 'not done', answer: 'lost' },
@@ -163,6 +163,8 @@ function takeEffect(
   switch (write.call) {
     case 'cancel':
       return { answer: null };
+    case 'poll':
+      return { answer };
     case 'list': {
       const found = ({ author, says = {} }: Write) => foundNote(setups[author] as Setup, says);
       return { answer: setup.hasNotes ? { ...answer, notes: notes.map(found) } : { is: 'lost' } };
@@ -189,8 +191,6 @@ function takeEffect(
     }
     case 'send':
       return { accepted: { ...accepted, [message]: (accepted[message] ?? 0) + 1 }, answer };
-    case 'see':
-      return { answer: accepted[message] === undefined ? null : answer };
     case 'edit':
       return { notes: edited(notes, write), answer };
     case 'remove':
@@ -228,7 +228,10 @@ function forget(world: World): World {
   const isAsked = (call: string, process: Process | undefined) =>
     process?.asks.some((ask) => ask.call === call) === true;
   const isListed = world.processes.some((process) => isAsked('list', process));
-  const isClaimed = isListed || world.processes.some((process) => isAsked('claim', process));
+  // A claim may follow the polls.
+  const isClaimed =
+    isListed ||
+    world.processes.some((process) => isAsked('poll', process) || isAsked('claim', process));
   const isKept = ({ call, author }: Write) => {
     if (call === 'claim' || call === 'remove') return isClaimed;
     return isListed || isAsked('look', world.processes[author]);
