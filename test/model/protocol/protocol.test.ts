@@ -5,8 +5,10 @@ import {
   ADMITTED,
   AWAKE,
   CLAIMED,
+  DELETED,
   isSentTwice,
   NEEDED,
+  NOT_DELETED,
   ORDERS,
   PROMISES,
   type Trial,
@@ -55,6 +57,11 @@ test.for(Object.entries(NEEDED))('"%s" is needed', ([rule, trial]) => {
 
 test.for(Object.entries(ADMITTED))('%s', ([title, trial]) => {
   expectTrace(title, tried(trial));
+});
+
+test('After a refusal, the message is sent once its comment is deleted, and not before', () => {
+  expectTrace('Sent after a refusal:', tried(DELETED));
+  expect(tried(NOT_DELETED).trace).toBeNull();
 });
 
 test('Only steps need attempts in order, and the list', () => {

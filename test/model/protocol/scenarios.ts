@@ -94,6 +94,13 @@ const isSilent: IsWrong = (world, scenario) => {
   return last.length > 0 && isGreen && isMissing(world, scenario);
 };
 
+/** Attempt 2 is refused, and attempt 3 sends the message all the same, to each job once. */
+export const isSentAfterRefusal: IsWrong = (world, scenario) => {
+  const [, second, third] = world.processes;
+  const isSent = second?.result === 'refused' && third?.result === 'green';
+  return isSent && !isMissing(world, scenario) && !isSentTwice(world, scenario);
+};
+
 function isMissing({ processes, accepted }: World, { setups }: Scenario): boolean {
   const isSent = ({ message, jobs }: Setup) =>
     jobs.every((job) => accepted[`${message} ${job}`] !== undefined);
@@ -117,6 +124,11 @@ export const PROMISES: Record<string, readonly Trial[]> = {
   'Without a fault, all is sent and green': each([...ALL_STEPS, ...ALL_COMMANDS], [], isUnfinished),
   'Every day, a re-run can tell': each([...ALL_STEPS, COMMANDS], NORMAL, isRefused),
   'No process says what is untrue': each([STEPS, COMMANDS], [...STORM, ...NORMAL], isUntrue),
+  'Who checks the jobs and deletes the comment, never sends twice': [
+    [STEPS, [...STORM, ...NORMAL, 'deleted after a check'], isSentTwice],
+    [STEPS_FOR_TWO, ['kill', 'no answer', 'cancelled', 'deleted after a check'], isSentTwice],
+    [STEPS_IN_USES, ['kill', 'no answer', 'deleted after a check'], isSentTwice],
+  ],
   'A command that is not sent is red somewhere': [
     ...each([COMMANDS, TWO_RUNS], [...STORM, ...NORMAL], isSilent),
     ...each([TWO_RERUNS], [...NEVER_LATE, 'cancelled'], isSilent),
@@ -165,6 +177,11 @@ const FIRST_WITHOUT_NOTES = processes([1], ONE, { ...SAME, hasNotes: false });
 /** What docs/delivery.md admits. */
 export const ADMITTED: Record<string, Trial> = {
   'Twice: a note is deleted, changed or not listed': [AGAIN, ['removed note'], isSentTwice],
+  'Twice: a note is deleted, and only one of its jobs was checked': [
+    STEPS_FOR_TWO,
+    ['no answer', 'deleted after a check of one job'],
+    isSentTwice,
+  ],
   'Twice: the rocket is removed': [TWO_RERUNS, ['removed rocket'], isSentTwice],
   'Twice: the leg changes': [[...FIRST, ...processes([2], LEGS, SAME)], [], isSentTwice],
   'Twice: `comment` changes': [
@@ -188,6 +205,10 @@ export const ADMITTED: Record<string, Trial> = {
   'Not sent, and green: two uses': [STEPS_IN_USES, ['never starts'], isUntrue],
   'Not sent, and green: a late note': [TWO_RERUNS, ['late', 'kill', 'cancelled'], isSilent],
 };
+
+/** What a refusal asks for. */
+export const DELETED: Trial = [STEPS, ['kill', 'deleted after a check'], isSentAfterRefusal];
+export const NOT_DELETED: Trial = [STEPS, ['kill'], isSentAfterRefusal];
 
 /** A step needs attempts in order and the list. A command does not. */
 export const AWAKE: Trial = [AGAIN, [], isSentTwice];

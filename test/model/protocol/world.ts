@@ -10,6 +10,8 @@ const LOST = ['late', 'answer lost', 'not done', 'refused'] as const;
 export const STORM = ['kill', 'no list', 'no answer', ...LOST] as const;
 export type Fault =
   | ((typeof NORMAL)[number] | (typeof STORM)[number])
+  // After a refusal, a person deletes the comments that name the job, as it asks for.
+  | ('deleted after a check' | 'deleted after a check of one job')
   // Nothing can be done about these.
   | ('refused by a proxy' | 'removed note' | 'removed rocket');
 
@@ -104,12 +106,40 @@ export function movesOf(world: World, scenario: Scenario): readonly Move[] {
     const changed = forget({ ...world, ...done, late });
     moves.push({ what: `${setups[write.author]?.name} ${write.call}: done now`, world: changed });
   }
+  moves.push(...deletionsIn(world, scenario));
   for (const kind of ['note', 'rocket'] as const)
     for (const one of faults.includes(`removed ${kind}`) ? world[`${kind}s`] : []) {
       const changed = { ...world, [`${kind}s`]: without(one, world[`${kind}s`]) };
       moves.push({ what: `the ${kind} of ${one.id} is gone`, world: changed });
     }
   return moves;
+}
+
+/** What a refused re-run of a step asks for: check the job, and delete its comments if none says `sent`. */
+function deletionsIn(world: World, { setups, faults }: Scenario): readonly Move[] {
+  const isCareful = faults.includes('deleted after a check');
+  if (!isCareful && !faults.includes('deleted after a check of one job')) return [];
+  return setups.flatMap((setup, index) => {
+    const { result, own } = world.processes[index] as Process;
+    const refused = Object.keys(own.jobs).filter((job) => own.jobs[job] === 'refused');
+    if (result !== 'refused' || setup.command !== '') return [];
+    return refused.flatMap((job): readonly Move[] => {
+      const named = world.notes.filter(({ author, says = {} }) => {
+        const { run, leg, attempt } = setups[author] as Setup;
+        const isSame = run === setup.run && leg === setup.leg && attempt < setup.attempt;
+        return isSame && says[job] !== undefined;
+      });
+      const said = named.flatMap(({ says = {} }) => Object.values(says));
+      const checked = isCareful ? named.flatMap(({ says = {} }) => Object.keys(says)) : [job];
+      // Uses of one action have messages of their own, and a person cannot tell them apart either.
+      const arrived = Object.keys(world.accepted);
+      const isThere = checked.some((one) => arrived.some((what) => what.endsWith(` ${one}`)));
+      if (named.length === 0 || said.includes('sent') || isThere) return [];
+      const notes = world.notes.filter((note) => !named.includes(note));
+      const what = `the comments that ${setup.name} names for ${job} are deleted`;
+      return [{ what, world: { ...world, notes } }];
+    });
+  });
 }
 
 function movesOfProcess(world: World, scenario: Scenario, index: number): Move[] {
@@ -205,8 +235,10 @@ function edited(notes: readonly Write[], write: Write): readonly Write[] {
 function tell(world: World, setup: Setup, index: number, answer: Answer): World {
   const { answers } = world.processes[index] as Process;
   const process = replay(setup, [...answers, answer]);
-  if (process.asks.length === 0) return end(world, index, resultOf(world, setup, process.own));
-  return forget({ ...world, processes: world.processes.with(index, process) });
+  const next = { ...world, processes: world.processes.with(index, process) };
+  return process.asks.length === 0
+    ? end(next, index, resultOf(world, setup, process.own))
+    : forget(next);
 }
 
 function resultOf({ accepted }: World, { message }: Setup, { jobs }: Own): Result {
@@ -219,7 +251,8 @@ function resultOf({ accepted }: World, { message }: Setup, { jobs }: Own): Resul
 
 function end(world: World, index: number, result: Result): World {
   const before = world.processes[index] as Process;
-  const over = { ...before, asks: [], result, key: result };
+  const refused = Object.entries(before.own.jobs).filter(([, state]) => state === 'refused');
+  const over = { ...before, asks: [], result, key: JSON.stringify([result, refused]) };
   return forget({ ...world, processes: world.processes.with(index, over) });
 }
 
