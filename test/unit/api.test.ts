@@ -212,12 +212,27 @@ describe('a call', () => {
     expect(slept).toEqual([4000]);
   });
 
+  it('takes 1.5 s at most after the limit, and fails after that', async () => {
+    await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
+    const timeouts: number[] = [];
+    const timeout = (ms: number): AbortSignal => {
+      timeouts.push(ms);
+      return systemClock.timeout(Math.min(ms, 20));
+    };
+    const github = connect(sim, { clock: { ...systemClock, now: () => 100_000, timeout } });
+    for (const until of [100_000, 98_500, Infinity]) {
+      github.limitTo(until);
+      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+    }
+    expect(timeouts).toEqual([1500, 0, 10_000]);
+  });
+
   it('is not made for ever if the pages of a list do not end', async () => {
     const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
     const data = { repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } } };
     await using sim = await simulate({ on: () => ({ body: { data } }) });
     let now = 0;
-    const clock = { ...systemClock, now: () => (now += 10_000) };
+    const clock = { ...systemClock, now: () => (now += 5000) };
     const github = connect(sim, { clock });
     await expect(github.ownComments(NUMBER)).rejects.toThrow('did not list all comments in time');
     expect(callsOf(sim)).toHaveLength(6);
