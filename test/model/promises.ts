@@ -1,6 +1,6 @@
 import { deliveryOf, isFinal, isKnownStatus } from '../../src/job.ts';
 import { AFTER_CANCEL_MS, CALL_MS } from './github.ts';
-import { conversationOf, type Played, wasAccepted } from './run.ts';
+import { conversationOf, isByBot, type Played, wasAccepted } from './run.ts';
 import { type Poll, type Post, showsEnd } from './service.ts';
 
 /** Milliseconds of inaccuracy by Node's timers and by reading the clock. */
@@ -63,7 +63,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     return isWanted || service.posts.length === 0;
   },
   'no POST that a bot triggers on the pull request of the job, or perhaps there': (played) =>
-    played.scenario.event !== 'pull_request' ||
+    !isByBot(played.scenario) ||
     played.service.posts.every((post) => {
       const { record } = answered(pollsBefore(played.service.polls, post)).at(-1) ?? {};
       const link = record?.prLink ?? null;

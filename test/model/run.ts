@@ -26,10 +26,18 @@ export type Played = Awaited<ReturnType<typeof play>>[number];
 const GOLDEN = 0.618034;
 const REPOSITORY_URL = 'https://github.com/octo/agents';
 const BOT = { login: 'agent[bot]', id: 1, type: 'Bot' };
-const CONVERSATIONS = { merge_group: 7, pull_request: 1, schedule: null, release: null } as const;
+/** A job has the pull request 1, and after the work on our message 2. */
+const CONVERSATIONS = {
+  ...{ merge_group: 7, pull_request: 1, pull_request_target: 2, schedule: null, release: null },
+} as const;
 
 export function conversationOf({ event }: Scenario): number | null {
   return CONVERSATIONS[event];
+}
+
+/** A bot triggers the pull request, which may be that of the job. */
+export function isByBot({ event }: Scenario): boolean {
+  return event === 'pull_request' || event === 'pull_request_target';
 }
 
 export async function play(scenario: Scenario) {
@@ -101,7 +109,7 @@ export async function play(scenario: Scenario) {
   const trigger = {
     event,
     conversation: prNumber === null ? conversation : null,
-    sender: event === 'pull_request' ? BOT : null,
+    sender: isByBot(scenario) ? BOT : null,
     comment: null,
   } as Trigger;
   const info = { repositoryUrl: REPOSITORY_URL, attempt, triggeringActor: 'alice' } as RunInfo;

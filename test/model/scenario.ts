@@ -146,11 +146,10 @@ const settings = fc.record({
   ),
   whenActive: mostly<Inputs['whenActive']>(2, null, fc.constantFrom('send', 'wait')),
   comment: mostly(5, true, fc.constant(false)),
-  /** A bot triggers the pull request, which may be that of the job. */
-  event: mostly<'merge_group' | 'pull_request' | 'schedule' | 'release'>(
+  event: mostly<'merge_group' | 'pull_request' | 'pull_request_target' | 'schedule' | 'release'>(
     4,
     'merge_group',
-    fc.constantFrom('pull_request', 'schedule', 'release'),
+    fc.constantFrom('pull_request', 'pull_request_target', 'schedule', 'release'),
   ),
   attempt: mostly(5, 1, fc.constant(2)),
   /** Milliseconds after the start of the process. */

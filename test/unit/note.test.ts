@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
+import { GitHubError } from '../../src/github/errors.ts';
 import { composeAnswer, composeNote, type NoteData } from '../../src/note/data.ts';
-import { hideOlder, readNotes } from '../../src/note/note.ts';
+import { hideOlder, Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
 const body = (parts: Partial<NoteData>): string => composeNote({ ...NOTE, ...parts }, () => '');
@@ -45,5 +47,64 @@ it('readNotes returns the notes of the project, or names the comment that cannot
   expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
     kind: 'problem',
     problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
+  });
+});
+
+describe('Note', () => {
+  const URL_OF_IT = 'https://github.com/octo/agents/pull/7#issuecomment-5';
+  const limited = (pauseMs: number | null) => new GitHubError(429, 'slow', undefined, pauseMs);
+
+  /** A note whose edits fail with these errors, one after the other. */
+  async function open(errors: readonly unknown[] = [], signal = new AbortController().signal) {
+    const slept: number[] = [];
+    const edits: string[] = [];
+    const text = { now: 'new' };
+    const note = new Note({
+      clock: { ...systemClock, now: () => START, sleep: async (ms) => void slept.push(ms) },
+      ...{ signal, conversation: 7, id: 'random', until: Infinity, compose: () => text.now },
+      github: {
+        createComment: async () => ({ id: 5, url: URL_OF_IT }),
+        async updateComment(_: number, edited: string) {
+          const error = errors[edits.length];
+          edits.push(edited);
+          if (error !== undefined) throw error;
+        },
+      } as Partial<GitHub> as GitHub,
+    });
+    expect(await note.create()).toEqual({ kind: 'ok', value: URL_OF_IT });
+    return { note, slept, edits, text };
+  }
+
+  it('is edited with the newest text, once for what is due', async () => {
+    const { note, edits, text } = await open();
+    note.write();
+    note.write();
+    text.now = 'newer';
+    note.write();
+    expect(await note.close()).toEqual({ kind: 'ok', value: URL_OF_IT });
+    expect(edits).toEqual(['newer', 'newer']);
+  });
+
+  it.each<[string, readonly unknown[], readonly number[], string]>([
+    ['a lost connection', [new GitHubError(0, 'lost')], [0], 'ok'],
+    ['two of them', [new GitHubError(0, 'lost'), new GitHubError(502, 'bad')], [0], 'bad.'],
+    ['a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
+    ['a rate limit', [limited(7000)], [7000], 'ok'],
+    ['a rate limit without a time', [limited(null)], [45_000], 'ok'],
+    ['a rate limit of an hour', [limited(3_600_000)], [], 'slow. This is a rate limit of GitHub'],
+    ['a bug', [new TypeError('x is not a function')], [0], 'ok'],
+    ['a lasting bug', Array(2).fill(new TypeError('x')), [0], 'an unexpected error.'],
+  ])('repeats its last edit once, if that may help: %s', async (_, errors, pauses, said) => {
+    const { note, slept, edits } = await open(errors);
+    const closed = await note.close();
+    expect(closed.kind === 'ok' ? 'ok' : closed.problem).toContain(said);
+    expect([slept, edits.length]).toEqual([pauses, 1 + pauses.length]);
+    expect(note.pausedMs).toBe(pauses[0] ?? 0);
+  });
+
+  it('does not repeat its last edit after a cancellation', async () => {
+    const { note, edits } = await open([limited(7000)], AbortSignal.abort());
+    expect(await note.close()).toMatchObject({ kind: 'problem' });
+    expect(edits).toHaveLength(1);
   });
 });
