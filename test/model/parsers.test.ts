@@ -4,7 +4,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
 import { isTrusted, TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { cleanText, composePrompt } from '../../src/github/command.ts';
+import { cleanText, quoteContext } from '../../src/github/command.ts';
 import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
 import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
@@ -171,7 +171,10 @@ it('the prompt of a comment has no hidden text, and its diff is in one block', (
     expect(cleaned.isWellFormed()).toBe(true);
     expect(cleaned).not.toContain('<!--');
     expect(cleanText(cleaned)).toBe(cleaned);
-    const prompt = composePrompt('', 'x', { path: hidden, line: 3, diffHunk: `+${hidden}` });
+    const prompt = quoteContext({
+      ...{ path: hidden, line: 3, startLine: null },
+      diffHunk: `+${hidden}`,
+    });
     const [, block = ''] = prompt.split('The part of the diff around it:\n\n');
     expect(render(block)).toMatch(/^<pre><code class="language-diff">[^<]*<\/code><\/pre>$/);
   });

@@ -104,13 +104,17 @@ export async function play(scenario: Scenario) {
   const prNumber = event === 'merge_group' ? conversation : null;
   const about = aboutRun(scenario);
   const jobIds = jobs.map(({ id }) => id);
-  const given = { ...scenario, jobIds, githubToken: 'x', command: null, prNumber };
+  const given = {
+    ...{ ...scenario, jobIds, githubToken: 'x', command: null, prNumber },
+    maxMessages: null,
+  };
   const inputs = given as unknown as Inputs;
   const trigger = {
     event,
     conversation: prNumber === null ? conversation : null,
     sender: isByBot(scenario) ? BOT : null,
     comment: null,
+    commit: null,
   } as Trigger;
   const info = { repositoryUrl: REPOSITORY_URL, attempt, triggeringActor: 'alice' } as RunInfo;
   const plan = makePlan(inputs, trigger, info, EPOCH);
@@ -131,7 +135,16 @@ export async function play(scenario: Scenario) {
     notes: await clock.drive(findNotes(plan, github.client, about)),
     log: new JobLog({ ...runtime, jobs, deadline }),
     queue: { sends: pLimit(4), polls: pLimit(24), stop: new AbortController() },
-    story: { info, by: 'x', prompt: 'x', startedAt: EPOCH, until: null, command: null },
+    story: {
+      info,
+      by: 'x',
+      prompt: 'x',
+      startedAt: EPOCH,
+      until: null,
+      command: null,
+      footer: '',
+      count: '',
+    },
     ...{ note: null, release: null },
   };
 
@@ -174,7 +187,15 @@ async function findNotes(
 function aboutRun({ attempt, timeoutMs }: Scenario): AboutNote {
   return {
     ...{ project: hashOf('proj-1'), step: hashOf('step'), leg: '', prompt: hashOf('x') },
-    ...{ run: '2', command: '', series: hashOf('series'), attempt, id: 'this' },
+    ...{
+      run: '2',
+      command: '',
+      commit: '',
+      byBot: false,
+      series: hashOf('series'),
+      attempt,
+      id: 'this',
+    },
     deadline: EPOCH + timeoutMs,
   };
 }

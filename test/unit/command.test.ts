@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cleanText, composePrompt, readRequest } from '../../src/github/command.ts';
+import { cleanText, composePrompt, quoteContext, readRequest } from '../../src/github/command.ts';
 import type { Account, CommentTrigger } from '../../src/github/event.ts';
 import { OPENING } from '../../src/text.ts';
 
@@ -82,7 +82,7 @@ describe('cleanText', () => {
 });
 
 describe('composePrompt', () => {
-  const position = { path: 'docs/a.md', line: 12, diffHunk: '@@ -1 +1 @@\n+`x`' };
+  const position = { path: 'docs/a.md', line: 12, startLine: null, diffHunk: '@@ -1 +1 @@\n+`x`' };
   const hunk = 'The part of the diff around it:\n\n```diff\n@@ -1 +1 @@\n+`x`\n```';
   const where = 'Context: this was written on the file “docs/a.md”';
 
@@ -93,6 +93,7 @@ describe('composePrompt', () => {
     ['a line that no longer exists', '', { ...position, line: null }, `Go.\n\n${where}. ${hunk}`],
     ['a line without a diff', '', { ...position, diffHunk: '' }, `Go.\n\n${where}, line 12.`],
   ])('includes %s', (_, instructions, context, prompt) => {
-    expect(composePrompt(instructions, 'Go.', context)).toBe(prompt);
+    const parts = context === null ? [] : [quoteContext(context)];
+    expect(composePrompt(instructions, 'Go.', ...parts)).toBe(prompt);
   });
 });

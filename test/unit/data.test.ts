@@ -9,6 +9,7 @@ import {
   noteOf,
   readNote,
 } from '../../src/note/data.ts';
+import { OPENING } from '../../src/text.ts';
 import { base, ended, job, NOT_SENT, NOTE, record, SENDING, START } from './record.ts';
 
 const SENT: NoteJob = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { getsNoSecrets, isBot, isPerson, readTrigger } from '../../src/github/event.ts';
+import { isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
   DEPENDABOT,

@@ -12,7 +12,7 @@ import {
 } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
-import { base, ended, INFO, job, NOT_SENT, PULL, record, SENT, START } from './record.ts';
+import { base, ended, INFO, job, NOT_SENT, record, SENT, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
@@ -162,12 +162,12 @@ describe('annotate', () => {
   });
 });
 
-it('saveOutputs returns the outputs that cannot be written', () => {
+it('saveOutputs returns why the outputs cannot be written', () => {
   const jobs = [job({ ...SENT, record: record({ status: 'active' }) })];
   const { runtime, logged } = recordingRuntime({}, false);
   expect(saveOutputs(runtime, { ended: endedNow(jobs, false), commentUrls: [] })).toEqual({
     kind: 'problem',
-    problem: `${UNWRITABLE} They are: result sent, delivery sent, status active.`,
+    problem: 'The outputs cannot be written (ENOSPC)',
   });
   expect(logged).toEqual([]);
 });
@@ -198,6 +198,7 @@ describe('summarize', () => {
   const story = {
     ...{ info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null },
     footer: '',
+    count: '',
   };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();

@@ -15,7 +15,6 @@ import { ended, INFO, NOTE, record, START } from './record.ts';
 
 const OWN_LINK =
   /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/1\/files(?:\/a1\.\.b2)?|pull\/1\/commits\/c+)$/;
-const FORBIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 /** Hidden characters, except the joiners that scripts and emoji need. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
 const RECORD = record({
@@ -61,6 +60,7 @@ function show(
     until: null,
     command: null,
     footer: '',
+    count: '',
     ...story,
   };
   return renderStory(of, jobs, 1, 60_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job.ts';
 import type { Kind } from '../../src/labels.ts';
-import { ACTION_URL } from '../../src/link.ts';
+import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
 import {
   commentOf,
   comments,
@@ -21,7 +21,7 @@ import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 
 const COUNTS = [1, 5, 30, 100];
 const HEADING =
-  /^<h([23])><span aria-hidden="true">(?:❌|⚠️|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
+  /^<h([23])><span aria-hidden="true">(?:❌|⚠️|🛑|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
 
 function isOwn(href: string): boolean {
   const isOurs = href === DASHBOARD_URL || href === ACTION_URL;

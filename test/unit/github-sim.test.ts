@@ -89,56 +89,6 @@ describe('REST', () => {
     expect(await statusOf(github, route, body)).toBe(status);
   });
 
-  it('adds a reaction of a user once, and removes it by its id', async () => {
-    await using github = await startGitHub({ issues: PULL });
-    const comment = github.addComment(7, 'bob', '/agent go');
-    const line = github.addReviewComment(7, 'bob', '/agent here');
-    for (const [subject, { id }, path] of [
-      ['issue_comment', comment, `~/issues/comments/${comment.id}/reactions`],
-      ['review_comment', line, `~/pulls/comments/${line.id}/reactions`],
-    ] as const) {
-      github.addReaction({ subject, id, content: 'rocket', user: 'alice' });
-      const react = () => call(github, `POST ${path}`, { content: 'rocket' });
-      const first = await react();
-      expect(first).toMatchObject({ status: 201, body: { content: 'rocket' } });
-      expect(await react()).toMatchObject({ status: 200, body: { id: first.body.id } });
-      expect(github.reactions.at(-1)).toEqual({ subject, id, content: 'rocket', user: ME });
-      const remove = () => statusOf(github, `DELETE ${path}/${first.body.id}`);
-      expect([await remove(), await remove()]).toEqual([204, 404]);
-      expect((await react()).status).toBe(201);
-    }
-    expect(github.reactions).toHaveLength(4);
-  });
-
-  it('shows the commits of a pull request, which people add and replace', async () => {
-    await using github = await startGitHub({ issues: PULL });
-    const shown = async () => {
-      const { head, commits } = (await call(github, 'GET ~/pulls/7')).body;
-      const list = (await call(github, 'GET ~/pulls/7/commits')).body;
-      expect([list.at(-1), list.length]).toMatchObject([{ sha: head.sha }, commits]);
-      return list.map(({ sha }: { sha: string }) => sha);
-    };
-    expect(await shown()).toEqual(['a'.repeat(40)]);
-    github.push(7, 'c1', 'c2');
-    expect(await shown()).toEqual(['a'.repeat(40), 'c1', 'c2']);
-    github.forcePush(7, 'd1');
-    expect(await shown()).toEqual(['d1']);
-  });
-
-  it('lists 250 commits, in pages that start with the oldest', async () => {
-    const commits = Array.from({ length: 260 }, (_, n) => `c${n}`);
-    await using github = await startGitHub({ issues: [{ number: 7, pullRequest: true, commits }] });
-    const page = (n: number) => call(github, `GET ~/pulls/7/commits?per_page=100&page=${n}`);
-    const pages = [await page(1), await page(2), await page(3)];
-    expect(pages.flatMap(({ body }) => body)).toEqual(
-      commits.slice(0, 250).map((sha) => ({ sha, commit: { message: expect.any(String) } })),
-    );
-    expect((await call(github, 'GET ~/pulls/7')).body).toMatchObject({
-      commits: 260,
-      head: { sha: 'c259' },
-    });
-  });
-
   it('returns a permission in the same form as GitHub', async () => {
     await using github = await startGitHub({
       collaborators: {

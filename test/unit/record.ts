@@ -42,7 +42,8 @@ export function ended(end: Partial<End>, parts: Partial<Job> = {}): Job {
 }
 
 export const NOTE: NoteData = {
-  ...{ project: 'aa', step: 'bb', leg: '', prompt: 'cc', run: '1', command: '', series: 'dd' },
+  ...{ project: 'aa', step: 'bb', leg: '', prompt: 'cc', run: '1', command: '' },
+  ...{ commit: '', byBot: false, series: 'dd' },
   ...{ attempt: 1, id: 'random', deadline: START, over: false, jobs: [] },
 };
 

@@ -9,7 +9,7 @@ import {
   renderUsage,
   type Story,
 } from '../../src/report/render.ts';
-import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START } from './record.ts';
+import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from './record.ts';
 
 const LIMIT = 60_000;
 const STORY: Story = {
@@ -20,6 +20,7 @@ const STORY: Story = {
   until: null,
   command: null,
   footer: '',
+  count: '',
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
@@ -94,8 +95,8 @@ describe('one job', () => {
     ['completed', [ended({})], improve],
     ['unconfirmed', [ended({ confirmed: false })], improve],
     ['failed', [ended(failed)], tryAgain],
-    ['at work', [job({ delivery: 'sent' })], null],
-    ['in doubt', [ended({ result: 'error' }, { delivery: 'unknown' })], null],
+    ['at work', [job(SENT)], null],
+    ['in doubt', [ended({ result: 'error' }, UNKNOWN)], null],
     ['several completed', [ended({}), ended({})], improve],
     ['several of both', [ended({}), ended(failed)], null],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Job } from '../../src/job.ts';
 import { renderJobs } from '../../src/report/table.ts';
-import { ended, job, START } from './record.ts';
+import { ended, job, SENT, START } from './record.ts';
 
 function took(seconds: number): Job {
   return ended({}, { id: `took-${seconds}`, endedAt: START + seconds * 1000 });
@@ -16,7 +16,7 @@ function withBar(bar: string, time: string): string {
 }
 
 it('has a bar for each time, as long as the job took beside the longest', () => {
-  const silent = job({ id: 'working', delivery: 'sent', sentAt: START });
+  const silent = job({ id: 'working', ...SENT });
   expect(timesOf(silent, took(480), took(1), took(240), took(330), took(0))).toEqual([
     '',
     withBar('██████', '8\u00a0min'),

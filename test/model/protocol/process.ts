@@ -194,6 +194,8 @@ export function foundNote({ run, command, leg, attempt }: Setup, says: Says): Fo
     project: '',
     step: '',
     prompt: '',
+    commit: '',
+    byBot: false,
     series: '',
     id: '',
     deadline: 0,

@@ -12,6 +12,7 @@ import {
   doneEnd,
   doubtfulEnd,
   endAs,
+  limitEnd,
   lostEnd,
   refusedEnd,
   timedOutEnd,
@@ -47,6 +48,7 @@ const STORY: Story = {
   until: START + LIMITS.inputs.timeoutMs,
   command: null,
   footer: '',
+  count: '',
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;
@@ -88,6 +90,7 @@ const STATES: Readonly<
   working: { status: 'active', end: () => null },
   sent: { status: 'completed', end: () => endAs('sent') },
   completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  limited: { status: 'completed', job: NOT_SENT, end: () => limitEnd(3) },
   skipped: {
     status: 'active',
     job: NOT_SENT,
