@@ -1,9 +1,9 @@
 import { type End, isFinal, type Job, statusOf, waits } from '../job.ts';
-import { doneEnd, endAs, uncountedEnd, unwantedEnd } from '../reasons.ts';
+import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
 import { claim } from './claim.ts';
 import { announce } from './comments.ts';
 import { canStillSend, endJob, type Outcome, type Run, save, unsentJobs } from './context.ts';
-import { stopOvertaken, stopRepeated } from './limits.ts';
+import { stopOvertaken, stopRepeated, stopUncounted } from './limits.ts';
 import { poll } from './poll.ts';
 import { followEarlierAttempts } from './rerun.ts';
 import { endOfLoop, sendMessage } from './send.ts';
@@ -14,11 +14,8 @@ import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
 export async function runJobs(run: Run): Promise<void> {
   if (!run.inputs.send) return readJobs(run);
-  if (run.plan.uncounted !== '') {
-    for (const job of run.jobs) endJob(run, job, uncountedEnd(run.plan.uncounted));
-    return;
-  }
   if (run.plan.isRerun) await followEarlierAttempts(run);
+  stopUncounted(run);
   save(run);
   if (run.plan.pollsFirst) await Promise.all(unsentJobs(run).map((job) => selectJob(run, job)));
   stopRepeated(run);

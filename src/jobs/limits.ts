@@ -2,12 +2,19 @@ import { untilAborted } from '../clock.ts';
 import type { FoundNote } from '../note/data.ts';
 import { inARow, isAboutSameCommit } from '../note/limit.ts';
 import { commentId, readNotes } from '../note/note.ts';
-import { endAs, limitEnd, newerCommitEnd, sameCommitEnd } from '../reasons.ts';
+import { endAs, limitEnd, newerCommitEnd, sameCommitEnd, uncountedEnd } from '../reasons.ts';
 import type { Result } from '../text.ts';
 import { endJob, type Outcome, over, type Run, unsentJobs } from './context.ts';
 
 // What may stop a message because of others: one message for a commit, nothing about an outdated commit, and at most so
 // many messages in a row. It is exact for runs at the same time, because each one counts again below its own note.
+
+/** Ends all jobs if their messages could not be counted. */
+export function stopUncounted(run: Run): void {
+  const { uncounted } = run.plan;
+  if (uncounted === '') return;
+  for (const job of unsentJobs(run)) endJob(run, job, uncountedEnd(uncounted));
+}
 
 /** Before the note: ends the jobs that get no message. */
 export function stopRepeated(run: Run): void {

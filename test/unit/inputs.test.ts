@@ -38,7 +38,7 @@ it('inputs that are not set have defaults', () => {
     ...{ send: true, onlyWhen: null, whenActive: null, command: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
     ...{ wait: false, timeoutMs: 1_800_000, pollIntervalMs: null, settleMs: 60_000 },
-    ...{ comment: true, prNumber: null, matrixLeg: '' },
+    ...{ comment: true, footer: '', maxMessages: null, prNumber: null, matrixLeg: '' },
     proxy: { url: '', noProxy: '' },
   });
 });

@@ -33,7 +33,7 @@ it('without outputs nothing is sent, and that is the only error', async () => {
   expect(await run(runtime)).toBe(1);
   const errors = logged.filter((line) => line.startsWith('error'));
   expect(errors).toEqual([
-    expect.stringContaining('No message was sent, because later steps would not know of it.'),
+    expect.stringContaining('The outputs cannot be written (ENOSPC), so no message was sent.'),
   ]);
   expect(logged).toContainEqual(expect.stringMatching(/^info: The outputs cannot be written/));
 });
