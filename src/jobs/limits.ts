@@ -27,9 +27,11 @@ export function stopRepeated(run: Run): void {
 
 /** After the note: the notes of other runs that came first may have been created since. */
 export async function stopOvertaken(run: Run): Promise<void> {
-  const { plan, note, github, about } = run;
+  const { plan, note, github, about, runtime } = run;
   if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
   const found = await readNotes(github, plan.comments.conversation, about.project);
+  // A cancelled run reports the cancellation.
+  if (runtime.signal.aborted) return;
   const own = commentId(note.url);
   stopCounted(
     run,

@@ -208,11 +208,13 @@ function pollsAfter({ service: { polls, posts } }: Played): readonly Poll[] {
 }
 
 /** That time or, if a call to GitHub is open then that the jobs wait for, the end of that. */
-function withGitHub({ github, scenario }: Played, at: number): number {
+function withGitHub({ github, scenario, plan }: Played, at: number): number {
   const { create, callMs } = scenario.github;
   const isSilent = create === 'lost' || create === 'gone' || callMs > CALL_MS;
   const open = github.creations.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
-  const ends = open.map(({ endedAt }) => endedAt + (isSilent ? LOOK_FOR_COMMENT_MS : 0));
+  // With a limit, the notes are read once more.
+  const moreMs = (isSilent ? LOOK_FOR_COMMENT_MS : 0) + (plan.counts ? 2 * callMs : 0);
+  const ends = open.map(({ endedAt }) => endedAt + moreMs);
   return Math.max(at, ...ends) + SLACK_MS;
 }
 
