@@ -12,6 +12,10 @@ export const CALL_MS = 10_000;
 export const AFTER_CANCEL_MS = 4000;
 export const AFTER_LIMIT_MS = 1500;
 
+interface WrittenNote extends NoteData {
+  readonly writtenAt: number;
+}
+
 /** `earlier`: the comments that are there before. */
 export function simulatedGitHub(
   { github: script }: Pick<Scenario, 'github'>,
@@ -19,7 +23,7 @@ export function simulatedGitHub(
   clock: VirtualClock,
   signal: AbortSignal,
 ) {
-  const notes: NoteData[] = [];
+  const notes: WrittenNote[] = [];
   const bodies = earlier.map((note) => composeNote(note, () => ''));
   const creations: Span[] = [];
   const over = new AbortController();
@@ -38,7 +42,7 @@ export function simulatedGitHub(
   function write(index: number, body: string): void {
     const note = readNote(body, earlier[0]?.project ?? '');
     if (typeof note === 'string') throw new Error(`A comment has no note: ${body.slice(0, 200)}`);
-    notes.push(note);
+    notes.push({ ...note, writtenAt: clock.now() });
     bodies[index] = body;
   }
 
@@ -93,7 +97,7 @@ export function simulatedGitHub(
   return {
     client: github as GitHub,
     /** What the notes of the run said, from the creation to the last edit. */
-    notes: notes as readonly NoteData[],
+    notes: notes as readonly WrittenNote[],
     /** The calls that create a comment. */
     creations: creations as readonly Span[],
   };

@@ -89,15 +89,24 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
     ),
   'the comment is true: what it says of a delivery is certain, and at the end all': (played) => {
-    const { github, cancel } = played.scenario;
     const delivery = deliveryOf(played.job);
     const said = notedDeliveries(played);
-    // Otherwise the last edit may fail.
-    const isWritten = !github.refusesEdits && cancel === null && isNoteFound(played);
     return (
       said.every((one) => one === 'sending' || one === delivery) &&
-      (!isWritten || said.length === 0 || said.at(-1) === delivery)
+      (!isWritten(played) || said.length === 0 || said.at(-1) === delivery)
     );
+  },
+  'the comment says it at once if all messages are out, but the agent is not done': (
+    played,
+    all,
+  ) => {
+    const { github, scenario } = played;
+    const dueAt = Math.max(...all.map(outAt)) + 2 * scenario.github.callMs + SLACK_MS;
+    const isOver = all.every(({ endedAt }) => endedAt <= dueAt);
+    if (isOver || dueAt > scenario.timeoutMs || !isWritten(played)) return true;
+    const isOut = ({ delivery }: { delivery: string }) => delivery !== 'sending';
+    const said = github.notes.filter(({ writtenAt }) => writtenAt <= dueAt).at(-1);
+    return said === undefined || said.jobs.every(isOut);
   },
   'ends by the deadline, and 2 s': ({ scenario, endedAt, beganAt }) =>
     endedAt <= Math.max(scenario.timeoutMs, beganAt) + OVERTIME_MS,
@@ -124,6 +133,11 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     if (isFinal(result)) return job.record?.status === result;
     const isEarly = delivery === 'sent' && endedAt < scenario.timeoutMs - SLACK_MS;
     return result !== 'timed-out' || !isEarly;
+  },
+  'whether the end is confirmed is said after each wait for it': (played) => {
+    const isWaited = played.scenario.wait && deliveryOf(played.job) !== 'not-sent';
+    const isSaid = (played.job.end?.confirmed ?? null) !== null;
+    return played.knownEnd !== null || isSaid === isWaited;
   },
   'a wait is lost only after an outage of 10 minutes, or an error that does not pass': (played) =>
     played.job.end?.result !== 'error' || deliveryOf(played.job) !== 'sent' || isLost(played),
@@ -179,6 +193,19 @@ function isTrue(played: Played, delivery: string, accepted = played.service.acce
 function notedDeliveries({ github, job }: Played): readonly string[] {
   const all = github.notes.flatMap(({ jobs }) => jobs);
   return all.filter(({ id }) => id === job.id).map(({ delivery }) => delivery);
+}
+
+/** When the message of a job was sent, or when it was clear that it is not. */
+function outAt(played: Played): number {
+  const post = played.service.posts.at(-1);
+  if (post !== undefined && post.verdict !== 'refused') return post.endedAt;
+  return fateOf(played) === 'send' ? played.endedAt : played.beganAt;
+}
+
+/** Otherwise, edits may fail. */
+function isWritten(played: Played): boolean {
+  const { github, cancel } = played.scenario;
+  return !github.refusesEdits && cancel === null && isNoteFound(played);
 }
 
 /** If the creation had no answer, the run needs time before the deadline to look for its comment. */

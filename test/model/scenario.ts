@@ -96,7 +96,7 @@ const job: fc.Arbitrary<JobScript> = fc.record({
   joins: rarely(5),
   workMs: fc.oneof(seconds(0, 5), seconds(0, 100), seconds(0, 3000)),
   ends: finalStatus,
-  otherAt: mostly(6, null, seconds(-100, 300)),
+  otherAt: mostly(6, null, seconds(-100, 300), seconds(-100, 0)),
 });
 
 /** What the comment of an earlier attempt says of the job. */
