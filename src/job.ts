@@ -165,7 +165,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 
 /** A poll is about to start. */
 export function polling(job: Job): void {
-  change(job, { polls: job.polls + 1 });
+  write(job, { polls: job.polls + 1 });
 }
 
 /**
@@ -176,9 +176,9 @@ export function observed(job: Job, record: JobRecord, from: number, to: number):
   learned(job, record);
   const { status = null, prLink } = record;
   if (mayBeSent(job)) {
-    change(job, { base: { status, at: from, ...(prLink !== undefined && { prLink }) } });
+    write(job, { base: { status, at: from, ...(prLink !== undefined && { prLink }) } });
   } else if (status !== null) {
-    change(job, {
+    write(job, {
       after: {
         work: nextWork(job, status),
         finalSince: isFinal(status) ? (job.after.finalSince ?? to) : null,
@@ -190,39 +190,39 @@ export function observed(job: Job, record: JobRecord, from: number, to: number):
 
 /** The response to the message is no poll: reads may still be out of date. */
 export function learned(job: Job, record: JobRecord): void {
-  change(job, { record: { ...job.record, ...record } });
+  write(job, { record: { ...job.record, ...record } });
 }
 
 /** The message waits for earlier work, or no longer does. */
 export function waits(job: Job, isWaiting: boolean): void {
-  change(job, { isWaiting });
+  write(job, { isWaiting });
 }
 
 /** From now on, the message may be sent at any moment. */
 export function sending(job: Job): void {
-  change(job, { message: { kind: 'sending' } });
+  write(job, { message: { kind: 'sending' } });
 }
 
 /** The request is about to be sent. What an older base shows may be over, so only a fresh one counts. */
 export function posting(job: Job, now: number, head: Head | null): void {
-  change(job, { head, isWaiting: false, base: isBaseFresh(job, now) ? job.base : null });
+  write(job, { head, isWaiting: false, base: isBaseFresh(job, now) ? job.base : null });
 }
 
 /** The API has accepted the message. */
 export function accepted(job: Job, at: number): void {
-  change(job, { message: { kind: 'sent', at }, after: startOfAfter(statusBefore(job)) });
+  write(job, { message: { kind: 'sent', at }, after: startOfAfter(statusBefore(job)) });
 }
 
 /** The API may have accepted the message. */
 export function doubted(job: Job): void {
-  change(job, { message: { kind: 'unknown' } });
+  write(job, { message: { kind: 'unknown' } });
 }
 
 /** An earlier attempt has sent the message. `isOurs`: it saw the agent at work on it. */
 export function resumed(job: Job, at: number, base: string | null, isOurs: boolean): void {
   const known = base === null ? null : { status: base, at };
   const after = startOfAfter(base);
-  change(job, {
+  write(job, {
     message: { kind: 'sent', at },
     base: known,
     after: isOurs ? { ...after, work: 'our message' } : after,
@@ -231,16 +231,16 @@ export function resumed(job: Job, at: number, base: string | null, isOurs: boole
 
 /** The run is done with the job. What may have been delivered is known already. */
 export function ended(job: Job, end: End, at: number): void {
-  if (mayBeSent(job)) change(job, { message: { kind: 'not-sent' } });
-  change(job, { end, endedAt: at, isWaiting: false });
+  if (mayBeSent(job)) write(job, { message: { kind: 'not-sent' } });
+  write(job, { end, endedAt: at, isWaiting: false });
 }
 
 export function changed(job: Job, what: Change | null): void {
-  change(job, { change: what });
+  write(job, { change: what });
 }
 
 /** The only place that writes a job. */
-function change(job: Job, parts: Partial<Omit<Job, 'id' | 'isReadOnly'>>): void {
+function write(job: Job, parts: Partial<Omit<Job, 'id' | 'isReadOnly'>>): void {
   Object.assign(job, parts);
 }
 
