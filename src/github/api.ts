@@ -325,6 +325,7 @@ export class GitHub {
   async #call<T>(call: (octokit: Octokit, options: object) => Promise<T>): Promise<T> {
     const { clock, redact } = this.#options;
     const mostMs = Math.min(CALL_MS, this.#until - clock.now());
+    if (mostMs <= 0) throw new GitHubError(0, 'GitHub did not answer in time');
     const signal = AbortSignal.any([clock.timeout(mostMs), this.#over.signal]);
     try {
       this.#octokit ??= connect(this.#options);

@@ -83,11 +83,12 @@ async function finishJob(run: Run, job: Job): Promise<void> {
 async function readJobs(run: Run): Promise<void> {
   const { jobs, inputs } = run;
   save(run);
-  const polls = await Promise.all(jobs.map((job) => poll(run, job)));
-  for (const [index, job] of jobs.entries()) {
-    const end = endOfRead(job, polls[index] ?? { kind: 'polled' }, inputs.wait);
-    if (end !== null) endJob(run, job, end);
-  }
+  await Promise.all(
+    jobs.map(async (job) => {
+      const end = endOfRead(job, await poll(run, job), inputs.wait);
+      if (end !== null) endJob(run, job, end);
+    }),
+  );
   // From now on, a command there knows the job.
   if (jobs.some(({ record }) => record !== null)) await announce(run);
   const open = jobs.filter(({ end }) => end === null);

@@ -38,7 +38,7 @@ function judgeAll(run: Run, claim: Claim): void {
         break;
       case 'refuse':
         doubted(job);
-        endJob(run, job, refusedEnd(verdict.why, remedyOf(run, verdict.notes)));
+        endJob(run, job, refusedEnd(verdict.why, remedyOf(run, job, verdict.notes)));
         break;
       case 'resume':
         resume(run, job, verdict);
@@ -52,11 +52,12 @@ function verdictOn({ notes, about }: Run, { id }: Job, claim: Claim): Verdict {
 }
 
 /** What people do who want the message to be sent all the same. */
-function remedyOf({ plan }: Run, notes: readonly FoundNote[]): string {
+function remedyOf({ plan }: Run, { id }: Job, notes: readonly FoundNote[]): string {
   if (plan.claims) return 'To send the message all the same, write the command in a new comment.';
   if (notes.length === 0) return 'To send the message all the same, start a new run.';
-  // Without its comment, a job in it that got the message would get it again.
-  if (notes.some(({ jobs }) => jobs.some(({ delivery }) => delivery === 'sent'))) {
+  // Without its comment, another job in it that got the message would get it again.
+  const others = notes.flatMap(({ jobs }) => jobs).filter((other) => other.id !== id);
+  if (others.some(({ delivery }) => delivery !== 'not-sent')) {
     return 'To send the message all the same, start a new run with this job alone.';
   }
   const urls = listing(notes.map(({ url }) => url));

@@ -18,7 +18,7 @@ export type Verdict =
   | { readonly kind: 'resume'; readonly job: NoteJob; readonly isOutdone: boolean }
   /** Another run, step or leg has taken the command. */
   | { readonly kind: 'taken' }
-  /** The notes are those of this message that name the job. */
+  /** The notes are those that may say that it was sent. */
   | { readonly kind: 'refuse'; readonly why: string; readonly notes: readonly FoundNote[] };
 
 interface Named {
@@ -40,7 +40,7 @@ export function judge(
     return { kind: 'resume', job, isOutdone: isOutdone(notes, job) };
   }
   if (claim === 'pending') return { kind: 'send' };
-  const found = mine.map(({ note }) => note);
+  const found = mine.filter(({ job }) => job.delivery !== 'not-sent').map(({ note }) => note);
   if (strongest !== undefined && strongest.job.delivery !== 'not-sent') {
     const attempt = `attempt ${strongest.note.attempt}`;
     const why =
