@@ -191,10 +191,12 @@ export function reviewComment(
     readonly path?: string;
     /** Null if the line no longer exists. */
     readonly line?: number | null;
+    /** The first of several lines. */
+    readonly startLine?: number | null;
     readonly diffHunk?: string;
   },
 ): WebhookEvent {
-  const { number, body, line = 12, repository = REPOSITORY } = options;
+  const { number, body, line = 12, startLine = null, repository = REPOSITORY } = options;
   const id = options.id ?? 3_000_000_001;
   return event(
     'pull_request_review_comment',
@@ -207,6 +209,8 @@ export function reviewComment(
         path: options.path ?? 'docs/guide.md',
         line,
         original_line: line ?? 12,
+        start_line: startLine,
+        original_start_line: startLine,
         side: 'RIGHT',
         diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
         html_url: `${SERVER}/${repository}/pull/${number}#discussion_r${id}`,
@@ -230,6 +234,7 @@ export function review(
       pull_request: pullRequestFields(number, repository),
       review: {
         ...written(options, id),
+        node_id: `PRR_${id}`,
         body,
         state: options.state ?? 'commented',
         html_url: `${SERVER}/${repository}/pull/${number}#pullrequestreview-${id}`,

@@ -3,6 +3,7 @@
 import type { Comment, Issue } from './issues.ts';
 import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
+import type { InlineComment } from './reviews.ts';
 
 /** Instead of a value: the field becomes null, and `errors` contains the reason. */
 export class FieldError extends Error {
@@ -22,6 +23,11 @@ interface Page {
   readonly before?: string;
 }
 
+interface PageFromStart {
+  readonly first?: number;
+  readonly after?: string | null;
+}
+
 /** Nodes by their ids, and comments on a page. */
 const MAX_NODES = 100;
 
@@ -29,6 +35,8 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
   const { name: fullName, viewer, issues, findNode, actions } = repository;
 
   function node(id: string): object {
+    const review = repository.findReview(id);
+    if (review !== undefined) return reviewNode(repository, id, review);
     const comment = findNode(id);
     return comment === undefined ? noNode(id) : commentNode(repository, comment);
   }
@@ -46,6 +54,7 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
         },
       };
     },
+    node: ({ id }: { readonly id: string }) => node(id),
     nodes({ ids }: { readonly ids: readonly string[] }) {
       if (ids.length <= MAX_NODES) return ids.map(node);
       const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${ids.length}.`;
@@ -75,15 +84,7 @@ function issueNode(repository: Repository, issue: Issue): object {
 
 /** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
 function comments(repository: Repository, all: readonly Comment[], { last, before }: Page): object {
-  if (last === undefined) {
-    const message =
-      'You must provide a `first` or `last` value to properly paginate the `comments` connection.';
-    return new FieldError('MISSING_PAGINATION_BOUNDARIES', message);
-  }
-  if (last > MAX_NODES) {
-    const message = `Requesting ${last} records on the \`comments\` connection exceeds the \`last\` limit of ${MAX_NODES} records.`;
-    return new FieldError('EXCESSIVE_PAGINATION', message);
-  }
+  if (last === undefined || last > MAX_NODES) return wrongSize('last', last);
   const earlier = all.filter(({ id }) => typeof before !== 'string' || id < Number(atob(before)));
   const page = earlier.slice(-last);
   return {
@@ -93,6 +94,53 @@ function comments(repository: Repository, all: readonly Comment[], { last, befor
       startCursor: page[0] === undefined ? null : btoa(String(page[0].id)),
     },
   };
+}
+
+function wrongSize(word: 'first' | 'last', size: number | undefined): FieldError {
+  if (size === undefined) {
+    const message =
+      'You must provide a `first` or `last` value to properly paginate the `comments` connection.';
+    return new FieldError('MISSING_PAGINATION_BOUNDARIES', message);
+  }
+  const message = `Requesting ${size} records on the \`comments\` connection exceeds the \`${word}\` limit of ${MAX_NODES} records.`;
+  return new FieldError('EXCESSIVE_PAGINATION', message);
+}
+
+function reviewNode(repository: Repository, id: string, all: readonly InlineComment[]): object {
+  return {
+    __typename: 'PullRequestReview',
+    id,
+    comments({ first, after }: PageFromStart) {
+      if (first === undefined || first > MAX_NODES) return wrongSize('first', first);
+      const later = all.filter((one) => typeof after !== 'string' || one.id > Number(atob(after)));
+      const page = later.slice(0, first);
+      const last = page.at(-1);
+      return {
+        nodes: page.map((one) => inlineNode(repository, one)),
+        pageInfo: {
+          hasNextPage: page.length < later.length,
+          endCursor: last === undefined ? null : btoa(String(last.id)),
+        },
+      };
+    },
+  };
+}
+
+function inlineNode(repository: Repository, comment: InlineComment): object {
+  return {
+    ...comment,
+    __typename: 'PullRequestReviewComment',
+    id: `PRRC_${comment.id}`,
+    author: actorNode(repository, comment.author),
+    editor: actorNode(repository, comment.editor),
+  };
+}
+
+/** GraphQL shows the logins of bots without “[bot]”, which REST and events have. */
+function actorNode({ account }: Repository, login: string | null): object | null {
+  if (login === null) return null;
+  const { id, type } = account(login);
+  return { __typename: type, login: login.replace(/\[bot\]$/, ''), databaseId: id };
 }
 
 function commentNode({ viewer }: Repository, comment: Comment): object {

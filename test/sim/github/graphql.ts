@@ -10,6 +10,7 @@ import type { Forbids } from './rest.ts';
 const SCHEMA = buildSchema(`
   type Query {
     repository(owner: String!, name: String!): Repository
+    node(id: ID!): Node
     nodes(ids: [ID!]!): [Node]!
   }
   type Repository { issueOrPullRequest(number: Int!): IssueOrPullRequest }
@@ -17,7 +18,12 @@ const SCHEMA = buildSchema(`
   type Issue { comments(last: Int, before: String): IssueCommentConnection! }
   type PullRequest { comments(last: Int, before: String): IssueCommentConnection! }
   type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
-  type PageInfo { hasPreviousPage: Boolean!, startCursor: String }
+  type PageInfo {
+    hasPreviousPage: Boolean!
+    startCursor: String
+    hasNextPage: Boolean!
+    endCursor: String
+  }
   interface Node { id: ID! }
   type IssueComment implements Node {
     id: ID!
@@ -26,7 +32,34 @@ const SCHEMA = buildSchema(`
     isMinimized: Boolean!
     viewerDidAuthor: Boolean!
   }
+  type PullRequestReview implements Node {
+    id: ID!
+    comments(first: Int, after: String): PullRequestReviewCommentConnection!
+  }
+  type PullRequestReviewCommentConnection {
+    nodes: [PullRequestReviewComment]
+    pageInfo: PageInfo!
+  }
+  type PullRequestReviewComment implements Node {
+    id: ID!
+    url: URI!
+    path: String!
+    line: Int
+    startLine: Int
+    originalLine: Int
+    originalStartLine: Int
+    outdated: Boolean!
+    diffHunk: String!
+    body: String!
+    author: Actor
+    editor: Actor
+    lastEditedAt: DateTime
+  }
+  interface Actor { login: String! }
+  type User implements Actor { login: String!, databaseId: Int }
+  type Bot implements Actor { login: String!, databaseId: Int }
   scalar URI
+  scalar DateTime
 
   type Mutation {
     addReaction(input: AddReactionInput!): AddReactionPayload
@@ -76,6 +109,7 @@ export function operationOf(request: JournalEntry): string {
   }
   if (names.has('addReaction')) return 'react';
   if (names.has('minimizeComment')) return 'minimize';
+  if (names.has('diffHunk')) return 'review';
   if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
   return names.has('body') ? 'read' : 'other';
 }

@@ -3,8 +3,9 @@
 
 import { crc32 } from 'node:zlib';
 import type { Answer, Clock, JournalEntry } from '../agent.ts';
-import { type IssueOptions, openIssues } from './issues.ts';
+import { type IssueOptions, openIssues, type PageActions } from './issues.ts';
 import type { CollaboratorOptions } from './permissions.ts';
+import { openReviews, type ReviewActions } from './reviews.ts';
 import type { Trouble } from './trouble.ts';
 
 export interface Account {
@@ -36,14 +37,17 @@ export function openRepository(options: RepositoryOptions) {
   const { messageOf = (sha) => `Change ${sha}\n\nAnd why.` } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
+  const { addReview, findReview } = openReviews(all);
+  const actions: PageActions & ReviewActions = { ...all.actions, addReview };
 
   function account(login: string): Account {
     if (login === viewer.login) return viewer;
-    const id = collaborators[login]?.id ?? crc32(login);
+    // Of 31 bits, as real IDs: more would be no integer in GraphQL.
+    const id = collaborators[login]?.id ?? crc32(login) >>> 1;
     return { login, id, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
   }
 
-  return { ...all, name, viewer, collaborators, account, messageOf };
+  return { ...all, actions, findReview, name, viewer, collaborators, account, messageOf };
 }
 
 export function readJson(request: JournalEntry): Readonly<Record<string, unknown>> {

@@ -8,6 +8,7 @@ import type { Comment, PageActions } from './issues.ts';
 import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { type Forbids, NOT_FOUND, rest } from './rest.ts';
+import type { ReviewActions } from './reviews.ts';
 import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
@@ -22,7 +23,7 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly forbids?: (call: Call) => boolean;
 }
 
-export interface GitHub extends AsyncDisposable, PageActions {
+export interface GitHub extends AsyncDisposable, PageActions, ReviewActions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly serverUrl: string;

@@ -1,0 +1,83 @@
+// Reviews of pull requests, with their inline comments. Only GraphQL has them.
+
+import type { Issue } from './issues.ts';
+
+/** An inline comment when it is written. */
+export interface InlineOptions {
+  readonly body: string;
+  readonly path?: string;
+  /** Null for a comment on the whole file. */
+  readonly line?: number | null;
+  /** The first of several lines. */
+  readonly startLine?: number | null;
+  readonly diffHunk?: string;
+  /** Whether later commits have changed the lines. */
+  readonly outdated?: boolean;
+  /** Where later commits have moved the line. */
+  readonly movedTo?: number;
+  /** Default: who wrote the review. Null: the account was deleted. */
+  readonly author?: string | null;
+  /** Who edited it last, if anybody did. Null: the account was deleted. */
+  readonly editor?: string | null;
+}
+
+export interface InlineComment extends Required<Omit<InlineOptions, 'editor' | 'movedTo'>> {
+  readonly id: number;
+  readonly url: string;
+  readonly originalLine: number | null;
+  readonly originalStartLine: number | null;
+  readonly editor: string | null;
+  readonly lastEditedAt: string | null;
+}
+
+export interface ReviewActions {
+  /** Submits a review, and returns its ID. */
+  addReview(number: number, author: string, comments: readonly InlineOptions[]): number;
+}
+
+interface Pages {
+  readonly issues: ReadonlyMap<number, Issue>;
+  now(): string;
+  pageOf(issue: Issue): string;
+}
+
+const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
+
+export function openReviews({ issues, now, pageOf }: Pages) {
+  const all = new Map<string, readonly InlineComment[]>();
+  let lastId = 1_000_000_000;
+
+  function write(number: number, reviewer: string, options: InlineOptions): InlineComment {
+    const issue = issues.get(number);
+    if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
+    const { body, path = 'docs/guide.md', diffHunk = DIFF, outdated = false } = options;
+    const { line = 12, startLine = null, author = reviewer, editor, movedTo = line } = options;
+    lastId += 1;
+    return {
+      ...{ id: lastId, url: `${pageOf(issue)}#discussion_r${lastId}` },
+      ...{ author, body, path, diffHunk, outdated },
+      line: outdated ? null : movedTo,
+      startLine: outdated ? null : startLine,
+      originalLine: line,
+      originalStartLine: startLine,
+      editor: editor ?? null,
+      lastEditedAt: editor === undefined ? null : now(),
+    };
+  }
+
+  return {
+    addReview(number: number, author: string, comments: readonly InlineOptions[]): number {
+      const inline = comments.map((options) => write(number, author, options));
+      lastId += 1;
+      all.set(nodeIdOf(lastId), inline);
+      return lastId;
+    },
+    /** Undefined if it is not the ID of a review. Reviews that nobody has added have no inline comments. */
+    findReview: (nodeId: string): readonly InlineComment[] | undefined =>
+      nodeId.startsWith(nodeIdOf('')) ? (all.get(nodeId) ?? []) : undefined,
+  };
+}
+
+function nodeIdOf(id: number | ''): string {
+  return `PRR_${id}`;
+}
