@@ -67,8 +67,8 @@ const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
       comments(first: 100, after: $after) {
         nodes {
           url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
-          author { login }
-          editor { login }
+          author { ... on User { databaseId } ... on Bot { databaseId } }
+          editor { ... on User { databaseId } ... on Bot { databaseId } }
         }
         pageInfo { hasNextPage endCursor }
       }
@@ -94,7 +94,8 @@ const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAut
 const bodiesAnswer = z.object({ nodes: z.array(comment) });
 const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
 const restComment = z.object({ id: z.number(), node_id: z.string(), html_url: z.url() });
-const actor = z.nullable(z.object({ login: z.string() }));
+/** By its ID, because GraphQL leaves “[bot]” out of logins. Null if the account was deleted. */
+const actor = z.nullable(z.object({ databaseId: z.optional(z.nullable(z.number())) }));
 const lineNumber = z.nullable(z.number());
 const reviewComment = z.object({
   ...{ url: z.url(), path: z.string(), diffHunk: z.string(), body: z.string() },
@@ -205,8 +206,12 @@ export class GitHub {
   /** All inline comments of a review, or none: a part of them would be misleading. */
   async reviewComments(nodeId: string): Promise<readonly ReviewComment[]> {
     const found: ReviewComment[] = [];
+    const end = this.#options.clock.now() + LIST_MS;
     let after: string | null = null;
     for (;;) {
+      if (this.#options.clock.now() > end) {
+        throw new GitHubError(0, 'GitHub did not list all comments in time');
+      }
       const variables: object = { id: nodeId, after };
       const answer = await this.#query(REVIEW_COMMENTS, variables, reviewAnswer);
       const { nodes, pageInfo } = answer.node.comments;

@@ -139,7 +139,8 @@ function placeOf({ path, line, startLine }: CodeContext): string {
 }
 
 function quoteDiff(diffHunk: string): string {
-  const hunk = withoutInvisible(diffHunk.replace(/\r\n?/g, '\n'));
+  // With a line break for a lone \r, a line would not begin with the sign of the diff.
+  const hunk = withoutInvisible(diffHunk);
   if (hunk === '') return '';
   const ticks = backticksAround(hunk, 3);
   return `${ticks}diff\n${hunk}\n${ticks}`;

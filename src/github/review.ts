@@ -18,13 +18,13 @@ export async function readAttachment(
   if (asked?.kind !== 'review') return ok(NOTHING_MORE);
   try {
     const comments = await github.reviewComments(asked.nodeId);
-    const own = comments.filter(({ author }) => author?.login === asked.sender.login);
+    const own = comments.filter(({ author }) => author?.databaseId === asked.authorId);
     const edited = own.find(
-      ({ lastEditedAt, editor }) => lastEditedAt !== null && editor?.login !== asked.sender.login,
+      ({ lastEditedAt, editor }) => lastEditedAt !== null && editor?.databaseId !== asked.authorId,
     );
     if (edited !== undefined) {
       return problem(
-        `Somebody else has edited an inline comment of the review, ${edited.url}; write a new review.`,
+        `Somebody else has edited an inline comment of the review: ${edited.url}. Write a new review.`,
       );
     }
     const inline = own.map((comment) => ({
