@@ -136,12 +136,15 @@ const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const aboutCommit = lenient(
   z.object({
     head_sha: sha,
-    pull_requests: z.array(
-      z.object({
-        number: positive,
-        head: z.object({ sha }),
-        base: z.object({ repo: z.object({ id: positive }) }),
-      }),
+    pull_requests: z.catch(
+      z.array(
+        z.object({
+          number: positive,
+          head: z.object({ sha }),
+          base: z.object({ repo: z.object({ id: positive }) }),
+        }),
+      ),
+      [],
     ),
   }),
 );

@@ -59,9 +59,9 @@ function tellsLimit({ notes, about }: Run, { id, end }: Job): boolean {
 
 /** A comment about these jobs, which is not created yet. */
 function openNote(run: Run, conversation: number, jobs: readonly Job[], until: number): Note {
-  const { about, story, runtime, github } = run;
+  const { about, runtime, github } = run;
   const compose = (): string =>
-    composeNote(noteOf(about, jobs), (limit) => renderStory(story, jobs, conversation, limit));
+    composeNote(noteOf(about, jobs), (limit) => renderStory(run.story, jobs, conversation, limit));
   return new Note({ ...runtime, github, conversation, compose, id: about.id, until });
 }
 

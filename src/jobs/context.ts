@@ -47,7 +47,8 @@ export interface Run extends Start {
   readonly queue: Queue;
   /** What the comments of this process say about it: to other runs, and to people. */
   readonly about: AboutNote;
-  readonly story: Story;
+  /** What its comments and its summary tell people. Only limits.ts changes it: others may have come first. */
+  story: Story;
   /** The comment of this process; null if there is none, or none yet. Only comments.ts sets it. */
   note: Note | null;
   /** Takes back the claim of the command; null if this process has not claimed it. Only claim.ts sets it. */
@@ -106,7 +107,7 @@ export async function prepare(
     about: { ...about, prompt: sentPrompt },
     story: {
       ...storyOf(start, inputs, plan, isSent ? shownPrompt : ''),
-      count: countOf(plan, found, about, jobIds.value),
+      count: countOf({ plan, about, jobs }, found),
     },
     note: null,
     release: null,
@@ -142,14 +143,13 @@ function storyOf(
 }
 
 /** `message 2 of 3`, if there is a limit. Several jobs have counts of their own, which are not shown. */
-function countOf(
-  { counts, limit }: Plan,
+export function countOf(
+  { plan: { counts, limit }, about, jobs }: Pick<Run, 'plan' | 'about' | 'jobs'>,
   notes: readonly FoundNote[],
-  about: AboutNote,
-  [jobId = '', ...others]: readonly string[],
 ): string {
-  if (!counts || limit === null || others.length > 0) return '';
-  const number = inARow(notes, about, jobId).size + 1;
+  const [job, ...others] = jobs;
+  if (!counts || limit === null || job === undefined || others.length > 0) return '';
+  const number = inARow(notes, about, job.id).size + 1;
   return number > limit ? '' : `message ${number} of ${limit}`;
 }
 

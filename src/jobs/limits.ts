@@ -1,4 +1,5 @@
 import { untilAborted } from '../clock.ts';
+import type { End, Job } from '../job.ts';
 import type { FoundNote } from '../note/data.ts';
 import { inARow, isAboutSameCommit } from '../note/limit.ts';
 import { commentId, readNotes } from '../note/note.ts';
@@ -18,43 +19,47 @@ export function stopUncounted(run: Run): void {
 
 /** Before the note: ends the jobs that get no message. */
 export function stopRepeated(run: Run): void {
-  const { trigger, plan } = run;
-  const { sha, head } = trigger.commit ?? { sha: '', head: null };
-  stopCounted(run, run.notes);
-  if (!plan.isAboutHead || head === sha) return;
-  for (const job of unsentJobs(run)) endJob(run, job, newerCommitEnd());
+  const { plan, trigger, notes } = run;
+  stop(run, notes, plan.isAboutHead && trigger.commit?.head !== trigger.commit?.sha);
 }
 
 /** After the note: the notes of other runs that came first may have been created since. */
 export async function stopOvertaken(run: Run): Promise<void> {
   const { plan, note, github, about, runtime } = run;
   if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
+  if (unsentJobs(run).length === 0) return;
   const found = await readNotes(github, plan.comments.conversation, about.project);
   // A cancelled run reports the cancellation.
   if (runtime.signal.aborted) return;
   const own = commentId(note.url);
-  stopCounted(
-    run,
-    found.kind === 'problem'
-      ? found
-      : { ...found, value: found.value.filter(({ url }) => commentId(url) < own) },
-  );
+  const before = found.value.filter(({ url }) => commentId(url) < own);
+  stop(run, ok(before), false);
+  run.story = { ...run.story, count: countOf(run, before) };
+}
+
+function stop(run: Run, notes: Result<readonly FoundNote[]>, isOutdated: boolean): void {
+  for (const job of unsentJobs(run)) {
+    const end = endOfRepeated(run, job, notes, isOutdated);
+    if (end !== null) endJob(run, job, end);
+  }
 }
 
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
-function stopCounted(run: Run, notes: Result<readonly FoundNote[]>): void {
-  const { plan, about } = run;
-  if (!plan.counts) return;
-  for (const job of unsentJobs(run)) {
-    if (notes.kind === 'problem') {
-      const why = `Nothing was sent, because it is not known what was sent before: ${notes.problem}.`;
-      endJob(run, job, endAs('error', why));
-    } else if (isAboutSameCommit(notes.value, about, job.id)) {
-      endJob(run, job, sameCommitEnd());
-    } else if (plan.limit !== null && inARow(notes.value, about, job.id).size >= plan.limit) {
-      endJob(run, job, limitEnd(plan.limit));
-    }
+function endOfRepeated(
+  { plan, about }: Run,
+  { id }: Job,
+  notes: Result<readonly FoundNote[]>,
+  isOutdated: boolean,
+): End | null {
+  if (plan.counts && notes.kind === 'problem') {
+    const why = `Nothing was sent, because it is not known what was sent before: ${notes.problem}.`;
+    return endAs('error', why);
   }
+  const found = plan.counts && notes.kind === 'ok' ? notes.value : [];
+  if (isAboutSameCommit(found, about, id)) return sameCommitEnd();
+  if (isOutdated) return newerCommitEnd();
+  const isFull = plan.limit !== null && inARow(found, about, id).size >= plan.limit;
+  return isFull ? limitEnd(plan.limit) : null;
 }
 
 /** Milliseconds that the message may be delayed. */

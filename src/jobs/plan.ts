@@ -56,7 +56,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   const isRerun = send && info.attempt > 1;
   const botLogin = send ? findBot(trigger, info) : null;
   const byBot = botLogin !== null;
-  const limit = send ? planLimit(inputs, trigger, info, byBot) : null;
+  const limit = send ? planLimit(inputs, info, byBot) : null;
   const hasNote = comments.kind === 'note';
   const mustCount = inputs.maxMessages !== null || (byBot && !isTrusted(trigger));
   const counts = send && hasNote && (limit !== null || trigger.commit !== null);
@@ -110,17 +110,15 @@ export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string
 
 const MOST_OF_BOTS = 3;
 
-/** A person who re-runs has looked, and so has one who writes a command. */
+/** A person who re-runs has looked. */
 function planLimit(
   { maxMessages }: Inputs,
-  { comment }: Trigger,
   { attempt, triggeringActor }: Rerun,
   byBot: boolean,
 ): number | null {
   const isRerunByPerson =
     attempt > 1 && triggeringActor !== '' && !triggeringActor.endsWith(BOT_SUFFIX);
-  if (isRerunByPerson || (comment !== null && !byBot)) return null;
-  return maxMessages ?? (byBot ? MOST_OF_BOTS : null);
+  return isRerunByPerson ? null : (maxMessages ?? (byBot ? MOST_OF_BOTS : null));
 }
 
 /** The bot that has triggered the run, or that has re-run it. */

@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { type Change, elapsedMs, type Job, type JobRecord } from '../job.ts';
+import { type Change, deliveryOf, elapsedMs, type Job, type JobRecord } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -104,6 +104,8 @@ function renderJob(story: Story, job: Job, place: Place): string {
       `job ${code(job.id, 256)}`,
       job.record?.model ? `model ${code(job.record.model)}` : '',
       renderSource(job.record?.source),
+      // What was not sent does not count.
+      job.end !== null && deliveryOf(job) === 'not-sent' ? '' : story.count,
     ]),
   ].filter((text) => text !== '');
   return blocks(fitting(texts, limit));
@@ -261,7 +263,7 @@ function ending(
     conversation === null ? '' : nextStep(story, kinds),
     comments,
     story.footer,
-    small(dotted([...details, story.count, ...about])),
+    small(dotted([...details, ...about])),
   ];
 }
 
