@@ -35,8 +35,12 @@ const REPOSITORY = 'octo/agents';
 const EXAMPLE_REPOSITORIES = /Codertocat\/Hello-World|octo-org\/octo-repo/g;
 const SERVER = 'https://github.com';
 const API = 'https://api.github.com';
-const SHA = '4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7';
+/** The newest commit of the simulated pull requests, unless a test has others. */
+export const SHA = 'a'.repeat(40);
 const ZERO_SHA = '0'.repeat(40);
+
+/** The repository of all events. */
+const HERE = 1;
 
 export const ALICE: Person = { login: 'alice', id: 1001, type: 'User' };
 export const RENOVATE: Person = { login: 'renovate[bot]', id: 29_139_614, type: 'Bot' };
@@ -288,45 +292,71 @@ export function workflowDispatch(
   return event('workflow_dispatch', undefined, { inputs, sender }, options.repository);
 }
 
-/**
- * The list of pull requests is empty for a pull request from a fork. `fork` is the repository of the
- * head: null if it was deleted, missing if it is our own.
- */
+interface AboutCommit extends Common {
+  readonly pullRequests?: readonly number[];
+  /** The commit, and the newest one of the pull requests at that time. */
+  readonly sha?: string;
+  readonly head?: string;
+}
+
+/** The list of pull requests is empty for a pull request from a fork. */
+function aboutCommit({ pullRequests = [], sha = SHA, head = sha, repository }: AboutCommit): Json {
+  return {
+    head_sha: sha,
+    pull_requests: pullRequests.map((number) => pullOfCommit(number, head, HERE, repository)),
+  };
+}
+
+/** A pull request in the list of an event about a commit. */
+export function pullOfCommit(
+  number: number,
+  head = SHA,
+  repositoryId = HERE,
+  repository = REPOSITORY,
+): Json {
+  const name = repository.split('/')[1];
+  const repo = { id: repositoryId, url: `${API}/repos/${repository}`, name };
+  return {
+    id: number,
+    number,
+    url: `${API}/repos/${repository}/pulls/${number}`,
+    head: { ref: 'changes', sha: head, repo },
+    base: { ref: 'main', sha: ZERO_SHA, repo },
+  };
+}
+
+/** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
 export function workflowRun(
-  options: Common & {
-    readonly pullRequests?: readonly number[];
+  options: AboutCommit & {
     /** The event that triggered the workflow that has run. */
     readonly startedBy?: string;
     readonly fork?: string | null;
   } = {},
 ): WebhookEvent {
-  const { pullRequests = [], repository = REPOSITORY, sender = ALICE, fork } = options;
-  const repo = { id: 1, url: `${API}/repos/${repository}`, name: repository.split('/')[1] };
+  const { repository = REPOSITORY, sender = ALICE, fork } = options;
   const forked = fork === null ? null : { id: 900_001, full_name: fork, fork: true };
-  const pulls = pullRequests.map((number) => ({
-    id: number,
-    number,
-    url: `${API}/repos/${repository}/pulls/${number}`,
-    head: { ref: 'changes', sha: SHA, repo },
-    base: { ref: 'main', sha: ZERO_SHA, repo },
-  }));
   return event(
     'workflow_run',
     options.action ?? 'completed',
     {
       workflow_run: {
         event: options.startedBy ?? 'pull_request',
-        head_repository: fork === undefined ? { id: repo.id, full_name: repository } : forked,
+        head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
         status: 'completed',
         conclusion: 'success',
-        head_sha: SHA,
-        pull_requests: pulls,
+        ...aboutCommit(options),
       },
-      repository: { id: repo.id },
+      repository: { id: HERE },
       sender,
     },
     repository,
   );
+}
+
+export function checks(name: 'check_suite' | 'check_run', options: AboutCommit = {}): WebhookEvent {
+  const { repository, sender = ALICE } = options;
+  const overrides = { [name]: aboutCommit(options), repository: { id: HERE }, sender };
+  return event(name, options.action ?? 'completed', overrides, repository);
 }
 
 export function mergeGroup(options: Common = {}): WebhookEvent {
