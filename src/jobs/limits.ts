@@ -4,8 +4,8 @@ import type { FoundNote } from '../note/data.ts';
 import { inARow, isAboutSameCommit } from '../note/limit.ts';
 import { commentId, readNotes } from '../note/note.ts';
 import { endAs, limitEnd, newerCommitEnd, sameCommitEnd, uncountedEnd } from '../reasons.ts';
-import type { Result } from '../text.ts';
-import { endJob, type Outcome, over, type Run, unsentJobs } from './context.ts';
+import { ok, type Result } from '../text.ts';
+import { countOf, endJob, type Outcome, over, type Run, unsentJobs } from './context.ts';
 
 // What may stop a message because of others: one message for a commit, nothing about an outdated commit, and at most so
 // many messages in a row. It is exact for runs at the same time, because each one counts again below its own note.
@@ -29,8 +29,9 @@ export async function stopOvertaken(run: Run): Promise<void> {
   if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
   if (unsentJobs(run).length === 0) return;
   const found = await readNotes(github, plan.comments.conversation, about.project);
-  // A cancelled run reports the cancellation.
+  // A cancelled run reports the cancellation, and no problem with its list.
   if (runtime.signal.aborted) return;
+  if (found.kind === 'problem') return stop(run, found, false);
   const own = commentId(note.url);
   const before = found.value.filter(({ url }) => commentId(url) < own);
   stop(run, ok(before), false);
