@@ -1,4 +1,5 @@
 import type { FoundNote, NoteData } from './data.ts';
+import { isSame } from './rerun.ts';
 
 // What may stop a message because of earlier messages of the same step: their number, and their commit. Pure rules, with
 // which the limit is exact for any number of runs at once: each run counts, creates its note, and counts again those
@@ -16,10 +17,11 @@ export function inARow(
   message: Counted,
   jobId: string,
 ): ReadonlySet<string> {
-  const start = notes.findLastIndex(
+  const made = withoutResumed(notes, jobId);
+  const start = made.findLastIndex(
     (note) => note.command !== '' && !note.byBot && deliveryTo(note, jobId) === 'sent',
   );
-  const counted = notes.slice(start + 1).filter((note) => counts(note, message, jobId));
+  const counted = made.slice(start + 1).filter((note) => counts(note, message, jobId));
   return new Set(counted.map(({ run }) => run));
 }
 
@@ -37,13 +39,27 @@ export function isAboutSameCommit(
 
 /** Whether a comment below the newest message that counts says already that the limit is reached. */
 export function isLimitTold(notes: readonly FoundNote[], message: Counted, jobId: string): boolean {
-  const newest = notes.findLastIndex((note) => counts(note, message, jobId));
-  return notes
+  const made = withoutResumed(notes, jobId);
+  const newest = made.findLastIndex((note) => counts(note, message, jobId));
+  return made
     .slice(newest + 1)
     .some(
       (note) =>
         isOfStep(note, message) && note.jobs.some(({ id, limited }) => id === jobId && limited),
     );
+}
+
+/**
+ * Without the notes of re-runs that went on with a message, which stands where it was sent. There, they would start a
+ * count, or be counted, although nothing was sent.
+ */
+function withoutResumed(notes: readonly FoundNote[], jobId: string): readonly FoundNote[] {
+  return notes.filter(
+    (note, place) =>
+      !notes
+        .slice(0, place)
+        .some((earlier) => isSame(earlier, note) && deliveryTo(earlier, jobId) === 'sent'),
+  );
 }
 
 /** Whether the note is of another run of the step, and its message to the job was sent, or may still be. */

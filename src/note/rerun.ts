@@ -104,7 +104,10 @@ function isTakenElsewhere(notes: readonly NoteData[], message: Message): boolean
 }
 
 /** Of the same run, step and leg, and for the same command. */
-function isSame(note: NoteData, { run, step, leg, command }: Message): boolean {
+export function isSame(
+  note: NoteData,
+  { run, step, leg, command }: Omit<Message, 'attempt'>,
+): boolean {
   return note.run === run && note.step === step && note.leg === leg && note.command === command;
 }
 
