@@ -1,6 +1,18 @@
-import { movesOf, newWorld, type Scenario, type World } from './world.ts';
+import { type Move, movesOf, newWorld, type Scenario, type World } from './world.ts';
 
 export type IsWrong = (world: World, scenario: Scenario) => boolean;
+
+/** All worlds that can be reached. Two with the same key are the same. */
+export interface Space<One> {
+  readonly first: One;
+  readonly movesOf: (world: One) => readonly Move<One>[];
+  readonly keyOf: (world: One) => string;
+}
+
+interface Found {
+  readonly states: number;
+  readonly trace: readonly string[] | null;
+}
 
 /** How a world was reached. */
 interface Way {
@@ -8,19 +20,25 @@ interface Way {
   readonly before: Way | null;
 }
 
-/** Visits every world that a scenario can come to, the nearest ones first, until one is wrong. */
-export function explore(
-  scenario: Scenario,
-  isWrong: IsWrong,
-): { readonly states: number; readonly trace: readonly string[] | null } {
+/** Visits every world that a scenario can come to. */
+export function explore(scenario: Scenario, isWrong: IsWrong): Found {
   const first = newWorld(scenario);
+  const space = { first, movesOf: (world: World) => movesOf(world, scenario), keyOf };
+  return search(space, (world) => isWrong(world, scenario));
+}
+
+/** Visits every world, the nearest ones first, until one is wrong. */
+export function search<One>(
+  { first, movesOf, keyOf }: Space<One>,
+  isWrong: (world: One) => boolean,
+): Found {
   const known = new Set([keyOf(first)]);
-  let nearest: readonly (readonly [World, Way | null])[] = [[first, null]];
+  let nearest: readonly (readonly [One, Way | null])[] = [[first, null]];
   while (nearest.length > 0) {
-    const next: [World, Way][] = [];
+    const next: [One, Way][] = [];
     for (const [world, before] of nearest) {
-      if (isWrong(world, scenario)) return { states: known.size, trace: traceOf(before) };
-      for (const { what, world: after } of movesOf(world, scenario)) {
+      if (isWrong(world)) return { states: known.size, trace: traceOf(before) };
+      for (const { what, world: after } of movesOf(world)) {
         const key = keyOf(after);
         if (known.has(key)) continue;
         known.add(key);

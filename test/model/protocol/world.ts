@@ -77,9 +77,9 @@ export interface World {
   readonly faultsLeft: number;
 }
 
-export interface Move {
+export interface Move<One = World> {
   readonly what: string;
-  readonly world: World;
+  readonly world: One;
 }
 
 export function newWorld({ setups, most }: Scenario): World {
