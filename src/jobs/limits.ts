@@ -28,9 +28,10 @@ export async function stopOvertaken(run: Run): Promise<void> {
   const { plan, note, github, about, runtime } = run;
   if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
   if (unsentJobs(run).length === 0) return;
-  const found = await readNotes(github, plan.comments.conversation, about.project);
-  // A cancelled run reports the cancellation, and no problem with its list.
-  if (runtime.signal.aborted) return;
+  const list = readNotes(github, plan.comments.conversation, about.project);
+  const found = await untilAborted(list, runtime.signal).catch(() => null);
+  // A cancelled run reports that, and needs the time to say so in its comment.
+  if (found === null) return;
   if (found.kind === 'problem') return stop(run, found, false);
   const own = commentId(note.url);
   const before = found.value.filter(({ url }) => commentId(url) < own);
