@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { cleanText, composePrompt, quoteContext, readRequest } from '../../src/github/command.ts';
-import type { Account, CommentTrigger } from '../../src/github/event.ts';
+import {
+  cleanText,
+  composePrompt,
+  type InlineComment,
+  quoteContext,
+  quoteInline,
+  readRequest,
+} from '../../src/github/command.ts';
+import type { Account, CodeContext, CommentTrigger } from '../../src/github/event.ts';
 import { OPENING } from '../../src/text.ts';
 
 const ALICE: Account = { login: 'alice', id: 1, type: 'User' };
@@ -81,19 +88,102 @@ describe('cleanText', () => {
   });
 });
 
-describe('composePrompt', () => {
-  const position = { path: 'docs/a.md', line: 12, startLine: null, diffHunk: '@@ -1 +1 @@\n+`x`' };
-  const hunk = 'The part of the diff around it:\n\n```diff\n@@ -1 +1 @@\n+`x`\n```';
-  const where = 'Context: this was written on the file “docs/a.md”';
+it.each([
+  ['all parts', ['Be brief.', 'Go.', 'One.', 'Two.'], 'Be brief.\n\nGo.\n\nOne.\n\nTwo.'],
+  ['no empty parts', ['', 'Go.', ''], 'Go.'],
+  ['nothing', ['', ''], ''],
+])('composePrompt joins %s', (_, parts, prompt) => {
+  expect(composePrompt(...parts)).toBe(prompt);
+});
 
+const CODE: CodeContext = {
+  path: 'docs/a.md',
+  line: 12,
+  startLine: null,
+  diffHunk: '@@ -1 +1 @@\n+`x`',
+};
+const DIFF = '```diff\n@@ -1 +1 @@\n+`x`\n```';
+
+describe('quoteContext', () => {
+  const hunk = `The part of the diff around it:\n\n${DIFF}`;
+
+  it.each<[string, Partial<CodeContext>, string]>([
+    ['a line', {}, `“docs/a.md”, line 12. ${hunk}`],
+    ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
+    ['one line as a range', { startLine: 12 }, `“docs/a.md”, line 12. ${hunk}`],
+    ['a line that no longer exists', { line: null }, `“docs/a.md”. ${hunk}`],
+    ['no diff', { diffHunk: '' }, '“docs/a.md”, line 12.'],
+    ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
+  ])('of %s', (_, parts, expected) => {
+    const context = `Context: this was written on the file ${expected}`;
+    expect(quoteContext({ ...CODE, ...parts })).toBe(context);
+  });
+});
+
+describe('a quoted diff', () => {
   it.each([
-    ['a comment without context', '', null, 'Go.'],
-    ['the prompt input', 'Be brief.', null, 'Be brief.\n\nGo.'],
-    ['a line of the diff', '', position, `Go.\n\n${where}, line 12. ${hunk}`],
-    ['a line that no longer exists', '', { ...position, line: null }, `Go.\n\n${where}. ${hunk}`],
-    ['a line without a diff', '', { ...position, diffHunk: '' }, `Go.\n\n${where}, line 12.`],
-  ])('includes %s', (_, instructions, context, prompt) => {
-    const parts = context === null ? [] : [quoteContext(context)];
-    expect(composePrompt(instructions, 'Go.', ...parts)).toBe(prompt);
+    ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
+    [
+      'backticks that only invisible characters separate',
+      '+`\u200b`\u202e`',
+      '````diff\n+```\n````',
+    ],
+    ['CRLF', '+a\r\n+b\r', '```diff\n+a\n+b\n```'],
+    ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
+    ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
+    ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
+  ])('with %s', (_, diffHunk, expected) => {
+    expect(quoteContext({ ...CODE, diffHunk }).split(':\n\n')[1]).toBe(expected);
+  });
+});
+
+describe('quoteInline', () => {
+  const inline = (parts: Partial<InlineComment> = {}): InlineComment => ({
+    ...{ ...CODE, isOutdated: false, text: 'Shorter.' },
+    ...parts,
+  });
+  const whole = { line: null, diffHunk: '' };
+  const quoted = (...comments: readonly Partial<InlineComment>[]): readonly string[] =>
+    quoteInline(comments.map(inline));
+
+  it.each<[string, Partial<InlineComment>, string]>([
+    ['a line', {}, `line 12:\n\n${DIFF}\n\nShorter.`],
+    ['several lines', { startLine: 9 }, `lines 9 to 12:\n\n${DIFF}\n\nShorter.`],
+    ['older lines', { isOutdated: true }, `line 12 of an older commit:\n\n${DIFF}\n\nShorter.`],
+    ['hidden text', { text: 'a<!-- b -->\u200bc <!-- d' }, `line 12:\n\n${DIFF}\n\nac`],
+    ['only hidden text', { text: '<!-- b -->' }, `line 12:\n\n${DIFF}`],
+    ['no diff', { diffHunk: '' }, 'line 12:\n\nShorter.'],
+    [
+      'a suggestion',
+      { text: '```suggestion\r\n  a\r\n```', diffHunk: '' },
+      'line 12:\n\n```suggestion\n  a\n```',
+    ],
+  ])('quotes %s', (_, parts, expected) => {
+    expect(quoted(parts)).toEqual([`Comment 1 of 1, on the file “docs/a.md”, ${expected}`]);
+  });
+
+  it('quotes a comment on a whole file', () => {
+    expect(quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
+  });
+
+  it('sorts by files, then by lines, and keeps the order on a line', () => {
+    const texts = quoted(
+      { path: 'b.md', line: 2, text: 'five' },
+      { path: 'a.md', line: 10, startLine: 1, text: 'three' },
+      { path: 'a.md', line: 9, text: 'two' },
+      { path: 'a.md', line: 10, text: 'four' },
+      { path: 'a.md', ...whole, text: 'one' },
+      { path: 'b.md', line: 2, text: 'six' },
+    ).map((text) => text.split('\n').at(-1));
+    expect(texts).toEqual(['one', 'two', 'three', 'four', 'five', 'six']);
+  });
+
+  it('numbers the comments', () => {
+    const numbers = quoted({}, {}, {}).map((text) => text.slice(0, 'Comment 1 of 3'.length));
+    expect(numbers).toEqual(['Comment 1 of 3', 'Comment 2 of 3', 'Comment 3 of 3']);
+  });
+
+  it('is nothing without comments', () => {
+    expect(quoted()).toEqual([]);
   });
 });
