@@ -68,7 +68,7 @@ const requestError = z.object({
 /** The one for errors of GraphQL, which come with status 200. Like a server error, they may pass. */
 const graphqlError = z.object({
   name: z.literal('GraphqlResponseError'),
-  errors: z.catch(z.array(z.object({ message: text })), []),
+  errors: z.catch(z.array(z.object({ message: text, type: text })), []),
 });
 
 export function unexpectedResponse(cause?: unknown): GitHubError {
@@ -84,9 +84,11 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (error instanceof TypeError) return unexpectedResponse(error);
   const { data: failed } = graphqlError.safeParse(error);
   if (failed !== undefined) {
-    const message = failed.errors[0]?.message ?? '';
+    const { message = '', type } = failed.errors[0] ?? {};
     const said = message === '' ? '' : `: ${quote(redact(message))}`;
-    return new GitHubError(500, `GitHub answered with an error${said}`);
+    // The token lacks a permission, which does not pass.
+    const status = type === 'FORBIDDEN' ? 403 : 500;
+    return new GitHubError(status, `GitHub answered with an error${said}`);
   }
   const { data: refused } = requestError.safeParse(error);
   if (refused === undefined) {

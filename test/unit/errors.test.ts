@@ -66,6 +66,7 @@ describe('toGitHubError', () => {
     [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
     [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”', null],
     [failed([{}]), 500, 'answered with an error', null],
+    [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”', null],
     [failed([]), 500, 'answered with an error', null],
     [
       new TypeError('x'),
