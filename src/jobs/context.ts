@@ -89,7 +89,7 @@ export async function prepare(
   if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const prompt = composePrompt(inputs.prompt, text, ...parts);
-  const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text, summary);
+  const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text);
   const about = aboutNote(start, inputs, plan, hashOf(prompt));
   const found = notes.kind === 'ok' ? notes.value : [];
   const sentPrompt = promptOf(found, about, jobIds.value, about.prompt);
@@ -131,7 +131,7 @@ function storyOf(
   { command, wait, footer }: Inputs,
   { deadline }: Plan,
   prompt: string,
-): Omit<Story, 'count'> {
+): Omit<Story, 'attached' | 'count'> {
   const { redact, clock } = runtime;
   const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {

@@ -29,17 +29,19 @@ const MOST_CHARACTERS = 1000;
 
 /**
  * The beginning of a text as a quotation: a fence for several lines, and for one line a code span, which wraps. Empty
- * if nothing would be visible. Remove secrets first: a part of one is not recognized.
+ * if nothing would be visible. Remove secrets first: a part of one is not recognized. `attached` says in our words what
+ * belongs to the text.
  */
-export function quotation(text: string): string {
+export function quotation(text: string, attached = ''): string {
   const whole = withoutInvisible(text.replace(/\r\n?/g, '\n')).trim();
-  if (whole === '') return '';
+  if (whole === '') return attached === '' ? '' : `> ${small(attached)}`;
   const lines = whole.split('\n');
   const beginning = lines.slice(0, MOST_LINES).join('\n').trimEnd();
   const shown = cut(beginning, MOST_CHARACTERS);
   const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown, MOST_CHARACTERS);
-  const more = shown === whole ? '' : `\n${small('Only the beginning is shown.')}`;
-  return `${quoted}${more}`.replace(/^/gm, '> ');
+  const cutOff = shown === whole ? '' : 'Only the beginning is shown.';
+  const more = dotted([cutOff, attached]);
+  return `${quoted}${more === '' ? '' : `\n${small(more)}`}`.replace(/^/gm, '> ');
 }
 
 /** A sentence in normal type, in which only text by others is code. */

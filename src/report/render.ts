@@ -38,6 +38,8 @@ export interface Story {
   readonly by: string | null;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
+  /** What belongs to the prompt and is not shown; empty for nothing. */
+  readonly attached: string;
   readonly startedAt: number;
   /** When messages and waits end, in milliseconds since 1970; null without a wait. */
   readonly until: number | null;
@@ -96,7 +98,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
     dotted([isNew ? asked : '', ...links]),
     sentenceToMarkdown(job.end?.reason ?? ''),
     renderCommits(job),
-    quotation(story.prompt),
+    quotation(story.prompt, story.attached),
     outlook(story, kind),
     job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
     ...ending(story, [kind], place, [
@@ -200,7 +202,7 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
       heading(titleOfAll(kinds), conversation === null),
       // The title counts jobs that are all the same.
       dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
-      quotation(story.prompt),
+      quotation(story.prompt, story.attached),
       open === undefined ? '' : outlook(story, open),
     ].filter((text) => text !== ''),
     limit,
