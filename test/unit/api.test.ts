@@ -212,29 +212,21 @@ describe('a call', () => {
     expect(slept).toEqual([4000]);
   });
 
-  it('takes 1.5 s at most after the limit, and fails after that', async () => {
-    await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
-    const timeouts: number[] = [];
-    const timeout = (ms: number): AbortSignal => {
-      timeouts.push(ms);
-      return systemClock.timeout(Math.min(ms, 20));
+  it.each<[string, (github: GitHub) => Promise<unknown>]>([
+    ['comments', (github) => github.ownComments(NUMBER)],
+    ['inline comments', (github) => github.reviewComments('PRR_1')],
+  ])('is not made for ever if the pages of a list of %s do not end', async (_, list) => {
+    const pageInfo = {
+      ...{ hasPreviousPage: true, startCursor: 'again' },
+      ...{ hasNextPage: true, endCursor: 'again' },
     };
-    const github = connect(sim, { clock: { ...systemClock, now: () => 100_000, timeout } });
-    for (const until of [100_000, 98_500, Infinity]) {
-      github.limitTo(until);
-      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
-    }
-    expect(timeouts).toEqual([1500, 10_000]);
-  });
-
-  it('is not made for ever if the pages of a list do not end', async () => {
-    const pageInfo = { hasPreviousPage: true, startCursor: 'again' };
-    const data = { repository: { issueOrPullRequest: { comments: { nodes: [], pageInfo } } } };
+    const comments = { nodes: [], pageInfo };
+    const data = { repository: { issueOrPullRequest: { comments } }, node: { comments } };
     await using sim = await simulate({ on: () => ({ body: { data } }) });
     let now = 0;
     const clock = { ...systemClock, now: () => (now += 5000) };
     const github = connect(sim, { clock });
-    await expect(github.ownComments(NUMBER)).rejects.toThrow('did not list all comments in time');
+    await expect(list(github)).rejects.toThrow('did not list all comments in time');
     expect(callsOf(sim)).toHaveLength(6);
   });
 
