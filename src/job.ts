@@ -193,8 +193,8 @@ export function learned(job: Job, record: JobRecord): void {
   write(job, { record: { ...job.record, ...record } });
 }
 
-/** The message waits for earlier work, or no longer does. */
-export function waits(job: Job, isWaiting: boolean): void {
+/** Whether the message waits for earlier work. */
+export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
 }
 
@@ -235,7 +235,7 @@ export function ended(job: Job, end: End, at: number): void {
   write(job, { end, endedAt: at, isWaiting: false });
 }
 
-export function changed(job: Job, what: Change | null): void {
+export function setChange(job: Job, what: Change | null): void {
   write(job, { change: what });
 }
 

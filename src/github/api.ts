@@ -159,8 +159,8 @@ export class GitHub {
   readonly #over = new AbortController();
   #octokit: Promise<Octokit> | undefined;
   #until = Infinity;
-  /** The own comments that were read or created, by their IDs: a second list reads only new ones. */
-  readonly #bodies = new Map<string, z.infer<typeof comment>>();
+  /** The own comments that were read or created, by their IDs. */
+  readonly #comments = new Map<string, z.infer<typeof comment>>();
 
   constructor(options: GitHubOptions) {
     this.#options = options;
@@ -177,30 +177,34 @@ export class GitHub {
     this.#until = until + AFTER_LIMIT_MS;
   }
 
-  /** All comments there by the identity of the token, the oldest first. */
+  /**
+   * All comments there by the identity of the token, the oldest first. A later list reads their texts again only if there
+   * is a new comment.
+   */
   async ownComments(number: number): Promise<readonly z.infer<typeof comment>[]> {
-    const found: z.infer<typeof comment>[] = [];
+    const ids: string[] = [];
     const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
-    for (;;) {
+    do {
       if (this.#options.clock.now() > end) {
         throw new GitHubError(0, 'GitHub did not list all comments in time');
       }
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
-      const ids = nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id);
-      await this.#readBodies(ids.filter((id) => !this.#bodies.has(id)));
-      found.unshift(...ids.flatMap((id) => this.#bodies.get(id) ?? []));
-      if (!pageInfo.hasPreviousPage) return found;
-      before = pageInfo.startCursor;
-    }
+      ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
+      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
+    } while (before !== null);
+    if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids);
+    return ids.flatMap((id) => this.#comments.get(id) ?? []);
   }
 
-  async #readBodies(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const { nodes } = await this.#query(BODIES, { ids }, bodiesAnswer);
-    for (const one of nodes) this.#bodies.set(one.id, one);
+  async #readTexts(ids: readonly string[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
+      const some = ids.slice(from, from + COMMENTS_AT_ONCE);
+      const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer);
+      for (const one of nodes) this.#comments.set(one.id, one);
+    }
   }
 
   /** All inline comments of a review, or none: a part of them would be misleading. */
@@ -244,7 +248,7 @@ export class GitHub {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { data } = await this.#request(route, { number, body });
     const { id, node_id, html_url } = parse(data, restComment);
-    this.#bodies.set(node_id, { id: node_id, body, url: html_url });
+    this.#comments.set(node_id, { id: node_id, body, url: html_url });
     return { id, url: html_url };
   }
 

@@ -1,6 +1,6 @@
 import { untilAborted } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
-import { type Change, changed, type Head, isFinal, type Job, statusBefore } from '../job.ts';
+import { type Change, type Head, isFinal, type Job, setChange, statusBefore } from '../job.ts';
 import type { Run } from './context.ts';
 import { pause } from './context.ts';
 
@@ -31,16 +31,16 @@ export async function readChanges(run: Run): Promise<void> {
   const { end, base, record, head } = job;
   if (end?.result !== 'completed' && end?.result !== 'failed') return;
   if (head !== null) {
-    if (record?.prNumber === head.number) changed(job, await compare(run, head));
+    if (record?.prNumber === head.number) setChange(job, await compare(run, head));
   } else if (
     end.confirmed &&
     isFinal(statusBefore(job)) &&
     base?.prLink === null &&
     record?.prLink
   ) {
-    changed(job, { kind: 'created' });
+    setChange(job, { kind: 'created' });
   } else if (end.confirmed && end.result === 'completed' && record?.prLink === null) {
-    changed(job, { kind: 'no-pull-request' });
+    setChange(job, { kind: 'no-pull-request' });
   }
 }
 

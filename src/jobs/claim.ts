@@ -2,13 +2,13 @@ import { hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import { endAs, takenEnd } from '../reasons.ts';
 import { sentences } from '../text.ts';
 import { type ReactionAnswer, react } from './answer.ts';
-import { endJob, type Run, unsentJobs } from './context.ts';
+import { endJob, openJobs, type Run } from './context.ts';
 
 // The claim of a command: only the process whose 🚀 is new sends it.
 
 /** Ends the jobs if this run must not send the command, or cannot know that. */
 export async function claim(run: Run): Promise<void> {
-  const jobs = unsentJobs(run);
+  const jobs = openJobs(run);
   if (jobs.length === 0) return;
   const rocket = await addRocket(run);
   // A cancelled run reports the cancellation, and no problem with its claim.

@@ -9,7 +9,7 @@ import { renderStory } from '../report/render.ts';
 import { listing, oneLine, type Result } from '../text.ts';
 import { show } from './answer.ts';
 import { readChanges } from './changes.ts';
-import { endJob, pause, type Run, unsentJobs } from './context.ts';
+import { endJob, openJobs, pause, type Run } from './context.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -38,7 +38,7 @@ export async function announce(run: Run): Promise<void> {
     return;
   }
   if (runtime.signal.aborted) return;
-  const unsent = unsentJobs(run);
+  const unsent = openJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) runtime.log.warning(created.problem);
   const end = endAs('error', created.problem, 'No message is sent without its comment.');

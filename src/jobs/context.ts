@@ -89,6 +89,7 @@ export async function prepare(
   if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const prompt = composePrompt(inputs.prompt, text, ...parts);
+  // It is cut later: a part of a secret would not be recognized.
   const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text);
   const about = aboutNote(start, inputs, plan, hashOf(prompt));
   const found = notes.kind === 'ok' ? notes.value : [];
@@ -105,10 +106,11 @@ export async function prepare(
       stop: new AbortController(),
     },
     about: { ...about, prompt: sentPrompt },
-    story: {
-      ...storyOf(start, inputs, plan, isSent ? shownPrompt : ''),
+    story: storyOf(start, inputs, plan, {
+      prompt: isSent ? runtime.redact(shownPrompt) : '',
+      attached: isSent ? summary : '',
       count: countOf({ plan, about, jobs }, found),
-    },
+    }),
     note: null,
     release: null,
   });
@@ -120,9 +122,7 @@ async function findNotes(
   { projectId }: Inputs,
 ): Promise<Result<readonly FoundNote[]>> {
   if (!readsNotes) return ok([]);
-  if (comments.kind !== 'note') {
-    return problem(whyNoNote(comments));
-  }
+  if (comments.kind !== 'note') return problem(whyNoNote(comments));
   return readNotes(github, comments.conversation, hashOf(projectId));
 }
 
@@ -130,15 +130,14 @@ function storyOf(
   { runtime, info, trigger }: Start,
   { command, wait, footer }: Inputs,
   { deadline }: Plan,
-  prompt: string,
-): Omit<Story, 'attached' | 'count'> {
+  words: Pick<Story, 'prompt' | 'attached' | 'count'>,
+): Story {
   const { redact, clock } = runtime;
   const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
   return {
     ...{ info, command, startedAt: clock.now(), until: wait ? deadline : null, footer },
+    ...words,
     by: by === '' ? null : oneLine(redact(by), 100),
-    // It is cut later: a part of a secret would not be recognized.
-    prompt: redact(prompt),
   };
 }
 
@@ -245,8 +244,8 @@ export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
   });
 }
 
-/** The jobs that may still get the message. */
-export function unsentJobs({ jobs }: Run): readonly Job[] {
+/** The jobs that nothing has stopped, as long as no message is sent. */
+export function openJobs({ jobs }: Run): readonly Job[] {
   return jobs.filter((job) => job.end === null && job.message.kind === 'open');
 }
 

@@ -1,40 +1,33 @@
-import { type End, isFinal, type Job, statusOf, waits } from '../job.ts';
+import type { SendClass } from '../agent/retry.ts';
+import { type End, isFinal, type Job, setWaiting, statusBefore, statusOf } from '../job.ts';
 import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
 import { claim } from './claim.ts';
 import { announce } from './comments.ts';
-import { canStillSend, endJob, type Outcome, type Run, save, unsentJobs } from './context.ts';
+import { canStillSend, endJob, type Outcome, openJobs, type Run, save } from './context.ts';
 import { stopOvertaken, stopRepeated, stopUncounted } from './limits.ts';
 import { poll } from './poll.ts';
 import { followEarlierAttempts } from './rerun.ts';
 import { endOfLoop, sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
-// All jobs of a step, from the first poll to the end. The way to a message: what earlier attempts did, the
-// first poll, the claim of the command, the note, and then each message by itself.
+// All jobs of a step, from the first poll to the end. Each step of the way to the messages may end some jobs; then one
+// loop follows each job that is left. A re-run claims a command as soon as it knows what earlier attempts did, the first
+// attempt only if there is something to send.
 
 export async function runJobs(run: Run): Promise<void> {
-  if (!run.inputs.send) return readJobs(run);
-  if (run.plan.isRerun) await followEarlierAttempts(run);
+  const { plan, inputs, jobs } = run;
+  if (!inputs.send) return readJobs(run);
+  if (plan.isRerun) await followEarlierAttempts(run);
   stopUncounted(run);
   save(run);
-  if (run.plan.pollsFirst) await Promise.all(unsentJobs(run).map((job) => selectJob(run, job)));
+  if (plan.pollsFirst) await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   stopRepeated(run);
   endLate(run);
-  // In a re-run, the claim came first.
-  if (run.plan.claims && !run.plan.isRerun) await claim(run);
+  if (plan.claims && !plan.isRerun) await claim(run);
   endLate(run);
   await announce(run);
   await stopOvertaken(run);
-  const sends = new Map(unsentJobs(run).map((job) => [job, sendToJob(run, job)]));
-  const ends = run.jobs.map(async (job) => {
-    await sends.get(job);
-    if (job.end === null) await finishJob(run, job);
-  });
-  await Promise.all(sends.values());
-  save(run);
-  // If nothing is left to wait for, the last edit follows.
-  if (sends.size > 0 && run.jobs.some(({ end }) => end === null)) run.note?.write();
-  await Promise.all(ends);
+  await Promise.all(jobs.map((job) => followJob(run, job)));
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
@@ -43,7 +36,7 @@ async function selectJob(run: Run, job: Job): Promise<void> {
   const end =
     polled.kind === 'over' ? polled.end : (endOfLoop(run, job) ?? endOfUnwanted(run, job));
   if (end !== null) endJob(run, job, end);
-  else waits(job, run.plan.waitsForIdle && !isFinal(statusOf(job)));
+  else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
 
 /** Null if `only-when` does not leave the job out. */
@@ -56,27 +49,42 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | null {
 
 /** Ends the jobs whose message can no longer be sent. */
 function endLate(run: Run): void {
-  for (const job of unsentJobs(run)) {
+  for (const job of openJobs(run)) {
     const can = canStillSend(run, job);
     if (can.kind === 'over') endJob(run, job, can.end);
   }
 }
 
-/** Sends the message to a job, or ends it without one. */
-async function sendToJob(run: Run, job: Job): Promise<void> {
-  const failed: Parameters<typeof sendMessage>[2] = [];
-  let tried: Awaited<ReturnType<typeof sendMessage>> = { kind: 'busy' };
-  while (tried.kind === 'busy') {
-    const waited = await waitForEarlierWork(run, job);
-    tried =
-      waited.kind === 'over' ? waited : await run.queue.sends(() => sendMessage(run, job, failed));
+/** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */
+async function followJob(run: Run, job: Job): Promise<void> {
+  if (job.end !== null) return;
+  if (job.message.kind === 'open') {
+    const sent = await sendToJob(run, job);
+    if (sent.kind === 'over') endJob(run, job, sent.end);
+    else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
+    tellIfAllAreOut(run);
   }
-  if (tried.kind === 'over') endJob(run, job, tried.end);
+  if (job.end !== null) return;
+  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
-/** After the message. Without a wait, that is the end. */
-async function finishJob(run: Run, job: Job): Promise<void> {
-  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
+/** Sends the message as soon as the agent is done with earlier work. */
+async function sendToJob(run: Run, job: Job): Promise<Outcome<'sent' | 'busy'>> {
+  const failed: SendClass[] = [];
+  for (;;) {
+    const waited = await waitForEarlierWork(run, job);
+    if (waited.kind === 'over') return waited;
+    const sent = await run.queue.sends(() => sendMessage(run, job, failed));
+    if (sent.kind !== 'busy') return sent;
+  }
+}
+
+/** Tells it when all messages are out that need not wait. If no job is left, the report follows. */
+function tellIfAllAreOut(run: Run): void {
+  const { jobs, note } = run;
+  if (jobs.some((job) => job.message.kind === 'sending' && !job.isWaiting)) return;
+  save(run);
+  if (jobs.some(({ end }) => end === null)) note?.write();
 }
 
 /** With `send: false`: gets the status of each job once or, with a wait, until the agent is done. */
@@ -92,7 +100,7 @@ async function readJobs(run: Run): Promise<void> {
   // From now on, a command there knows the job.
   if (jobs.some(({ record }) => record !== null)) await announce(run);
   const open = jobs.filter(({ end }) => end === null);
-  await Promise.all(open.map((job) => finishJob(run, job)));
+  await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));
 }
 
 /** Null while the agent is at work, and the run waits for it. */

@@ -5,16 +5,16 @@ import { inARow, isAboutSameCommit } from '../note/limit.ts';
 import { commentId, readNotes } from '../note/note.ts';
 import { endAs, limitEnd, newerCommitEnd, sameCommitEnd, uncountedEnd } from '../reasons.ts';
 import { ok, type Result } from '../text.ts';
-import { countOf, endJob, type Outcome, over, type Run, unsentJobs } from './context.ts';
+import { countOf, endJob, type Outcome, openJobs, over, type Run } from './context.ts';
 
 // What may stop a message because of others: one message for a commit, nothing about an outdated commit, and at most so
 // many messages in a row. It is exact for runs at the same time, because each one counts again below its own note.
 
 /** Ends all jobs if their messages could not be counted. */
 export function stopUncounted(run: Run): void {
-  const { uncounted } = run.plan;
-  if (uncounted === '') return;
-  for (const job of unsentJobs(run)) endJob(run, job, uncountedEnd(uncounted));
+  const { whyUncounted } = run.plan;
+  if (whyUncounted === '') return;
+  for (const job of openJobs(run)) endJob(run, job, uncountedEnd(whyUncounted));
 }
 
 /** Before the note: ends the jobs that get no message. */
@@ -27,20 +27,21 @@ export function stopRepeated(run: Run): void {
 export async function stopOvertaken(run: Run): Promise<void> {
   const { plan, note, github, about, runtime } = run;
   if (!plan.counts || plan.comments.kind !== 'note' || note === null) return;
-  if (unsentJobs(run).length === 0) return;
+  if (openJobs(run).length === 0) return;
   const list = readNotes(github, plan.comments.conversation, about.project);
   const found = await untilAborted(list, runtime.signal).catch(() => null);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (found === null) return;
   if (found.kind === 'problem') return stop(run, found, false);
+  // Without an ID, all others count.
   const own = commentId(note.url);
-  const before = found.value.filter(({ url }) => commentId(url) < own);
+  const before = found.value.filter(({ url }) => !(commentId(url) >= own));
   stop(run, ok(before), false);
   run.story = { ...run.story, count: countOf(run, before) };
 }
 
 function stop(run: Run, notes: Result<readonly FoundNote[]>, isOutdated: boolean): void {
-  for (const job of unsentJobs(run)) {
+  for (const job of openJobs(run)) {
     const end = endOfRepeated(run, job, notes, isOutdated);
     if (end !== null) endJob(run, job, end);
   }

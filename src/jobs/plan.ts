@@ -34,11 +34,11 @@ export interface Plan {
   /** Whether earlier messages, of which the notes tell, may stop this one. */
   readonly counts: boolean;
   /** Why no message may be sent, because it could not be counted; empty if it can, or need not. */
-  readonly uncounted: string;
+  readonly whyUncounted: string;
   /** Whether the message is about the newest commit of the pull request of the event. */
   readonly isAboutHead: boolean;
   /** The bot whose message must not go to the job of this pull request; null if there is none. */
-  readonly bot: string | null;
+  readonly loopBot: string | null;
 }
 
 type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
@@ -54,13 +54,13 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   const { send, wait, command, onlyWhen, jobIds } = inputs;
   const comments = planComments(inputs, trigger);
   const isRerun = send && info.attempt > 1;
-  const botLogin = send ? findBot(trigger, info) : null;
-  const byBot = botLogin !== null;
+  const bot = send ? findBot(trigger, info) : null;
+  const byBot = bot !== null;
   const limit = send ? planLimit(inputs, info, byBot) : null;
   const hasNote = comments.kind === 'note';
   const mustCount = inputs.maxMessages !== null || (byBot && !isTrusted(trigger));
   const counts = send && hasNote && (limit !== null || trigger.commit !== null);
-  const bot = isPullRequestEvent(trigger.event) ? botLogin : null;
+  const loopBot = isPullRequestEvent(trigger.event) ? bot : null;
   // A message to an agent at work may stop that work. A step that only sends must not hold a runner.
   const waitsForIdle = send && (inputs.whenActive ?? (wait ? 'wait' : 'send')) === 'wait';
   return {
@@ -73,19 +73,19 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
       wait ||
       waitsForIdle ||
       onlyWhen !== null ||
-      bot !== null ||
+      loopBot !== null ||
       comments.kind === 'pull requests of the jobs',
     waitsForIdle,
     needsBase: wait || waitsForIdle,
     byBot,
     limit,
     counts,
-    uncounted: send && mustCount && !hasNote ? whyNoNote(comments) : '',
+    whyUncounted: send && mustCount && !hasNote ? whyNoNote(comments) : '',
     isAboutHead:
       send &&
       (trigger.commit?.head ?? null) !== null &&
       (inputs.prNumber ?? trigger.conversation) === trigger.conversation,
-    bot,
+    loopBot,
   };
 }
 

@@ -5,7 +5,7 @@ import { type Claim, judge, type Verdict } from '../note/rerun.ts';
 import { doneEnd, refusedEnd, takenEnd } from '../reasons.ts';
 import { listing } from '../text.ts';
 import { addRocket } from './claim.ts';
-import { endJob, type Run, unsentJobs } from './context.ts';
+import { endJob, openJobs, type Run } from './context.ts';
 
 // A re-run: it sends a message only if no earlier attempt can have sent it, and otherwise goes on with that.
 
@@ -15,7 +15,7 @@ import { endJob, type Run, unsentJobs } from './context.ts';
  */
 export async function followEarlierAttempts(run: Run): Promise<void> {
   judgeAll(run, run.plan.claims ? 'pending' : 'none');
-  if (!run.plan.claims || unsentJobs(run).length === 0) return;
+  if (!run.plan.claims || openJobs(run).length === 0) return;
   const rocket = await addRocket(run);
   // A cancelled run reports the cancellation, and no problem with its claim.
   if (rocket.kind === 'added' || run.runtime.signal.aborted) return;
@@ -28,7 +28,7 @@ export async function followEarlierAttempts(run: Run): Promise<void> {
 
 /** Ends the jobs that get no message in this re-run. Others continue an earlier one. */
 function judgeAll(run: Run, claim: Claim): void {
-  for (const job of unsentJobs(run)) {
+  for (const job of openJobs(run)) {
     const verdict = verdictOn(run, job, claim);
     switch (verdict.kind) {
       case 'send':

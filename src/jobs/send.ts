@@ -10,13 +10,13 @@ import {
   type Job,
   posting,
   sending,
-  statusOf,
+  statusBefore,
 } from '../job.ts';
 import { pullRequestNumber } from '../link.ts';
 import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { readHead } from './changes.ts';
-import { canStillSend, type Outcome, over, type Run, save, unsentJobs } from './context.ts';
+import { canStillSend, type Outcome, openJobs, over, type Run, save } from './context.ts';
 import { isStillHead } from './limits.ts';
 import { poll, takeIn } from './poll.ts';
 
@@ -40,14 +40,14 @@ export async function sendMessage(
     if (run.plan.needsBase && !isBaseFresh(job, clock.now())) {
       const polled = await poll(run, job);
       if (polled.kind === 'over') return polled;
-      if (run.plan.waitsForIdle && !isFinal(statusOf(job))) return { kind: 'busy' };
+      if (run.plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
     }
     const end = endOfLoop(run, job);
     if (end !== null) return over(end);
     const can = canStillSend(run, job);
     if (can.kind === 'over') return can;
-    const begun = beginSending(run);
-    if (begun.kind === 'over') return begun;
+    const marked = markAllAsSending(run);
+    if (marked.kind === 'over') return marked;
     run.log.say(job, 'Sending the message.');
     posting(job, clock.now(), head);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
@@ -63,19 +63,19 @@ export async function sendMessage(
  * link, or with one that was refused, does not tell. The repository does not matter, because it may have been renamed.
  */
 export function endOfLoop({ plan, trigger }: Run, { record }: Job): End | null {
-  if (plan.bot === null) return null;
+  if (plan.loopBot === null) return null;
   const link = record?.prLink ?? null;
   const isOther = link !== null && pullRequestNumber(link) !== trigger.conversation;
-  return isOther ? null : loopEnd(plan.bot);
+  return isOther ? null : loopEnd(plan.loopBot);
 }
 
 /** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
-function beginSending(run: Run): Outcome<'begun'> {
-  const jobs = unsentJobs(run);
-  if (jobs.length === 0) return { kind: 'begun' };
+function markAllAsSending(run: Run): Outcome<'marked'> {
+  const jobs = openJobs(run);
+  if (jobs.length === 0) return { kind: 'marked' };
   for (const job of jobs) sending(job);
   const saved = save(run);
-  if (saved.kind === 'ok') return { kind: 'begun' };
+  if (saved.kind === 'ok') return { kind: 'marked' };
   const end = endAs('error', `${saved.problem}, so no message was sent.`, 'Free some disk space.');
   run.queue.stop.abort(end);
   return over(end);

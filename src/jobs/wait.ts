@@ -1,5 +1,15 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { doubtMs, type End, isDone, isFinal, type Job, sentAtOf, statusOf, waits } from '../job.ts';
+import {
+  doubtMs,
+  type End,
+  isDone,
+  isFinal,
+  type Job,
+  sentAtOf,
+  setWaiting,
+  statusBefore,
+  statusOf,
+} from '../job.ts';
 import { doneEnd, timedOutEnd } from '../reasons.ts';
 import { canStillSend, type Outcome, type Run } from './context.ts';
 import { poll } from './poll.ts';
@@ -50,11 +60,11 @@ const LONGEST_LOOK_AGAIN_MS = 15_000;
 export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'idle'>> {
   const { plan, runtime, inputs } = run;
   const { clock, random } = runtime;
-  if (!plan.waitsForIdle || isFinal(statusOf(job))) return { kind: 'idle' };
+  if (!plan.waitsForIdle || isFinal(statusBefore(job))) return { kind: 'idle' };
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
   const isNew = !job.isWaiting;
-  waits(job, true);
+  setWaiting(job, true);
   if (isNew) run.note?.write();
   run.log.say(job, 'Waiting for earlier work: the agent is at work.');
   let isAgain = false;
@@ -69,9 +79,9 @@ export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'i
     const leftMs = plan.deadline - 2 * LEAST_POST_MS - clock.now();
     const polled = await poll(run, job, Math.min(nextMs, leftMs));
     if (polled.kind === 'over') return polled;
-    const isDone = isFinal(statusOf(job));
+    const isDone = isFinal(statusBefore(job));
     if (isDone && (isAgain || nextMs >= leftMs)) {
-      waits(job, false);
+      setWaiting(job, false);
       return { kind: 'idle' };
     }
     isAgain = isDone;

@@ -144,6 +144,7 @@ export async function play(scenario: Scenario) {
       command: null,
       footer: '',
       count: '',
+      attached: '',
     },
     ...{ note: null, release: null },
   };

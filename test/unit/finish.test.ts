@@ -199,6 +199,7 @@ describe('summarize', () => {
     ...{ info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null },
     footer: '',
     count: '',
+    attached: '',
   };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();

@@ -61,6 +61,7 @@ function show(
     command: null,
     footer: '',
     count: '',
+    attached: '',
     ...story,
   };
   return renderStory(of, jobs, 1, 60_000);

@@ -22,7 +22,7 @@ import {
   posting,
   resumed,
   sending,
-  waits,
+  setWaiting,
 } from '../../src/job.ts';
 import { endAs } from '../../src/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
@@ -181,7 +181,7 @@ describe('what becomes of the message', () => {
 
   it('is in doubt after a request without an answer', () => {
     const one = newJob('job-1', false);
-    waits(one, true);
+    setWaiting(one, true);
     sending(one);
     posting(one, START, { number: 7, sha: 'a', commits: 3 });
     expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });

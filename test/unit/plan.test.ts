@@ -47,7 +47,7 @@ const none = (why: string): object => ({ comments: { kind: 'none', why } });
 const PULLS_OF_JOBS = { comments: { kind: 'pull requests of the jobs' }, pollsFirst: true };
 
 it.each<Row>([
-  ['a message on a pull request', PULL_REQUEST, {}, { comments: NOTE, bot: null, ...NO_WAIT }],
+  ['a message on a pull request', PULL_REQUEST, {}, { comments: NOTE, loopBot: null, ...NO_WAIT }],
   ['only a message: it holds no runner', PULL_REQUEST, {}, { waitsForIdle: false }],
   ['with a wait: earlier work comes first', PULL_REQUEST, { wait: true }, WAITS],
   ['asked to wait for it', PULL_REQUEST, { whenActive: 'wait' }, WAITS],
@@ -62,7 +62,7 @@ it.each<Row>([
     'no message: nothing is waited for before',
     PULL_REQUEST,
     { send: false, wait: true },
-    { comments: NOTE, waitsForIdle: false, isRerun: false, readsNotes: false, bot: null },
+    { comments: NOTE, waitsForIdle: false, isRerun: false, readsNotes: false, loopBot: null },
   ],
   ['only a look', PULL_REQUEST, { send: false }, none('nothing is sent')],
   ['comment: false', PULL_REQUEST, { comment: false }, none('“comment: false” is set')],
@@ -82,15 +82,15 @@ it.each<Row>([
   ['no job-id, and no message', PULL_REQUEST, { jobIds: [], send: false }, { readsNotes: true }],
   ['a re-run', PULL_REQUEST, {}, { isRerun: true, readsNotes: true, claims: false }, AGAIN],
   ['a re-run without a message', PULL_REQUEST, { send: false }, { isRerun: false }, AGAIN],
-  ['a re-run by a bot', PULL_REQUEST, {}, { bot: 'renovate[bot]', pollsFirst: true }, BY_BOT],
-  ['an event by a bot', BOTS, {}, { bot: 'renovate[bot]', pollsFirst: true }],
-  ['an event by a bot, without a message', BOTS, { send: false }, { bot: null }],
-  ['a re-run by a person of an event by a bot', BOTS, {}, { bot: 'renovate[bot]' }, AGAIN],
+  ['a re-run by a bot', PULL_REQUEST, {}, { loopBot: 'renovate[bot]', pollsFirst: true }, BY_BOT],
+  ['an event by a bot', BOTS, {}, { loopBot: 'renovate[bot]', pollsFirst: true }],
+  ['an event by a bot, without a message', BOTS, { send: false }, { loopBot: null }],
+  ['a re-run by a person of an event by a bot', BOTS, {}, { loopBot: 'renovate[bot]' }, AGAIN],
   [
     'an issue by a bot',
     event('issues', 'opened', { issue: { number: 7 } }),
     {},
-    { bot: null },
+    { loopBot: null },
     BY_BOT,
   ],
   ['a command', COMMENT, { command: '/agent' }, { claims: true, isRerun: false }],

@@ -21,6 +21,7 @@ const STORY: Story = {
   command: null,
   footer: '',
   count: '',
+  attached: '',
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;

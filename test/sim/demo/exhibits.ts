@@ -49,6 +49,7 @@ const STORY: Story = {
   command: null,
   footer: '',
   count: '',
+  attached: '',
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;
