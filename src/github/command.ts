@@ -138,9 +138,14 @@ function placeOf({ path, line, startLine }: CodeContext): string {
     : `${file}, lines ${startLine} to ${line}`;
 }
 
+/** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */
+const MOST_DIFF_LINES = 50;
+
 function quoteDiff(diffHunk: string): string {
   // With a line break for a lone \r, a line would not begin with the sign of the diff.
-  const hunk = withoutInvisible(diffHunk);
+  const [head = '', ...lines] = withoutInvisible(diffHunk).split('\n');
+  const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
+  const hunk = [head, ...end].join('\n');
   if (hunk === '') return '';
   const ticks = backticksAround(hunk, 3);
   return `${ticks}diff\n${hunk}\n${ticks}`;

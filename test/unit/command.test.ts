@@ -121,6 +121,8 @@ describe('quoteContext', () => {
 });
 
 describe('a quoted diff', () => {
+  const long = (count: number): string => '\n+line'.repeat(count);
+
   it.each([
     ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
     [
@@ -131,6 +133,8 @@ describe('a quoted diff', () => {
     ['CRLF', '+a\r\n+b\r', '```diff\n+a\n+b\n```'],
     ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
     ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
+    ['50 lines', `@@${long(50)}`, `\`\`\`diff\n@@${long(50)}\n\`\`\``],
+    ['more lines', `@@\n+first${long(50)}`, `\`\`\`diff\n@@\n…${long(50)}\n\`\`\``],
     ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
   ])('with %s', (_, diffHunk, expected) => {
     expect(quoteContext({ ...CODE, diffHunk }).split(':\n\n')[1]).toBe(expected);
