@@ -142,6 +142,22 @@ describe('a review is one message', () => {
     expect(ownComments(sim.github)[0]?.body).toContain('+ 1 comment on 1 file');
   });
 
+  it('without inline comments, of which the comment then says nothing', async () => {
+    const { sim, prompts } = await submit({});
+    expect(prompts).toEqual(['Fix it.']);
+    expect(ownComments(sim.github)[0]?.body).toContain('> `Fix it.`\n\n');
+  });
+
+  it('with only the end of a long diff, of which each comment has its own', async () => {
+    const diffHunk = `@@ -0,0 +1,5000 @@${'\n+A line of a new file.'.repeat(5000)}`;
+    const { prompts } = await submit({
+      comments: Array.from({ length: 70 }, () => inline('One.', { line: 5000, diffHunk })),
+    });
+    expect(prompts[0]?.match(/^@@ -0,0 \+1,5000 @@\n…(?:\n\+A line.*){50}\n```$/gm)).toHaveLength(
+      70,
+    );
+  });
+
   it('whose number of comments is shown, however long its text is', async () => {
     const { sim } = await submit({
       body: `/agent ${'Fix all of these, please.\n'.repeat(60)}`,
