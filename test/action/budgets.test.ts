@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { ALICE, issueComment, pullRequest, push, type WebhookEvent } from '../sim/events.ts';
+import {
+  ALICE,
+  issueComment,
+  pullRequest,
+  push,
+  review,
+  type WebhookEvent,
+} from '../sim/events.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // How many calls a run makes, and which calls wait for others. The simulations respond in rounds: when all
@@ -39,6 +46,7 @@ const SHORT_TURN = {
 const byPerson = (): WebhookEvent => pullRequest({ number: PULL });
 const byCommand = (id: number): WebhookEvent =>
   issueComment({ number: PULL, body: COMMAND.body, id });
+const byReview = (): WebhookEvent => review({ number: PULL, body: COMMAND.body });
 const byPush = (): WebhookEvent => push();
 const command = { command: '/agent', prompt: '' };
 
@@ -79,6 +87,13 @@ const CASES: readonly Case[] = [
     // 👀, which nothing waits for, and then 🚀.
     before: [[PERMISSION], [REACT, POLL], [REACT], [CREATE]],
     after: [[EDIT], [EDIT, REACT]],
+  },
+  {
+    name: 'a review that waits',
+    event: byReview,
+    with: { ...command, wait: true },
+    before: [[PERMISSION], ['review'], ['react', POLL], [CREATE]],
+    after: [[EDIT], [EDIT, 'react']],
   },
   {
     name: 'a command that waits, and finds its job in the comments',

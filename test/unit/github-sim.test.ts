@@ -142,6 +142,45 @@ describe('GraphQL', () => {
   });
 });
 
+describe('the inline comments of a review', () => {
+  const INLINE = `query ($id: ID!, $first: Int, $after: String) { node(id: $id) {
+    ... on PullRequestReview { comments(first: $first, after: $after) {
+      nodes { body line originalLine author { login ... on Bot { databaseId } } editor { login } }
+      pageInfo { hasNextPage endCursor }
+    } }
+  } }`;
+
+  it('are on pages, the oldest first', async () => {
+    await using github = await startGitHub({ issues: PULL });
+    const id = `PRR_${github.addReview(7, ME, [
+      { body: 'one', outdated: true },
+      { body: 'two', line: 3, movedTo: 5, editor: 'bob' },
+      { body: 'three', author: null },
+    ])}`;
+    const bot = { login: 'github-actions', databaseId: 41_898_282 };
+    const first = (await ask(github, INLINE, { id, first: 2 })).data.node.comments;
+    expect(first.nodes).toEqual([
+      { body: 'one', line: null, originalLine: 12, author: bot, editor: null },
+      { body: 'two', line: 5, originalLine: 3, author: bot, editor: { login: 'bob' } },
+    ]);
+    expect(first.pageInfo.hasNextPage).toBe(true);
+    const after = first.pageInfo.endCursor;
+    const { nodes, pageInfo } = (await ask(github, INLINE, { id, first: 100, after })).data.node
+      .comments;
+    expect(nodes).toMatchObject([{ body: 'three', author: null }]);
+    expect(pageInfo.hasNextPage).toBe(false);
+  });
+
+  it.each<[object, string]>([
+    [{ id: 'PRR_1' }, 'MISSING_PAGINATION_BOUNDARIES'],
+    [{ id: 'PRR_1', first: 101 }, 'EXCESSIVE_PAGINATION'],
+    [{ id: 'PR_1', first: 1 }, 'NOT_FOUND'],
+  ])('are refused for %j', async (variables, type) => {
+    await using github = await startGitHub({ issues: PULL });
+    expect((await ask(github, INLINE, variables)).errors).toMatchObject([{ type }]);
+  });
+});
+
 describe('the token', () => {
   it('is checked', async () => {
     await using github = await startGitHub({ issues: PULL });
