@@ -76,7 +76,8 @@ const isUntold: IsWrong = (world) => {
   const isTold = notes.slice(newest + 1).some(({ tellsLimit }) => tellsLimit);
   return isOver(world) && at.includes('stopped') && !isTold;
 };
-const isStoppedAfterCommand: IsWrong = (world, scenario) =>
+/** A run was stopped, and none has sent since the last command. */
+const isStoppedInVain: IsWrong = (world, scenario) =>
   isNobody(world, scenario) && world.at.includes('stopped');
 
 function tried([runs, limit, faults, isWrong]: Trial, off: Rule | null = null, mostFaults = 9) {
@@ -132,7 +133,7 @@ const PROMISES: Record<string, readonly Trial[]> = {
   ],
   'The limit is told': LIMITS.map((n) => [some(5), n, [], isUntold]),
   'What was sent is counted, and nothing else': Object.values(ORDERS).flatMap(([runs]) =>
-    LIMITS.map((n): Trial => [runs, n, [], isMiscounted]),
+    [1, 2].map((n): Trial => [runs, n, [], isMiscounted]),
   ),
 };
 
@@ -155,7 +156,6 @@ const NEEDED: Record<Rule, readonly Trial[]> = {
     [some(2), 1, ['no list'], isPassed],
     [aboutOne(2), 0, ['no list'], isTwice],
   ],
-  'sending from the creation': [[some(2), 1, [], isPassed]],
   'sending counts': [
     [some(2), 1, [], isPassed],
     [aboutOne(2), 0, [], isTwice],
@@ -177,14 +177,24 @@ test.for(Object.entries(NEEDED))('"%s" is needed', ([rule, trials]) => {
 });
 
 const ADMITTED: Record<string, Trial> = {
-  'Nobody sends: the first is killed after the others stopped': [some(3), 1, ['kill'], isNobody],
-  'Nobody sends: the first is refused after the others stopped': [
-    some(3),
+  'Nobody sends: the first is killed after the other stopped': [
+    some(2),
+    1,
+    ['kill'],
+    isStoppedInVain,
+  ],
+  'Nobody sends: the first is refused after the other stopped': [
+    some(2),
     1,
     ['refused'],
-    isNobody,
+    isStoppedInVain,
   ],
-  'Nobody sends about a commit: the first is refused': [aboutOne(2), 0, ['refused'], isNobody],
+  'Nobody sends about a commit: the first is refused': [
+    aboutOne(2),
+    0,
+    ['refused'],
+    isStoppedInVain,
+  ],
   'Counted: the edit of a withdrawal is lost': [some(2), 1, ['lost edit'], isMiscounted],
   'Counted: the edit of a command is lost': [[...some(1), COMMAND], 1, ['lost edit'], isMiscounted],
   'Counted: a comment that was given up appears': [some(1), 1, ['late creation'], isMiscounted],
@@ -192,10 +202,9 @@ const ADMITTED: Record<string, Trial> = {
     [...some(2), COMMAND],
     1,
     [],
-    isStoppedAfterCommand,
+    isStoppedInVain,
   ],
-  'Passed: the list lacks a comment': [some(2), 1, ['not listed'], isPassed],
-  'Passed: a person deletes a comment': [some(2), 1, ['deleted'], isPassed],
+  'Passed: a comment is deleted or not listed': [some(2), 1, ['deleted'], isPassed],
   'Passed: a person runs it again': [
     [...some(2), AGAIN_BY_PERSON],
     1,

@@ -24,12 +24,12 @@ export type Fault =
   /** The API, the deadline, a newer commit or a person stops the message. */
   | 'refused'
   | ('kill' | 'no list' | 'no answer' | 'late creation' | 'late edit' | 'lost edit')
-  // Nothing can be done about these.
-  | ('not listed' | 'deleted');
+  // A person deletes a comment, or GitHub's list lacks it. Nothing can be done about that.
+  | 'deleted';
 
 export type Rule =
   | ('second look' | 'comments before the own one' | 'no note, no message' | 'no list, no message')
-  | ('sending from the creation' | 'sending counts' | 'unknown counts' | 'once for all attempts')
+  | ('sending counts' | 'unknown counts' | 'once for all attempts')
   | ('a sent command starts anew' | 'a command of a person starts anew');
 
 export interface Scenario {
@@ -45,8 +45,7 @@ export interface Scenario {
 /** What a process does next. `stopped`: it is over, because of the limit or the commit. */
 type At =
   | ('list' | 'create' | 'appear' | 'follow' | 'tell' | 'look again' | 'send')
-  | ('edit sent' | 'edit unknown' | 'edit not-sent' | 'withdraw' | 'withdraw and tell')
-  | ('over' | 'stopped');
+  | (keyof typeof EDITS | 'over' | 'stopped');
 
 interface Note {
   readonly owner: number;
@@ -71,13 +70,14 @@ const JOB = 'job';
 export function spaceOf(scenario: Scenario): Space<World> {
   const at = scenario.runs.map((run) => (isLookedAt(run) || run.attempt > 1 ? 'list' : 'create'));
   const first: World = { at, notes: [], sinceCommand: 0, faultsLeft: scenario.mostFaults };
+  const kinds = scenario.runs.map(({ run: _, ...kind }) => JSON.stringify(kind));
   return {
     first,
     movesOf: (world) => [
       ...scenario.runs.flatMap((_, index) => movesOfRun(world, scenario, index)),
       ...deletionsIn(world, scenario),
     ],
-    keyOf: (world) => keyOf(world, scenario),
+    keyOf: (world) => keyOf(world, scenario.runs, kinds),
   };
 }
 
@@ -105,13 +105,12 @@ function movesOfRun(world: World, scenario: Scenario, index: number): readonly M
   const at = world.at[index] as At;
   if (at === 'over' || at === 'stopped' || isWaiting(world, scenario, run)) return [];
   const moves: Move<World>[] = [];
-  const add = (to: At, changes: Partial<World> = {}, fault: Fault | null = null, how = fault) => {
+  const add = (to: At, changes: Partial<World> = {}, fault: Fault | null = null) => {
     const faultsLeft = world.faultsLeft - (fault === null ? 0 : 1);
     if (faultsLeft < 0 || (fault !== null && !faults.includes(fault))) return;
-    const what = [`${run.run}${run.attempt} ${at}`, how ?? [], `-> ${to}`].flat().join(' ');
+    const what = [`${run.run}${run.attempt} ${at}`, fault ?? [], `-> ${to}`].flat().join(' ');
     const next = { ...world, ...changes, faultsLeft, at: world.at.with(index, to) };
-    const isKept = (note: Note) => off === 'sending from the creation' || isNoticed(note);
-    moves.push({ what, world: { ...next, notes: next.notes.filter(isKept) } });
+    moves.push({ what, world: { ...next, notes: next.notes.filter(isNoticed) } });
   };
   const own = world.notes.findIndex(({ owner }) => owner === index);
   const written = (changes: Partial<Note>): Partial<World> => ({
@@ -120,26 +119,17 @@ function movesOfRun(world: World, scenario: Scenario, index: number): readonly M
   const created = (changes: Partial<Note> = {}): Partial<World> => ({
     notes: [...world.notes, { ...NEW_NOTE, owner: index, ...changes }],
   });
-  const edit = (says: Note['says'], tellsLimit: boolean, to: 'over' | 'stopped') => {
-    add(to, written({ says, tellsLimit }));
-    add(to, {}, 'lost edit');
-  };
   if (at !== 'appear') add('over', {}, 'kill');
   switch (at) {
     case 'list':
       add(afterList(foundIn(world, scenario), scenario, run));
       add(off === 'no list, no message' ? 'create' : 'over', {}, 'no list');
-      for (const some of listsWithout(world, null))
-        add(afterList(foundIn(some, scenario), scenario, run), {}, 'not listed');
       break;
-    case 'create': {
-      const says = off === 'sending from the creation' ? 'not-sent' : 'sending';
-      const to = isLookedAt(run) && off !== 'second look' ? 'look again' : 'send';
-      add(to, created({ says }));
+    case 'create':
+      add(isLookedAt(run) && off !== 'second look' ? 'look again' : 'send', created());
       add('appear', {}, 'late creation');
       if (off === 'no note, no message') add('send', created({ isHidden: true }), 'late creation');
       break;
-    }
     case 'appear':
       add('over', created());
       break;
@@ -152,8 +142,6 @@ function movesOfRun(world: World, scenario: Scenario, index: number): readonly M
     case 'look again':
       add(afterLook(world, scenario, index));
       add(off === 'no list, no message' ? 'send' : 'edit not-sent', {}, 'no list');
-      for (const some of listsWithout(world, index))
-        add(afterLook(some, scenario, index), {}, 'not listed');
       break;
     case 'send': {
       const sinceCommand = isStart(run) ? 0 : world.sinceCommand + 1;
@@ -164,25 +152,22 @@ function movesOfRun(world: World, scenario: Scenario, index: number): readonly M
       add('edit not-sent', {}, 'refused');
       break;
     }
-    case 'edit sent':
-      edit('sent', false, 'over');
-      break;
-    case 'edit unknown':
-      edit('unknown', false, 'over');
-      break;
-    case 'edit not-sent':
-      edit('not-sent', false, 'over');
-      break;
-    case 'withdraw':
-      edit('not-sent', false, 'stopped');
-      break;
-    case 'withdraw and tell':
-      edit('not-sent', true, 'stopped');
-      break;
+    default: {
+      const { to, ...changes } = EDITS[at];
+      add(to, written(changes));
+      add(to, {}, 'lost edit');
+    }
   }
   return moves;
 }
 
+const EDITS = {
+  'edit sent': { says: 'sent', to: 'over' },
+  'edit unknown': { says: 'unknown', to: 'over' },
+  'edit not-sent': { says: 'not-sent', to: 'over' },
+  withdraw: { says: 'not-sent', to: 'stopped' },
+  'withdraw and tell': { says: 'not-sent', tellsLimit: true, to: 'stopped' },
+} as const;
 const NEW_NOTE = {
   says: 'sending',
   tellsLimit: false,
@@ -196,7 +181,7 @@ function isWaiting({ at }: World, { runs, faults }: Scenario, { run, attempt }: 
   return runs.some((other, index) => {
     if (other.run !== run || other.attempt >= attempt) return false;
     const its = at[index] ?? 'over';
-    return !done.includes(its) && !(faults.includes('late edit') && /^(edit|withdraw)/.test(its));
+    return !done.includes(its) && !(faults.includes('late edit') && its in EDITS);
   });
 }
 
@@ -255,12 +240,6 @@ function counted(notes: readonly FoundNote[], { off }: Scenario): readonly Found
   });
 }
 
-/** The world as a list shows it that lacks a note, which is not the own one. */
-function listsWithout(world: World, own: number | null): readonly World[] {
-  const others = world.notes.filter(({ owner }) => owner !== own);
-  return others.map((one) => ({ ...world, notes: world.notes.filter((note) => note !== one) }));
-}
-
 /** Nobody notices a message that is certainly not sent. */
 function isNoticed({ says, tellsLimit, isAccepted }: Note): boolean {
   return says !== 'not-sent' || tellsLimit || isAccepted;
@@ -276,13 +255,13 @@ function deletionsIn(world: World, { runs, faults }: Scenario): readonly Move<Wo
   });
 }
 
-function keyOf({ at, notes, sinceCommand, faultsLeft }: World, { runs }: Scenario): string {
+function keyOf(world: World, runs: readonly Run[], kinds: readonly string[]): string {
   const byRun = new Map<string, string>();
-  for (const [index, { run, ...rest }] of runs.entries()) {
-    const place = notes.findIndex(({ owner }) => owner === index);
-    const { owner: _, ...note } = notes[place] ?? {};
-    const parts = [...Object.values(rest), at[index], place, ...Object.values(note)];
-    byRun.set(run, `${byRun.get(run) ?? ''} ${parts}`);
+  for (const [index, { run }] of runs.entries()) {
+    const place = world.notes.findIndex(({ owner }) => owner === index);
+    const { says, tellsLimit, isAccepted, isHidden } = world.notes[place] ?? NEW_NOTE;
+    const note = `${place} ${says} ${tellsLimit} ${isAccepted} ${isHidden}`;
+    byRun.set(run, `${byRun.get(run) ?? ''} ${kinds[index]} ${world.at[index]} ${note}`);
   }
-  return [...[...byRun.values()].toSorted(), sinceCommand, faultsLeft].join(';');
+  return [...[...byRun.values()].toSorted(), world.sinceCommand, world.faultsLeft].join(';');
 }
