@@ -165,6 +165,7 @@ const NEEDED: Record<Rule, readonly Trial[]> = {
     [[...some(2), COMMAND, COMMAND_AGAIN], 1, [], isPassed],
     [[...some(1), AGAIN], 1, [], isMiscounted],
   ],
+  'texts are read again': [[[...some(3), COMMAND, COMMAND_AGAIN], 2, [], isPassed]],
   'a sent command starts anew': [[[...some(2), COMMAND], 1, ['refused'], isPassed]],
   'a command of a person starts anew': [[[...some(2), COMMAND_OF_BOT], 1, [], isPassed]],
 };

@@ -29,7 +29,7 @@ export type Fault =
 
 export type Rule =
   | ('second look' | 'comments before the own one' | 'no note, no message' | 'no list, no message')
-  | ('sending counts' | 'unknown counts' | 'once for all attempts')
+  | ('sending counts' | 'unknown counts' | 'once for all attempts' | 'texts are read again')
   | ('a sent command starts anew' | 'a command of a person starts anew');
 
 export interface Scenario {
@@ -54,6 +54,8 @@ interface Note {
   /** Whether the API accepted its message. Nobody sees that. */
   readonly isAccepted: boolean;
   readonly isHidden: boolean;
+  /** Who has read that it says `sending`, and does not read it again. */
+  readonly readBy: readonly number[];
 }
 
 export interface World {
@@ -122,7 +124,7 @@ function movesOfRun(world: World, scenario: Scenario, index: number): readonly M
   if (at !== 'appear') add('over', {}, 'kill');
   switch (at) {
     case 'list':
-      add(afterList(foundIn(world, scenario), scenario, run));
+      add(afterList(foundIn(world, scenario), scenario, run), readBy(index, world, scenario));
       add(off === 'no list, no message' ? 'create' : 'over', {}, 'no list');
       break;
     case 'create':
@@ -173,6 +175,7 @@ const NEW_NOTE = {
   tellsLimit: false,
   isAccepted: false,
   isHidden: false,
+  readBy: [],
 } as const;
 
 /** An attempt starts when the one before is over, but its edit may be late. */
@@ -200,11 +203,23 @@ function afterLook({ notes, ...world }: World, scenario: Scenario, own: number):
   const place = notes.findIndex(({ owner }) => owner === own);
   const before = notes.slice(0, place);
   const rest = notes.slice(place + 1);
-  const seen = scenario.off === 'comments before the own one' ? [...before, ...rest] : before;
+  const seen = (scenario.off === 'comments before the own one' ? [...before, ...rest] : before).map(
+    (note) => (note.readBy.includes(own) ? ({ ...note, says: 'sending' } as const) : note),
+  );
   const found = foundIn({ ...world, notes: seen }, scenario);
   const why = whyStopped(found, scenario, scenario.runs[own] as Run);
   if (why === null) return 'send';
   return why === 'limit' ? 'withdraw and tell' : 'withdraw';
+}
+
+function readBy(reader: number, { notes }: World, { off }: Scenario): Partial<World> {
+  if (off !== 'texts are read again') return {};
+  const isRead = ({ says }: Note) => says === 'sending';
+  return {
+    notes: notes.map((note) =>
+      isRead(note) ? { ...note, readBy: [...note.readBy, reader].toSorted() } : note,
+    ),
+  };
 }
 
 function whyStopped(notes: readonly FoundNote[], scenario: Scenario, run: Run) {
@@ -259,8 +274,8 @@ function keyOf(world: World, runs: readonly Run[], kinds: readonly string[]): st
   const byRun = new Map<string, string>();
   for (const [index, { run }] of runs.entries()) {
     const place = world.notes.findIndex(({ owner }) => owner === index);
-    const { says, tellsLimit, isAccepted, isHidden } = world.notes[place] ?? NEW_NOTE;
-    const note = `${place} ${says} ${tellsLimit} ${isAccepted} ${isHidden}`;
+    const { says, tellsLimit, isAccepted, isHidden, readBy } = world.notes[place] ?? NEW_NOTE;
+    const note = `${place} ${says} ${tellsLimit} ${isAccepted} ${isHidden} ${readBy}`;
     byRun.set(run, `${byRun.get(run) ?? ''} ${kinds[index]} ${world.at[index]} ${note}`);
   }
   return [...[...byRun.values()].toSorted(), world.sinceCommand, world.faultsLeft].join(';');
