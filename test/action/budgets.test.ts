@@ -6,6 +6,7 @@ import {
   push,
   review,
   type WebhookEvent,
+  workflowRun,
 } from '../sim/events.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
@@ -22,6 +23,7 @@ const REACT = 'POST issues/comments/#/reactions';
 const PERMISSION = 'GET collaborators/*/permission';
 /** Of a step, which hides its older comments. */
 const HIDE: readonly Round[] = [['newest'], ['minimize']];
+const HEAD = 'GET pulls/#';
 const POLL = 'poll';
 const MESSAGE = 'message';
 
@@ -33,6 +35,8 @@ interface Case {
   readonly before: readonly Round[];
   /** Those after the last poll. */
   readonly after: readonly Round[];
+  /** Whether another run of the repository comments just before this one. */
+  readonly isOvertaken?: boolean;
 }
 
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
@@ -48,6 +52,7 @@ const byCommand = (id: number): WebhookEvent =>
   issueComment({ number: PULL, body: COMMAND.body, id });
 const byReview = (): WebhookEvent => review({ number: PULL, body: COMMAND.body });
 const byPush = (): WebhookEvent => push();
+const byCheck = (): WebhookEvent => workflowRun({ pullRequests: [PULL] });
 const command = { command: '/agent', prompt: '' };
 
 const CASES: readonly Case[] = [
@@ -102,6 +107,29 @@ const CASES: readonly Case[] = [
     before: [[PERMISSION], [REACT, 'list'], ['read'], [POLL], [REACT], [CREATE]],
     after: [[EDIT], [EDIT, REACT]],
   },
+  {
+    name: 'with a limit',
+    event: byPerson,
+    with: { 'max-messages': 3 },
+    // The comments are listed again, and nobody has written a new one.
+    before: [[PERMISSION], ['list'], ['read'], [CREATE], ['list']],
+    after: [[EDIT], ...HIDE],
+  },
+  {
+    name: 'about a commit, waiting',
+    event: byCheck,
+    with: { wait: true },
+    before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], [HEAD]],
+    after: [[EDIT], [EDIT], ...HIDE],
+  },
+  {
+    name: 'about a commit with a limit and without job-id, and another run comments: five more',
+    event: byCheck,
+    with: { 'max-messages': 3, 'job-id': '' },
+    before: [[PERMISSION], ['list'], ['read'], [CREATE], ['list'], ['read'], [HEAD]],
+    after: [[EDIT], ...HIDE],
+    isOvertaken: true,
+  },
 ];
 
 /** Responds in rounds. Polls that belong to no round get a response at once. */
@@ -141,13 +169,15 @@ function callsOf({ before, after }: Case): number {
 
 it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
   '$name: $calls calls to GitHub',
-  async ({ with: inputs, event, before, after, calls }) => {
+  async ({ with: inputs, event, before, after, isOvertaken = false, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({
       github: {
         issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
         on(request) {
           const call = sim.github.calls().find((one) => one.request === request);
+          const isNow = isOvertaken && call?.name === CREATE && call.nth === 2;
+          if (isNow) sim.github.addComment(PULL, 'github-actions[bot]', 'Preview deployed.');
           return rounds.arrive(call?.name ?? '');
         },
       },
