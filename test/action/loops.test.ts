@@ -6,8 +6,18 @@ import {
   pullRequest,
   push,
   type WebhookEvent,
+  workflowRun,
 } from '../sim/events.ts';
-import { commentTexts, errors, JOB, PULL, type Scenario, simulate } from './scenario.ts';
+import {
+  commentTexts,
+  errors,
+  JOB,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
 
 // The agent pushes to pull requests, and that must not make it send messages to itself.
 
@@ -47,6 +57,46 @@ describe.each([
     }
     expect(sim.agent.posts()).toHaveLength(1);
     expect(commentTexts(sim.github)).toHaveLength(before);
+  });
+});
+
+describe('failed checks of commits by the agent', () => {
+  /** The agent pushes a commit, and its checks fail. */
+  function fail(sim: Simulation, n: number) {
+    const sha = String(n).padStart(40, '0');
+    sim.github.push(PULL, sha);
+    const event = workflowRun({ sender: AGENT, pullRequests: [PULL], sha });
+    return sim.run({ step: { event, github: { run_id: String(n) } } });
+  }
+
+  it('are sent back three times, on its own pull request, and again after a command', async () => {
+    const inputs = { wait: true, 'job-id': '', ...NAMED };
+    await using sim = await simulate({
+      with: inputs,
+      agent: { jobs: [{ id: JOB, base: { prLink: OWN } }] },
+    });
+    // The run that created the job leaves its comment.
+    await sim.runHere({ with: { 'job-id': JOB, send: false, prompt: '' } });
+    const results: (string | undefined)[] = [];
+    for (const n of [1, 2, 3, 4, 5]) results.push((await fail(sim, n)).outputs.result);
+    expect(results).toEqual(['completed', 'completed', 'completed', 'skipped', 'skipped']);
+    expect(ownComments(sim.github).at(-1)?.body).toContain('Limit reached: 3 messages in a row');
+
+    const body = '/agent The test needs a network.';
+    const { id } = sim.github.addComment(PULL, 'alice', body);
+    const asked = { event: issueComment({ number: PULL, body, id }), github: { run_id: '6' } };
+    const command = { command: '/agent', prompt: '' };
+    expect((await sim.run({ with: command, step: asked })).outputs.result).toBe('completed');
+    expect((await fail(sim, 7)).outputs.result).toBe('completed');
+    expect(sim.agent.posts()).toHaveLength(5);
+  });
+
+  it('are skipped if its bot is not named', async () => {
+    await using sim = await simulate();
+    const result = await fail(sim, 1);
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
   });
 });
 
