@@ -21,6 +21,7 @@ import {
   errors,
   JOB,
   KEY,
+  meetAt,
   notes,
   ownComments,
   PROJECT,
@@ -41,6 +42,7 @@ const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 /** The title of a comment. */
 const LIMIT = titleOf('limited');
+const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 const VIEWER = 'github-actions[bot]';
 
 type More = NonNullable<Parameters<Simulation['run']>[0]>;
@@ -280,9 +282,6 @@ describe('a re-run', () => {
 });
 
 describe('of runs at once, in processes of their own,', () => {
-  /** Runs it with real latency, so that they overtake each other. */
-  const slow = { trouble: { latencyMs: () => 20 + Math.random() * 120 } };
-
   async function atOnce(sim: Simulation, count: number): Promise<readonly StepResult[]> {
     const ids = Array.from({ length: count }, (_, index) => String(index + 1));
     return Promise.all(ids.map((run_id) => sim.start({ step: { github: { run_id } } }).result));
@@ -291,7 +290,8 @@ describe('of runs at once, in processes of their own,', () => {
   it.each([1, 3, 4])('five never send more than %i', async (most) => {
     await using sim = await simulate({
       with: { ...BOT, 'max-messages': most },
-      github: { issues: [{ number: PULL, pullRequest: true }], ...slow },
+      // None of them sees the comment of another one before its own.
+      github: { ...PULLS, on: meetAt(5, 'POST issues/#/comments', () => sim) },
       step: { event: BY_BOT },
     });
     const results = resultsOf(await atOnce(sim, 5));
@@ -315,8 +315,7 @@ describe('of runs at once, in processes of their own,', () => {
     await using sim = await simulate({
       with: { ...BOT, 'max-messages': 2 },
       github: {
-        ...slow,
-        issues: [{ number: PULL, pullRequest: true }],
+        ...PULLS,
         on(request) {
           const call = sim.github.calls().at(-1);
           if (call?.request !== request || call.name !== 'list' || call.nth !== 2) return undefined;
@@ -361,7 +360,7 @@ describe('if the comments cannot be counted,', () => {
         await using sim = await simulate({
           with: inputs ?? {},
           github: {
-            issues: [{ number: PULL, pullRequest: true }],
+            ...PULLS,
             on: failing(() => sim, nth, reply),
           },
           step: { event },
@@ -391,7 +390,7 @@ describe('if the comments cannot be counted,', () => {
       await using sim = await simulate({
         with: inputs ?? {},
         github: {
-          issues: [{ number: PULL, pullRequest: true }],
+          ...PULLS,
           trouble: {
             meanwhile(call, others) {
               const isNow = isLate && call.name === 'POST issues/#/comments';
@@ -414,7 +413,7 @@ describe('if the comments cannot be counted,', () => {
     await using sim = await simulate({
       with: { 'max-messages': 5 },
       github: {
-        issues: [{ number: PULL, pullRequest: true }],
+        ...PULLS,
         on(request) {
           const call = sim.github.calls().find((one) => one.request === request);
           if (call?.name !== 'list' || call.nth !== 2) return undefined;

@@ -257,6 +257,21 @@ export function notes(github: GitHub, number = PULL): readonly NoteData[] {
   });
 }
 
+/** Lets runs that are at once reach a call before any of them gets past it. */
+export function meetAt(count: number, name: string, sim: () => Simulation) {
+  const arrived: (() => void)[] = [];
+  return async (request: JournalEntry): Promise<undefined> => {
+    const call = sim()
+      .github.calls(name)
+      .find((one) => one.request === request);
+    if (call === undefined || arrived.length >= count) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    arrived.push(resolve);
+    if (arrived.length === count) for (const go of arrived) go();
+    await promise;
+  };
+}
+
 /** The names of the calls to GitHub, from this position. */
 export function callNames(github: GitHub, from = 0): readonly string[] {
   return github
