@@ -153,6 +153,16 @@ describe('nothing is sent about a commit', () => {
     expect(sim.agent.accepted()).toEqual([]);
   });
 
+  it('by a re-run of a person either', async () => {
+    const agent = { jobs: [{ id: JOB }], onPost: () => ({ status: 401 }) };
+    await using sim = await simulate({ agent, step: { event: FAILED } });
+    expect((await sim.runHere()).outputs.result).toBe('error');
+    sim.github.push(PULL, NEWER);
+    const github = { run_attempt: '2', triggering_actor: 'alice' };
+    expect((await sim.runHere({ step: { github } })).outputs).toMatchObject(SKIPPED);
+    expect(sim.agent.posts()).toHaveLength(1);
+  });
+
   it('without a comment either', async () => {
     await using sim = await simulate({ with: { comment: false }, step: { event: OUTDATED } });
     expect((await sim.runHere()).outputs).toMatchObject(SKIPPED);

@@ -16,7 +16,7 @@ import {
   workflowRun,
 } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepResult } from '../sim/runner/process.ts';
+import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
   errors,
   JOB,
@@ -331,6 +331,32 @@ describe('of runs at once, in processes of their own,', () => {
     const ids = ['2', '3', '4'];
     await Promise.all(ids.map((run_id) => sim.start({ step: { github: { run_id } } }).result));
     expect(sim.agent.posts()).toHaveLength(1);
+  });
+});
+
+describe.runIf(HAS_SIGNALS)('a run that is killed', () => {
+  it.each([1, 2, 3, 4, 5])('after its call %i to GitHub lets no second one send', async (n) => {
+    let killed: StepRun | undefined;
+    await using sim = await simulate({
+      with: { ...BOT, 'max-messages': 1 },
+      github: {
+        ...PULLS,
+        trouble: {
+          loses(call) {
+            if (call.n === n) killed?.kill('SIGKILL');
+            return call.n === n;
+          },
+        },
+      },
+      step: { event: BY_BOT },
+    });
+    killed = sim.start({ step: { github: { run_id: '1' } } });
+    expect((await killed.result).signal).toBe('SIGKILL');
+    const github = { run_id: '1', run_attempt: '2', triggering_actor: AGENT.login };
+    await sim.runHere({ step: { github } });
+    await runs(sim, 3);
+    // Whether its message may have been sent is not known after its comment.
+    expect(sim.agent.posts()).toHaveLength(n === 2 || n === 3 ? 0 : 1);
   });
 });
 
