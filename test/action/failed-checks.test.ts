@@ -220,6 +220,7 @@ describe('a commit gets one message', () => {
 
   it('if three runs in processes of their own do so at once', async () => {
     await using sim = await simulate({
+      with: { 'max-messages': 5 },
       step: { event: FAILED },
       // None of them sees the comment of another one before its own.
       github: { ...PULLS, on: meetAt(3, 'POST issues/#/comments', () => sim) },
@@ -230,6 +231,9 @@ describe('a commit gets one message', () => {
     expect(sim.agent.posts()).toHaveLength(1);
     const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
     expect(deliveries).toEqual(['sent', 'not-sent', 'not-sent']);
+    // What was not sent has no number.
+    const counted = ownComments(sim.github).map(({ body }) => /message \d of 5/.test(body));
+    expect(counted).toEqual([true, false, false]);
   });
 
   it('that may have arrived, or whose run was killed', async () => {
