@@ -224,6 +224,7 @@ describe('a commit gets one message', () => {
       step: { event: FAILED },
       // None of them sees the comment of another one before its own.
       github: { ...PULLS, on: meetAt(3, 'POST issues/#/comments', () => sim) },
+      time: { graceMs: 60_000 },
     });
     const runs = ['2', '3', '4'].map((run_id) => sim.start({ step: later(run_id) }).result);
     const results = (await Promise.all(runs)).map(({ outputs }) => outputs.result);

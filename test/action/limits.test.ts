@@ -292,6 +292,7 @@ describe('of runs at once, in processes of their own,', () => {
       with: { ...BOT, 'max-messages': most },
       // None of them sees the comment of another one before its own.
       github: { ...PULLS, on: meetAt(5, 'POST issues/#/comments', () => sim) },
+      time: { graceMs: 60_000 },
       step: { event: BY_BOT },
     });
     const results = resultsOf(await atOnce(sim, 5));

@@ -257,7 +257,10 @@ export function notes(github: GitHub, number = PULL): readonly NoteData[] {
   });
 }
 
-/** Lets runs that are at once reach a call before any of them gets past it. */
+/**
+ * Lets runs that are at once reach a call before any of them gets past it. It needs a `graceMs` that is longer than
+ * processes take to start.
+ */
 export function meetAt(count: number, name: string, sim: () => Simulation) {
   const arrived: (() => void)[] = [];
   return async (request: JournalEntry): Promise<undefined> => {
