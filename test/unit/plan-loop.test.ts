@@ -33,8 +33,8 @@ const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
-const UNLIMITED = { byBot: false, limit: null, counts: false, readsNotes: false, uncounted: '' };
-const OF_BOTS = { byBot: true, limit: 3, counts: true, readsNotes: true, uncounted: '' };
+const UNLIMITED = { byBot: false, limit: null, counts: false, readsNotes: false, whyUncounted: '' };
+const OF_BOTS = { byBot: true, limit: 3, counts: true, readsNotes: true, whyUncounted: '' };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
 
@@ -80,7 +80,7 @@ it.each<Row>([
 
 it.each<Row>([
   ['a commit', FAILED, {}, { isAboutHead: true, counts: true, limit: null, readsNotes: true }],
-  ['that of a bot', FAILED_BY_BOT, {}, { ...OF_BOTS, isAboutHead: true, bot: null }],
+  ['that of a bot', FAILED_BY_BOT, {}, { ...OF_BOTS, isAboutHead: true, loopBot: null }],
   ['a re-run by a person', FAILED_BY_BOT, {}, { limit: null, counts: true }, AGAIN],
   ['without comments', FAILED, { comment: false }, { isAboutHead: true, counts: false }],
   ['without a message', FAILED, { send: false, wait: true }, { isAboutHead: false, counts: false }],
@@ -90,7 +90,7 @@ it.each<Row>([
     'without a pull request',
     workflowRun(),
     {},
-    { isAboutHead: false, counts: false, uncounted: '' },
+    { isAboutHead: false, counts: false, whyUncounted: '' },
   ],
   ['on that of pr-number', checks('check_run', {}), { prNumber: 8 }, { isAboutHead: false }],
   ['no commit', PERSON, {}, { isAboutHead: false }],
@@ -100,24 +100,24 @@ const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
 const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
 
 it.each<Row>([
-  ['a bot, “comment: false”', BOT, { comment: false }, { uncounted: '“comment: false” is set' }],
-  ['a bot after checks', checks('check_suite', { sender: RENOVATE }), {}, { uncounted: NOWHERE }],
-  ['a bot, a branch', push(branch), {}, { uncounted: ABOUT_JOBS }],
+  ['a bot, “comment: false”', BOT, { comment: false }, { whyUncounted: '“comment: false” is set' }],
+  ['a bot after checks', checks('check_suite', { sender: RENOVATE }), {}, { whyUncounted: NOWHERE }],
+  ['a bot, a branch', push(branch), {}, { whyUncounted: ABOUT_JOBS }],
   ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, OF_BOTS],
-  ['a bot, a new branch', event('create', undefined, created), {}, { uncounted: NOWHERE }],
-  ['a bot, no message', push(branch), { send: false }, { uncounted: '' }],
-  ['a bot, trusted', mergeGroup({ sender: RENOVATE }), {}, { uncounted: '', counts: false }],
-  ['a person', PERSON, { comment: false }, { uncounted: '' }],
+  ['a bot, a new branch', event('create', undefined, created), {}, { whyUncounted: NOWHERE }],
+  ['a bot, no message', push(branch), { send: false }, { whyUncounted: '' }],
+  ['a bot, trusted', mergeGroup({ sender: RENOVATE }), {}, { whyUncounted: '', counts: false }],
+  ['a person', PERSON, { comment: false }, { whyUncounted: '' }],
   [
     'a person, re-run by a bot',
     PERSON,
     { comment: false },
-    { uncounted: '“comment: false” is set' },
+    { whyUncounted: '“comment: false” is set' },
     AGAIN_BY_BOT,
   ],
-  ['a limit on a schedule', schedule(), { maxMessages: 3 }, { uncounted: ABOUT_JOBS }],
-  ['a limit after checks', workflowRun(), { maxMessages: 3 }, { uncounted: NOWHERE }],
-  ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { uncounted: '' }],
+  ['a limit on a schedule', schedule(), { maxMessages: 3 }, { whyUncounted: ABOUT_JOBS }],
+  ['a limit after checks', workflowRun(), { maxMessages: 3 }, { whyUncounted: NOWHERE }],
+  ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { whyUncounted: '' }],
 ])('makePlan, why nothing can be counted: %s', check);
 
 function check(
