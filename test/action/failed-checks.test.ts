@@ -278,6 +278,18 @@ describe('a commit gets one message', () => {
     expect((await sim.runHere(both)).outputs).toMatchObject(SKIPPED);
   });
 
+  it('also if the event names no pull request, on that of pr-number', async () => {
+    await using sim = await simulate({ with: { 'pr-number': PULL } });
+    for (const [run_id, pull_requests, expected] of [
+      ['1', [], SENT],
+      ['2', undefined, SKIPPED],
+    ] as const) {
+      const event = aboutCommit('check_suite', { pull_requests });
+      const { outputs } = await sim.runHere({ step: { event, ...later(run_id) } });
+      expect(outputs).toMatchObject(expected);
+    }
+  });
+
   it('which a re-run goes on with, whatever has happened since', async () => {
     await using sim = await simulate({
       with: { 'max-messages': 1, wait: true },
