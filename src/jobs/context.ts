@@ -73,6 +73,10 @@ export interface Skipped {
   readonly reason: string;
 }
 
+function skipped(reason: string): Skipped {
+  return { kind: 'skipped', reason };
+}
+
 export type Prepared = Result<Run> | Skipped;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
@@ -178,10 +182,13 @@ function whichJobs(
   { jobIds }: Inputs,
   { comments }: Plan,
   notes: Result<readonly FoundNote[]>,
-  { commit }: Trigger,
+  { commit, conversation }: Trigger,
 ): Result<readonly string[]> | Skipped {
   if (jobIds.length > 0) return ok(jobIds);
   const isEmpty = `job-id is empty. ${CHECK_NAME}`;
+  if (comments.kind !== 'note' && commit !== null && conversation === null) {
+    return skipped('The event is not about one pull request of this repository.');
+  }
   if (comments.kind !== 'note') return problem(isEmpty);
   if (notes.kind === 'problem') {
     return problem(`${isEmpty} It cannot be taken from a comment: ${notes.problem}.`);
@@ -190,7 +197,7 @@ function whichJobs(
   const [first, ...others] = named;
   if (first === undefined && commit !== null) {
     // Checks also fail on pull requests of people.
-    return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
+    return skipped('No comment of this action names an agent job here.');
   }
   if (first === undefined) {
     return problem(
