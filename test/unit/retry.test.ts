@@ -16,6 +16,8 @@ const BEFORE = { isPatient: false, isBefore: true };
 const WAITING = { isPatient: true, isBefore: false };
 const clock = { ...systemClock, now: () => NOW };
 
+const ALL_4XX = Array.from({ length: 100 }, (_, index) => 400 + index);
+
 type Response = Extract<Exchange, { kind: 'answer' }>;
 function response(status: number, parts: Partial<Response> = {}): Exchange {
   return {
@@ -70,7 +72,7 @@ describe('classifySend', () => {
       response(status),
       'redirected',
     ]),
-    ...[400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 425, 451].map(
+    ...ALL_4XX.filter((status) => ![408, 429, 499].includes(status)).map(
       (status): [string, Exchange, SendClass] => [`${status}`, response(status), 'refused'],
     ),
     ['408', response(408), 'doubtful'],
@@ -143,6 +145,9 @@ describe('sendRetryDelayMs', () => {
 
 describe('a failed poll is repeated after so many milliseconds', () => {
   const MINUTE_MS = 60_000;
+  const PASSING = [408, 425, 429, 499];
+  /** A job that is not found may be new. */
+  const LASTING = ALL_4XX.filter((status) => ![404, ...PASSING].includes(status));
   /** How many polls have failed, all like this one, and for how long. */
   interface Before {
     readonly count?: number;
@@ -162,14 +167,14 @@ describe('a failed poll is repeated after so many milliseconds', () => {
     ['with a long Retry-After', response(429, { retryAfter: ['121'] }), {}, null, 121_000],
     ['after almost 2 minutes', response(500), { forMs: 2 * MINUTE_MS - 1000 }, 1000, 1000],
     ['after 2 minutes', response(500), { forMs: 2 * MINUTE_MS - 999 }, null, 1000],
-    ['408', response(408), {}, 1000, 1000],
-    ['425', response(425), {}, 1000, 1000],
-    ['499', response(499), {}, 1000, 1000],
+    ...PASSING.map((status): [string, Exchange, Before, number, number] => [
+      ...([`${status}`, response(status), {}, 1000, 1000] as const),
+    ]),
     ['a bad body', response(200), {}, 1000, 1000],
-    ...[302, 400, 401, 403, 410].map((status): [string, Exchange, Before, null, null] => [
+    ['404', response(404), {}, null, 1000],
+    ...[302, ...LASTING].map((status): [string, Exchange, Before, null, null] => [
       ...([`${status}`, response(status), {}, null, null] as const),
     ]),
-    ['404', response(404), {}, null, 1000],
     ['404 after 30 s', response(404), { forMs: 30_000 }, null, null],
     ['a bad certificate', failure(false, 'setup'), {}, null, null],
   ])('%s', (_, exchange, { count = 1, forMs = 0 }, before, waiting) => {
