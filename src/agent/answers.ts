@@ -14,7 +14,7 @@ import {
   sentences,
 } from '../text.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
-import { isTimeout, retryAfterMs } from './retry.ts';
+import { isPassing4xx, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it.
 
@@ -134,7 +134,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
         : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';
-  if (isTimeout(status) || status === 425) return '';
+  if (isPassing4xx(status)) return '';
   const suspects = doing === 'send' ? ['the prompt'] : [];
   if (!isDefaultUrl) suspects.push('“base-url”');
   return `Check ${listing([...suspects, `the job (${DASHBOARD_URL})`])}.`;

@@ -63,7 +63,7 @@ export function classifySend(exchange: Exchange): SendClass {
 }
 
 /** 499 is not standard: a proxy on the way, or what is behind it, has given up the request. */
-export function isTimeout(status: number): boolean {
+function isTimeout(status: number): boolean {
   return status === 408 || status === 499;
 }
 
@@ -136,7 +136,12 @@ function isPassing(exchange: Exchange, maybeNew: boolean): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
   if (status < 300 || status >= 500) return true;
-  return isTimeout(status) || status === 425 || status === 429 || (status === 404 && maybeNew);
+  return isPassing4xx(status) || (status === 404 && maybeNew);
+}
+
+/** All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them. */
+export function isPassing4xx(status: number): boolean {
+  return isTimeout(status) || status === 425 || status === 429;
 }
 
 /**

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
@@ -57,6 +58,16 @@ it('docs/permissions.md lists the events that are not checked', () => {
     /^- These events are not checked: (.*?)\.$/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names.sort()).toEqual([...TRUSTED_EVENTS].sort());
+});
+
+it('docs/delivery.md lists the 4xx that a wait tolerates', () => {
+  const [, list = ''] =
+    /tolerates temporary errors of the API for [^:]*: (.*?)\./s.exec(read('docs/delivery.md')) ??
+    [];
+  const listed = [...list.matchAll(/\b4\d\d\b/g)].map(([status]) => Number(status));
+  const tolerated = Array.from({ length: 100 }, (_, index) => 400 + index).filter(isPassing4xx);
+  const what = 'change “Errors while waiting” in docs/delivery.md, or isPassing4xx';
+  expect(listed, what).toEqual(tolerated);
 });
 
 describe('the layout in CONTRIBUTING.md', () => {
