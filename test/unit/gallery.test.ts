@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job.ts';
-import type { Kind } from '../../src/labels.ts';
+import { type Kind, WORDS } from '../../src/labels.ts';
 import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
 import {
   commentOf,
@@ -20,8 +20,11 @@ import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 // Each state of the comment and of the summary, for 1 to 100 jobs, rendered as on GitHub.
 
 const COUNTS = [1, 5, 30, 100];
-const HEADING =
-  /^<h([23])><span aria-hidden="true">(?:❌|⚠️|🛑|⏱️|⏹️|🗄️|⏳|📨|✅|⏭️)<\/span> [^\n]+<\/h\1>\n/u;
+const ICONS = Object.values(WORDS).map(([icon]) => icon);
+const HEADING = RegExp(
+  `^<h([23])><span aria-hidden="true">(?:${ICONS.join('|')})</span> [^\\n]+</h\\1>\\n`,
+  'u',
+);
 
 function isOwn(href: string): boolean {
   const isOurs = href === DASHBOARD_URL || href === ACTION_URL;
