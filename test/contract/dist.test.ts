@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,9 @@ it.runIf(HAS_POSIX_SHELL)(
     const folder = mkdtempSync(join(tmpdir(), 'dist-'));
     try {
       prepareBuild(folder);
-      execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder });
+      const args = ['run', '--silent', 'build'];
+      const { status, stdout, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
+      expect(status, `npm run build failed:\n${stdout}${stderr}`).toBe(0);
       const fresh = join(folder, 'dist');
       expect(readdirSync(DIST).sort()).toEqual(readdirSync(fresh).sort());
       const stale = readdirSync(fresh).filter((file) => read(DIST, file) !== read(fresh, file));
