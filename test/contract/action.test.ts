@@ -39,9 +39,9 @@ describe('action.yml', () => {
       .filter(([, input]) => input.default !== undefined && !input.default.startsWith('${{'))
       .map(([name, input]) => [`INPUT_${name.toUpperCase()}`, input.default]);
     const unchanged = (text: string): string => text;
-    expect(readInputs({ ...Object.fromEntries(defaults), ...required }, unchanged)).toEqual(
-      readInputs(required, unchanged),
-    );
+    const withDefaults = readInputs({ ...Object.fromEntries(defaults), ...required }, unchanged);
+    const what = 'give it the same default in action.yml and readInputs';
+    expect(withDefaults, what).toEqual(readInputs(required, unchanged));
   });
 
   it('runs a file that exists, on Node 24', () => {

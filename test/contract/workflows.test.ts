@@ -139,7 +139,9 @@ describe.each(REUSABLE)('the reusable workflow %s', (path) => {
 
   it('has every input of the action, except those that it does without', () => {
     const missing = Object.keys(action.inputs).filter((name) => !(name in follow));
-    const what = `add the input to ${path}, or to LEFT_OUT`;
+    const what =
+      `add it to \`on.workflow_call.inputs\` and to \`with:\` in ${path}, ` +
+      'or to LEFT_OUT at the top of this test if callers do without it';
     expect(missing.sort(), what).toEqual([...(LEFT_OUT[path] ?? [])].sort());
   });
 
