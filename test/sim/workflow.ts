@@ -16,6 +16,8 @@ export interface Setting {
   readonly secrets: Values;
   /** Outputs of steps that do not run, by the IDs of the steps. */
   readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Does what a step without this action does, and returns its outputs. */
+  script?(step: Step, env: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
   /** Whether a step uses this action, and therefore runs. */
   isRun(step: Step): boolean;
   run(given: With, job: string, step: Step): Promise<StepResult>;
@@ -105,10 +107,12 @@ async function playJob(
       failed ||= result.conclusion !== 'success';
       if (step.id !== undefined) steps[step.id] = { outputs: result.outputs };
     } else {
-      const env = Object.entries(evaluateAll(step.env ?? {}, now));
-      const lines = [...env.map(([key, value]) => `${key}=${value}`), step.run ?? step.uses];
-      others.push(lines.join('\n'));
-      if (step.id !== undefined) steps[step.id] = { outputs: setting.outputs?.[step.id] ?? {} };
+      const env = evaluateAll(step.env ?? {}, now) as Readonly<Record<string, string>>;
+      const pairs = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+      others.push([...pairs, step.run ?? step.uses].join('\n'));
+      const written = setting.script?.(step, env);
+      const outputs = written ?? setting.outputs?.[step.id ?? ''] ?? {};
+      if (step.id !== undefined) steps[step.id] = { outputs };
     }
   }
   const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');

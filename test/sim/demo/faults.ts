@@ -1,6 +1,14 @@
 import type { JobScript } from '../agent.ts';
 import { ALICE, pullRequest } from '../events.ts';
-import { endedWith, idleJob, REPOSITORY, type Run, type Scenario, turn } from './scenario.ts';
+import {
+  endedWith,
+  idleJob,
+  oneStep,
+  REPOSITORY,
+  type Run,
+  type Scenario,
+  turn,
+} from './scenario.ts';
 
 const BUSY = { id: 'job_busy', base: idleJob(60), turns: [turn(8000, 90_000)] };
 // Later than the action stops polling for a message that may have arrived.
@@ -36,7 +44,7 @@ export const scenario: Scenario = {
     }),
     run('A re-run', LOST, 61, {
       about: 'Someone clicks "Re-run jobs". The comment says that the message may have arrived.',
-      attempt: '2',
+      attempt: 2,
     }),
     run('The agent takes too long', SLOW, 62, {
       about: 'The step waits for at most 5 minutes.',
@@ -74,14 +82,14 @@ function run(
   title: string,
   { id }: JobScript,
   number: number,
-  more: Pick<Run, 'about'> & { readonly with?: Run['with']; readonly attempt?: string },
+  more: Pick<Run, 'about' | 'attempt'> & { readonly with?: Parameters<typeof oneStep>[0] },
 ): Run {
-  const { about, attempt = '1' } = more;
+  const { with: given, ...others } = more;
+  const event = pullRequest({ number, repository: REPOSITORY });
   return {
     title,
-    about,
-    trigger: { kind: 'event', event: pullRequest({ number, repository: REPOSITORY }) },
-    with: { 'job-id': id, prompt: 'Add error handling examples.', wait: true, ...more.with },
-    github: { run_id: `20${number}`, run_attempt: attempt },
+    ...others,
+    trigger: { kind: 'event', event, by: ALICE.login },
+    ...oneStep({ 'job-id': id, prompt: 'Add error handling examples.', wait: true, ...given }),
   };
 }

@@ -1,10 +1,10 @@
 // `npm run demo` runs the built action against a simulated API and a simulated GitHub, and shows
-// everything that a user would see. `npm run demo -- comment` plays another scenario; several names play
+// everything that a user would see. `npm run demo -- faults` plays another scenario; several names play
 // several scenarios in order. `npm run demo -- gallery` shows every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
 import { writeGallery } from './gallery.ts';
-import { writePage } from './page.ts';
+import { GALLERY, writePage } from './page.ts';
 import { allChecksPass, type PlayedScenario, play } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
@@ -33,7 +33,8 @@ function rejectNames(): number {
 
 async function playAll(): Promise<number> {
   const played: PlayedScenario[] = [];
-  for (const name of names.length === 0 ? ['pull-request'] : names) {
+  const [first = ''] = scenarios.keys();
+  for (const name of names.length === 0 ? [first] : names) {
     const scenario = scenarios.get(name) as Scenario;
     const one = await play(scenario, terminal, scenario.pace);
     played.push(one);
@@ -45,5 +46,6 @@ async function playAll(): Promise<number> {
     played.some((one) => one.scenario === scenario) ? [] : [name],
   );
   if (others.length > 0) console.log(`Other scenarios: npm run demo -- ${others.join(' ')}`);
+  console.log(`Every state of the comment and the summary: ${GALLERY}`);
   return played.every(allChecksPass) ? 0 : 1;
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
-import type { Conversation, PlayedRun, PlayedScenario } from './play.ts';
+import type { Conversation, Entry, PlayedRun, PlayedScenario } from './play.ts';
 import { REPOSITORY } from './scenario.ts';
 
 // A page that shows the comments and summaries of scenarios in the style of GitHub.
@@ -11,7 +11,13 @@ import { REPOSITORY } from './scenario.ts';
 /** In .gitignore. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
-const THEMES = ['light', 'dark'];
+/** The theme of the reader comes first, because the others are more specific. */
+const THEMES: Readonly<Record<string, string>> = {
+  auto: 'github-markdown.css',
+  light: 'github-markdown-light.css',
+  dark: 'github-markdown-dark.css',
+};
+export const GALLERY = 'npm run demo -- gallery';
 /** In the order in which they come. */
 const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
@@ -26,16 +32,18 @@ export function toEmoji(reactions: readonly { readonly content: string }[]): rea
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }
 
-/** Writes the page of these scenarios, and returns its path. */
+/** Writes the page of these scenarios, and returns its path. Its theme is that of the reader. */
 export function writePage(played: readonly PlayedScenario[]): string {
-  return writeDocument('index.html', played.map(renderScenario).join('\n'));
+  const scenarios = played.map(renderScenario).join('\n');
+  const more = `<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>`;
+  return writeDocument('index.html', `<div class="auto">${scenarios}\n<main>${more}</main></div>`);
 }
 
 /** Writes a document next to the style sheet that it needs. */
 export function writeDocument(name: string, body: string): string {
   const file = join(FOLDER, name);
   mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(join(FOLDER, 'github.css'), THEMES.map(readTheme).join('\n'));
+  writeFileSync(join(FOLDER, 'github.css'), Object.entries(THEMES).map(readTheme).join('\n'));
   writeFileSync(
     file,
     `<!doctype html>
@@ -60,14 +68,14 @@ document.body.dataset.height = Math.ceil(document.body.getBoundingClientRect().h
 }
 
 /** The rules of a theme, limited to elements in an element of that class. */
-function readTheme(theme: string): string {
+function readTheme([theme, file]: readonly [string, string]): string {
   const { resolve } = createRequire(import.meta.url);
-  const css = readFileSync(resolve(`github-markdown-css/github-markdown-${theme}.css`), 'utf8');
+  const css = readFileSync(resolve(`github-markdown-css/${file}`), 'utf8');
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
 function renderScenario({ scenario, runs, conversations }: PlayedScenario): string {
-  return `<main class="light">
+  return `<main>
 <h1>${plain(scenario.title)}</h1>
 ${conversations.map(renderConversation).join('\n')}
 ${runs.map(renderRun).join('\n')}
@@ -75,6 +83,7 @@ ${runs.map(renderRun).join('\n')}
 }
 
 function renderRun({ run, result }: PlayedRun): string {
+  if (result === undefined) return `<h2>${plain(run.title)}: no runner starts</h2>`;
   return `<h2>${plain(run.title)}: the step is ${result.conclusion === 'success' ? 'green' : 'red'}</h2>
 ${renderSummary(result.summary)}`;
 }
@@ -86,13 +95,13 @@ export function renderSummary(summary: string): string {
 <div class="markdown-body">${toHtml(summary)}</div></section>`;
 }
 
-function renderConversation({ number, comments }: Conversation): string {
+function renderConversation({ number, entries }: Conversation): string {
   return `<h2>The conversation on ${REPOSITORY} #${number}</h2>
-${renderComments(comments)}`;
+${renderEntries(entries)}`;
 }
 
-export function renderComments(comments: Conversation['comments']): string {
-  const boxes = comments.map(({ author, body, created_at: at, reactions, isMinimized }) => {
+export function renderEntries(entries: readonly Entry[]): string {
+  const boxes = entries.map(({ author, body, created_at: at, reactions, isMinimized }) => {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
     const shown = toEmoji(reactions).map((emoji) => `<span>${emoji} 1</span>`);

@@ -1,5 +1,5 @@
 // `npm run pictures` takes the pictures of the README with a headless Chromium. They show comments
-// and the job summary of three scenarios. Chromium is the program that CHROMIUM names, or one on the
+// and the job summary of two scenarios. Chromium is the program that CHROMIUM names, or one on the
 // PATH; pngquant, on the PATH, makes the files small.
 
 import { execFileSync } from 'node:child_process';
@@ -7,12 +7,10 @@ import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { scenario as command } from './comment.ts';
-import { scenario as nudge } from './nudge.ts';
-import { renderComments, renderSummary, writeDocument } from './page.ts';
+import { scenario as everyNight } from './every-night.ts';
+import { renderEntries, renderSummary, writeDocument } from './page.ts';
 import { play } from './play.ts';
-import { scenario as opened } from './pull-request.ts';
-import type { Scenario } from './scenario.ts';
+import { scenario as story } from './story.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -22,20 +20,19 @@ const ROOM = 3000;
 const SCALE = 2;
 /** Enough for black, greys and the few colours of icons. Fewer colours make the files smaller. */
 const COLOURS = 32;
-/** A command and its answer say it all. */
-const MOST_COMMENTS = 2;
 
 const chromium = findChromium();
-takePictures('comment', 880, await commentsOf(opened));
-takePictures('command', 880, await commentsOf(command));
-const { runs } = await play(nudge);
-takePictures('summary', 1000, renderSummary(runs[0]?.result.summary ?? ''));
-
-async function commentsOf(scenario: Scenario): Promise<string> {
-  const { conversations } = await play(scenario);
-  const all = conversations.flatMap(({ comments }) => comments);
-  return renderComments(all.filter(({ author }) => author !== 'mallory').slice(0, MOST_COMMENTS));
-}
+const { conversations } = await play(story);
+const entries = conversations.flatMap((one) => one.entries);
+takePictures('command', 880, renderEntries(entries.slice(-2)));
+const fixed = entries.findLast(({ body }) => body.includes('message 3 of 3'));
+takePictures(
+  'comment',
+  880,
+  renderEntries(fixed === undefined ? [] : [{ ...fixed, isMinimized: false }]),
+);
+const { runs } = await play(everyNight);
+takePictures('summary', 1000, renderSummary(runs[0]?.result?.summary ?? ''));
 
 function findChromium(): string {
   const { CHROMIUM: given, PATH = '' } = process.env;

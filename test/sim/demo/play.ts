@@ -1,29 +1,56 @@
 import { createHash } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { ACTION, isThisAction, read } from '../../contract/workflows.ts';
 import { type JournalEntry, startAgent } from '../agent.ts';
-import { ALICE, issueComment, type Person } from '../events.ts';
+import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
+import { TEMP } from '../platform.ts';
+import { removeFolder } from '../runner/files.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
-import { API_KEY, PROJECT, REPOSITORY, type Run, type Scenario } from './scenario.ts';
+import { playWorkflow } from '../workflow.ts';
+import {
+  API_KEY,
+  type FinalState,
+  PROJECT,
+  REPOSITORY,
+  type Run,
+  type Scenario,
+  type Written,
+} from './scenario.ts';
+
+/** Between two runs. */
+const BREAK_MS = 600_000;
 
 /** A scenario that was played, with everything that people see. */
 export interface PlayedScenario {
   readonly scenario: Scenario;
   readonly runs: readonly PlayedRun[];
   readonly conversations: readonly Conversation[];
+  readonly end: FinalState;
   readonly checks: Readonly<Record<string, boolean>>;
 }
 
 export interface PlayedRun {
   readonly run: Run;
-  readonly result: StepResult;
+  /** Undefined if no runner has started. */
+  readonly result: StepResult | undefined;
 }
 
 /** A pull request that has comments. */
 export interface Conversation {
   readonly number: number;
-  readonly comments: readonly (Comment & { readonly reactions: readonly Reaction[] })[];
+  readonly entries: readonly Entry[];
+}
+
+/** A comment, or a review with its inline comments. */
+export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | 'listedAt'> {
+  /** That of a comment, or the node ID of a review. */
+  readonly id: number | string;
+  readonly reactions: readonly Reaction[];
 }
 
 /** Gets the events of a scenario as they happen. */
@@ -48,13 +75,16 @@ export async function play(
 ): Promise<PlayedScenario> {
   using time = virtualTime({ pace });
   const titles = new Map<string, string>();
+  const reviews: Omit<Entry, 'reactions'>[] = [];
+  const [pull] = scenario.github.issues;
+  let head = '';
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
     clock: time,
     ...scenario.agent,
     onPost(n, request) {
-      github.push(scenario.github.issues[0]?.number ?? 0, ...commitsFor(n));
+      push(commitsFor(n));
       return scenario.agent.onPost?.(n, request);
     },
   });
@@ -68,69 +98,145 @@ export async function play(
       return undefined;
     },
   });
+  push([nameCommit(0, 'docs: first draft')]);
   viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
 
   function commitsFor(n: number): readonly string[] {
     const { [n - 1]: added = [] } = scenario.commits ?? [];
-    return added.map((title) => {
-      const sha = createHash('sha1').update(`${n} ${title}`).digest('hex');
-      titles.set(sha, title);
-      return sha;
+    return added.map((title) => nameCommit(n, title));
+  }
+
+  function nameCommit(n: number, title: string): string {
+    const sha = createHash('sha1').update(`${n} ${title}`).digest('hex');
+    titles.set(sha, title);
+    return sha;
+  }
+
+  /** Adds commits to the first pull request. */
+  function push(commits: readonly string[]): void {
+    github.push(pull?.number ?? 0, ...commits);
+    head = commits.at(-1) ?? head;
+  }
+
+  /** What happens, and the event of it. */
+  function happen({ trigger }: Run): WebhookEvent {
+    switch (trigger.kind) {
+      case 'event':
+        return trigger.event;
+      case 'checks': {
+        const { number, by, conclusion } = trigger;
+        const about = { pullRequests: [number], sha: head, repository: REPOSITORY };
+        const event = workflowRun({ ...about, sender: personNamed(by) });
+        const checked = event.payload.workflow_run as object;
+        return {
+          ...event,
+          payload: { ...event.payload, workflow_run: { ...checked, conclusion } },
+        };
+      }
+      default: {
+        const { number, by, body } = trigger;
+        const about = { number, body, author: personNamed(by), repository: REPOSITORY };
+        return trigger.kind === 'comment'
+          ? issueComment({ ...about, id: github.addComment(number, by, body).id })
+          : review({ ...about, id: submit(trigger) });
+      }
+    }
+  }
+
+  function personNamed(login: string): Person {
+    const type = login.endsWith('[bot]') ? 'Bot' : 'User';
+    return { login, id: scenario.github.collaborators[login]?.id ?? 2002, type };
+  }
+
+  function submit({ number, by, body, inline = [] }: Written): number {
+    const id = github.addReview(number, by, inline);
+    const lines = inline.map(({ path, line, body }) => `> \`${path}\`, line ${line}: ${body}`);
+    reviews.push({
+      id: `PRR_${id}`,
+      author: by,
+      body: [body, ...lines].join('\n\n'),
+      html_url: `${github.serverUrl}/${REPOSITORY}/pull/${number}#pullrequestreview-${id}`,
+      created_at: new Date(time.now()).toISOString().replace(/\.\d+/, ''),
+      isMinimized: false,
     });
+    return id;
+  }
+
+  async function runOf(run: Run, runId: number): Promise<StepResult | undefined> {
+    const event = happen(run);
+    const { by = 'github-actions[bot]' } = run.trigger;
+    const workspace = mkdtempSync(join(TEMP, 'workspace-'));
+    const played = await playWorkflow(run.workflow, {
+      event,
+      repository: REPOSITORY,
+      vars: { AGENT_PROJECT: PROJECT, ...scenario.vars },
+      secrets: { AGENT_API_KEY: API_KEY, SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T' },
+      isRun: isThisAction,
+      script: (step, env) => scenario.script?.(run, step, env, workspace) ?? {},
+      open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
+      run: (given, job) =>
+        startStep({
+          event,
+          token: github.token,
+          secrets: [API_KEY],
+          workspace,
+          github: {
+            action_repository: ACTION,
+            action_ref: 'v1',
+            api_url: github.apiUrl,
+            graphql_url: github.graphqlUrl,
+            server_url: github.serverUrl,
+            repository: github.repository,
+            actor: by,
+            triggering_actor: by,
+            job,
+            run_id: String(runId),
+            run_attempt: String(run.attempt ?? 1),
+            workflow_ref: `${REPOSITORY}/.github/workflows/${run.file}.yml@refs/heads/main`,
+          },
+          with: { ...given, 'base-url': agent.url },
+          time,
+          onLine: (line) => viewer.line?.(line),
+        }).result,
+    });
+    removeFolder(workspace);
+    return played.flatMap(({ results }) => results)[0];
   }
 
   const runs: PlayedRun[] = [];
   for (const run of scenario.runs) {
     viewer.runStarts?.(run);
-    const result = await startStep({
-      event: eventOf(run, github),
-      token: github.token,
-      secrets: [API_KEY],
-      github: {
-        action_repository: 'OWNER/agent-follow-up',
-        action_ref: 'v1',
-        api_url: github.apiUrl,
-        graphql_url: github.graphqlUrl,
-        server_url: github.serverUrl,
-        repository: github.repository,
-        actor: ALICE.login,
-        ...run.github,
-      },
-      with: { 'project-id': PROJECT, 'api-key': API_KEY, ...run.with, 'base-url': agent.url },
-      time,
-      onLine: (line) => viewer.line?.(line),
-    }).result;
-    const played = { run, result };
+    time.skip(BREAK_MS);
+    // A re-run has the number of the run before it.
+    const runId = 1001 + runs.length - (run.attempt ?? 1);
+    const played = { run, result: await runOf(run, runId) };
     runs.push(played);
-    viewer.runEnds?.(played, conversationsOf(scenario, github));
+    viewer.runEnds?.(played, conversationsOf(scenario, github, reviews));
   }
-  const results = runs.map(({ result }) => result);
-  return {
-    scenario,
-    runs,
-    conversations: conversationsOf(scenario, github),
-    checks: scenario.check({ agent, github, results }),
-  };
+  const end = { agent, github, results: runs.map(({ result }) => result) };
+  const conversations = conversationsOf(scenario, github, reviews);
+  return { scenario, runs, conversations, end, checks: scenario.check(end) };
 }
 
-function eventOf({ trigger }: Run, github: GitHub) {
-  if (trigger.kind === 'event') return trigger.event;
-  const { number, by, body } = trigger;
-  const { id } = github.addComment(number, by, body);
-  const author: Person = by === ALICE.login ? ALICE : { login: by, id: 2002, type: 'User' };
-  return issueComment({ number, body, id, author, repository: REPOSITORY });
-}
-
-function conversationsOf({ github: { issues } }: Scenario, github: GitHub) {
+function conversationsOf(
+  { github: { issues } }: Scenario,
+  github: GitHub,
+  reviews: readonly Omit<Entry, 'reactions'>[],
+): readonly Conversation[] {
   return issues
     .map(({ number }) => ({
       number,
-      comments: github.comments(number).map((comment) => ({
-        ...comment,
-        reactions: github.reactions.filter(({ id }) => id === comment.id),
-      })),
+      entries: [
+        ...reviews.filter(({ html_url }) => html_url.includes(`/${number}#`)),
+        ...github.comments(number),
+      ]
+        .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
+        .map((entry) => ({
+          ...entry,
+          reactions: github.reactions.filter(({ id }) => id === entry.id),
+        })),
     }))
-    .filter(({ comments }) => comments.length > 0);
+    .filter(({ entries }) => entries.length > 0);
 }
 
 export function allChecksPass({ checks }: PlayedScenario): boolean {

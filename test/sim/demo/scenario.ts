@@ -1,7 +1,10 @@
+import { parse } from 'yaml';
+import { ACTION, read, type Step, type Workflow } from '../../contract/workflows.ts';
 import type { Agent, AgentOptions, JobPart, TurnScript } from '../agent.ts';
+import type { WebhookEvent } from '../events.ts';
+import type { InlineOptions } from '../github/reviews.ts';
 import type { GitHub, GitHubOptions } from '../github/server.ts';
-import type { Event } from '../runner/files.ts';
-import type { Step, StepResult } from '../runner/process.ts';
+import type { StepResult } from '../runner/process.ts';
 
 // What all scenarios share. The action, its process and every request are real; the servers are simulated.
 
@@ -19,36 +22,71 @@ export interface Scenario {
   readonly commits?: readonly (readonly string[])[];
   /** Virtual seconds per real second. */
   readonly pace: number;
+  /** Variables of the repository, besides the project. */
+  readonly vars?: Readonly<Record<string, string>>;
   readonly runs: readonly Run[];
+  /** Does what a step without the action does in a run, and returns its outputs. */
+  script?(run: Run, step: Step, env: Variables, workspace: string): Variables;
   /** Sentences about the end of the scenario, and whether each is true. */
   check(end: FinalState): Readonly<Record<string, boolean>>;
   readonly lessons: readonly string[];
 }
+
+export type Variables = Readonly<Record<string, string>>;
 
 export interface Run {
   readonly title: string;
   /** What happens before the run, or why it runs. */
   readonly about: string;
   readonly trigger: Trigger;
-  readonly with: NonNullable<Step['with']>;
-  readonly github?: Step['github'];
+  /** Its file, without `.yml`. */
+  readonly file: string;
+  readonly workflow: Workflow;
+  /** Default: 1. */
+  readonly attempt?: number;
 }
 
+/** Who triggers the run. Without `by`, nobody does. */
 export type Trigger =
-  | { readonly kind: 'event'; readonly event: Event }
-  /** Someone writes a comment, which triggers the workflow. */
+  | { readonly kind: 'event'; readonly event: WebhookEvent; readonly by?: string }
+  /** Someone writes a comment or submits a review. */
+  | Written
+  /** Checks of the newest commit of a pull request have ended. */
   | {
-      readonly kind: 'comment';
+      readonly kind: 'checks';
       readonly number: number;
       readonly by: string;
-      readonly body: string;
+      readonly conclusion: string;
+      /** What they have written. */
+      readonly log?: string;
     };
+
+export interface Written {
+  readonly kind: 'comment' | 'review';
+  readonly number: number;
+  readonly by: string;
+  readonly body: string;
+  /** Of a review. */
+  readonly inline?: readonly InlineOptions[];
+}
 
 export interface FinalState {
   readonly agent: Agent;
   readonly github: GitHub;
-  /** One per run, in order. */
-  readonly results: readonly StepResult[];
+  /** One per run, in order; undefined if no runner has started. */
+  readonly results: readonly (StepResult | undefined)[];
+}
+
+/** A workflow of `examples/`. */
+export function example(file: string): Pick<Run, 'file' | 'workflow'> {
+  return { file, workflow: parse(read(`examples/${file}.yml`)) };
+}
+
+/** A workflow with the action as its only step. */
+export function oneStep(given: NonNullable<Step['with']>): Pick<Run, 'file' | 'workflow'> {
+  const own = { 'project-id': PROJECT, 'api-key': API_KEY };
+  const steps = [{ uses: `${ACTION}@v1`, with: { ...own, ...given } }];
+  return { file: 'agent', workflow: { on: 'push', jobs: { agent: { steps } } } };
 }
 
 /** A job that is not active, with its pull request if it created one. */

@@ -1,12 +1,11 @@
-import { scenario as comment } from './comment.ts';
+import { scenario as everyNight } from './every-night.ts';
 import { scenario as faults } from './faults.ts';
-import { scenario as nudge } from './nudge.ts';
-import { scenario as pullRequest } from './pull-request.ts';
 import type { Scenario } from './scenario.ts';
+import { scenario as story } from './story.ts';
 
+/** The first one is played if none is named. */
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
-  ['pull-request', pullRequest],
-  ['comment', comment],
-  ['nudge', nudge],
+  ['story', story],
+  ['every-night', everyNight],
   ['faults', faults],
 ]);

@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
-import type { Comment } from '../github/issues.ts';
 import { toEmoji } from './page.ts';
-import type { PlayedScenario, Viewer } from './play.ts';
+import type { Entry, PlayedScenario, Viewer } from './play.ts';
+import type { Trigger } from './scenario.ts';
 
 const WIDTH = 96;
+const SHOWN = ['result', 'delivery', 'job-id'];
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
 /** Prints a scenario as it happens. */
@@ -23,9 +24,7 @@ export const terminal: Viewer = {
   runStarts({ title, about, trigger }) {
     heading(title, '-');
     console.log(about);
-    if (trigger.kind === 'comment') {
-      console.log(`\n  ${trigger.by} comments on #${trigger.number}: ${bold(trigger.body)}`);
-    }
+    for (const line of describe(trigger)) console.log(`  ${line}`);
     console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
   },
   line(text) {
@@ -38,23 +37,44 @@ export const terminal: Viewer = {
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ run, result: { conclusion, outputs, summary } }, conversations) {
+  runEnds({ run: { trigger }, result }, conversations) {
+    if (result === undefined) {
+      console.log('  No runner starts: the condition of the job is not met.');
+      return;
+    }
+    const { conclusion, outputs, summary } = result;
     const colour = conclusion === 'success' ? 'green' : 'red';
-    console.log(`\nThe step is ${styleText(colour, colour)}. Its outputs:\n`);
-    for (const [name, value] of Object.entries(outputs)) {
-      console.log(`  ${name}=${value.replaceAll('\n', '\n    ')}`);
-    }
+    const shown = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
+    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${shown}`);
     const urls = outputs['comment-url']?.split('\n') ?? [];
-    const text = run.trigger.kind === 'comment' ? run.trigger.body : '';
-    for (const { number, comments } of conversations) {
-      const isShown = (one: Comment): boolean => urls.includes(one.html_url) || one.body === text;
-      for (const { author, body, reactions } of comments.filter(isShown)) {
-        printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
-      }
+    const text = 'body' in trigger ? trigger.body : '';
+    const isShown = ({ html_url, body }: Entry): boolean =>
+      urls.includes(html_url) || (text !== '' && body.startsWith(text));
+    const entries = conversations.flatMap(({ number, entries }) =>
+      entries.filter(isShown).map((entry) => ({ number, ...entry })),
+    );
+    for (const { number, author, body, reactions } of entries) {
+      printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    printBox('The job summary', summary);
+    if (entries.length !== 1) printBox('The job summary', summary);
   },
 };
+
+/** What people or checks do. */
+function describe(trigger: Trigger): readonly string[] {
+  switch (trigger.kind) {
+    case 'event':
+      return [];
+    case 'checks':
+      return ['', `The checks of #${trigger.number} end: ${bold(trigger.conclusion)}`];
+    default: {
+      const { kind, number, by, body, inline = [] } = trigger;
+      const does = kind === 'comment' ? 'comments on' : 'submits a review of';
+      const lines = inline.map(({ path, line, body }) => `  ${path}:${line} ${body}`);
+      return ['', `${by} ${does} #${number}: ${bold(body)}`, ...lines];
+    }
+  }
+}
 
 /** What a call changes on the page; empty for what nobody sees. */
 function whatIsSeen({ body, method }: JournalEntry): string {
@@ -76,7 +96,7 @@ function printBox(title: string, markdown: string): void {
 /** Markdown of the action, as far as a terminal can show it. */
 function readable(markdown: string): string {
   return markdown
-    .replace(/^<!--.*-->\n|<[^>]+>|`/gm, '')
+    .replace(/^<!--.*-->\n|^> ```.*\n|<[^>]+>|`/gm, '')
     .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
     .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
     .replace(/^\|[ |-]+\|\n/gm, '')

@@ -1,6 +1,14 @@
 import type { JobScript } from '../agent.ts';
 import { schedule } from '../events.ts';
-import { endedWith, idleJob, linkTo, REPOSITORY, type Scenario, turn } from './scenario.ts';
+import {
+  endedWith,
+  example,
+  idleJob,
+  linkTo,
+  REPOSITORY,
+  type Scenario,
+  turn,
+} from './scenario.ts';
 
 const JOBS: readonly JobScript[] = [
   { id: 'job_install', base: idleJob(51, 'failed'), turns: [turn(5000, 130_000)] },
@@ -20,7 +28,7 @@ const JOBS: readonly JobScript[] = [
 ];
 
 export const scenario: Scenario = {
-  title: 'A nudge on a schedule',
+  title: 'Every night',
   setup: [
     'API:    six jobs. One is active, one is completed. Of the other four, which failed, three will',
     '        complete. Each has a pull request, except one of those that failed.',
@@ -32,19 +40,13 @@ export const scenario: Scenario = {
     collaborators: {},
   },
   pace: 60,
+  vars: { AGENT_JOBS: JOBS.map(({ id }) => id).join(',') },
   runs: [
     {
-      title: 'Every night',
+      title: 'The workflow of the README',
       about: 'One step sends the message to the failed jobs of a list, and waits.',
       trigger: { kind: 'event', event: schedule({ repository: REPOSITORY }) },
-      with: {
-        'job-id': JOBS.map(({ id }) => id).join('\n'),
-        prompt: 'This job failed. Find out why, fix it, and finish the task.',
-        'only-when': 'failed',
-        wait: true,
-        'timeout-minutes': '60',
-      },
-      github: { actor: 'github-actions[bot]' },
+      ...example('every-night'),
     },
   ],
   check: ({ agent, github, results: [result] }) => ({
