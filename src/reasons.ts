@@ -22,8 +22,9 @@ interface Run {
   readonly note: object | null;
 }
 
-const CHECK = `Check the job at ${DASHBOARD_URL}`;
+const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
+const WAIT_AGAIN = 'To keep waiting, re-run the workflow; this sends no message.';
 
 export function endAs(result: End['result'], ...texts: readonly string[]): End {
   return { result, reason: sentences(...texts), hint: '', confirmed: null };
@@ -65,7 +66,7 @@ function reasonOf(result: FinalStatus, isOfMessage: boolean): string {
     case 'completed':
       return '';
     case 'failed':
-      return `The agent gave no reason. Open the job at ${DASHBOARD_URL}.`;
+      return `The agent gave no reason. Open the job in the dashboard (${DASHBOARD_URL}).`;
     case 'archived':
       return isOfMessage
         ? 'The agent was at work on the message, but now the job is archived; use another job.'
@@ -121,8 +122,11 @@ function lateEnd(job: Job, run: Run, last: string): End {
     return { ...endAs('timed-out', reason, last), hint };
   }
   const said = `The agent was not done within ${limit}. Its status is ${shown(status)}, and it may keep working.`;
-  const hint = `Increase “timeout-minutes”, or ${waitAgain(job, run)}.`;
-  return { ...endAs('timed-out', said, last), hint };
+  const end = {
+    ...endAs('timed-out', said, last),
+    hint: 'To wait longer, increase “timeout-minutes”.',
+  };
+  return withNextWait(end, job, run);
 }
 
 /** Whether the message is sent or, without one, the job known, so that the rest is only waiting. */
@@ -130,11 +134,13 @@ function isUnderway(job: Job): boolean {
   return job.isReadOnly ? job.record !== null : job.message.kind === 'sent';
 }
 
-/** A re-run reads the note of this run, or sends nothing either. */
-function waitAgain({ isReadOnly }: Job, { note }: Run): string {
-  return note !== null || isReadOnly
-    ? 're-run the workflow: it only waits'
-    : 'wait in a later run with “send: false” and “wait: true”';
+/** Says how to keep waiting. Readers of a comment can re-run the workflow, but not change it. */
+function withNextWait(end: End, { isReadOnly }: Job, { note }: Run): End {
+  // A re-run reads the note of this run, or sends nothing either.
+  const canRerun = note !== null || isReadOnly;
+  if (canRerun) return { ...end, reason: sentences(end.reason, WAIT_AGAIN) };
+  const hint = 'To keep waiting, use a later run with “send: false” and “wait: true”.';
+  return { ...end, hint: sentences(end.hint, hint) };
 }
 
 /** Polling failed for too long. */
@@ -147,7 +153,7 @@ export function lostEnd(job: Job, run: Run, why: string): End {
     why,
     `The agent may keep working. ${CHECK}.`,
   );
-  return { ...end, hint: `To wait again, ${waitAgain(job, run)}.` };
+  return withNextWait(end, job, run);
 }
 
 export function cancelledEnd(job: Job, run: Run): End {
@@ -157,7 +163,7 @@ export function cancelledEnd(job: Job, run: Run): End {
   }
   if (!run.inputs.wait) return endAs('cancelled', 'The run was cancelled.');
   const reason = 'The agent may keep working, but the cancelled run no longer waits for it.';
-  return { ...endAs('cancelled', reason), hint: `To know the result, ${waitAgain(job, run)}.` };
+  return withNextWait(endAs('cancelled', reason), job, run);
 }
 
 /** The rate limit has refused another message of this run. */
@@ -180,10 +186,8 @@ export function doubtfulEnd(why: string, isCancelled: boolean): End {
 export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
   const wanted = listing([...onlyWhen], 'or');
   const status = shown(statusOf(job));
-  return endAs(
-    'skipped',
-    `The job is ${status}; only ${wanted} jobs get the message (“only-when”).`,
-  );
+  const end = endAs('skipped', `The job is ${status}; only ${wanted} jobs get the message.`);
+  return { ...end, hint: 'The statuses are those in “only-when”.' };
 }
 
 /** A bot triggered the run, perhaps on the pull request of the job itself. */
@@ -215,8 +219,8 @@ export function uncountedEnd(why: string): End {
 
 export function limitEnd(limit: number): End {
   const reason =
-    `The message was not sent, because this workflow has sent ${limit} in a row, and no person has written a ` +
-    'command since. Look at what the agent did. To send this message, re-run the workflow; to begin again, write a command.';
+    `This message was not sent: the workflow has sent ${limit} without a command by a person. Look at what the ` +
+    'agent did. Then write a command to go on, or re-run the workflow to send this message.';
   return { ...endAs('skipped', reason), hint: 'The limit is “max-messages”.', limit };
 }
 

@@ -137,7 +137,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
   if (isPassing4xx(status)) return '';
   const suspects = doing === 'send' ? ['the prompt'] : [];
   if (!isDefaultUrl) suspects.push('“base-url”');
-  return `Check ${listing([...suspects, `the job (${DASHBOARD_URL})`])}.`;
+  return `Check ${listing([...suspects, `the job in the dashboard (${DASHBOARD_URL})`])}.`;
 }
 
 /** The API explains each refusal in JSON. */

@@ -1,4 +1,4 @@
-import { readPullRequest } from '../link.ts';
+import { DASHBOARD_URL, readPullRequest } from '../link.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
@@ -44,10 +44,15 @@ export function quotation(text: string, attached = ''): string {
   return `${quoted}${more === '' ? '' : `\n${small(more)}`}`.replace(/^/gm, '> ');
 }
 
+/** `the dashboard (https://app.mintlify.com)` */
+const NAMED_LINK = RegExp(`(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
+
 /** A sentence in normal type, in which only text by others is code. */
 export function sentenceToMarkdown(sentence: string): string {
   return partsOf(sentence)
-    .map((part, index) => (index % 2 === 0 ? part : code(part, PART_LIMIT)))
+    .map((part, index) =>
+      index % 2 === 0 ? part.replace(NAMED_LINK, '[$1]($2)') : code(part, PART_LIMIT),
+    )
     .join('');
 }
 

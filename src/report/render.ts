@@ -87,21 +87,23 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const isNew = kind === 'sending' || kind === 'waiting';
   const pull = renderPull(job, conversation);
   const changes = renderChange(job, conversation);
-  const facts = [timeTaken(job), logLink(story.info)];
-  // What needs attention is not the changes.
-  const links = CALM.has(kind) ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
+  const isUnsaid = job.isReadOnly && job.end !== null;
+  const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
+  // What needs attention is not the changes, and what to do about it stands beside it.
+  const isCalm = CALM.has(kind);
+  const next = conversation === null ? '' : nextStep(story, [kind]);
+  const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
   const texts = [
     heading(
       `${icon(iconOf(kind))} ${dotted([titleOf(kind), detailOf(job)], ': ')}`,
       conversation === null,
     ),
     dotted([isNew ? asked : '', ...links]),
-    sentenceToMarkdown(job.end?.reason ?? ''),
+    dotted([sentenceToMarkdown(job.end?.reason ?? ''), isCalm ? '' : next], ' '),
     renderCommits(job),
     quotation(story.prompt, story.attached),
     outlook(story, kind),
-    job.isReadOnly && job.end !== null ? 'This run sent no message.' : '',
-    ...ending(story, [kind], place, [
+    ...ending(story, isCalm ? next : '', place, [
       isNew ? '' : asked,
       `job ${code(job.id, 256)}`,
       job.record?.model ? `model ${code(job.record.model)}` : '',
@@ -207,7 +209,9 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
     ].filter((text) => text !== ''),
     limit,
   );
-  const end = blocks(ending(story, kinds, place, [askedBy(story)]));
+  // Nobody can reply to a summary.
+  const next = conversation === null ? '' : nextStep(story, kinds);
+  const end = blocks(ending(story, next, place, [askedBy(story)]));
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, room), end]);
 }
@@ -255,18 +259,12 @@ function wordsForMixed(kinds: readonly Kind[]): string {
 /** What follows everything else, the small print last. */
 function ending(
   story: Story,
-  kinds: readonly Kind[],
-  { conversation, comments }: Place,
+  next: string,
+  { comments }: Place,
   details: readonly string[],
 ): readonly string[] {
   const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
-  return [
-    // Nobody can reply to a summary.
-    conversation === null ? '' : nextStep(story, kinds),
-    comments,
-    story.footer,
-    small(dotted([...details, ...about])),
-  ];
+  return [next, comments, story.footer, small(dotted([...details, ...about]))];
 }
 
 /** What a person can do next once a command has ended. */

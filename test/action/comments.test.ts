@@ -94,7 +94,7 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /The agent gave no reason\. Open the job at https:\/\/app\.mintlify\.com/,
+      /The agent gave no reason\. Open the job in the \[dashboard\]/,
     ],
     [
       'an agent that was not seen at work',
@@ -136,7 +136,7 @@ describe('the comment of a step', () => {
       'a lost answer',
       { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
       titleOf('doubtful'),
-      /it was not sent again\. Check the job at https:\/\/app\.mintlify\.com/,
+      /it was not sent again\. Check the job in the \[dashboard\]\(https:\/\/app\.mintlify\.com\)/,
     ],
   ])('and the summary say what happened and what to do: %s', async (_, scenario, title, words) => {
     const inputs = { wait: true, ...scenario.with };

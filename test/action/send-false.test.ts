@@ -23,7 +23,7 @@ describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
     ['completed', 'completed', 'success', ''],
-    ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job at'],
+    ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job in'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {

@@ -67,7 +67,7 @@ it('polls at a fixed interval, during settle-seconds as well', async () => {
 
 describe('fail-on', () => {
   const failed = job({}, at(1, 'active'), at(30, 'failed'));
-  const reason = `Job ${JOB}: The agent gave no reason. Open the job at https://app.mintlify.com.`;
+  const reason = `Job ${JOB}: The agent gave no reason. Open the job in the dashboard (https://app.mintlify.com).`;
 
   it('contains failed by default', async () => {
     const { result, comments } = await wait(failed);

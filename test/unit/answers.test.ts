@@ -168,7 +168,11 @@ describe('explain', () => {
     [answer(403, saying('null')), 'send', 'lacks the write scope'],
     [answer(404), 'send', 'not found; check “job-id” and “project-id”.'],
     [answer(400), 'send', '400 to the message. Check the prompt and the job'],
-    [answer(400), 'poll', '400 when the job was polled. Check the job (https://app.mintlify.com).'],
+    [
+      answer(400),
+      'poll',
+      '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).',
+    ],
     [answer(408), 'send', 'answered 408 to the message.'],
     [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
@@ -210,7 +214,7 @@ describe('explain', () => {
 
   it.each([
     [404, 'check “job-id”, “base-url” and “project-id”.'],
-    [405, 'Check the prompt, “base-url” and the job (https://app.mintlify.com).'],
+    [405, 'Check the prompt, “base-url” and the job in the dashboard (https://app.mintlify.com).'],
   ])('of %i, names base-url if it is not the default', (status, words) => {
     expect(explained(answer(status), 'send', false)).toContain(words);
   });

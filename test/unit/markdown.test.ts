@@ -37,6 +37,17 @@ describe('fence', () => {
   });
 });
 
+it.each([
+  ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],
+  ['It is at https://app.mintlify.com.', /^It is at https:\/\/app\.mintlify\.com\.$/],
+  [
+    'It said: “a dashboard (https://app.mintlify.com)”.',
+    /`a dashboard \(https:\/\/app\.mintlify\.com\)`/,
+  ],
+])('a sentence has named links: %s', (sentence, expected) => {
+  expect(sentenceToMarkdown(sentence)).toMatch(expected);
+});
+
 describe('quotation', () => {
   const lines = (count: number): string =>
     Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');

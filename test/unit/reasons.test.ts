@@ -97,17 +97,30 @@ it.each<[string, End, string]>([
   ['nothing, if it is for anyone', done('failed', 'confirmed'), ''],
   ['settle-seconds', done('completed', 'unconfirmed', 'failed'), 'increase “settle-seconds”'],
   ['when-active', done('completed', 'unconfirmed', 'active'), 'set “when-active: wait”'],
-  ['the time', timedOut('active'), 'or re-run the workflow: it only waits'],
+  ['the time', timedOut('active'), 'To wait longer, increase “timeout-minutes”.'],
   ['a longer time to settle', timedOut('completed'), 'should be well above “settle-seconds”'],
-  ['a later run', timedOutEnd(job(SENT), UNNOTED, ''), 'or wait in a later run with'],
-  ['a re-run that only polls', timedOutEnd(POLLED, UNNOTED, ''), 'or re-run the workflow'],
+  [
+    'a later run',
+    timedOutEnd(job(SENT), UNNOTED, ''),
+    '“timeout-minutes”. To keep waiting, use a later run',
+  ],
   ['more time for earlier work', timedOutEnd(WAITING, NOTED, ''), 'increase “timeout-minutes”'],
   ['nothing, if it was not sent in time', timedOutEnd(job(), NOTED, 'So.'), ''],
-  ['to wait again', lostEnd(job(SENT), NOTED, 'So.'), 'To wait again, re-run the workflow'],
-  ['to learn the result', cancelledEnd(job(SENT), NOTED), 'To know the result, re-run the'],
+  ['a later run, if polling failed', lostEnd(job(SENT), UNNOTED, 'So.'), 'use a later run with'],
+  ['a later run after a cancellation', cancelledEnd(job(SENT), UNNOTED), 'use a later run with'],
+  ['the statuses', unwantedEnd(active, new Set(['failed'])), 'those in “only-when”'],
 ])('the hint for the author of the workflow: %s', (_, { hint }, words) => {
   expect(hint).toContain(words);
   expect(hint === '').toBe(words === '');
+});
+
+it.each<[string, End]>([
+  ['did not wait long enough', timedOut('active')],
+  ['only polls', timedOutEnd(POLLED, UNNOTED, '')],
+  ['can no longer poll', lostEnd(job(SENT), NOTED, 'So.')],
+  ['is cancelled', cancelledEnd(job(SENT), NOTED)],
+])('a run that %s can be run again to keep waiting', (_, { reason }) => {
+  expect(reason).toMatch(/ To keep waiting, re-run the workflow; this sends no message\.$/);
 });
 
 it('a cancelled run that does not wait has no hint to wait again', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Job, JobRecord } from '../../src/job.ts';
+import type { End, Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import {
@@ -94,8 +94,6 @@ describe('one job', () => {
 
   it.each<[string, readonly Job[], string | null]>([
     ['completed', [ended({})], improve],
-    ['unconfirmed', [ended({ confirmed: false })], improve],
-    ['failed', [ended(failed)], tryAgain],
     ['at work', [job(SENT)], null],
     ['in doubt', [ended({ result: 'error' }, UNKNOWN)], null],
     ['several completed', [ended({}), ended({})], improve],
@@ -108,6 +106,13 @@ describe('one job', () => {
     for (const other of [show(jobs), show(jobs, story, null)]) {
       expect(other.join()).not.toMatch(/Not right|try again/);
     }
+  });
+
+  it.each<[string, Partial<End>, string]>([
+    ['unconfirmed', { reason: 'Perhaps.', confirmed: false }, `Perhaps. ${improve}`],
+    ['failed', failed, `It failed. ${tryAgain}`],
+  ])('says what to do beside what happened: %s', (_, end, words) => {
+    expect(show([ended(end)], { command: '/agent' })).toContain(words);
   });
 
   it.each([

@@ -198,7 +198,7 @@ describe('a re-run', () => {
       ok([{ ...one, jobs: [...one.jobs, sent(3, { id: 'job-2' })] }]),
       `${all}start a new run with this job alone.`,
     ],
-    ['none that cannot be read', problem('so'), `because so. Check the job at`],
+    ['none that cannot be read', problem('so'), `because so. Check the job in the dashboard`],
     ['none, as none is known', problem('so'), `${all}start a new run.`],
   ])('that is refused says which comment to delete: %s', async (_, notes, words) => {
     const { job } = await followed(notes);

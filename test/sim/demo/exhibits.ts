@@ -54,9 +54,15 @@ const STORY: Story = {
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;
 const COMMAND = { command: '/agent' };
+/** As fix-checks.yml sends it. */
+const CHECKS = {
+  by: 'mintlify[bot]',
+  prompt: `Checks failed on commit ${OLD} of this pull request. Find out why, and fix it.`,
+  footer: 'To tell the agent more, comment `/agent` and what to change.',
+};
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
-  'and the job (https://app.mintlify.com).';
+  'and the job in the dashboard (https://app.mintlify.com).';
 const UNREADABLE =
   'The API answered 403 when the job was polled: “Forbidden”. The “api-key” lacks the read scope.';
 const RESET =
@@ -120,6 +126,13 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     story: { footer: 'To change something, comment `/agent` and what to change.' },
   },
+  'failed checks': {
+    kind: 'completed',
+    isHere: true,
+    story: { ...CHECKS, count: 'message 2 of 3' },
+    ...withChange(1),
+  },
+  'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '3 new commits': { kind: 'completed', ...withChange(3) },
   '7 new commits': { kind: 'completed', ...withChange(7) },
