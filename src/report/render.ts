@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { type Change, deliveryOf, elapsedMs, type Job, type JobRecord } from '../job.ts';
+import { type Change, deliveryOf, elapsedMs, type Job } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -106,8 +106,6 @@ function renderJob(story: Story, job: Job, place: Place): string {
     ...ending(story, isCalm ? next : '', place, [
       isNew ? '' : asked,
       `job ${code(job.id, 256)}`,
-      job.record?.model ? `model ${code(job.record.model)}` : '',
-      renderSource(job.record?.source),
       // What was not sent does not count.
       job.end !== null && deliveryOf(job) === 'not-sent' ? '' : story.count,
     ]),
@@ -282,13 +280,6 @@ function improve(command: string): string {
 function nextStep({ command }: Story, kinds: readonly Kind[]): string {
   const [say, ...others] = new Set(kinds.map((kind) => NEXT_STEPS[kind]));
   return command === null || say === undefined || others.length > 0 ? '' : say(command);
-}
-
-/** `source owner/name@ref` */
-function renderSource(source: JobRecord['source']): string {
-  if (source === undefined) return '';
-  const name = source.repository.replace(/^https?:\/\/[^/]+\//, '').replace(/\.git$/, '');
-  return `source ${code(source.ref === null ? name : `${name}@${source.ref}`)}`;
 }
 
 export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {

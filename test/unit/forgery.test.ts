@@ -17,10 +17,7 @@ const OWN_LINK =
   /^https:\/\/github\.com\/octo\/agents\/(?:actions\/runs\/1|pull\/1|pull\/1\/files(?:\/a1\.\.b2)?|pull\/1\/commits\/c+)$/;
 /** Hidden characters, except the joiners that scripts and emoji need. */
 const HIDDEN = /(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu;
-const RECORD = record({
-  ...{ prLink: 'https://github.com/octo/agents/pull/1', model: 'opus' },
-  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-});
+const RECORD = record({ prLink: 'https://github.com/octo/agents/pull/1' });
 const HARMLESS = 'harmless';
 
 let cases = 0;
@@ -78,9 +75,6 @@ function checked(text: string): string | null {
 const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   'the ID of a job': (id) => show({ id }),
   'the IDs of several jobs': (id) => show({ id }, {}, {}, 3),
-  'the model': (model) => show({}, { model }),
-  'the repository': (repository) => show({}, { source: { repository, ref: null } }),
-  'the ref': (ref) => show({}, { source: { repository: 'octo/agents', ref } }),
   'the pull request link': (text) => show({}, { prLink: checked(text) }, {}, 2),
   'the login of a person': (by) => show({}, {}, { by }),
   'the prompt': (text) => show({}, {}, { prompt: text }),
@@ -91,8 +85,7 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   },
   'a reason': (text) => show(because(text)),
   'the reason of several jobs': (text) => show(because(text), {}, {}, 2),
-  'all fields': (text) =>
-    show(because(text), { model: text, source: { repository: text, ref: text } }, { by: text }),
+  'all fields': (text) => show({ id: text, ...because(text) }, {}, { by: text, prompt: text }),
   'the answer to a command': (text) => renderProblem(`It is ${quote(text)}.`, INFO),
 };
 

@@ -39,16 +39,15 @@ function heading(kind: Kind): string {
 
 describe('one job', () => {
   it('has its state, the links, the prompt and the details', () => {
-    const known = record({
-      ...{ prLink: PULL, model: 'opus' },
-      source: { repository: 'https://github.com/octo/docs.git', ref: 'agent/fix' },
-    });
-    const done = ended({ confirmed: true }, { record: known, endedAt: START + 744_000 });
+    const done = ended(
+      { confirmed: true },
+      { record: record({ prLink: PULL }), endedAt: START + 744_000 },
+    );
     expect(show([done])).toEqual([
       heading('completed'),
       `**[octo/docs#12](${PULL})** · 12\u00a0min\u00a024\u00a0s · ${LOG}`,
       '> `Say more.`',
-      `<sub>Asked by \`alice\` · job \`job-1\` · model \`opus\` · source \`octo/docs@agent/fix\` · ${FOOT}</sub>`,
+      `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`,
     ]);
   });
 

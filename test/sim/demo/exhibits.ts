@@ -202,8 +202,7 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
   const open: Job = {
     ...newJob(id, false),
     record: {
-      ...{ id, status: state.status, model: 'opus' },
-      source: { repository: RUN.repositoryUrl, ref: 'agent/fix' },
+      ...{ id, status: state.status },
       ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
       ...record,
     },

@@ -60,7 +60,7 @@ export const scenario: Scenario = {
     ['docs: fix the link to the guide'],
     ['docs: fix the link to the reference'],
     ['docs: fix the link to the error codes'],
-    ['docs: remove the page of error 429', 'docs: link the table of error codes'],
+    ['docs: remove the link to error 429', 'docs: link the table of error codes'],
   ],
   pace: 90,
   runs: [
