@@ -62,7 +62,7 @@ export const scenario: Scenario = {
     ['docs: fix the link to the error codes'],
     ['docs: remove the link to error 429', 'docs: link the table of error codes'],
   ],
-  pace: 90,
+  pace: 120,
   runs: [
     {
       title: 'alice merges a change of the code',
