@@ -30,7 +30,10 @@ const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'README.md': {
     'picture of a comment': () =>
-      picture('comment', 'The comment after failed checks: the commits of the agent, and the log that it got'),
+      picture(
+        'comment',
+        'The comment after failed checks: the commits of the agent, and the log that it got',
+      ),
     'picture of a command': () =>
       picture('command', 'A command on a pull request, and the comment that reports the result'),
     'picture of a summary': () =>
