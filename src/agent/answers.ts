@@ -13,10 +13,11 @@ import {
   type Result,
   sentences,
 } from '../text.ts';
-import type { AgentContext, Answer, Exchange } from './http.ts';
+import type { AgentContext, Answer, Exchange, Failure } from './http.ts';
 import { isPassing4xx, retryAfterMs } from './retry.ts';
 
-// What the API answered: a job record, or why there is none and what to do about it.
+// What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
+// their readers did not write the workflow: so it says “the API key”, and not the name of the input.
 
 const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
 const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
@@ -82,8 +83,11 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
   const { where, redact } = context;
   if (exchange.kind === 'failure') {
     return exchange.written
-      ? `The connection to ${where} was lost after the request was written: ${exchange.why}.`
-      : `Could not reach ${where}: ${exchange.why}.`;
+      ? `The connection to the API at ${where} was lost after the request was written: ${exchange.why}.`
+      : sentences(
+          `Could not reach the API at ${where}: ${exchange.why}.`,
+          adviseOnNetwork(exchange, context),
+        );
   }
   const { status, body } = exchange;
   const when = doing === 'poll' ? 'when the job was polled' : 'to the message';
@@ -98,21 +102,28 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
   return sentences(`The API answered ${status} ${when}${said}.`, advise(exchange, doing, context));
 }
 
+/** What is set up wrongly is named by the reason. */
+function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): string {
+  if (cause === 'setup') return '';
+  const suspects = [...(isDefaultUrl ? [] : ['base URL']), 'DNS, firewall and proxy of the runner'];
+  return `Check the ${listing(suspects, 'and the')}.`;
+}
+
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
   const { status, contentType, body } = answer;
   if (status >= 300 && status < 400) {
-    return 'That is a redirect, which is never followed; check “base-url”.';
+    return 'That is a redirect, which is never followed; check the base URL.';
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; check “base-url” and the proxy.`;
+    return `The answer, with ${type}, was not a record of this job; check the base URL and the proxy.`;
   }
   switch (status) {
     case 401:
       return (
-        'The “api-key” is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
+        'The API key is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
         `${KEYS_URL} and store it as the secret.`
       );
     case 402: {
@@ -122,21 +133,23 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
     }
     case 403:
       return (
-        `The “api-key” lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
+        `The API key lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
         'is not on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
         `${KEYS_URL}.`
       );
     case 404:
-      return `The job was not found; check “job-id”${isDefaultUrl ? '' : ', “base-url”'} and “project-id”.`;
+      return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
+    case 413:
+      return 'The prompt is too long; make it shorter.';
     case 429:
       return doing === 'poll'
-        ? 'The API was polled too often; a longer “poll-interval-seconds” may help.'
+        ? 'The API was polled too often; a longer polling interval may help.'
         : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';
   if (isPassing4xx(status)) return '';
   const suspects = doing === 'send' ? ['the prompt'] : [];
-  if (!isDefaultUrl) suspects.push('“base-url”');
+  if (!isDefaultUrl) suspects.push('the base URL');
   return `Check ${listing([...suspects, `the job in the dashboard (${DASHBOARD_URL})`])}.`;
 }
 

@@ -59,7 +59,8 @@ export async function getJob(
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
   const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
-  return { kind: 'missed', exchange, why: `Polling the job returned ${what}.` };
+  const why = `Polling the job returned ${what}; check the base URL and the proxy.`;
+  return { kind: 'missed', exchange, why };
 }
 
 /** Sends the message once. `failed` has the classes of the earlier times. */
@@ -79,7 +80,9 @@ export async function postMessage(
   const said = explain(exchange, 'send', context);
   if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
-  const why = afterMs === null ? sentences(said, askedPause(exchange, context)) : said;
+  if (afterMs !== null) return { kind: 'refused', why: said, sendClass, afterMs };
+  const later = sendClass === 'rate-limited' ? 'Send the message again later.' : '';
+  const why = sentences(said, askedPause(exchange, context) || later);
   return { kind: 'refused', why, sendClass, afterMs };
 }
 
@@ -91,8 +94,8 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const why = `${context.where} returned the record of another job in response to the message.`;
-  return { kind: 'doubtful', why };
+  const what = 'the record of another job in response to the message';
+  return { kind: 'doubtful', why: `The API at ${context.where} returned ${what}.` };
 }
 
 function jobPath(projectId: string, jobId: string): string {

@@ -92,8 +92,9 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   }
   const { data: refused } = requestError.safeParse(error);
   if (refused === undefined) {
-    const [, why] = explainConnection(error);
-    return new GitHubError(0, `GitHub could not be reached: ${why}`, error);
+    const [cause, why] = explainConnection(error);
+    const advice = cause === 'network' ? '; check the DNS, firewall and proxy of the runner' : '';
+    return new GitHubError(0, `GitHub could not be reached: ${why}${advice}`, error);
   }
   const { status, message, response } = refused;
   const seconds = response.headers['retry-after'];

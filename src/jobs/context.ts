@@ -224,7 +224,7 @@ function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): Age
   return {
     ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),
-    where: `${isDefault ? '' : 'base-url '}${quote(baseUrl.host)}${through}`,
+    where: `${quote(baseUrl.host)}${through}`,
     isDefaultUrl: isDefault,
     projectId,
     repositoryUrl: info.repositoryUrl,

@@ -35,7 +35,7 @@ export async function readBody(
 }
 
 const NETWORK: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name is not known to DNS; check it, and the DNS and proxy of the runner',
+  ENOTFOUND: 'the host name is not known to DNS',
   EAI_AGAIN: 'DNS did not answer',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -64,7 +64,7 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
     ];
   }
   if (proxyStatus !== undefined) {
-    return ['network', `the proxy answered CONNECT with ${proxyStatus}`];
+    return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
   if (CERTIFICATE.test(code)) {
     return [

@@ -162,7 +162,7 @@ describe('does not accept as a response of the API', () => {
     [
       'HTML',
       body(portal, headers),
-      { ...UNKNOWN, error: /check “base-url” and the proxy.*not sent again\./ },
+      { ...UNKNOWN, error: /check the base URL and the proxy.*not sent again\./ },
     ],
     ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
   ]);

@@ -71,7 +71,9 @@ describe('tries up to three times, and sends nothing, if no connection can be op
         with: { 'base-url': 'https://agent.invalid' },
         step: resolver('agent.invalid', 'ENOTFOUND'),
       },
-      outage(/^Job job-1: Could not reach base-url “agent\.invalid”: .*DNS; check it, and the DNS/),
+      outage(
+        /^Job job-1: Could not reach the API at “agent\.invalid”: .*DNS\. Check the base URL and the DNS/,
+      ),
     ],
     [
       'a host that stays unknown to the polls before the message',
@@ -83,7 +85,8 @@ describe('tries up to three times, and sends nothing, if no connection can be op
       {
         ...NOT_SENT,
         attempts: 0,
-        error: /polls failed in a row\. Could not reach base-url “agent\.invalid”: .*DNS; check it/,
+        error:
+          /polls failed in a row\. Could not reach the API at “agent\.invalid”: .*DNS\. Check the base URL/,
         withinMs: 125_000,
       },
     ],
@@ -97,7 +100,7 @@ describe('tries up to three times, and sends nothing, if no connection can be op
         with: { 'base-url': 'http://localhost:9' },
         step: resolver('localhost', '::1,127.0.0.1'),
       }),
-      outage(/Could not reach base-url “localhost:\d+”: connection refused/),
+      outage(/Could not reach the API at “localhost:\d+”: connection refused/),
     ],
     ['refused on IPv6, accepted on IPv4', resolved('::1,127.0.0.1'), SENT],
   ]);

@@ -158,7 +158,7 @@ describe('sends nothing if the proxy', () => {
     [
       'answers 502 to CONNECT',
       withProxy(answers(502), { connects: 3 }),
-      unreachable(/\(proxy .*: the proxy answered CONNECT with 502/),
+      unreachable(/\(proxy .*: the proxy refused the connection \(502\)/),
     ],
     [
       'answers 403 to CONNECT',

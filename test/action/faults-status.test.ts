@@ -98,10 +98,10 @@ describe('does not follow a redirect', () => {
 
 describe('does not send a refused message again:', () => {
   const hints: Readonly<Record<number, RegExp>> = {
-    401: /“api-key” is expired.*or wrong/,
+    401: /API key is expired.*or wrong/,
     402: /wants credits, so it did not accept.*settings\/organization\/usage/,
     403: /write scope.*IP allow list/,
-    404: /check “job-id”, “base-url” and “project-id”/,
+    404: /check the job ID, the base URL and the project ID/,
   };
   testFaults([
     ...[400, 401, 402, 403, 404, 405, 409, 410, 413, 415, 422, 425, 431].map(
@@ -166,7 +166,7 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
       {
         ...REFUSED,
         posts: 3,
-        error: /“slow down”.*100\/h.* together\.$/,
+        error: /“slow down”.*100\/h.* together\. Send the message again later\.$/,
         atLeastMs: 45_000,
         withinMs: 60_000,
       },

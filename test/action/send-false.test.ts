@@ -155,7 +155,7 @@ describe('send: false', () => {
     const unknown = await sim.runHere({ with: { 'job-id': 'job-2' }, step: LATER_RUN });
     expect(unknown.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(unknown)).toEqual([
-      expect.stringMatching(/^Job job-2: .*The API answered 404.*check “job-id”/),
+      expect.stringMatching(/^Job job-2: .*The API answered 404.*check the job ID/),
     ]);
     // A mistyped ID is not written down.
     expect(notes(sim.github)).toHaveLength(inputs === WAITING ? 1 : 0);

@@ -27,13 +27,13 @@ function failAfterTheMessage() {
 /** A run that causes each message, by the beginning of the message. */
 const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
-  'The “api-key” is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
-  'The “api-key” lacks the write scope': () =>
+  'The API key is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
+  'The API key lacks the write scope': () =>
     run({ agent: { jobs: [], onPost: () => ({ status: 403, body: { error: 'No.' } }) } }),
   'The API wants credits': () => run({ agent: { jobs: [], onPost: () => ({ status: 402 }) } }),
   'Something before the API': () =>
     run({ agent: { jobs: [], onPost: () => ({ status: 403, body: 'error code: 1010' }) } }),
-  'The job was not found': () => run({ with: { 'job-id': 'job-2' } }),
+  'The project has no such job': () => run({ with: { 'job-id': 'job-2' } }),
   'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
   'The message may have arrived': () =>

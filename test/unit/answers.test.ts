@@ -150,11 +150,15 @@ describe('explain', () => {
     [
       lost,
       'send',
-      'The connection to “agent.example” was lost after the request was written: reset.',
+      'The connection to the API at “agent.example” was lost after the request was written: reset.',
     ],
-    [{ ...lost, written: false }, 'send', 'Could not reach “agent.example”: reset.'],
+    [
+      { ...lost, written: false },
+      'send',
+      'Could not reach the API at “agent.example”: reset. Check the DNS, firewall and proxy of the runner.',
+    ],
     [answer(429), 'send', '100 messages per project and hour (100/h) from all senders together.'],
-    [answer(429), 'poll', 'a longer “poll-interval-seconds” may help'],
+    [answer(429), 'poll', 'a longer polling interval may help'],
     [answer(401), 'send', KEYS_URL],
     [
       answer(402, saying({ error: 'No credits.' })),
@@ -166,22 +170,19 @@ describe('explain', () => {
     [answer(403, saying({ error: 'no' })), 'send', 'lacks the write scope'],
     [answer(403, saying({ error: 'no' })), 'poll', 'lacks the read scope'],
     [answer(403, saying('null')), 'send', 'lacks the write scope'],
-    [answer(404), 'send', 'not found; check “job-id” and “project-id”.'],
+    [answer(404), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(400), 'send', '400 to the message. Check the prompt and the job'],
-    [
-      answer(400),
-      'poll',
-      '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).',
-    ],
+    [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).'],
+    [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(408), 'send', 'answered 408 to the message.'],
     [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
-    [answer(304), 'send', 'a redirect, which is never followed; check “base-url”.'],
+    [answer(304), 'send', 'a redirect, which is never followed; check the base URL.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [
       answer(200, { contentType: 'text/html' }),
       'send',
-      'the content type “text/html”, was not a record of this job; check “base-url” and the proxy.',
+      'the content type “text/html”, was not a record of this job; check the base URL and the proxy.',
     ],
     [answer(200), 'send', 'with no content type, was not'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
@@ -213,9 +214,20 @@ describe('explain', () => {
   });
 
   it.each([
-    [404, 'check “job-id”, “base-url” and “project-id”.'],
-    [405, 'Check the prompt, “base-url” and the job in the dashboard (https://app.mintlify.com).'],
-  ])('of %i, names base-url if it is not the default', (status, words) => {
-    expect(explained(answer(status), 'send', false)).toContain(words);
+    [answer(404), 'check the job ID, the base URL and the project ID.'],
+    [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.mintlify.com).'],
+    [
+      { ...lost, written: false },
+      'Check the base URL and the DNS, firewall and proxy of the runner.',
+    ],
+  ])('%#, names the base URL if it is not the default', (exchange, words) => {
+    expect(explained(exchange, 'send', false)).toContain(words);
+  });
+
+  it('gives no other advice if the reason names the setting', () => {
+    const failure: Exchange = { ...lost, written: false, cause: 'setup', why: 'set it' };
+    expect(explained(failure, 'send', false)).toBe(
+      'Could not reach the API at “agent.example”: set it.',
+    );
   });
 });

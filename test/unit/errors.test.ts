@@ -47,10 +47,15 @@ describe('toGitHubError', () => {
     [
       Object.assign(new Error('x'), { code: 'EPIPE' }),
       0,
-      'could not be reached: connection closed',
+      'could not be reached: connection closed; check the DNS, firewall and proxy of the runner',
       null,
     ],
-    ['x', 0, 'could not be reached: the connection failed', null],
+    [
+      'x',
+      0,
+      'could not be reached: the connection failed; check the DNS, firewall and proxy of the runner',
+      null,
+    ],
     [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”', null],
     [refused(500, ''), 500, 'answered 500', null],
     [refused(500, 'a\n::error::b ”'), 500, 'answered 500: “a ::error::b "”', null],

@@ -9,7 +9,7 @@ it.each<[unknown, string, string]>([
   [
     new Error('request', { cause: coded(500, coded('ENOTFOUND')) }),
     'network',
-    'the host name is not known to DNS; check it, and the DNS and proxy of the runner',
+    'the host name is not known to DNS',
   ],
   [new AggregateError([coded('EHOSTUNREACH'), coded('EPIPE')]), 'network', 'host unreachable'],
   [

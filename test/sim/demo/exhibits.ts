@@ -64,9 +64,9 @@ const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
   'and the job in the dashboard (https://app.mintlify.com).';
 const UNREADABLE =
-  'The API answered 403 when the job was polled: “Forbidden”. The “api-key” lacks the read scope.';
+  'The API answered 403 when the job was polled: “Forbidden”. The API key lacks the read scope.';
 const RESET =
-  'The connection to “api.mintlify.com” was lost after the request was written: connection reset.';
+  'The connection to the API at “api.mintlify.com” was lost after the request was written: connection reset.';
 
 const NOT_YET = { message: { kind: 'open' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
