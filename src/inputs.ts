@@ -17,6 +17,7 @@ import {
   problem,
   quote,
   type Result,
+  sentences,
 } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
@@ -99,7 +100,10 @@ const CHECK_NAMES =
 function sayEmpty(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const rest = names.length === 1 ? `is empty. ${CHECK_NAME}` : `are empty. ${CHECK_NAMES}`;
-  return [`${listing(names)} ${rest}`];
+  const caller = names.includes('api-key')
+    ? 'A reusable workflow gets only the secrets that its caller passes.'
+    : '';
+  return [sentences(`${listing(names)} ${rest}`, caller)];
 }
 
 /** These are shown in outputs, comments and errors, so they must not contain a secret. */
@@ -206,8 +210,10 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
   };
 }
 
-const projectId: Check<string> = (text, shown) =>
-  isId(text) ? ok(text) : problem(notAnId(shown(text)));
+const projectId: Check<string> = (text, shown) => {
+  const wrong = problemWithIds(text, [text], shown);
+  return wrong === undefined ? ok(text) : problem(wrong);
+};
 
 /** The messages that the API takes in an hour: more would wait for the next one. */
 const MOST_JOBS = 100;
@@ -225,8 +231,8 @@ const jobIds: Check<readonly string[]> = (text, shown) => {
       `contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}, so split the list with a matrix.`,
     );
   }
-  const wrong = ids.find((id) => !isId(id));
-  return wrong === undefined ? ok(ids) : problem(notAnId(shown(wrong)));
+  const wrong = problemWithIds(text, ids, shown);
+  return wrong === undefined ? ok(ids) : problem(wrong);
 };
 
 /** Empty if it is not a JSON array of strings. */
@@ -239,8 +245,29 @@ function itemsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-function notAnId(shown: string): string {
-  return `contains ${shown}, which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.`;
+/** An expression that GitHub has not evaluated, because it was written in another way. */
+const EXPRESSION = /\$|\{\{|\}\}|^(env|github|inputs|matrix|needs|secrets|steps|vars)\./;
+
+/** `text` is the input, from which the IDs were read. */
+function problemWithIds(
+  text: string,
+  ids: readonly string[],
+  shown: (text: string) => string,
+): string | undefined {
+  if (EXPRESSION.test(text)) {
+    return (
+      `is ${shown(text)}, an expression instead of an ID; write “\${{ vars.NAME }}” in the workflow, ` +
+      'and the ID itself in the variable.'
+    );
+  }
+  // What scripts and expressions write if there is no value.
+  const none = ids.find((id) => id === 'null' || id === 'undefined');
+  if (none !== undefined)
+    return `contains ${shown(none)} instead of an ID; check the step or expression that it comes from.`;
+  const wrong = ids.find((id) => !isId(id));
+  return wrong === undefined
+    ? undefined
+    : `contains ${shown(wrong)}, which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.`;
 }
 
 /**
@@ -253,7 +280,10 @@ export function isId(text: string): boolean {
 
 const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
   [/^bearer\s/i, 'contains more than the key; leave out “Bearer”.'],
-  [/^\$/, 'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow.'],
+  [
+    EXPRESSION,
+    'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow.',
+  ],
   [
     /^["'`]|[^\x21-\x7e]/,
     'contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
@@ -329,8 +359,10 @@ const LONGEST_FOOTER = 500;
 
 /** It is shown as it is, so it must not be taken for anything else. */
 const footer: Check<string> = (text) => {
-  if (text.length > LONGEST_FOOTER || /[\p{Cc}\u2028\u2029]/u.test(text)) {
-    return problem(`must be one line of at most ${LONGEST_FOOTER} characters.`);
+  const rule = `must be one line of at most ${LONGEST_FOOTER} characters`;
+  if (text.length > LONGEST_FOOTER) return problem(`${rule}; it has ${text.length}.`);
+  if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
+    return problem(`${rule}; it contains a line break or a control character.`);
   }
   return text.includes(OPENING)
     ? problem('contains the hidden marker of this action; write it without the marker.')

@@ -33,19 +33,19 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
     const inside = [resolve(folder), root]
       .map((start) => relative(start, resolve(start, path)))
       .find((found) => !isAbsolute(found) && !/^\.\.([\\/]|$)/.test(found));
-    if (inside === undefined) return problem('is outside the workspace');
+    if (inside === undefined) return problem('is outside the workspace; name a file in it');
     // In any spelling: macOS and Windows ignore case, and Windows some characters at the end.
     if (inside.split(sep).some((name) => /^(\.git|git~\d+)[ .]*(:.*)?$/is.test(name))) {
-      return problem('is in a .git folder, which may contain credentials');
+      return problem('is in a .git folder, which may contain credentials; name another file');
     }
     const file = join(root, inside);
     const stats = lstatSync(file);
     if (stats.isSymbolicLink() || realpathSync(file) !== file) {
       return problem('is a symbolic link or in a linked folder; name the file itself');
     }
-    if (!stats.isFile()) return problem('is not a regular file');
+    if (!stats.isFile()) return problem('is not a regular file; name a file');
     if (stats.size > maxBytes) {
-      return problem(`has more than ${maxBytes} bytes, which is the limit`);
+      return problem(`has more than ${maxBytes} bytes, which is the limit; shorten it`);
     }
     return ok(readFileSync(file));
   } catch (error) {

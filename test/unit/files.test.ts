@@ -31,15 +31,23 @@ describe('readInside', () => {
   });
 
   it.each([
-    ['a relative path outside of the workspace', '../secret', 'is outside the workspace'],
+    [
+      'a relative path outside of the workspace',
+      '../secret',
+      'is outside the workspace; name a file in it',
+    ],
     [
       'an absolute path outside of the workspace',
       join(folder, 'secret'),
-      'is outside the workspace',
+      'is outside the workspace; name a file in it',
     ],
-    ['a path that only begins like the workspace', `${workspace}2`, 'is outside the workspace'],
-    ['the workspace itself', '.', 'is not a regular file'],
-    ['a folder', 'docs', 'is not a regular file'],
+    [
+      'a path that only begins like the workspace',
+      `${workspace}2`,
+      'is outside the workspace; name a file in it',
+    ],
+    ['the workspace itself', '.', 'is not a regular file; name a file'],
+    ['a folder', 'docs', 'is not a regular file; name a file'],
     [
       'a missing file',
       'none.md',
@@ -52,7 +60,7 @@ describe('readInside', () => {
   });
 
   it('refuses a file that is too large', () => {
-    const why = 'has more than 2 bytes, which is the limit';
+    const why = 'has more than 2 bytes, which is the limit; shorten it';
     expect(readInside(workspace, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
   });
 
@@ -70,7 +78,7 @@ describe('readInside', () => {
     'x/../.git/config',
     join(workspace, '.git'),
   ])('refuses %j, even if it does not exist', (path) => {
-    const why = 'is in a .git folder, which may contain credentials';
+    const why = 'is in a .git folder, which may contain credentials; name another file';
     expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
 
@@ -110,7 +118,7 @@ describe('readInside', () => {
 
   it.runIf(HAS_NAMED_PIPES)('does not wait for the content of a named pipe', () => {
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
-    const why = 'is not a regular file';
+    const why = 'is not a regular file; name a file';
     expect(readInside(workspace, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
   });
 });

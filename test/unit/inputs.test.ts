@@ -133,7 +133,11 @@ describe('readInputs refuses', () => {
       ['mint_dsc_x', 'mint_us_x'],
       'is an assistant key or an index key; create an admin',
     ],
-    ['api-key', ['${{ secrets.X }}', '$KEY'], 'is the name of a variable, not a key'],
+    [
+      'api-key',
+      ['${{ secrets.X }}', '$KEY', 'secrets.MINTLIFY_API_KEY', 'vars.KEY'],
+      'is the name of a variable, not a key',
+    ],
     ['api-key', ['Bearer mint_x', 'bearer x'], 'leave out “Bearer”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     [
@@ -146,6 +150,19 @@ describe('readInputs refuses', () => {
       [', ,', '@a', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
       'must be a list of logins such as “renovate[bot]”; it contains “',
     ],
+    [
+      'project-id',
+      ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'],
+      'an expression instead of an ID; write “${{ vars.NAME }}” in the workflow',
+    ],
+    [
+      'job-id',
+      ['${{ steps.create.outputs.id }}', 'steps.create.outputs.id', 'inputs.job-id }}'],
+      'an expression instead of an ID; write',
+    ],
+    ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
+    ['footer', ['x'.repeat(501)], 'at most 500 characters; it has 501.'],
+    ['footer', ['a\nb'], 'at most 500 characters; it contains a line break'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
     [
