@@ -2,7 +2,7 @@ import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { quote, sentences } from '../text.ts';
 import type { Collaborator, GitHub } from './api.ts';
-import { GitHubError, hintFor, whyOf } from './errors.ts';
+import { CHECK_TOKEN, GitHubError, isUnclear, whyOf } from './errors.ts';
 import {
   type Account,
   BOT_SUFFIX,
@@ -61,7 +61,7 @@ export async function authorize(
     const name = quote(other.login);
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
     if (isBot(other)) {
-      const reason = `Skipped: ${name}. To allow it: “allowed-bots”.`;
+      const reason = `Skipped: ${name}. To allow it: ${quote(`allowed-bots: ${other.login}`)}.`;
       return { kind: 'denied', reason, level: 'notice' };
     }
     return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
@@ -109,6 +109,16 @@ function denied({ event }: Trigger, why: string): Authorization {
   return { kind: 'denied', reason: sentences(reason, lesson), level: 'warning' };
 }
 
+/** What to do if a permission cannot be checked. */
+const LATER = 'Try again later.';
+const OTHER_TOKEN =
+  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
+  'the workflow then gets in.';
+
+function mayPass(error: unknown): boolean {
+  return isUnclear(error) || (error instanceof GitHubError && error.status === 429);
+}
+
 /** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */
 async function checkPermission(
   trigger: Trigger,
@@ -121,11 +131,8 @@ async function checkPermission(
   try {
     found = await github.collaborator(login);
   } catch (error) {
-    const hint = error instanceof GitHubError && error.status === 401 ? hintFor(error) : '';
-    const without =
-      'Without that check, only “minimum-permission: none” sends; anyone who can start the workflow then gets in.';
     const reason = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
-    return { kind: 'failed', reason: sentences(reason, hint, without) };
+    return { kind: 'failed', reason: sentences(reason, mayPass(error) ? LATER : OTHER_TOKEN) };
   }
   const needed = `${minimum} permission on this repository (“minimum-permission”)`;
   if (found === null) {

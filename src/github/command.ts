@@ -21,8 +21,10 @@ export function readRequest(
 ): Result<string> {
   if (comment === null) {
     if (command === null) return ok('');
-    const word = `${quote(command)} (command)`;
-    return problem(`This step acts only on comments and reviews that begin with the word ${word}.`);
+    return problem(
+      `This step acts only on comments and reviews that begin with the word ${quote(command)}. ` +
+        'To act on other events, remove “command”.',
+    );
   }
   const refusal = whyNotAsked(comment, command, allowedBots);
   if (refusal !== undefined) return problem(refusal);
@@ -46,7 +48,10 @@ function whyNotAsked(
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
   // Every comment of a bot is written by its app, so `viaApp` does not matter.
   if (!isAllowedBot(sender, allowedBots) && (viaApp || !isPerson(sender))) {
-    return 'The comment is by a bot or an app; only people and bots in “allowed-bots” may ask.';
+    return (
+      `The comment of ${quote(sender.login)} is by a bot or an app; only people and bots in ` +
+      '“allowed-bots” may ask.'
+    );
   }
   return body.includes(OPENING)
     ? 'The comment contains the hidden marker of this action; write it without the marker.'

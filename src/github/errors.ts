@@ -28,8 +28,14 @@ export function isUnclear(error: unknown): boolean {
   return !(error instanceof GitHubError) || error.status === 0 || error.status >= 500;
 }
 
-/** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
-export function hintFor(error: unknown): string {
+export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
+const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
+
+/**
+ * What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read: `missing`
+ * says what to do then.
+ */
+export function hintFor(error: unknown, missing = CHECK_NUMBER): string {
   if (!(error instanceof GitHubError)) return '';
   if (/\blocked\b/.test(error.message)) {
     return 'The conversation is locked: unlock it, or give the job a token that may comment there.';
@@ -38,10 +44,10 @@ export function hintFor(error: unknown): string {
     case 429:
       return 'This is a rate limit of GitHub for the token; try again later.';
     case 401:
-      return 'Check “github-token”, or remove it to use the token of the job.';
+      return CHECK_TOKEN;
     case 404:
     case 410:
-      return 'Check “pr-number”, if it is set, and that “github-token” can write there.';
+      return missing;
     case 403:
       return (
         'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
@@ -65,7 +71,10 @@ const requestError = z.object({
   }),
 });
 
-/** The one for errors of GraphQL, which come with status 200. Like a server error, they may pass. */
+/**
+ * The one for errors of GraphQL, which come with status 200. Like a server error, they may pass, except for a permission
+ * that is missing.
+ */
 const graphqlError = z.object({
   name: z.literal('GraphqlResponseError'),
   errors: z.catch(z.array(z.object({ message: text, type: text })), []),

@@ -41,6 +41,6 @@ export async function readAttachment(
     return ok({ parts: quoteInline(inline), summary });
   } catch (error) {
     const why = `The inline comments of the review cannot be read: ${whyOf(error)}.`;
-    return problem(`${why} ${hintFor(error)}`.trim());
+    return problem(`${why} ${hintFor(error) || 'Try again later.'}`);
   }
 }

@@ -30,7 +30,7 @@ function explain(error: unknown): string {
   const maybe = isUnclear(error) ? ': this one may have the 🚀 already' : '';
   return sentences(
     `The command could not be claimed by the reaction 🚀: ${whyOf(error)}.`,
-    hintFor(error),
+    hintFor(error, 'The comment was deleted, or “github-token” cannot write there.'),
     `Write the command again, in a new comment${maybe}.`,
   );
 }

@@ -202,6 +202,21 @@ describe('authorize', () => {
         '“minimum-permission: none”',
       ],
     ],
+    [
+      'a token without access',
+      { collaborator: () => Promise.reject(new GitHubError(403, 'no')) },
+      ['cannot be checked: no. Check “github-token”, or remove it', '“minimum-permission: none”'],
+    ],
+    [
+      'an outage',
+      { collaborator: () => Promise.reject(new GitHubError(502, 'no')) },
+      ['The permission of “alice” cannot be checked: no. Try again later.'],
+    ],
+    [
+      'a rate limit',
+      { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
+      ['The permission of “alice” cannot be checked: no. Try again later.'],
+    ],
   ])('explains what to do about %s', async (_, run, words) => {
     const { reason } = (await authorizeRun(run)) as { readonly reason?: string };
     for (const part of words) expect(reason).toContain(part);
@@ -230,7 +245,7 @@ describe('authorize', () => {
 
   it('says only what a bot needs', async () => {
     expect(await authorizeRun({ event: issues(RENOVATE) })).toMatchObject({
-      reason: 'Skipped: “renovate[bot]”. To allow it: “allowed-bots”.',
+      reason: 'Skipped: “renovate[bot]”. To allow it: “allowed-bots: renovate[bot]”.',
     });
   });
 });

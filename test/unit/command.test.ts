@@ -38,13 +38,13 @@ describe('readRequest', () => {
     expect(readRequest(given, { command, allowedBots })).toEqual({ kind: 'ok', value });
   });
 
-  const noBots =
-    'The comment is by a bot or an app; only people and bots in “allowed-bots” may ask.';
+  const noBots = 'is by a bot or an app; only people and bots in “allowed-bots” may ask.';
   it.each<[string, Partial<CommentTrigger> | null, string]>([
     [
       'no comment',
       null,
-      'This step acts only on comments and reviews that begin with the word “/agent” (command).',
+      'This step acts only on comments and reviews that begin with the word “/agent”. ' +
+        'To act on other events, remove “command”.',
     ],
     ['a longer word', { body: '/agents go' }, 'The comment does not begin with the word “/agent”.'],
     [

@@ -70,6 +70,12 @@ describe('toGitHubError', () => {
     // A server error may come after the effect, whatever else it says.
     [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
     [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”', null],
+    [
+      failed([{ message: 'Resource not accessible by integration' }]),
+      403,
+      'answered with an error: “Resource not accessible by integration”',
+      null,
+    ],
     [failed([{}]), 500, 'answered with an error', null],
     [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”', null],
     [failed([]), 500, 'answered with an error', null],
