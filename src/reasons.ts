@@ -109,7 +109,7 @@ export function timedOutEnd(job: Job, run: Run, why: string): End {
       ? ['The agent was still at work on something else. Send the message later.', last]
       : [why]),
   );
-  return { ...end, hint: job.isWaiting ? 'To wait longer, increase “timeout-minutes”.' : '' };
+  return { ...end, hint: 'To wait longer, increase “timeout-minutes”.' };
 }
 
 /** The agent was not done in time. */
@@ -211,10 +211,10 @@ export function sameCommitEnd(): End {
 
 /** Bots must not send without end, and people have set a limit. */
 export function uncountedEnd(why: string): End {
-  return endAs(
-    'skipped',
-    `Messages of bots, and messages with a limit, are counted by comments, but ${why}.`,
-  );
+  const reason = `Messages of bots, and messages with a limit, are counted by comments, but ${why}.`;
+  const hint =
+    'They need a pull request or issue (“pr-number”), and a comment on it (“comment: true”).';
+  return { ...endAs('skipped', reason), hint };
 }
 
 export function limitEnd(limit: number): End {

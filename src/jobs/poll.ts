@@ -54,7 +54,8 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
     const last = sentences(why, askedPause(exchange, run.agent));
     if (nextMs === null) {
       const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-      const later = failed > 1 && isBefore ? 'Send the message later.' : '';
+      const mayPass = failed > 1 && isBefore && exchange.kind === 'answer';
+      const later = mayPass ? 'Send the message later.' : '';
       return over(lostEnd(job, run, sentences(count, last, later)));
     }
     // Waiting for what cannot happen would only cost minutes of the runner. A wait ends with a poll.

@@ -293,7 +293,10 @@ describe('sends nothing if the poll before the message', () => {
         'timeout-minutes': '1',
       }),
       {
-        ...unsent(/within .*1 min.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 5000),
+        ...unsent(
+          /within .*1 min.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. To wait/,
+          5000,
+        ),
         result: 'timed-out',
       },
     ],

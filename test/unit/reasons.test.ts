@@ -12,6 +12,7 @@ import {
   stoppedEnd,
   takenEnd,
   timedOutEnd,
+  uncountedEnd,
   unwantedEnd,
 } from '../../src/reasons.ts';
 import { base, ended, job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
@@ -105,10 +106,11 @@ it.each<[string, End, string]>([
     '“timeout-minutes”. To keep waiting, use a later run',
   ],
   ['more time for earlier work', timedOutEnd(WAITING, NOTED, ''), 'increase “timeout-minutes”'],
-  ['nothing, if it was not sent in time', timedOutEnd(job(), NOTED, 'So.'), ''],
+  ['more time to send', timedOutEnd(job(), NOTED, 'So.'), 'increase “timeout-minutes”'],
   ['a later run, if polling failed', lostEnd(job(SENT), UNNOTED, 'So.'), 'use a later run with'],
   ['a later run after a cancellation', cancelledEnd(job(SENT), UNNOTED), 'use a later run with'],
   ['the statuses', unwantedEnd(active, new Set(['failed'])), 'those in “only-when”'],
+  ['a place to count', uncountedEnd('so'), '(“pr-number”)'],
 ])('the hint for the author of the workflow: %s', (_, { hint }, words) => {
   expect(hint).toContain(words);
   expect(hint === '').toBe(words === '');
