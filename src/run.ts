@@ -22,6 +22,9 @@ import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 
+/** For readers of the comment, who did not write the workflow. */
+const WRONG_SETTINGS = 'The workflow is not set up correctly; the log says what to change.';
+
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
@@ -31,7 +34,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   if (read.kind === 'problem') {
-    return fail(runtime, `The run does not know what started it: ${read.problem}.`);
+    const why = `The run does not know what started it: ${read.problem}.`;
+    return fail(runtime, `${why} The runner writes that file, so start a new run.`);
   }
   const trigger = read.value;
   const { conversation } = trigger;
@@ -54,7 +58,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
-  if (inputs === null) return complain(start, problems.join(' '));
+  if (inputs === null) return complain(start, problems.join(' '), WRONG_SETTINGS);
   const attachment = await readAttachment(asked, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (attachment.kind === 'problem') return complain(start, attachment.problem);
@@ -77,7 +81,7 @@ async function followUp(start: Start, inputs: Inputs, request: Request): Promise
   if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
   const prepared = await prepare(start, inputs, request);
   if (runtime.signal.aborted) return cancelled(runtime);
-  if (prepared.kind === 'problem') return complain(start, prepared.problem);
+  if (prepared.kind === 'problem') return complain(start, prepared.problem, prepared.shown);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
   await runJobs(prepared.value);
   return report(prepared.value);

@@ -70,11 +70,14 @@ export function listing(words: readonly string[], last = 'and'): string {
 }
 
 /** A value, or the problem with it: words for people, which the caller puts into a sentence. */
-export type Result<T> =
-  | { readonly kind: 'ok'; readonly value: T }
-  | { readonly kind: 'problem'; readonly problem: string };
+export type Result<T> = Ok<T> | { readonly kind: 'problem'; readonly problem: string };
 
-export function ok<T>(value: T): Result<T> {
+export interface Ok<T> {
+  readonly kind: 'ok';
+  readonly value: T;
+}
+
+export function ok<T>(value: T): Ok<T> {
   return { kind: 'ok', value };
 }
 

@@ -108,7 +108,7 @@ export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | n
   if (sender?.type === 'Bot' && sender.login === 'dependabot[bot]') {
     return (
       'GitHub passes only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the ' +
-      'same name.'
+      'same name, in the settings of the repository.'
     );
   }
   if (!isOfPullRequest || isHeadHere) return null;

@@ -13,18 +13,18 @@ import type { Start } from './context.ts';
 
 /**
  * Ends a run that the settings of the workflow stop. It is called after the authorization, so that
- * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new.
+ * strangers do not get an answer. A command is answered once: GitHub says whether the reaction is new. `shown` is for
+ * readers of the comment, who did not write the workflow.
  */
-export async function complain(start: Start, said: string): Promise<1> {
+export async function complain(start: Start, said: string, shown = said): Promise<1> {
   const { info, asked, runtime } = start;
-  const clean = runtime.redact(said);
   const confused = await show(start, 'confused');
   // Of a review, GitHub does not tell.
   const isAnswered = confused === 'there' && asked?.kind !== 'review';
   // An earlier attempt may have sent the message, so “repeat the command” would be wrong.
   const isFirst = info.attempt === 1 && !isAnswered;
-  const url = isFirst ? await answer(start, renderProblem(clean, info)) : '';
-  return fail(runtime, clean, url);
+  const url = isFirst ? await answer(start, renderProblem(runtime.redact(shown), info)) : '';
+  return fail(runtime, runtime.redact(said), url);
 }
 
 export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {

@@ -15,7 +15,7 @@ import { saveOutputs } from '../report/finish.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
 import type { RunInfo, Runtime } from '../runner/environment.ts';
-import { listing, ok, oneLine, problem, quote, type Result } from '../text.ts';
+import { listing, type Ok, ok, oneLine, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 
@@ -73,11 +73,16 @@ export interface Skipped {
   readonly reason: string;
 }
 
-function skipped(reason: string): Skipped {
-  return { kind: 'skipped', reason };
+/** It is not known which jobs the run is about. */
+export interface Unnamed {
+  readonly kind: 'problem';
+  readonly problem: string;
+  /** The same for readers of comments, who did not write the workflow. */
+  readonly shown: string;
 }
 
-export type Prepared = Result<Run> | Skipped;
+type Named<T> = Ok<T> | Unnamed | Skipped;
+export type Prepared = Named<Run>;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
 export async function prepare(
@@ -179,39 +184,50 @@ function aboutNote(
 
 /** The jobs in `job-id`, or the one that the comments name. */
 function whichJobs(
-  { jobIds }: Inputs,
+  { jobIds, prNumber }: Inputs,
   { comments }: Plan,
   notes: Result<readonly FoundNote[]>,
   { commit, conversation }: Trigger,
-): Result<readonly string[]> | Skipped {
+): Named<readonly string[]> {
   if (jobIds.length > 0) return ok(jobIds);
   const isEmpty = `job-id is empty. ${CHECK_NAME}`;
-  if (comments.kind !== 'note' && commit !== null && conversation === null) {
-    return skipped('The event is not about one pull request of this repository.');
+  if (commit !== null && (prNumber ?? conversation) === null) {
+    const reason =
+      'The commit does not belong to exactly one pull request of this repository, so no comment ' +
+      'can name an agent job.';
+    return { kind: 'skipped', reason };
   }
-  if (comments.kind !== 'note') return problem(isEmpty);
+  if (comments.kind !== 'note') return unnamed(isEmpty, 'The workflow does not name an agent job.');
   if (notes.kind === 'problem') {
-    return problem(`${isEmpty} It cannot be taken from a comment: ${notes.problem}.`);
+    const why = `It cannot be taken from a comment: ${notes.problem}.`;
+    return unnamed(
+      `${isEmpty} ${why}`,
+      `It is not known which agent job is meant: ${notes.problem}.`,
+    );
   }
   const named = [...namedJobs(notes.value)];
   const [first, ...others] = named;
   if (first === undefined && commit !== null) {
     // Checks also fail on pull requests of people.
-    return skipped('No comment of this action names an agent job here.');
+    return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
   }
   if (first === undefined) {
-    return problem(
-      `${isEmpty} No comment of this action names an agent job here yet; set job-id, or run a workflow with job-id ` +
-        'for this pull request or issue once.',
+    const none = 'No comment of this action names an agent job here yet';
+    return unnamed(
+      `${isEmpty} ${none}; set job-id, or run a workflow with job-id for this pull request or issue once.`,
+      `${none}.`,
     );
   }
   if (others.length === 0) return ok([first[0]]);
   const shown = named.slice(0, MOST_NAMED).map(([id, { url }]) => `${quote(id, 256)} in ${url}`);
   const left = named.length - shown.length;
   const listed = listing([...shown, ...(left > 0 ? [`${left} more`] : [])]);
-  return problem(
-    `job-id is empty, and the comments of this action name ${named.length} jobs: ${listed}. Set job-id.`,
-  );
+  const several = `comments of this action name ${named.length} jobs: ${listed}.`;
+  return unnamed(`job-id is empty, and the ${several} Set job-id.`, `The ${several}`);
+}
+
+function unnamed(said: string, shown: string): Unnamed {
+  return { kind: 'problem', problem: said, shown: `${shown} The log says how to name the job.` };
 }
 
 /** Jobs in an error. */

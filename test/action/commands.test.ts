@@ -9,6 +9,7 @@ import {
   review,
   reviewComment,
   type WebhookEvent,
+  workflowRun,
 } from '../sim/events.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -268,6 +269,9 @@ describe('a command without a prompt', () => {
   });
 });
 
+const failGraphql: GitHubOptions['on'] = ({ path }) =>
+  path === '/graphql' ? { status: 500 } : undefined;
+
 describe('a command that fails because of the workflow', () => {
   const answers = ({ github }: Simulation): readonly string[] =>
     github
@@ -278,21 +282,28 @@ describe('a command that fails because of the workflow', () => {
   const answerWith = (words: RegExp): RegExp =>
     new RegExp(`^<!-- agent-follow-up answer -->\\n.*${words.source}.*new comment.*$`);
 
-  it.each<[string, Scenario['with'], RegExp]>([
-    ['no key', { 'api-key': '' }, /api-key is empty.*check its name/],
-    ['no project', { 'project-id': '' }, /project-id is empty.*check its name/],
-    ['a wrong setting', { wait: 'maybe' }, /wait must be true or false.*`maybe`/],
+  const SETTINGS = /not set up correctly; the log says what to change\./;
+  it.each<[string, Scenario['with'], RegExp, RegExp]>([
+    ['no key', { 'api-key': '' }, /api-key is empty.*check its name.*reusable workflow/, SETTINGS],
+    ['no project', { 'project-id': '' }, /project-id is empty.*check its name/, SETTINGS],
+    ['a wrong setting', { wait: 'maybe' }, /wait must be true or false.*“maybe”/, SETTINGS],
     [
       'no job',
       { 'job-id': '' },
       /job-id is empty\..*check its name.* No comment of this action names an agent job here/,
+      /agent\. No comment of this action names an agent job here yet\. The log says how/,
     ],
-    ['no job and no comment', { 'job-id': '', comment: 'false' }, /job-id is empty/],
-  ])('gets a comment with one line: %s', async (name, inputs, words) => {
+    [
+      'no job and no comment',
+      { 'job-id': '', comment: 'false' },
+      /job-id is empty/,
+      /The workflow does not name an agent job\. The log says how/,
+    ],
+  ])('gets a comment with one line: %s', async (name, inputs, said, shown) => {
     const { sim, result } = await comment('/agent add', { with: inputs }, name === 'no project');
-    expect(errors(result)).toHaveLength(1);
+    expect(errors(result)).toEqual([expect.stringMatching(said)]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(answers(sim)).toEqual([expect.stringMatching(answerWith(words))]);
+    expect(answers(sim)).toEqual([expect.stringMatching(answerWith(shown))]);
     expect(result.outputs['comment-url']).toBe(sim.github.comments(PULL).at(-1)?.html_url);
     expect(reactionsIn(sim.github)).toContain('confused');
     expect(sim.agent.journal).toEqual([]);
@@ -301,7 +312,23 @@ describe('a command that fails because of the workflow', () => {
   it('in a review gets it as well', async () => {
     await using sim = await simulate({ with: { ...COMMAND, 'api-key': '' } });
     await sim.runHere({ step: { event: review({ number: PULL, body: '/agent add' }) } });
-    expect(answers(sim)).toEqual([expect.stringMatching(answerWith(/api-key is empty/))]);
+    expect(answers(sim)).toEqual([expect.stringMatching(answerWith(SETTINGS))]);
+  });
+
+  it.each<[string, Scenario['github'], RegExp]>([
+    ['GitHub fails', { on: failGraphql }, /cannot be read: GitHub answered 500\. Try again later/],
+    [
+      'the token may not',
+      { forbids: ({ route }) => route === '/graphql' },
+      /cannot be read: .*not accessible.* needs .permissions:/,
+    ],
+  ])('in a review gets it if its inline comments cannot be read: %s', async (_, github, words) => {
+    await using sim = await simulate({ with: COMMAND, github: { ...ALLOWED, ...github } });
+    const event = review({ number: PULL, body: '/agent add' });
+    const result = await sim.runHere({ step: { event } });
+    expect(errors(result)).toEqual([expect.stringMatching(words)]);
+    expect(answers(sim)).toEqual([expect.stringMatching(answerWith(words))]);
+    expect(sim.agent.journal).toEqual([]);
   });
 
   it('gets it once, even if other jobs handle the command and it is re-run', async () => {
@@ -480,6 +507,32 @@ describe('if job-id is empty', () => {
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
     expect(sim.agent.journal).toEqual([]);
   });
+});
+
+it('a command whose comment was deleted is not sent', async () => {
+  await using sim = await simulate({ with: COMMAND });
+  const step = stepFor(sim, '/agent go');
+  sim.github.deleteComment(sim.github.comments(PULL)[0]?.id ?? 0);
+  const result = await sim.runHere({ step });
+  expect(errors(result)).toEqual([
+    expect.stringMatching(/could not be claimed.*404.* The comment was deleted, or/),
+  ]);
+  expect(sim.agent.journal.filter(({ method }) => method === 'POST')).toEqual([]);
+});
+
+it.each<[string, readonly number[]]>([
+  ['no pull request', []],
+  ['several pull requests', [PULL, 8]],
+])('without job-id, a commit of %s is skipped', async (_, pullRequests) => {
+  const inputs = { 'job-id': '', prompt: 'Fix it.' };
+  await using sim = await simulate({
+    with: inputs,
+    step: { event: workflowRun({ pullRequests }) },
+  });
+  const result = await sim.runHere();
+  expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(notices(result)).toEqual([expect.stringContaining('exactly one pull request')]);
+  expect(sim.agent.journal).toEqual([]);
 });
 
 it.each<[string, unknown]>([

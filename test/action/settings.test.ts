@@ -107,7 +107,7 @@ describe.concurrent('with an invalid', () => {
     // Its author sees a reaction and an answer.
     const [reaction, comment, ...others] = github.writes();
     expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
-    expect(JSON.parse(comment?.body ?? '').body).toContain(name);
+    expect(JSON.parse(comment?.body ?? '').body).toContain('The workflow is not set up correctly');
     expect(others).toEqual([]);
   });
 
@@ -191,7 +191,7 @@ describe.concurrent('an event without access to secrets', () => {
   const forFork =
     'no secrets to runs for pull requests from forks. Use a branch of this repository.';
   const forBot =
-    'only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the same name.';
+    'only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the same name, in the settings of the repository.';
 
   it.each<[string, WebhookEvent, string]>([
     [

@@ -285,9 +285,9 @@ export function comments(): readonly Exhibit[] {
 
 /** The comments that reply to a command that cannot run. */
 export function replies(): readonly Exhibit[] {
-  const problem = 'project-id is empty. If it comes from a variable, check its name.';
+  const problem = 'The workflow is not set up correctly; the log says what to change.';
   return [
-    { name: 'a workflow without project-id', markdown: renderProblem(problem, RUN) },
+    { name: 'a workflow that is not set up correctly', markdown: renderProblem(problem, RUN) },
     { name: 'a command without a prompt', markdown: renderUsage('/agent') },
   ];
 }
