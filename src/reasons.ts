@@ -212,8 +212,7 @@ export function sameCommitEnd(): End {
 /** Bots must not send without end, and people have set a limit. */
 export function uncountedEnd(why: string): End {
   const reason = `Messages of bots, and messages with a limit, are counted by comments, but ${why}.`;
-  const hint =
-    'They need a pull request or issue (“pr-number”), and a comment on it (“comment: true”).';
+  const hint = 'Set “pr-number”, and leave “comment” at its default.';
   return { ...endAs('skipped', reason), hint };
 }
 

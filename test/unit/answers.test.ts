@@ -172,7 +172,11 @@ describe('explain', () => {
     [answer(403, saying('null')), 'send', 'lacks the write scope'],
     [answer(404), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(400), 'send', '400 to the message. Check the prompt and the job'],
-    [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).'],
+    [
+      answer(400),
+      'poll',
+      '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).',
+    ],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(408), 'send', 'answered 408 to the message.'],
     [answer(425), 'poll', 'answered 425 when the job was polled.'],
@@ -215,7 +219,10 @@ describe('explain', () => {
 
   it.each([
     [answer(404), 'check the job ID, the base URL and the project ID.'],
-    [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.mintlify.com).'],
+    [
+      answer(405),
+      'Check the prompt, the base URL and the job in the dashboard (https://app.mintlify.com).',
+    ],
     [
       { ...lost, written: false },
       'Check the base URL and the DNS, firewall and proxy of the runner.',

@@ -101,7 +101,12 @@ const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
 
 it.each<Row>([
   ['a bot, “comment: false”', BOT, { comment: false }, { whyUncounted: '“comment: false” is set' }],
-  ['a bot after checks', checks('check_suite', { sender: RENOVATE }), {}, { whyUncounted: NOWHERE }],
+  [
+    'a bot after checks',
+    checks('check_suite', { sender: RENOVATE }),
+    {},
+    { whyUncounted: NOWHERE },
+  ],
   ['a bot, a branch', push(branch), {}, { whyUncounted: ABOUT_JOBS }],
   ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, OF_BOTS],
   ['a bot, a new branch', event('create', undefined, created), {}, { whyUncounted: NOWHERE }],

@@ -110,7 +110,7 @@ it.each<[string, End, string]>([
   ['a later run, if polling failed', lostEnd(job(SENT), UNNOTED, 'So.'), 'use a later run with'],
   ['a later run after a cancellation', cancelledEnd(job(SENT), UNNOTED), 'use a later run with'],
   ['the statuses', unwantedEnd(active, new Set(['failed'])), 'those in “only-when”'],
-  ['a place to count', uncountedEnd('so'), '(“pr-number”)'],
+  ['a place to count', uncountedEnd('so'), 'Set “pr-number”'],
 ])('the hint for the author of the workflow: %s', (_, { hint }, words) => {
   expect(hint).toContain(words);
   expect(hint === '').toBe(words === '');
