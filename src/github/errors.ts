@@ -96,7 +96,8 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
     const { message = '', type } = failed.errors[0] ?? {};
     const said = message === '' ? '' : `: ${quote(redact(message))}`;
     // The token lacks a permission, which does not pass.
-    const status = type === 'FORBIDDEN' ? 403 : 500;
+    const isForbidden = type === 'FORBIDDEN' || message.startsWith('Resource not accessible');
+    const status = isForbidden ? 403 : 500;
     return new GitHubError(status, `GitHub answered with an error${said}`);
   }
   const { data: refused } = requestError.safeParse(error);

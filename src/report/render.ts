@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { type Change, deliveryOf, elapsedMs, type Job } from '../job.ts';
+import { type Change, deliveryOf, type End, elapsedMs, type Job } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -13,7 +13,7 @@ import {
 } from '../labels.ts';
 import { ACTION_URL } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { plural } from '../text.ts';
+import { plural, sentences } from '../text.ts';
 import {
   blocks,
   code,
@@ -99,7 +99,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
       conversation === null,
     ),
     dotted([isNew ? asked : '', ...links]),
-    dotted([sentenceToMarkdown(job.end?.reason ?? ''), isCalm ? '' : next], ' '),
+    dotted([renderReason(job.end, conversation), isCalm ? '' : next], ' '),
     renderCommits(job),
     quotation(story.prompt, story.attached),
     outlook(story, kind),
@@ -111,6 +111,12 @@ function renderJob(story: Story, job: Job, place: Place): string {
     ]),
   ].filter((text) => text !== '');
   return blocks(fitting(texts, limit));
+}
+
+/** Who reads a summary may know the workflow, and so understands the hint. */
+function renderReason(end: End | null, conversation: number | null): string {
+  if (end === null) return '';
+  return sentenceToMarkdown(conversation === null ? sentences(end.reason, end.hint) : end.reason);
 }
 
 function heading(text: string, isSummary: boolean): string {

@@ -104,13 +104,16 @@ describe('messages of a bot', () => {
     expect(title).toMatch(/^### .* Limit reached: 3 messages in a row$/);
     expect(links).toContain('[log](');
     expect(reason).toBe(
-      'The message was not sent, because this workflow has sent 3 in a row, and no person has written a command ' +
-        'since. Look at what the agent did. To send this message, re-run the workflow; to begin again, write a command.',
+      'This message was not sent: the workflow has sent 3 without a command by a person. Look at what the agent ' +
+        'did. Then write a command to go on, or re-run the workflow to send this message.',
     );
     expect(prompt).toBe('> `Add error handling examples.`');
     for (const result of results.slice(3)) {
       expect(result.conclusion).toBe('success');
-      expect(result.outputs).toMatchObject({ ...SKIPPED, reason: expect.stringContaining('3 in') });
+      expect(result.outputs).toMatchObject({
+        ...SKIPPED,
+        reason: expect.stringContaining('has sent 3'),
+      });
       expect(result.summary).toContain(LIMIT);
       expect(result.annotations).toMatchObject([{ type: 'notice' }]);
     }
