@@ -16,7 +16,7 @@ import { listing, quote, sentences } from './text.ts';
 // what the author of the workflow may change.
 
 /** What of a run its ends depend on. */
-interface Run {
+interface EndingRun {
   readonly inputs: Pick<Inputs, 'timeoutMs' | 'wait'>;
   /** Its comment, which a re-run reads. */
   readonly note: object | null;
@@ -97,7 +97,7 @@ function unconfirmedEnd(job: Job, result: FinalStatus, settleMs: number): End {
 }
 
 /** `why` says why the last request failed; empty if it did not. */
-export function timedOutEnd(job: Job, run: Run, why: string): End {
+export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
   const limit = duration(run.inputs.timeoutMs);
   const last = why === '' ? '' : `The last poll failed: ${why}`;
   if (isUnderway(job)) return lateEnd(job, run, last);
@@ -113,7 +113,7 @@ export function timedOutEnd(job: Job, run: Run, why: string): End {
 }
 
 /** The agent was not done in time. */
-function lateEnd(job: Job, run: Run, last: string): End {
+function lateEnd(job: Job, run: EndingRun, last: string): End {
   const status = statusOf(job);
   const limit = duration(run.inputs.timeoutMs);
   if (isFinal(status)) {
@@ -135,7 +135,7 @@ function isUnderway(job: Job): boolean {
 }
 
 /** Says how to keep waiting. Readers of a comment can re-run the workflow, but not change it. */
-function withNextWait(end: End, { isReadOnly }: Job, { note }: Run): End {
+function withNextWait(end: End, { isReadOnly }: Job, { note }: EndingRun): End {
   // A re-run reads the note of this run, or sends nothing either.
   const canRerun = note !== null || isReadOnly;
   if (canRerun) return { ...end, reason: sentences(end.reason, WAIT_AGAIN) };
@@ -144,7 +144,7 @@ function withNextWait(end: End, { isReadOnly }: Job, { note }: Run): End {
 }
 
 /** Polling failed for too long. */
-export function lostEnd(job: Job, run: Run, why: string): End {
+export function lostEnd(job: Job, run: EndingRun, why: string): End {
   if (job.isReadOnly) return endAs('error', 'The job cannot be polled.', why);
   if (!isUnderway(job)) return endAs('error', why);
   const end = endAs(
@@ -156,7 +156,7 @@ export function lostEnd(job: Job, run: Run, why: string): End {
   return withNextWait(end, job, run);
 }
 
-export function cancelledEnd(job: Job, run: Run): End {
+export function cancelledEnd(job: Job, run: EndingRun): End {
   if (!isUnderway(job)) {
     const what = job.isReadOnly ? 'job was polled' : 'message was sent';
     return endAs('cancelled', `The run was cancelled before the ${what}.`);

@@ -23,14 +23,12 @@ const APART_MS = 1000;
 /** Characters of the IDs of jobs in a line of the log. */
 const LONGEST_LIST = 500;
 
-/** Creates the note: no note, no message. Nothing is announced if nothing is left to send or to wait for. */
+/** Creates the note: no note, no message. */
 export async function announce(run: Run): Promise<void> {
-  const { plan, jobs, inputs, runtime } = run;
-  const isTold = (job: Job): boolean => tellsLimit(run, job);
-  const taking = jobs.filter((job) => isWorthAComment(job) || isTold(job));
-  const isIdle = inputs.send && jobs.every((job) => job.end !== null && !isTold(job));
-  if (plan.comments.kind !== 'note' || isIdle || taking.length === 0) return;
-  const note = openNote(run, plan.comments.conversation, taking, plan.deadline);
+  const { plan, runtime } = run;
+  const jobs = jobsToAnnounce(run);
+  if (plan.comments.kind !== 'note' || jobs.length === 0) return;
+  const note = openNote(run, plan.comments.conversation, jobs, plan.deadline);
   const created = await note.create();
   if (created.kind === 'ok') {
     run.note = note;
@@ -46,10 +44,14 @@ export async function announce(run: Run): Promise<void> {
   for (const job of unsent) endJob(run, job, { ...end, hint });
 }
 
-/** Whether it has, or may get, a message or, without one, whether the API knows it. */
-function isWorthAComment(job: Job): boolean {
-  if (job.isReadOnly) return job.record !== null;
-  return job.end === null || deliveryOf(job) === 'sent';
+/** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
+function jobsToAnnounce(run: Run): readonly Job[] {
+  const { jobs, inputs } = run;
+  // A mistyped ID is not written down.
+  if (!inputs.send) return jobs.filter(({ record }) => record !== null);
+  const open = jobs.filter((job) => job.end === null || tellsLimit(run, job));
+  const sent = jobs.filter((job) => job.end !== null && deliveryOf(job) === 'sent');
+  return open.length === 0 ? [] : jobs.filter((job) => open.includes(job) || sent.includes(job));
 }
 
 /** A limit is told by a new comment, once: people get a mail only of that. */

@@ -98,7 +98,7 @@ async function readJobs(run: Run): Promise<void> {
     }),
   );
   // From now on, a command there knows the job.
-  if (jobs.some(({ record }) => record !== null)) await announce(run);
+  await announce(run);
   const open = jobs.filter(({ end }) => end === null);
   await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));
 }

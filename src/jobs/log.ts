@@ -10,18 +10,18 @@ import { sentences } from '../text.ts';
 /** Milliseconds after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
-interface Run extends Pick<Runtime, 'log' | 'clock'> {
+interface LoggedRun extends Pick<Runtime, 'log' | 'clock'> {
   readonly jobs: readonly Job[];
   readonly deadline: number;
 }
 
 export class JobLog {
-  readonly #run: Run;
+  readonly #run: LoggedRun;
   readonly #warned = new Set<string>();
   #spokeAt: number;
   #lastProblem = '';
 
-  constructor(run: Run) {
+  constructor(run: LoggedRun) {
     this.#run = run;
     this.#spokeAt = run.clock.now();
   }

@@ -28,8 +28,9 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
   const isBefore = mayBeSent(job);
   // After that, its answer would be too late for a message.
   const until = isBefore ? run.plan.deadline - LEAST_POST_MS : run.plan.deadline;
+  const isWait = run.inputs.wait && !isBefore;
   // Others may wait for a poll before the message, so that is given up sooner.
-  const isPatient = job.isWaiting || (!isBefore && run.inputs.wait);
+  const isPatient = isWait || job.isWaiting;
   let pauseMs = firstPauseMs;
   let failsSince = 0;
   let lastWhy = '';
@@ -59,7 +60,6 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
       return over(lostEnd(job, run, sentences(count, last, later)));
     }
     // Waiting for what cannot happen would only cost minutes of the runner. A wait ends with a poll.
-    const isWait = run.inputs.wait && !isBefore;
     if (!isWait && now + nextMs >= until) return over(timedOutEnd(job, run, last));
     pauseMs = Math.min(nextMs, until - now);
     run.log.problem(

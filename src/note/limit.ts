@@ -21,7 +21,7 @@ export function inARow(
   const start = made.findLastIndex(
     (note) => note.command !== '' && !note.byBot && deliveryTo(note, jobId) === 'sent',
   );
-  const counted = made.slice(start + 1).filter((note) => counts(note, message, jobId));
+  const counted = made.slice(start + 1).filter((note) => isCounted(note, message, jobId));
   return new Set(counted.map(({ run }) => run));
 }
 
@@ -33,14 +33,14 @@ export function isAboutSameCommit(
 ): boolean {
   const { commit } = message;
   return (
-    commit !== '' && notes.some((note) => note.commit === commit && counts(note, message, jobId))
+    commit !== '' && notes.some((note) => note.commit === commit && isCounted(note, message, jobId))
   );
 }
 
 /** Whether a comment below the newest message that counts says already that the limit is reached. */
 export function isLimitTold(notes: readonly FoundNote[], message: Counted, jobId: string): boolean {
   const made = withoutResumed(notes, jobId);
-  const newest = made.findLastIndex((note) => counts(note, message, jobId));
+  const newest = made.findLastIndex((note) => isCounted(note, message, jobId));
   return made
     .slice(newest + 1)
     .some(
@@ -63,7 +63,7 @@ function withoutResumed(notes: readonly FoundNote[], jobId: string): readonly Fo
 }
 
 /** Whether the note is of another run of the step, and its message to the job was sent, or may still be. */
-function counts(note: FoundNote, message: Counted, jobId: string): boolean {
+function isCounted(note: FoundNote, message: Counted, jobId: string): boolean {
   const delivery = deliveryTo(note, jobId);
   const isSent = delivery !== undefined && delivery !== 'not-sent';
   return isSent && isOfStep(note, message) && note.run !== message.run;

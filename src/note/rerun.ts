@@ -4,7 +4,7 @@ import type { FoundNote, NoteData, NoteJob } from './data.ts';
 // nothing was sent: see the table "Re-runs" of docs/note.md.
 
 /** What identifies a message in all attempts. */
-export type Message = Pick<NoteData, 'run' | 'step' | 'leg' | 'command' | 'attempt'>;
+export type MessageId = Pick<NoteData, 'run' | 'step' | 'leg' | 'command' | 'attempt'>;
 
 /**
  * What is known of the claim of a command. `pending`: it is still to be made, and decides. `why`: it was not possible.
@@ -29,7 +29,7 @@ interface Named {
 /** What a re-run does for a job. `notes` are all notes of the project in the conversation. */
 export function judge(
   notes: readonly FoundNote[],
-  message: Message,
+  message: MessageId,
   jobId: string,
   claim: Claim,
 ): Verdict {
@@ -61,7 +61,7 @@ export function judge(
  */
 export function promptOf(
   notes: readonly FoundNote[],
-  message: Message,
+  message: MessageId,
   jobIds: readonly string[],
   own: string,
 ): string {
@@ -73,7 +73,7 @@ export function promptOf(
 }
 
 /** What other attempts of this message say of a job, the strongest first and of equals the latest. */
-function namesOf(notes: readonly FoundNote[], message: Message, jobId: string): readonly Named[] {
+function namesOf(notes: readonly FoundNote[], message: MessageId, jobId: string): readonly Named[] {
   return notes
     .filter((note) => isSame(note, message) && note.attempt !== message.attempt)
     .flatMap((note) => note.jobs.filter(({ id }) => id === jobId).map((job) => ({ note, job })))
@@ -94,7 +94,7 @@ function isOutdone(notes: readonly NoteData[], { id, sentAt }: NoteJob): boolean
     .some((job) => job.id === id && job.delivery === 'sent' && job.sentAt > sentAt);
 }
 
-function isTakenElsewhere(notes: readonly NoteData[], message: Message): boolean {
+function isTakenElsewhere(notes: readonly NoteData[], message: MessageId): boolean {
   return notes.some(
     (note) =>
       note.command === message.command &&
@@ -106,7 +106,7 @@ function isTakenElsewhere(notes: readonly NoteData[], message: Message): boolean
 /** Of the same run, step and leg, and for the same command. */
 export function isSame(
   note: NoteData,
-  { run, step, leg, command }: Omit<Message, 'attempt'>,
+  { run, step, leg, command }: Omit<MessageId, 'attempt'>,
 ): boolean {
   return note.run === run && note.step === step && note.leg === leg && note.command === command;
 }

@@ -4,7 +4,7 @@ import type { Run } from '../../src/jobs/context.ts';
 import { JobLog } from '../../src/jobs/log.ts';
 import { followEarlierAttempts } from '../../src/jobs/rerun.ts';
 import type { FoundNote, NoteData, NoteJob } from '../../src/note/data.ts';
-import { type Claim, judge, type Message, namedJobs, promptOf } from '../../src/note/rerun.ts';
+import { type Claim, judge, type MessageId, namedJobs, promptOf } from '../../src/note/rerun.ts';
 import { ok, problem } from '../../src/text.ts';
 import { found, INFO, NOTE, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
@@ -52,7 +52,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     const resultOf = (key: string, claim: Claim): string => {
       // The message of a command is the same with its comment as a part of the key.
       const ofKind = notes.map((note) => ({ ...note, command: note.command || key }));
-      const message: Message = { ...NOTE, attempt: 3, command: key };
+      const message: MessageId = { ...NOTE, attempt: 3, command: key };
       const verdict = judge(ofKind, message, 'job-1', claim);
       return verdict.kind === 'refuse' ? verdict.why : verdict.kind;
     };
@@ -61,7 +61,7 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
     expect(resultOf('comment:7', { why: claimed })).toContain(command);
   });
 
-  const own: Message = { ...NOTE, attempt: 4 };
+  const own: MessageId = { ...NOTE, attempt: 4 };
 
   it('continues with the latest of the attempts that sent it', () => {
     const at = (attempt: number) => about('sent', { attempt, jobs: [sent(attempt)] });
