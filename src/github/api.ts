@@ -196,7 +196,11 @@ export class GitHub {
       before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
     } while (before !== null);
     if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids);
-    return ids.flatMap((id) => this.#comments.get(id) ?? []);
+    return ids.map((id) => {
+      const one = this.#comments.get(id);
+      if (one === undefined) throw unexpectedResponse();
+      return one;
+    });
   }
 
   async #readTexts(ids: readonly string[]): Promise<void> {

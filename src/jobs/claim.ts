@@ -20,6 +20,7 @@ export async function claim(run: Run): Promise<void> {
 /** Requested once: a second request would find the reaction of the first. */
 export async function addRocket(run: Run): Promise<ReactionAnswer> {
   const { asked, github, runtime } = run;
+  /* v8 ignore next -- it is only called for a command */
   if (asked === null) return { kind: 'there' };
   const answer = await react(asked, 'rocket', github, runtime.log);
   if (answer.kind === 'added') run.release = answer.takeBack;

@@ -79,9 +79,10 @@ export async function tellGitHub(run: Run, ended: readonly Ended[]): Promise<rea
   const ready = new AbortController();
   const late = async (): Promise<void> => {
     await clock.sleep(end - clock.now(), ready.signal);
-    const pausedMs = run.note?.pausedMs ?? 0;
-    const restMs = Math.max(0, pausedMs + AFTER_RATE_LIMIT_MS - most);
-    await clock.sleep(pausedMs === 0 ? 0 : restMs, ready.signal);
+    if (run.note !== null && run.note.pausedMs > 0) {
+      const restMs = run.note.pausedMs + AFTER_RATE_LIMIT_MS - most;
+      await clock.sleep(Math.max(0, restMs), ready.signal);
+    }
     log.warning(
       'GitHub did not answer in time, so a comment may be missing or show an older state.',
     );

@@ -34,7 +34,8 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
   let pauseMs = firstPauseMs;
   let failsSince = 0;
   let lastWhy = '';
-  for (let failed = 1; ; failed += 1) {
+  let failed = 0;
+  for (;;) {
     if (pauseMs > 0) await pause(run, pauseMs);
     const can = isBefore ? canStillSend(run, job) : null;
     if (can?.kind === 'over') return can;
@@ -46,6 +47,7 @@ export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcom
       run.log.beat(`${what} is ${statusOf(job) ?? 'in an unknown status'}`);
       return { kind: 'polled' };
     }
+    failed += 1;
     const { why, exchange } = missed;
     const now = clock.now();
     // What the deadline has cut off may have had no time for an answer: that is no reason.

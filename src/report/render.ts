@@ -174,7 +174,7 @@ function renderCommits({ change, record }: Job): string {
     return `- ${dotted([code(title, LONGEST_TITLE), shown], ' ')}`;
   });
   const earlier = change.count - lines.length;
-  if (earlier > 0) lines.push(`- and ${earlier} earlier ${earlier === 1 ? 'one' : 'ones'}`);
+  if (earlier > 0) lines.push(`- and ${plural(earlier, 'earlier commit')}`);
   return lines.join('\n');
 }
 

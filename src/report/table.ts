@@ -22,8 +22,14 @@ const FRAME = 200;
 
 /** How long the agent took; empty if that is not known. */
 export function timeTaken(job: Job): string {
+  const ms = shownMs(job);
+  return ms === 0 ? '' : inOneLine(duration(ms));
+}
+
+/** Milliseconds; 0 if they are not shown. */
+function shownMs(job: Job): number {
   const ms = elapsedMs(job) ?? 0;
-  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? '' : inOneLine(duration(ms));
+  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? 0 : ms;
 }
 
 /** With spaces, it would wrap on a phone or in a narrow column. */
@@ -105,7 +111,7 @@ function linkOf({ record }: Job, isRepositoryClear: boolean): string {
 }
 
 function longestTime(jobs: readonly Job[]): number {
-  const times = jobs.filter((job) => timeTaken(job) !== '').map((job) => elapsedMs(job) ?? 0);
+  const times = jobs.map(shownMs).filter((ms) => ms > 0);
   return times.length < FEWEST_BARS ? 0 : Math.max(...times);
 }
 
@@ -113,7 +119,7 @@ function longestTime(jobs: readonly Job[]): number {
 function timeWithBar(job: Job, { longest }: Table): string {
   const time = timeTaken(job);
   if (time === '' || longest === 0) return time;
-  return `${bar(elapsedMs(job) ?? 0, longest)}\u00a0${time}`;
+  return `${bar(shownMs(job), longest)}\u00a0${time}`;
 }
 
 /** One item for all jobs with the same reason. People know a job by its pull request. */

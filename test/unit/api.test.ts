@@ -43,6 +43,15 @@ describe('comments', () => {
     expect(callsOf(sim).join(' ')).toBe('list list list list list read read');
   });
 
+  it('of the own identity of which one is not returned are refused: it may be the one that counts', async () => {
+    const none = { body: { data: { nodes: [] } } };
+    const issues = [{ number: NUMBER, comments: talk(1, ACTIONS) }];
+    const on = ({ body }: { readonly body: string }) =>
+      body.includes('nodes(ids') ? none : undefined;
+    await using sim = await startGitHub({ issues, on });
+    await expect(connect(sim).ownComments(NUMBER)).rejects.toThrow('unexpected response');
+  });
+
   it('are not known if one is deleted between the two queries', async () => {
     const issues = [{ number: NUMBER, comments: talk(2, ACTIONS) }];
     const first = (): number => sim.comments(NUMBER)[0]?.id ?? 0;

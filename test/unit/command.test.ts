@@ -168,6 +168,7 @@ describe('quoteInline', () => {
 
   it('quotes a comment on a whole file', () => {
     expect(quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
+    expect(quoted(whole, whole)).toHaveLength(2);
   });
 
   it('sorts by files, then by lines, and keeps the order on a line', () => {

@@ -86,6 +86,13 @@ describe('toGitHubError', () => {
       null,
     ],
     [failed('oops'), 500, 'answered with an error', null],
+    [
+      Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' }),
+      0,
+      'could not be reached: the certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN); for a private CA, set ' +
+        'NODE_EXTRA_CA_CERTS in the environment of the runner',
+      null,
+    ],
     [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
     [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
   ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
