@@ -78,7 +78,7 @@ export interface After {
   readonly work: Work;
   /** Since when the status has been final without a break; null while it is not. */
   readonly finalSince: number | null;
-  /** When the last poll with a status started, as old as which that status may be; 0 if there was none. */
+  /** The last status was read at this time or later; 0 if there was none. */
   readonly seenAt: number;
 }
 

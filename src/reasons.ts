@@ -106,7 +106,7 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
     'timed-out',
     `${what} within ${limit}.`,
     ...(job.isWaiting
-      ? ['The agent was still at work on something else. Send the message later.', last]
+      ? ['The agent was still at work on something else. Re-run the workflow later.', last]
       : [why]),
   );
   return { ...end, hint: 'To wait longer, increase “timeout-minutes”.' };
@@ -159,7 +159,7 @@ export function lostEnd(job: Job, run: EndingRun, why: string): End {
 export function cancelledEnd(job: Job, run: EndingRun): End {
   if (!isUnderway(job)) {
     const what = job.isReadOnly ? 'job was polled' : 'message was sent';
-    return endAs('cancelled', `The run was cancelled before the ${what}.`);
+    return endAs('cancelled', `The run was cancelled before the ${what}. Re-run it.`);
   }
   if (!run.inputs.wait) return endAs('cancelled', 'The run was cancelled.');
   const reason = 'The agent may keep working, but the cancelled run no longer waits for it.';
@@ -218,7 +218,7 @@ export function uncountedEnd(why: string): End {
 
 export function limitEnd(limit: number): End {
   const reason =
-    `This message was not sent: the workflow has sent ${limit} without a command by a person. Look at what the ` +
+    `This message was not sent: the workflow has sent, or may have sent, ${limit} without a command by a person. Look at what the ` +
     'agent did. Then write a command to go on, or re-run the workflow to send this message.';
   return { ...endAs('skipped', reason), hint: 'The limit is “max-messages”.', limit };
 }

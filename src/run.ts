@@ -12,6 +12,7 @@ import {
   annotate,
   cancelled,
   close,
+  early,
   fail,
   saveOutputs,
   skip,
@@ -29,7 +30,7 @@ const WRONG_SETTINGS = 'The workflow is not set up correctly; the log says what 
 export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
   const reason = 'The run ended before anything was sent.';
-  saveOutputs(runtime, { ended: [], early: { result: 'error', reason } });
+  saveOutputs(runtime, { ended: [], early: early(runtime, 'error', reason) });
   const info = readRunInfo(runtime.env);
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
@@ -48,6 +49,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (asking.kind === 'problem') return skip(runtime, asking.problem);
 
   const github = new GitHub({ ...info, ...runtime, token: access.githubToken });
+  if (inputs !== null) github.limitTo(runtime.clock.startedAt + inputs.timeoutMs);
   const asked = access.command === null ? null : trigger.comment;
   const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, access, github);

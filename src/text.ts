@@ -44,8 +44,10 @@ export function quote(text: string, limit = 200): string {
 
 /** At least `least` backticks, and more than any run of them in the text: what code begins and ends with. */
 export function backticksAround(text: string, least: number): string {
-  const runs = Array.from(text.matchAll(/`+/g), ([run]) => run.length + 1);
-  return '`'.repeat(Math.max(least, ...runs));
+  let most = least;
+  // A text may have more runs than a call takes arguments.
+  for (const [run] of text.matchAll(/`+/g)) most = Math.max(most, run.length + 1);
+  return '`'.repeat(most);
 }
 
 /** The parts of a sentence: with an odd index, they are text by others. */

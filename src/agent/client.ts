@@ -4,7 +4,7 @@ import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
 
-export interface Polled {
+interface Polled {
   readonly kind: 'polled';
   readonly record: JobRecord;
   /** When the request and the response of the poll were made, in milliseconds since 1970. */

@@ -32,13 +32,17 @@ export interface GitHubOptions
 
 /** Milliseconds that one call may take, and all calls once the run is cancelled. */
 const CALL_MS = 10_000;
-const AFTER_CANCEL_MS = 4000;
+const AFTER_CANCEL_MS = 3000;
+/** The same for taking back a claim, which comes last. */
+const LAST_AFTER_CANCEL_MS = 1000;
 /** Milliseconds that the last call may go on after the time that the calls are limited to. */
 const AFTER_LIMIT_MS = 1500;
 /** Milliseconds for all comments, of which GitHub takes 2500 at most. */
 const LIST_MS = 60_000;
 /** Comments whose bodies are read at once: each has up to 64 KiB. */
 const COMMENTS_AT_ONCE = 50;
+/** The same of a review: each has a part of a diff, of whatever length. */
+const REVIEW_COMMENTS_AT_ONCE = 20;
 const NEWEST = 30;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -64,7 +68,7 @@ const NEWEST_COMMENTS = `query ($owner: String!, $repo: String!, $number: Int!) 
 const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
   node(id: $id) {
     ... on PullRequestReview {
-      comments(first: 100, after: $after) {
+      comments(first: ${REVIEW_COMMENTS_AT_ONCE}, after: $after) {
         nodes {
           url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
           author { ... on User { databaseId } ... on Bot { databaseId } }
@@ -103,7 +107,7 @@ const reviewComment = z.object({
   ...{ originalLine: lineNumber, originalStartLine: lineNumber, outdated: z.boolean() },
   ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
 });
-export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
+type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
 const reviewAnswer = z.object({
   node: z.object({
     comments: z.object({
@@ -193,7 +197,7 @@ export class GitHub {
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
       ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
-      before = pageInfo.hasPreviousPage ? pageInfo.startCursor : null;
+      before = pageInfo.hasPreviousPage ? nextCursor(pageInfo.startCursor, before) : null;
     } while (before !== null);
     if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids);
     return ids.map((id) => {
@@ -225,7 +229,7 @@ export class GitHub {
       const { nodes, pageInfo } = answer.node.comments;
       found.push(...nodes);
       if (!pageInfo.hasNextPage) return found;
-      after = pageInfo.endCursor;
+      after = nextCursor(pageInfo.endCursor, after);
     }
   }
 
@@ -279,7 +283,7 @@ export class GitHub {
     const { status, data } = await this.#request(`POST ${route}`, { id: to.id, content });
     const { id: reactionId } = parse(data, reactionAnswer);
     if (status !== 201) return null;
-    return () => this.#request(`DELETE ${route}/{reactionId}`, { id: to.id, reactionId });
+    return () => this.#request(`DELETE ${route}/{reactionId}`, { id: to.id, reactionId }, true);
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
@@ -330,16 +334,26 @@ export class GitHub {
     return parse(data, graphqlData);
   }
 
-  #request(route: string, parameters: object): Promise<{ status: number; data: unknown }> {
+  #request(
+    route: string,
+    parameters: object,
+    isLast = false,
+  ): Promise<{ status: number; data: unknown }> {
     const given = { ...this.#repository, ...parameters };
-    return this.#call(({ request }, options) => request(route, { ...given, ...options }));
+    return this.#call(({ request }, options) => request(route, { ...given, ...options }), isLast);
   }
 
-  async #call<T>(call: (octokit: Octokit, options: object) => Promise<T>): Promise<T> {
-    const { clock, redact } = this.#options;
+  async #call<T>(
+    call: (octokit: Octokit, options: object) => Promise<T>,
+    isLast = false,
+  ): Promise<T> {
+    const { clock, redact, signal: cancelled } = this.#options;
     const mostMs = Math.min(CALL_MS, this.#until - clock.now());
     if (mostMs <= 0) throw new GitHubError(0, 'GitHub did not answer in time');
-    const signal = AbortSignal.any([clock.timeout(mostMs), this.#over.signal]);
+    const signal =
+      isLast && cancelled.aborted
+        ? clock.timeout(LAST_AFTER_CANCEL_MS)
+        : AbortSignal.any([clock.timeout(mostMs), this.#over.signal]);
     try {
       this.#octokit ??= connect(this.#options);
       const octokit = await this.#octokit;
@@ -353,6 +367,12 @@ export class GitHub {
       throw toGitHubError(error, redact);
     }
   }
+}
+
+/** Without a new one, a list would end too early, or never. */
+function nextCursor(next: string | null, last: string | null): string {
+  if (next === null || next === last) throw unexpectedResponse();
+  return next;
 }
 
 /** Octokit's retry plugin would repeat writes as well. */

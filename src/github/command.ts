@@ -148,10 +148,13 @@ const MOST_DIFF_LINES = 50;
 
 function quoteDiff(diffHunk: string): string {
   // With a line break for a lone \r, a line would not begin with the sign of the diff.
-  const [head = '', ...lines] = withoutInvisible(diffHunk).split('\n');
+  const [head = '', ...lines] = withoutInvisible(diffHunk)
+    .replace(/[\u2028\u2029]/g, '')
+    .split('\n');
   const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
   const hunk = [head, ...end].join('\n');
   if (hunk === '') return '';
   const ticks = backticksAround(hunk, 3);
-  return `${ticks}diff\n${hunk}\n${ticks}`;
+  // As a quotation: no line of it can end a block that the text before it has left open.
+  return `${ticks}diff\n${hunk}\n${ticks}`.replace(/^/gm, '> ');
 }

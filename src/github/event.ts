@@ -18,7 +18,7 @@ export interface Trigger {
   readonly commit: CommitTrigger | null;
 }
 
-export interface CommitTrigger {
+interface CommitTrigger {
   readonly sha: string;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
   readonly head: string | null;
@@ -140,7 +140,7 @@ const aboutCommit = lenient(
       z.array(
         z.object({
           number: positive,
-          head: z.object({ sha }),
+          head: z.object({ sha, repo: z.object({ id: positive }) }),
           base: z.object({ repo: z.object({ id: positive }) }),
         }),
       ),
@@ -217,7 +217,7 @@ function readCommit(
   const about = new Map(Object.entries({ workflow_run, check_suite, check_run })).get(event);
   if (about === undefined) return { commit: null, pull: null };
   const [own, ...others] = about.pull_requests.filter(
-    ({ base }) => base.repo.id === repository?.id,
+    ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
   );
   const isClear = own !== undefined && others.length === 0;
   return {

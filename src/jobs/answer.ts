@@ -1,6 +1,7 @@
 import type { GitHub, ReactionContent } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
 import type { CommentTrigger } from '../github/event.ts';
+import type { Job } from '../job.ts';
 import { composeAnswer } from '../note/data.ts';
 import { fail, skip } from '../report/finish.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
@@ -32,6 +33,13 @@ export async function answerWithUsage(start: Start, command: string): Promise<0 
   // An earlier attempt of this run has already answered.
   if (start.info.attempt > 1) return skip(start.runtime, reason);
   return skip(start.runtime, reason, await answer(start, renderUsage(command)));
+}
+
+/** Answers a command that an error has ended for all jobs: without a note, nothing else tells it. */
+export async function answerError(start: Start, jobs: readonly Job[]): Promise<void> {
+  const [end] = jobs.flatMap((job) => (job.end?.result === 'error' ? job.end : []));
+  if (end === undefined || jobs.some((job) => job.end === null)) return;
+  await answer(start, renderProblem(end.reason, start.info));
 }
 
 /** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */

@@ -74,7 +74,7 @@ export interface Skipped {
 }
 
 /** It is not known which jobs the run is about. */
-export interface Unnamed {
+interface Unnamed {
   readonly kind: 'problem';
   readonly problem: string;
   /** The same for readers of comments, who did not write the workflow. */
@@ -82,7 +82,7 @@ export interface Unnamed {
 }
 
 type Named<T> = Ok<T> | Unnamed | Skipped;
-export type Prepared = Named<Run>;
+type Prepared = Named<Run>;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
 export async function prepare(
@@ -92,7 +92,6 @@ export async function prepare(
 ): Promise<Prepared> {
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
-  github.limitTo(plan.deadline);
   const notes = await findNotes(plan, github, inputs);
   const jobIds = whichJobs(inputs, plan, notes, trigger);
   if (jobIds.kind !== 'ok') return jobIds;
@@ -157,7 +156,10 @@ export function countOf(
 ): string {
   const [job, ...others] = jobs;
   if (!counts || limit === null || job === undefined || others.length > 0) return '';
-  const number = inARow(notes, about, job.id).size + 1;
+  // A re-run that only goes on has the number of its message.
+  const own = notes.findIndex(({ run }) => run === about.run);
+  const earlier = own === -1 ? notes : notes.slice(0, own);
+  const number = inARow(earlier, about, job.id).size + 1;
   return number > limit ? '' : `message ${number} of ${limit}`;
 }
 
@@ -250,7 +252,7 @@ function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): Age
 
 /** How a loop goes on: what it was called for has happened, or the job has to end. */
 export type Outcome<Kind extends string> = { readonly kind: Kind } | Over;
-export interface Over {
+interface Over {
   readonly kind: 'over';
   readonly end: End;
 }

@@ -1,6 +1,7 @@
 import type { SendClass } from '../agent/retry.ts';
 import { type End, isFinal, type Job, setWaiting, statusBefore, statusOf } from '../job.ts';
 import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
+import { answerError } from './answer.ts';
 import { claim } from './claim.ts';
 import { announce } from './comments.ts';
 import { canStillSend, endJob, type Outcome, openJobs, type Run, save } from './context.ts';
@@ -23,6 +24,7 @@ export async function runJobs(run: Run): Promise<void> {
   if (plan.pollsFirst) await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   stopRepeated(run);
   endLate(run);
+  if (!plan.isRerun) await answerError(run, jobs);
   if (plan.claims && !plan.isRerun) await claim(run);
   endLate(run);
   await announce(run);
@@ -59,10 +61,11 @@ function endLate(run: Run): void {
 async function followJob(run: Run, job: Job): Promise<void> {
   if (job.end !== null) return;
   if (job.message.kind === 'open') {
+    const hadToWait = job.isWaiting;
     const sent = await sendToJob(run, job);
     if (sent.kind === 'over') endJob(run, job, sent.end);
     else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
-    tellIfAllAreOut(run);
+    tellIfAllAreOut(run, hadToWait);
   }
   if (job.end !== null) return;
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
@@ -79,10 +82,11 @@ async function sendToJob(run: Run, job: Job): Promise<Outcome<'sent' | 'busy'>> 
   }
 }
 
-/** Tells it when all messages are out that need not wait. If no job is left, the report follows. */
-function tellIfAllAreOut(run: Run): void {
+/** Tells it when all messages are out that need not wait, and when all are. If no job is left, the report follows. */
+function tellIfAllAreOut(run: Run, hadToWait: boolean): void {
   const { jobs, note } = run;
-  if (jobs.some((job) => job.message.kind === 'sending' && !job.isWaiting)) return;
+  const left = jobs.filter(({ message }) => message.kind === 'sending');
+  if (left.length > 0 && (hadToWait || !left.every(({ isWaiting }) => isWaiting))) return;
   save(run);
   if (jobs.some(({ end }) => end === null)) note?.write();
 }

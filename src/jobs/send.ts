@@ -22,6 +22,9 @@ import { poll, takeIn } from './poll.ts';
 
 // Sends one message: the poll just before it, the request, and what becomes of it.
 
+/** Milliseconds. */
+const SLOW_POLL_MS = 1000;
+
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. `busy`: it has to wait for the agent
  * first. `failed` has the classes of its failed requests.
@@ -33,15 +36,16 @@ export async function sendMessage(
 ): Promise<Outcome<'sent' | 'busy'>> {
   const { clock } = run.runtime;
   for (;;) {
-    const still = await isStillHead(run);
-    if (still.kind === 'over') return still;
-    // What is pushed before the message does not count.
-    const head = await readHead(run, job);
-    if (run.plan.needsBase && !isBaseFresh(job, clock.now())) {
+    let seen = await lookAtPull(run, job);
+    const before = clock.now();
+    if (run.plan.needsBase && !isBaseFresh(job, before)) {
       const polled = await poll(run, job);
       if (polled.kind === 'over') return polled;
       if (run.plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+      // Something may have been pushed during a slow poll.
+      if (clock.now() - before > SLOW_POLL_MS) seen = await lookAtPull(run, job);
     }
+    if (seen.still.kind === 'over') return seen.still;
     const end = endOfLoop(run, job);
     if (end !== null) return over(end);
     const can = canStillSend(run, job);
@@ -49,13 +53,19 @@ export async function sendMessage(
     const marked = markAllAsSending(run);
     if (marked.kind === 'over') return marked;
     run.log.say(job, 'Sending the message.');
-    posting(job, clock.now(), head);
+    posting(job, clock.now(), seen.head);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
     const refused = await afterRefusal(run, job, sent);
     if (refused.kind === 'over') return refused;
   }
+}
+
+/** What GitHub shows just before the message: whether the commit of the event is the newest, and what is already pushed. */
+async function lookAtPull(run: Run, job: Job) {
+  const [still, head] = await Promise.all([isStillHead(run), readHead(run, job)]);
+  return { still, head };
 }
 
 /**

@@ -13,7 +13,6 @@ import {
 import { OPENING } from '../text.ts';
 
 // The first line of every comment of this action: what a later attempt must know, as JSON.
-// docs/note.md describes it.
 
 const VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{0,16}$/));

@@ -3,7 +3,7 @@ import { isSame } from './rerun.ts';
 
 // What may stop a message because of earlier messages of the same step: their number, and their commit. Pure rules, with
 // which the limit is exact for any number of runs at once: each run counts, creates its note, and counts again those
-// before its own. docs/note.md explains it.
+// before its own. docs/permissions.md explains them.
 
 /** What a message is counted by. */
 export type Counted = Pick<NoteData, 'step' | 'leg' | 'run' | 'commit'>;

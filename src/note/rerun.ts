@@ -37,7 +37,7 @@ export function judge(
   const [strongest] = mine;
   if (strongest?.job.delivery === 'sent') {
     const { job } = strongest;
-    return { kind: 'resume', job, isOutdone: isOutdone(notes, job) };
+    return { kind: 'resume', job, isOutdone: isOutdone(notes, strongest) };
   }
   if (claim === 'pending') return { kind: 'send' };
   const found = mine.filter(({ job }) => job.delivery !== 'not-sent').map(({ note }) => note);
@@ -88,10 +88,17 @@ function strength({ delivery }: NoteJob): number {
   return ['sent', 'unknown', 'sending', 'not-sent'].indexOf(delivery);
 }
 
-function isOutdone(notes: readonly NoteData[], { id, sentAt }: NoteJob): boolean {
-  return notes
-    .flatMap(({ jobs }) => jobs)
-    .some((job) => job.id === id && job.delivery === 'sent' && job.sentAt > sentAt);
+/**
+ * Whether another message to the job was sent since, or may have been: its comment is below, or it was sent later although
+ * its comment is above. Runners may have different times.
+ */
+function isOutdone(notes: readonly FoundNote[], { note, job }: Named): boolean {
+  const own = notes.indexOf(note);
+  return notes.some((other, index) => {
+    const same = other.jobs.find(({ id }) => id === job.id);
+    if (same === undefined || isSame(other, note)) return false;
+    return index > own ? same.delivery !== 'not-sent' : same.sentAt > job.sentAt;
+  });
 }
 
 function isTakenElsewhere(notes: readonly NoteData[], message: MessageId): boolean {

@@ -1,6 +1,6 @@
 import { isFinal, type Job, statusBefore } from '../job.ts';
 import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
-import type { Runtime } from '../runner/environment.ts';
+import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
@@ -36,19 +36,36 @@ export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
   return code;
 }
 
+/** Whether an earlier attempt may have sent the message. */
+function isRerun({ env }: Runtime): boolean {
+  return readRunInfo(env).attempt > 1 && env.INPUT_SEND?.toLowerCase() !== 'false';
+}
+
+/** How a run ended that knows nothing of earlier attempts. */
+export function early(
+  runtime: Runtime,
+  result: 'error' | 'cancelled',
+  reason: string,
+): NonNullable<Report['early']> {
+  return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
+}
+
 /** The run was cancelled before it acted on a job. */
 export function cancelled(runtime: Runtime): 0 | 1 {
-  const reason = 'The run was cancelled before anything was sent.';
+  const reason = isRerun(runtime)
+    ? 'This attempt was cancelled before it sent anything.'
+    : 'The run was cancelled before anything was sent.';
   runtime.log.error(reason);
-  return close(runtime, { ended: [], early: { result: 'cancelled', reason } }, 1);
+  return close(runtime, { ended: [], early: early(runtime, 'cancelled', reason) }, 1);
 }
 
 /** The run failed before it acted on a job. */
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
-  const reason = runtime.redact(`Nothing was sent. ${problem}`);
+  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : 'Nothing was sent';
+  const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
-  const early = { result: 'error', reason };
-  close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 1);
+  const report = { ended: [], early: early(runtime, 'error', reason), commentUrls: [commentUrl] };
+  close(runtime, report, 1);
   summarizeUnsent(runtime, '⚠️', problem);
   return 1;
 }

@@ -1,5 +1,6 @@
 import {
   DELIVERIES,
+  type Delivery,
   deliveryOf,
   type End,
   elapsedMs,
@@ -18,7 +19,7 @@ export interface Report {
   readonly ended: readonly Ended[];
   readonly commentUrls?: readonly string[];
   /** How a run ended that did not act on a job. */
-  readonly early?: Readonly<Record<'result' | 'reason', string>>;
+  readonly early?: Readonly<{ result: string; reason: string; delivery?: Delivery }>;
 }
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
@@ -31,7 +32,10 @@ export function toOutputs({ ended, early, commentUrls = [] }: Report) {
     'pr-link': prLinks,
     prLink: prLinks,
     // The worst that occurs.
-    delivery: DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ?? 'not-sent',
+    delivery:
+      DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
+      early?.delivery ??
+      'not-sent',
     confirmed: overallConfirmed(ended),
     reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),

@@ -132,7 +132,7 @@ function outlook({ until }: Story, kind: Kind): string {
   if (kind === 'sent') return 'This run does not wait for the result.';
   // The report takes a moment more, and times are shown without seconds.
   return OPEN.has(kind) && until !== null
-    ? `This comment will be updated by ${inUtc(until + 60_000)}.`
+    ? `The next update follows at ${inUtc(until + 60_000)} at the latest.`
     : '';
 }
 

@@ -76,7 +76,7 @@ describe('the comment of a step', () => {
       `### <span aria-hidden="true">⏳</span> ${titleOf('sending')}`,
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
-      expect.stringMatching(/^This comment will be updated by .* UTC\.$/),
+      expect.stringMatching(/^The next update follows at .* UTC at the latest\.$/),
       expect.stringMatching(/^<sub>job `job-1` · .* · \[Agent Follow-up\]\(.*\)<\/sub>$/),
     ]);
     const [last = '', ...others] = visibleIn(sim.github);

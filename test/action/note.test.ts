@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
-import { mergeGroup, schedule } from '../sim/events.ts';
+import { mergeGroup, pullRequest, schedule } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { type Origin, openAttempts, purposeOf, purposes, triggerOf } from './attempts.ts';
@@ -118,6 +118,17 @@ describe.concurrent('the creation of the comment', () => {
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(ownComments(attempts.sim.github).at(-1)?.body).toContain(titleOf('unconfirmed'));
     expect(outputs['comment-url']).not.toBe('');
+  });
+
+  it('is never reached if the check of the permission hangs until timeout-minutes', async () => {
+    await using sim = await simulate({
+      with: { 'timeout-minutes': '0.1' },
+      github: { on: () => ({ fault: 'hang' }) },
+      step: { event: pullRequest({ number: PULL }) },
+    });
+    const { outputs, virtualMs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(virtualMs).toBeLessThan(8000);
   });
 
   it.each([0.05, 0.1, 0.2])('that hangs ends soon after %f timeout-minutes', async (minutes) => {
@@ -247,6 +258,27 @@ describe.concurrent('a claim', () => {
     expect(purposes(sim).at(-1)).toBe('release');
     expect(sim.github.reactions.map(({ content }) => content)).not.toContain('rocket');
   });
+
+  it.runIf(HAS_SIGNALS)(
+    'is taken back even if the note hangs when the run is cancelled',
+    async () => {
+      await using sim = await simulate({
+        github: {
+          on() {
+            const call = sim.github.calls().at(-1);
+            if (call === undefined || purposeOf(call) !== 'note') return undefined;
+            run.kill('SIGINT');
+            return { fault: 'hang' };
+          },
+        },
+      });
+      const trigger = triggerOf(sim, 'a comment');
+      const run = sim.start({ with: trigger.with, step: { event: trigger.event } });
+      const { outputs } = await run.result;
+      expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+      expect(sim.github.reactions.map(({ content }) => content)).not.toContain('rocket');
+    },
+  );
 });
 
 it('300 long comments of a stranger do not block a command without job-id', async () => {

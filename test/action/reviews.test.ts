@@ -23,7 +23,7 @@ const COLLABORATORS: NonNullable<GitHubOptions['collaborators']> = {
   [RENOVATE.login]: { id: RENOVATE.id, permission: 'none' },
 };
 const DIFF = '@@ -1 +1 @@\n-old\n+new';
-const QUOTED_DIFF = `\`\`\`diff\n${DIFF}\n\`\`\``;
+const QUOTED_DIFF = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
 
 interface Submitted {
   readonly comments?: readonly InlineOptions[];
@@ -123,7 +123,7 @@ describe('a review is one message', () => {
     const { sim, prompts } = await submit({ comments });
     const texts = prompts.flatMap((prompt) => prompt.match(/^Text \d+\.$/gm) ?? []);
     expect(texts).toEqual(comments.map(({ body }) => body).toReversed());
-    expect(sim.github.calls('review')).toHaveLength(2);
+    expect(sim.github.calls('review')).toHaveLength(6);
     expect(ownComments(sim.github)[0]?.body).toContain('+ 120 comments on 1 file');
   });
 
@@ -153,9 +153,9 @@ describe('a review is one message', () => {
     const { prompts } = await submit({
       comments: Array.from({ length: 70 }, () => inline('One.', { line: 5000, diffHunk })),
     });
-    expect(prompts[0]?.match(/^@@ -0,0 \+1,5000 @@\n…(?:\n\+A line.*){50}\n```$/gm)).toHaveLength(
-      70,
-    );
+    expect(
+      prompts[0]?.match(/^> @@ -0,0 \+1,5000 @@\n> …(?:\n> \+A line.*){50}\n> ```$/gm),
+    ).toHaveLength(70);
   });
 
   it('whose number of comments is shown, however long its text is', async () => {
@@ -338,7 +338,7 @@ describe('anybody writes the code and the names of files on a branch, which do n
     expect(text).toBe('<p>Fix it.</p>');
     expect(heading).toMatch(/^p>Comment 1 of 1, on the file “[^“”]*”, line 12:<\/p>$/);
     expect(others.join('\n')).toMatch(
-      /^pre><code class="language-diff">[^<]*\n<?\/code><\/pre>\np>One\.<\/p>$/,
+      /^blockquote>\npre><code class="language-diff">[^<]*\n<?\/code><\/pre>\n\/blockquote>\np>One\.<\/p>$/,
     );
   });
 });

@@ -180,6 +180,26 @@ it('of 60 jobs, each one waits for itself', async () => {
   expect(commentTexts(sim.github).join('\n')).toMatch(/20 waiting/);
 });
 
+it('of 30 jobs at work that end at different times, GitHub is told twice', async () => {
+  const ids = Array.from({ length: 30 }, (_, index) => `job-${index + 1}`);
+  let startedAt = 0;
+  await using sim = await simulate({
+    with: { ...WAIT, 'job-id': ids.join(' ') },
+    agent: {
+      jobs: ids.map((id) => ({ id })),
+      onGet: (_, { path, at }) => {
+        const id = path.split('/').at(-1) ?? '';
+        const isBusy = at - startedAt < (1 + ids.indexOf(id)) * 20_000;
+        return isBusy ? { body: { id, status: 'active' } } : undefined;
+      },
+    },
+  });
+  startedAt = sim.time.now();
+  const { outputs } = await sim.runHere();
+  expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+  expect(commentTexts(sim.github).length).toBeLessThanOrEqual(4);
+});
+
 it('a job at work is not waited for once the API accepts no more messages', async () => {
   await using sim = await simulate({
     with: { ...WAIT, 'job-id': 'job-1 job-2' },

@@ -173,7 +173,9 @@ it('the prompt of a comment has no hidden text, and its diff is in one block', (
     expect(cleanText(cleaned)).toBe(cleaned);
     const prompt = quoteContext({ path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` });
     const [, block = ''] = prompt.split('The part of the diff around it:\n\n');
-    expect(render(block)).toMatch(/^<pre><code class="language-diff">[^<]*<\/code><\/pre>$/);
+    expect(render(block)).toMatch(
+      /^<blockquote>\n<pre><code class="language-diff">[^<]*<\/code><\/pre>\n<\/blockquote>$/,
+    );
   });
 });
 

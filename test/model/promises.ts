@@ -46,8 +46,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     service.posts.every((post) => {
       const before = pollsBefore(service.polls, post).at(-1);
       if (before === undefined) return false;
-      // A poll is at least as old as its start, and always valid until its response.
-      return post.startedAt <= Math.max(before.startedAt + FRESH_MS, before.endedAt) + SLACK_MS;
+      // A poll is at least as old as its start, and always valid until its response. After a slow one, GitHub is asked.
+      return post.startedAt <= before.endedAt + FRESH_MS + SLACK_MS;
     }),
   'no POST while the last poll showed the agent at work, unless when-active is send': ({
     scenario: { wait, whenActive },

@@ -62,7 +62,7 @@ describe('one job', () => {
   });
 
   it('says what follows: the result and by when, or nothing without a wait', () => {
-    const follows = 'This comment will be updated by 2026-11-21 12:31 UTC.';
+    const follows = 'The next update follows at 2026-11-21 12:31 UTC at the latest.';
     const waiting = { until: START + 1_800_000 };
     for (const jobs of [[job()], [job(SENT)], [job(), job()]]) {
       expect(show(jobs, waiting)).toContain(follows);

@@ -73,16 +73,30 @@ describe('judge: what attempt 3 of a step, or of a command that is already taken
   it.each<[string, Partial<NoteData>, boolean]>([
     ['a later message of another run', { run: '2', jobs: [sent(6)] }, true],
     ['a later message of another step', { step: 'ee', jobs: [sent(6)] }, true],
-    ['an earlier message', { run: '2', jobs: [sent(4)] }, false],
     [
       'a message that may have arrived',
-      { run: '2', jobs: [sent(6, { delivery: 'unknown' })] },
-      false,
+      { run: '2', jobs: [sent(0, { delivery: 'unknown' })] },
+      true,
     ],
+    [
+      'a message that may still be sent',
+      { run: '2', jobs: [sent(0, { delivery: 'sending' })] },
+      true,
+    ],
+    ['a message that was not sent', { run: '2', jobs: [sent(0, { delivery: 'not-sent' })] }, false],
     ['a later message to another job', { run: '2', jobs: [sent(6, { id: 'job-2' })] }, false],
     ['the same message in a later attempt', { attempt: 2, jobs: [sent(5)] }, false],
   ])('knows whether %s makes its end uncertain', (_, parts, isOutdone) => {
     const notes = [about('sent', { jobs: [sent(5)] }), found(parts)];
+    expect(judge(notes, own, 'job-1', 'none')).toMatchObject({ kind: 'resume', isOutdone });
+  });
+
+  it.each([
+    [4, false],
+    [6, true],
+  ])('goes by the time if the comment is above: %i, %s', (sentAt, isOutdone) => {
+    const above = found({ run: '2', jobs: [sent(sentAt)] });
+    const notes = [above, about('sent', { jobs: [sent(5)] })];
     expect(judge(notes, own, 'job-1', 'none')).toMatchObject({ kind: 'resume', isOutdone });
   });
 
