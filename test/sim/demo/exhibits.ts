@@ -256,6 +256,7 @@ function written(write: (runtime: Runtime) => unknown): string {
   let text = '';
   const ignore = (): void => {};
   const runtime: Partial<Runtime> = {
+    env: {},
     log: { info: ignore, debug: ignore, notice: ignore, warning: ignore, error: ignore },
     redact: (value) => value,
     writeOutputs: ignore,
