@@ -1,8 +1,6 @@
-import { untilAborted } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Change, type Head, isFinal, type Job, setChange, statusBefore } from '../job.ts';
-import type { Run } from './context.ts';
-import { pause } from './context.ts';
+import { pause, type Run, within } from './context.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
@@ -68,10 +66,4 @@ async function changeSince({ github, runtime }: Run, before: Head): Promise<Chan
 async function headOf(github: GitHub, number: number): Promise<Head> {
   const { head, commits } = await github.pullRequest(number);
   return { number, sha: head, commits };
-}
-
-/** Null if that fails or takes longer. */
-async function within<T>({ runtime }: Run, ms: number, reading: Promise<T>): Promise<T | null> {
-  const late = AbortSignal.any([runtime.signal, runtime.clock.timeout(ms)]);
-  return untilAborted(reading, late).catch(() => null);
 }

@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
+import { untilAborted } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { composePrompt, type Request } from '../github/command.ts';
 import type { CommentTrigger, Trigger } from '../github/event.ts';
@@ -300,4 +301,10 @@ export function canStillSend(run: Run, job: Job, afterMs = 0, why = ''): Outcome
 /** A cancellation ends the pause early. */
 export function pause({ runtime: { clock, signal } }: Run, ms: number): Promise<void> {
   return clock.sleep(ms, signal).catch(() => {});
+}
+
+/** Null if `reading` fails or takes longer than `ms` milliseconds, or the run is cancelled. */
+export function within<T>({ runtime }: Run, ms: number, reading: Promise<T>): Promise<T | null> {
+  const late = AbortSignal.any([runtime.signal, runtime.clock.timeout(ms)]);
+  return untilAborted(reading, late).catch(() => null);
 }

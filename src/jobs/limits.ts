@@ -5,7 +5,7 @@ import { inARow, isAboutSameCommit } from '../note/limit.ts';
 import { commentId, readNotes } from '../note/note.ts';
 import { endAs, limitEnd, newerCommitEnd, sameCommitEnd, uncountedEnd } from '../reasons.ts';
 import { ok, type Result } from '../text.ts';
-import { countOf, endJob, type Outcome, openJobs, over, type Run } from './context.ts';
+import { countOf, endJob, type Outcome, openJobs, over, type Run, within } from './context.ts';
 
 // What may stop a message because of others: one message for a commit, nothing about an outdated commit, and at most so
 // many messages in a row. It is exact for runs at the same time, because each one counts again below its own note.
@@ -70,10 +70,9 @@ const HEAD_MS = 1000;
 
 /** Just before the message: whether the commit of the event is still the newest. If GitHub does not say, it is. */
 export async function isStillHead(run: Run): Promise<Outcome<'yes'>> {
-  const { plan, trigger, github, runtime } = run;
+  const { plan, trigger, github } = run;
   if (!plan.isAboutHead || trigger.conversation === null) return { kind: 'yes' };
-  const late = AbortSignal.any([runtime.signal, runtime.clock.timeout(HEAD_MS)]);
-  const pull = await untilAborted(github.pullRequest(trigger.conversation), late).catch(() => null);
+  const pull = await within(run, HEAD_MS, github.pullRequest(trigger.conversation));
   const isOld = pull !== null && pull.head !== trigger.commit?.sha;
   return isOld ? over(newerCommitEnd()) : { kind: 'yes' };
 }
