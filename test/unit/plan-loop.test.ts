@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Inputs, readInputs } from '../../src/inputs.ts';
+import type { Inputs } from '../../src/inputs.ts';
 import { makePlan } from '../../src/jobs/plan.ts';
 import {
   checks,
@@ -13,17 +13,9 @@ import {
   triggerOf,
   workflowRun,
 } from '../sim/events.ts';
-import { START } from './record.ts';
+import { INPUTS, START } from './record.ts';
 
 // What a plan says of the loop on the agent's pull request: the limit, the commit, and where nothing can be counted.
-
-const INPUTS = readInputs(
-  {
-    ...{ 'INPUT_PROJECT-ID': 'proj-1', 'INPUT_JOB-ID': 'job-1', 'INPUT_API-KEY': 'mint_01234567' },
-    ...{ INPUT_PROMPT: 'Go.', 'INPUT_GITHUB-TOKEN': 'ghs_x' },
-  },
-  (text) => text,
-).inputs as Inputs;
 
 const PERSON = pullRequest({ number: 7 });
 const BOT = pullRequest({ number: 7, sender: RENOVATE });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Inputs, readInputs } from '../../src/inputs.ts';
+import type { Inputs } from '../../src/inputs.ts';
 import { makePlan, type Plan } from '../../src/jobs/plan.ts';
 import {
   event,
@@ -13,15 +13,7 @@ import {
   triggerOf,
   workflowDispatch,
 } from '../sim/events.ts';
-import { START } from './record.ts';
-
-const INPUTS = readInputs(
-  {
-    ...{ 'INPUT_PROJECT-ID': 'proj-1', 'INPUT_JOB-ID': 'job-1', 'INPUT_API-KEY': 'mint_01234567' },
-    ...{ INPUT_PROMPT: 'Go.', 'INPUT_GITHUB-TOKEN': 'ghs_x', 'INPUT_TIMEOUT-MINUTES': '1' },
-  },
-  (text) => text,
-).inputs as Inputs;
+import { INPUTS, START } from './record.ts';
 
 const PULL_REQUEST = pullRequest({ number: 7 });
 const BOTS = pullRequest({ number: 7, sender: RENOVATE });

@@ -1,3 +1,4 @@
+import { type Inputs, readInputs } from '../../src/inputs.ts';
 import { type Base, type End, type Job, type JobRecord, newJob } from '../../src/job.ts';
 import type { FoundNote, NoteData } from '../../src/note/data.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
@@ -10,6 +11,15 @@ export const INFO: RunInfo = readRunInfo({
   ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '1', GITHUB_JOB: 'build' },
   ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW: 'Follow up' },
 });
+
+/** Those of a step with a job, a prompt and a minute. */
+export const INPUTS = readInputs(
+  {
+    ...{ 'INPUT_PROJECT-ID': 'proj-1', 'INPUT_JOB-ID': 'job-1', 'INPUT_API-KEY': 'mint_01234567' },
+    ...{ INPUT_PROMPT: 'Go.', 'INPUT_GITHUB-TOKEN': 'ghs_x', 'INPUT_TIMEOUT-MINUTES': '1' },
+  },
+  (text) => text,
+).inputs as Inputs;
 
 export function record(parts: Partial<JobRecord> = {}): JobRecord {
   return { id: 'job-1', status: 'completed', ...parts };
