@@ -17,6 +17,8 @@ import { renderStory, type Story } from './render.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
 
+const NOTHING_SENT = 'Nothing was sent';
+
 /** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
@@ -31,8 +33,8 @@ export function skip(
 
 /** As `skip`, and the job summary explains it: few read the log of a green run. */
 export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
-  const code = skip(runtime, `Nothing was sent. ${problem}`);
-  summarizeUnsent(runtime, '⏭️', problem);
+  const code = skip(runtime, `${NOTHING_SENT}. ${problem}`);
+  summarizeUnsent(runtime, '⏭️', NOTHING_SENT, problem);
   return code;
 }
 
@@ -61,18 +63,23 @@ export function cancelled(runtime: Runtime): 0 | 1 {
 
 /** The run failed before it acted on a job. */
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
-  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : 'Nothing was sent';
+  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
   const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
   const report = { ended: [], early: early(runtime, 'error', reason), commentUrls: [commentUrl] };
   close(runtime, report, 1);
-  summarizeUnsent(runtime, '⚠️', problem);
+  summarizeUnsent(runtime, '⚠️', nothing, problem);
   return 1;
 }
 
-function summarizeUnsent(runtime: Runtime, character: string, problem: string): void {
+function summarizeUnsent(
+  runtime: Runtime,
+  character: string,
+  title: string,
+  problem: string,
+): void {
   const text = sentenceToMarkdown(runtime.redact(problem));
-  writeSummary(runtime, blocks([`## ${icon(character)} Nothing was sent`, text]));
+  writeSummary(runtime, blocks([`## ${icon(character)} ${title}`, text]));
 }
 
 /** A bug in this action. The outputs stay as they were saved last. */

@@ -97,6 +97,17 @@ async function fails(
   return { result, github: sim.github };
 }
 
+it('of a re-run that fails early, neither log, summary nor outputs say what an earlier attempt did', async () => {
+  await using sim = await simulate({
+    with: { 'api-key': '' },
+    step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
+  });
+  const result = await sim.run();
+  expect(errors(result)).toEqual([expect.stringMatching(/^This attempt sent nothing\. api-key/)]);
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+  expect(result.summary).toMatch(/^## .* This attempt sent nothing\n\napi-key/);
+});
+
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
 describe.concurrent('with an invalid', () => {
   it.each(Object.entries(INVALID))('%s, a command', async (name, invalid) => {
