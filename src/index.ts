@@ -28,7 +28,6 @@ const runtime: Runtime = {
   clock: systemClock,
   signal: cancel.signal,
   random: Math.random,
-  newId: randomUUID,
   writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
   writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
 };

@@ -1,4 +1,4 @@
-import { FAIL_ON, type JobResult, STATUSES } from './job.ts';
+import { FAIL_ON, type JobResult, STATUSES, type Status } from './job.ts';
 import { KEYS_URL } from './link.ts';
 import {
   type Env,
@@ -7,11 +7,10 @@ import {
   readProxy,
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
-import { type Redact, redactor } from './runner/log.ts';
+import type { Redact } from './runner/log.ts';
 import {
   hasVisibleText,
   listing,
-  OPENING,
   ok,
   parseJson,
   problem,
@@ -39,7 +38,10 @@ interface InputsRead {
    * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong
    * itself counts as not given, which never lets in anyone else.
    */
-  readonly access: Pick<Inputs, 'command' | 'minimumPermission' | 'allowedBots' | 'githubToken'>;
+  readonly whoMaySend: Pick<
+    Inputs,
+    'command' | 'minimumPermission' | 'allowedBots' | 'githubToken'
+  >;
   /** Null if there are problems. */
   readonly inputs: Inputs | null;
   /** Sentences that each name an input. */
@@ -71,7 +73,7 @@ export function readInputs(
   if (prompt.kind === 'problem') problems.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(proxy.problem);
   if (certificates !== undefined) problems.push(`${certificates}.`);
-  problems.push(...contradictions(settings), ...shownSecrets(env, settings));
+  problems.push(...contradictions(settings));
   if (
     settings.send &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
@@ -88,7 +90,7 @@ export function readInputs(
     prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
       ? { ...settings, prompt: prompt.value, proxy: proxy.value }
       : null;
-  return { access: settings, inputs, problems };
+  return { whoMaySend: settings, inputs, problems };
 }
 
 /** The likeliest reason why an input is empty. */
@@ -106,25 +108,8 @@ function sayEmpty(names: readonly string[]): readonly string[] {
   return [sentences(`${listing(names)} ${rest}`, caller)];
 }
 
-/** These are shown in outputs, comments and errors, so they must not contain a secret. */
-function shownSecrets(
-  env: Env,
-  { projectId, jobIds, command, footer }: Settings,
-): readonly string[] {
-  const shownTexts = {
-    'project-id': projectId,
-    'job-id': jobIds.join('\n'),
-    command: command ?? '',
-    footer,
-  };
-  const redact = redactor(['api-key', 'github-token'].map((name) => rawInput(env, name).trim()));
-  return Object.entries(shownTexts)
-    .filter(([, text]) => redact(text) !== text)
-    .map(([name]) => `${name} contains the api-key or github-token; check what is passed there.`);
-}
-
 function contradictions(settings: Settings): readonly string[] {
-  const { send, comment, command, onlyWhen, whenActive, maxMessages, footer } = settings;
+  const { send, comment, command, onlyWhen, whenActive, maxMessages } = settings;
   const problems: string[] = [];
   const toSend = [
     command === null ? '' : 'command',
@@ -142,11 +127,6 @@ function contradictions(settings: Settings): readonly string[] {
   if (send && maxMessages !== null && uncounted.length > 0) {
     problems.push(
       `max-messages cannot be combined with ${listing(uncounted, 'or')}; remove one of them.`,
-    );
-  }
-  if (command !== null && footer.toLowerCase().startsWith(command.toLowerCase())) {
-    problems.push(
-      'footer begins with the command, like a comment that asks for something; write it otherwise.',
     );
   }
   return problems;
@@ -184,7 +164,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     allowedBots: optional('allowed-bots', new Set<string>(), allowedBots),
     send: optional('send', true, boolean),
     /** Null is any. */
-    onlyWhen: optional('only-when', null, words(STATUSES, 'any', null)),
+    onlyWhen: optional('only-when', null, words(Object.keys(STATUSES) as Status[], 'any', null)),
     /** Null is `wait` with `wait: true`, and otherwise `send`. */
     whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
     /** Null is 3 for bots, and no limit for people. */
@@ -192,8 +172,6 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     wait: optional('wait', false, boolean),
     // A timeout of 0 would leave no time for anything.
     timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000, true)),
-    /** Null is adaptive. */
-    pollIntervalMs: optional('poll-interval-seconds', null, number(1, 3600, 1000)),
     settleMs: optional('settle-seconds', 60_000, number(0, 3600, 1000)),
     failOn: optional(
       'fail-on',
@@ -201,9 +179,6 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
       words(FAIL_ON, 'none', new Set<JobResult>()),
     ),
     comment: optional('comment', true, boolean),
-    footer: optional('footer', '', footer),
-    /** The `matrix` context as JSON. */
-    matrixLeg: optional('matrix-leg', '', ok),
     prNumber: optional('pr-number', null, conversationNumber),
     githubToken: optional('github-token', '', ok),
     baseUrl: optional('base-url', new URL(DEFAULT_BASE_URL), baseUrl),
@@ -353,21 +328,6 @@ const maxMessages: Check<number> = (text, shown) =>
   /^([1-9][0-9]?|100)$/.test(text)
     ? ok(Number(text))
     : problem(`must be a whole number from 1 to 100; it is ${shown(text)}.`);
-
-/** Characters of a footer. */
-const LONGEST_FOOTER = 500;
-
-/** It is shown as it is, so it must not be taken for anything else. */
-const footer: Check<string> = (text) => {
-  const rule = `must be one line of at most ${LONGEST_FOOTER} characters`;
-  if (text.length > LONGEST_FOOTER) return problem(`${rule}; it has ${text.length}.`);
-  if (/[\p{Cc}\u2028\u2029]/u.test(text)) {
-    return problem(`${rule}; it contains a line break or a control character.`);
-  }
-  return text.includes(OPENING)
-    ? problem('contains the hidden marker of this action; write it without the marker.')
-    : ok(text);
-};
 
 const conversationNumber: Check<number> = (text, shown) =>
   /^[1-9][0-9]{0,9}$/.test(text)

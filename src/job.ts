@@ -28,11 +28,23 @@ export const FAIL_ON = [
   'completed',
 ] as const satisfies readonly JobResult[];
 
-/** The statuses that the API documents; any other counts as "not final". */
-export const STATUSES = ['active', 'completed', 'archived', 'failed'] as const;
-export type Status = (typeof STATUSES)[number];
-export const FINAL_STATUSES = ['completed', 'archived', 'failed'] as const;
-export type FinalStatus = (typeof FINAL_STATUSES)[number];
+/**
+ * The statuses that the API documents; any other counts as "not final". `showsWork`: whether a poll after the message that
+ * shows it proves that the agent has taken up the message: `if new`, unless it is the status from before. Anyone can archive
+ * a job. The compiler names what else a new row needs; CONTRIBUTING.md has the list.
+ */
+export const STATUSES = {
+  active: { isFinal: false, showsWork: 'always' },
+  completed: { isFinal: true, showsWork: 'if new' },
+  archived: { isFinal: true, showsWork: 'never' },
+  failed: { isFinal: true, showsWork: 'if new' },
+} as const satisfies Readonly<
+  Record<string, { isFinal: boolean; showsWork: 'always' | 'if new' | 'never' }>
+>;
+export type Status = keyof typeof STATUSES;
+export type FinalStatus = {
+  [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;
+}[Status];
 
 /** A job as the API returned it. What a response leaves out is missing; null is what the API said. */
 export interface JobRecord {
@@ -51,14 +63,10 @@ export interface JobRecord {
   readonly archivedAt?: string | null;
 }
 
-/** What a poll before the message showed. */
+/** What the last poll before the message showed; what the API did not say is missing. */
 export interface Base {
-  /** Null if the API did not say. */
-  readonly status: string | null;
-  /** Missing if the API did not say. */
+  readonly status?: string;
   readonly prLink?: string | null;
-  /** When the poll started. */
-  readonly at: number;
 }
 
 /**
@@ -67,30 +75,30 @@ export interface Base {
  */
 export type Message =
   | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'not-sent' }
-  /** Since when the API has accepted it. */
-  | { readonly kind: 'sent'; readonly at: number };
+  /** When the API accepted it. `isEarlier`: in an earlier attempt. */
+  | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
 /** What the agent works on: the states in the diagram "confirmed" of docs/delivery.md. */
 export type Work = 'earlier work' | 'nothing' | 'our message';
 
 /** What the polls after the message have shown. */
 export interface After {
+  /** When this attempt began to wait: the runner of an earlier one may have had another time. */
+  readonly since: number;
   readonly work: Work;
-  /** Since when the status has been final without a break; null while it is not. */
-  readonly finalSince: number | null;
-  /** The last status was read at this time or later; 0 if there was none. */
-  readonly seenAt: number;
+  /** Since when the status has been final without a break. */
+  readonly finalSince?: number;
+  /** The last status was read at this time or later. */
+  readonly seenAt?: number;
 }
 
 /** How a job ended in this run. */
 export interface End {
   readonly result: JobResult;
-  /** What happened and what to do about it, for every result that is not plain success; otherwise empty. */
-  readonly reason: string;
-  /** What the author of the workflow may change; empty if there is nothing. Comments leave it out. */
-  readonly hint: string;
-  /** Whether the agent was seen at work, and then done, after the message; null without a wait. */
-  readonly confirmed: boolean | null;
+  /** The fact, then what to do about it. Empty if there is nothing to say. */
+  readonly explanation: string;
+  /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
+  readonly confirmed?: boolean;
   /** The most messages in a row, if that has stopped this one. */
   readonly limit?: number;
 }
@@ -103,68 +111,59 @@ export interface Head {
   readonly commits: number;
 }
 
-/** What the agent has changed in the pull request, as far as that is known. */
+/** What the agent has changed in the pull request. */
 export type Change =
   | {
       readonly kind: 'commits';
       readonly count: number;
       readonly before: string;
       readonly after: string;
-      /** Those of the new commits, redacted, the newest last. */
-      readonly titles: readonly { readonly title: string; readonly sha: string }[];
     }
-  | { readonly kind: 'none' | 'rewritten' | 'created' | 'no-pull-request' };
+  | { readonly kind: 'none' | 'created' | 'no-pull-request' };
 
 /**
- * All that a run knows of one job. Only the functions of this file change it. The API gives neither messages nor turns
- * an ID, and just after a message a job may still have the status of its *previous* turn. So polls before and
- * after the message must show which message a final status belongs to. Times are in milliseconds since 1970.
+ * All that a run knows of one job; what is not known is missing. Only the functions of this file change it. The API gives
+ * neither messages nor turns an ID, and just after a message a job may still have the status of its *previous* turn. So polls
+ * before and after the message must show which message a final status belongs to. Times are in milliseconds since 1970.
  */
 export interface Job {
   readonly id: string;
   /** With `send: false`, nothing is sent. */
   readonly isReadOnly: boolean;
-  /** All that the API has told; null before its first response. */
-  readonly record: JobRecord | null;
+  /** All that the API has told. */
+  readonly record?: JobRecord;
   /** How often it was polled. */
   readonly polls: number;
-  /** What the last poll before the message showed; null if there was none, or if it was too early. */
-  readonly base: Base | null;
+  readonly base?: Base;
   readonly message: Message;
   /** Whether the message waits until the agent is done with earlier work. */
   readonly isWaiting: boolean;
   readonly after: After;
-  /** Its pull request before the message; null if that is not known. */
-  readonly head: Head | null;
-  /** Null if it is not known. */
-  readonly change: Change | null;
-  /** Null while the run works on it. */
-  readonly end: End | null;
-  /** When it ended; null before. */
-  readonly endedAt: number | null;
+  /** Which message in a row it is, under a limit. */
+  readonly number?: number;
+  /** Its pull request before the message. */
+  readonly head?: Head;
+  readonly change?: Change;
+  /** Missing while the run works on it. */
+  readonly end?: End;
+  readonly endedAt?: number;
 }
 
 export function newJob(id: string, isReadOnly: boolean): Job {
   return {
     id,
     isReadOnly,
-    record: null,
     polls: 0,
-    base: null,
     message: { kind: isReadOnly ? 'none' : 'open' },
     isWaiting: false,
-    after: { work: 'earlier work', finalSince: null, seenAt: 0 },
-    head: null,
-    change: null,
-    end: null,
-    endedAt: null,
+    after: { since: 0, work: 'earlier work' },
   };
 }
 
 // What changes a job.
 
 /** A poll is about to start. */
-export function polling(job: Job): void {
+export function startPoll(job: Job): void {
   write(job, { polls: job.polls + 1 });
 }
 
@@ -172,24 +171,24 @@ export function polling(job: Job): void {
  * A poll, between `from` and `to`, has returned this record. What the record leaves out stays as it was known. Before the
  * message it is the base, after the message it may show that the agent works on it.
  */
-export function observed(job: Job, record: JobRecord, from: number, to: number): void {
-  learned(job, record);
-  const { status = null, prLink } = record;
+export function recordPoll(job: Job, record: JobRecord, from: number, to: number): void {
+  recordAnswer(job, record);
+  const { status, prLink } = record;
   if (mayBeSent(job)) {
-    write(job, { base: { status, at: from, ...(prLink !== undefined && { prLink }) } });
-  } else if (status !== null) {
     write(job, {
-      after: {
-        work: nextWork(job, status),
-        finalSince: isFinal(status) ? (job.after.finalSince ?? to) : null,
-        seenAt: from,
-      },
+      base: { ...(status !== undefined && { status }), ...(prLink !== undefined && { prLink }) },
+    });
+  } else if (status !== undefined) {
+    const { since, finalSince = to } = job.after;
+    const work = nextWork(job, status);
+    write(job, {
+      after: { since, work, seenAt: from, ...(isFinal(status) && { finalSince }) },
     });
   }
 }
 
 /** The response to the message is no poll: reads may still be out of date. */
-export function learned(job: Job, record: JobRecord): void {
+export function recordAnswer(job: Job, record: JobRecord): void {
   write(job, { record: { ...job.record, ...record } });
 }
 
@@ -198,45 +197,58 @@ export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
 }
 
+/** Under a limit, which message in a row it is. */
+export function setNumber(job: Job, number: number): void {
+  write(job, { number });
+}
+
 /** From now on, the message may be sent at any moment. */
-export function sending(job: Job): void {
+export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. What an older base shows may be over, so only a fresh one counts. */
-export function posting(job: Job, now: number, head: Head | null): void {
-  write(job, { head, isWaiting: false, base: isBaseFresh(job, now) ? job.base : null });
+/** The request is about to be sent. */
+export function startSending(job: Job, head: Head | undefined): void {
+  write(job, { isWaiting: false, ...(head !== undefined && { head }) });
 }
 
 /** The API has accepted the message. */
-export function accepted(job: Job, at: number): void {
-  write(job, { message: { kind: 'sent', at }, after: startOfAfter(statusBefore(job)) });
+export function markSent(job: Job, at: number): void {
+  const message = { kind: 'sent', at, isEarlier: false } as const;
+  write(job, { message, after: startOfAfter(statusBefore(job), at) });
 }
 
 /** The API may have accepted the message. */
-export function doubted(job: Job): void {
+export function markUnknown(job: Job): void {
   write(job, { message: { kind: 'unknown' } });
 }
 
-/** An earlier attempt has sent the message. `isOurs`: it saw the agent at work on it. */
-export function resumed(job: Job, at: number, base: string | null, isOurs: boolean): void {
-  const known = base === null ? null : { status: base, at };
-  const after = startOfAfter(base);
+/**
+ * An earlier attempt sent the message at `sentAt`, and this one goes on with it `now`. `base`: the status before it.
+ * `isOurs`: the earlier attempt saw the agent at work on it.
+ */
+export function goOn(
+  job: Job,
+  { sentAt, base, isOurs = false }: { sentAt: number; base?: string; isOurs?: boolean },
+  now: number,
+): void {
+  const after = startOfAfter(base, now);
   write(job, {
-    message: { kind: 'sent', at },
-    base: known,
+    message: { kind: 'sent', at: sentAt, isEarlier: true },
+    base: base === undefined ? {} : { status: base },
     after: isOurs ? { ...after, work: 'our message' } : after,
+    isWaiting: false,
   });
 }
 
 /** The run is done with the job. What may have been delivered is known already. */
-export function ended(job: Job, end: End, at: number): void {
+export function recordEnd(job: Job, end: End, at: number): void {
   if (mayBeSent(job)) write(job, { message: { kind: 'not-sent' } });
   write(job, { end, endedAt: at, isWaiting: false });
 }
 
-export function setChange(job: Job, what: Change | null): void {
-  write(job, { change: what });
+export function setChange(job: Job, change: Change): void {
+  write(job, { change });
 }
 
 /** The only place that writes a job. */
@@ -246,8 +258,8 @@ function write(job: Job, parts: Partial<Omit<Job, 'id' | 'isReadOnly'>>): void {
 
 // What a job says.
 
-export function statusOf({ record }: Job): string | null {
-  return record?.status ?? null;
+export function statusOf({ record }: Job): string | undefined {
+  return record?.status;
 }
 
 /** Whether this run may still send the message. */
@@ -270,43 +282,37 @@ export function deliveryOf({ message }: Job): Delivery {
   }
 }
 
-/** When the API accepted the message; null if it has not. */
-export function sentAtOf({ message }: Job): number | null {
-  return message.kind === 'sent' ? message.at : null;
+/** When the API accepted the message, if it has. */
+export function sentAtOf({ message }: Job): number | undefined {
+  return message.kind === 'sent' ? message.at : undefined;
 }
 
-/** Milliseconds from the answer to the message to the end; null without one of them. */
-export function elapsedMs(job: Job): number | null {
+/** Milliseconds from the answer to the message to the end. */
+export function elapsedMs(job: Job): number | undefined {
   const sentAt = sentAtOf(job);
-  return sentAt === null || job.endedAt === null ? null : job.endedAt - sentAt;
+  if (sentAt === undefined || job.endedAt === undefined) return undefined;
+  // The runner of an earlier attempt may have had another time.
+  return Math.max(0, job.endedAt - sentAt);
 }
 
-export function isKnownStatus(status: string | null): status is Status {
-  return (STATUSES as readonly (string | null)[]).includes(status);
+export function isKnownStatus(status: string | undefined): status is Status {
+  return status !== undefined && Object.hasOwn(STATUSES, status);
 }
 
-/** completed, archived and failed are final; an unknown or missing status never is. */
-export function isFinal(status: string | null): status is FinalStatus {
-  return (FINAL_STATUSES as readonly (string | null)[]).includes(status);
+/** An unknown or missing status never is. */
+export function isFinal(status: string | undefined): status is FinalStatus {
+  return isKnownStatus(status) && STATUSES[status].isFinal;
 }
 
-/** The status before the message; null if it is not known. */
-export function statusBefore({ base }: Pick<Job, 'base'>): string | null {
-  return base?.status ?? null;
-}
-
-/** Milliseconds. A change after the base counts as an effect of the message. */
-const FRESH_BASE_MS = 1000;
-
-export function isBaseFresh({ base }: Job, now: number): boolean {
-  return base !== null && now - base.at <= FRESH_BASE_MS;
+/** The status before the message, if it is known. */
+export function statusBefore({ base }: Pick<Job, 'base'>): string | undefined {
+  return base?.status;
 }
 
 // When the agent is done: docs/delivery.md draws it.
 
-function startOfAfter(before: string | null): After {
-  const work = isFinal(before) ? 'nothing' : 'earlier work';
-  return { work, finalSince: null, seenAt: 0 };
+function startOfAfter(before: string | undefined, since: number): After {
+  return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };
 }
 
 /** What the agent works on, as a poll after the message shows it. */
@@ -318,13 +324,15 @@ function nextWork(job: Job, status: string): Work {
     case 'earlier work':
       return isFinal(status) ? 'nothing' : work;
     case 'nothing':
-      return status === 'active' || isOtherEnd(statusBefore(job), status) ? 'our message' : work;
+      return showsWork(status, statusBefore(job)) ? 'our message' : work;
   }
 }
 
-/** The work on the message began and ended between two polls. Anyone can archive a job, so that shows nothing. */
-function isOtherEnd(before: string | null, status: string): boolean {
-  return isFinal(before) && isFinal(status) && status !== before && status !== 'archived';
+/** With another end than before, the work on the message began and ended between two polls. */
+function showsWork(status: string, before: string | undefined): boolean {
+  if (!isKnownStatus(status)) return false;
+  const { showsWork } = STATUSES[status];
+  return showsWork === 'always' || (showsWork === 'if new' && isFinal(before) && status !== before);
 }
 
 /** Whether the agent is done with the message and, if so, whether that is certain. */
@@ -340,9 +348,9 @@ export type Done = 'no' | 'confirmed' | 'unconfirmed';
  * never too short, and 30 s were in 1.8 % of the runs.
  */
 export function isDone(job: Job, settleMs: number): Done {
-  const { finalSince, work, seenAt } = job.after;
-  if (finalSince === null) return 'no';
-  if (work === 'our message') return statusBefore(job) === null ? 'unconfirmed' : 'confirmed';
+  const { finalSince, work, seenAt = 0 } = job.after;
+  if (finalSince === undefined) return 'no';
+  if (work === 'our message') return statusBefore(job) === undefined ? 'unconfirmed' : 'confirmed';
   return settleMs === 0 || seenAt >= settlesAt(job, finalSince, settleMs) ? 'unconfirmed' : 'no';
 }
 
@@ -354,13 +362,12 @@ const SHORTEST_DOUBT_MS = 1000;
 /** Milliseconds within which a job in doubt must be polled again; Infinity if there is no doubt. */
 export function doubtMs(job: Job, now: number, settleMs: number): number {
   const { finalSince, work } = job.after;
-  if (finalSince === null) return work === 'nothing' ? DOUBT_INTERVAL_MS : Infinity;
+  if (finalSince === undefined) return work === 'nothing' ? DOUBT_INTERVAL_MS : Infinity;
   const untilEnd = settlesAt(job, finalSince, settleMs) - now;
   return Math.min(DOUBT_INTERVAL_MS, Math.max(SHORTEST_DOUBT_MS, untilEnd));
 }
 
 /** When a final status without work on our message is accepted. */
 function settlesAt(job: Job, finalSince: number, settleMs: number): number {
-  const sentAt = sentAtOf(job);
-  return (isFinal(statusBefore(job)) && sentAt !== null ? sentAt : finalSince) + settleMs;
+  return (isFinal(statusBefore(job)) ? job.after.since : finalSince) + settleMs;
 }

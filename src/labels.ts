@@ -44,7 +44,7 @@ export function titleOf(kind: Kind): string {
 export function kindOf(job: Job): Kind {
   const { end, isReadOnly, isWaiting } = job;
   const isSent = isReadOnly || job.message.kind === 'sent';
-  if (end === null) {
+  if (end === undefined) {
     if (isWaiting) return 'waiting';
     return isSent ? 'working' : 'sending';
   }

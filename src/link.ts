@@ -11,8 +11,6 @@ export const USAGE_URL = `${DASHBOARD_URL}/settings/organization/usage`;
 /** Where people find this action. */
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
-const CODE_HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org'];
-
 /** `PULL_REQUEST` must know the same paths. */
 const PULL_REQUEST_PATHS = [
   /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
@@ -21,20 +19,16 @@ const PULL_REQUEST_PATHS = [
 ];
 
 /**
- * A link to a pull request, or why it is not one. Accepts only https without user info, to a known code host
- * or that of one of the URLs, with the path of a pull request. The link is rebuilt from these parts, so
- * nothing else is passed on. It is never fetched.
+ * A link to a pull request, or why it is not one. Accepts only https without user info, with the path of a pull request. The
+ * link is rebuilt from these parts, so nothing else is passed on. It is never fetched.
  */
-export function checkPrLink(link: string, hostUrls: readonly string[]): Result<string> {
+export function checkPrLink(link: string): Result<string> {
   const url = /[\s\p{C}\\]/u.test(link) ? null : URL.parse(link);
   if (url === null) return problem('it is not a URL');
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     return problem('it is not a plain https link');
   }
-  const hosts = [...CODE_HOSTS, ...hostUrls.map((hostUrl) => URL.parse(hostUrl)?.host)];
-  if (!hosts.includes(url.host) || !/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) {
-    return problem('it does not lead to a known code host');
-  }
+  if (!/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) return problem('its host is not a plain name');
   const path = url.pathname.replace(/\/$/, '');
   const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
   if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
@@ -49,11 +43,6 @@ const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d
 export function readPullRequest(link: string): { repository: string; number: string } {
   const [, repository = '', kind, digits] = new URL(link).pathname.split(PULL_REQUEST);
   return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
-}
-
-/** The number of a pull request, in whatever repository. */
-export function pullRequestNumber(link: string): number {
-  return Number(readPullRequest(link).number.slice(1));
 }
 
 /** The number of a pull request in this repository; null for any other link. */

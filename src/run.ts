@@ -4,20 +4,20 @@ import { composePrompt, type Request, readRequest } from './github/command.ts';
 import { readTrigger, whyNoSecrets } from './github/event.ts';
 import { readAttachment } from './github/review.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
-import { answerWithUsage, complain, show } from './jobs/answer.ts';
-import { tellGitHub } from './jobs/comments.ts';
-import { prepare, type Run, type Start, save } from './jobs/context.ts';
+import { answerWithUsage, complain, react } from './jobs/answer.ts';
+import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
+import { prepare, type Run, type Start, save } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
   close,
-  early,
   fail,
   saveOutputs,
   skip,
   skipVisibly,
   summarize,
+  withoutJobs,
 } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
@@ -30,7 +30,7 @@ const WRONG_SETTINGS = 'The workflow is not set up correctly; the log says what 
 export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
   const reason = 'The run ended before anything was sent.';
-  saveOutputs(runtime, { ended: [], early: early(runtime, 'error', reason) });
+  saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
   const info = readRunInfo(runtime.env);
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
@@ -39,20 +39,22 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     return fail(runtime, `${why} The runner writes that file, so start a new run.`);
   }
   const trigger = read.value;
-  const { conversation } = trigger;
-  const { access, inputs, problems } = readInputs(runtime.env, runtime.redact, conversation);
+  const { whoMaySend, inputs, problems } = readInputs(
+    runtime.env,
+    runtime.redact,
+    trigger.conversation,
+  );
   const withheld = whyNoSecrets(trigger);
   if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
-  const asking = readRequest(trigger.comment, access);
+  const asking = readRequest(trigger.comment, whoMaySend);
   if (asking.kind === 'problem') return skip(runtime, asking.problem);
 
-  const github = new GitHub({ ...info, ...runtime, token: access.githubToken });
-  if (inputs !== null) github.limitTo(runtime.clock.startedAt + inputs.timeoutMs);
-  const asked = access.command === null ? null : trigger.comment;
+  const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
+  const asked = whoMaySend.command === null ? null : trigger.comment;
   const start: Start = { runtime, info, trigger, github, asked };
-  const authorization = await authorize(trigger, info, access, github);
+  const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') {
     return skip(runtime, authorization.reason, '', authorization.level);
@@ -61,7 +63,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '), WRONG_SETTINGS);
-  const attachment = await readAttachment(asked, github);
+  const until = runtime.clock.startedAt + inputs.timeoutMs;
+  const attachment = await readAttachment(asked, github, until);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (attachment.kind === 'problem') return complain(start, attachment.problem);
   const request: Request = { text: asking.value, ...attachment.value };
@@ -72,7 +75,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   ) {
     return answerWithUsage(start, inputs.command);
   }
-  const [code] = await Promise.all([followUp(start, inputs, request), show(start, 'eyes')]);
+  const [code] = await Promise.all([followUp(start, inputs, request), react(start, 'eyes')]);
   return code;
 }
 
@@ -89,15 +92,17 @@ async function followUp(start: Start, inputs: Inputs, request: Request): Promise
   return report(prepared.value);
 }
 
-/** The outputs come first, because a second signal may end the process at once. */
+/** The outputs come first, because a second signal may end the process at once. What follows changes no result. */
 async function report(run: Run): Promise<0 | 1> {
   const { inputs, jobs, runtime } = run;
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
-  save(run);
+  const commentUrl = run.note?.url ?? '';
+  const code = close(runtime, { ended, commentUrls: [commentUrl] }, failed.length > 0 ? 1 : 0);
   annotate(runtime.log, ended, failed);
-  const commentUrls = await tellGitHub(run, ended);
-  const code = close(runtime, { ended, commentUrls }, failed.length > 0 ? 1 : 0);
+  const commentUrls = await finishOnGitHub(run, ended);
+  // Only then, the URLs of the comments on the pull requests of the jobs are known.
+  if (commentUrls.join('\n') !== commentUrl) save(run);
   summarize(runtime, run.story, jobs, commentUrls);
-  return runtime.signal.aborted ? 1 : code;
+  return code;
 }

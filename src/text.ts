@@ -3,8 +3,10 @@ import * as z from 'zod/mini';
 // Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
 // show it as what it is: as code in Markdown, and as it is in the log.
 
-/** Every comment of this action begins with it, and no comment that contains it is ever a command. */
-export const OPENING = '<!-- agent-follow-up ';
+/** No comment that contains it is ever a command. */
+export const OPENING = '<!-- agent-follow-up';
+/** Every comment of this action begins with it. */
+export const MARKER = `${OPENING} -->`;
 
 /**
  * Control, format and bidirectional characters, tags, variation selectors and blank letters; but not line

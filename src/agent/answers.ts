@@ -49,11 +49,11 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   if (!parsed.success) return problem('JSON that is not a job record');
   const { id, status, prLink, source, ...others } = parsed.data;
   const host = source?.repository ?? '';
-  const link = prLink ? checkPrLink(redact(prLink), [repositoryUrl, host]) : ok(null);
+  const link = prLink ? checkPrLink(redact(prLink)) : ok(null);
   const isTold = prLink !== undefined && link.kind === 'ok';
   const record = {
     id,
-    status: isKnownStatus(status ?? null) ? status : status && redact(status),
+    status: isKnownStatus(status) ? status : status && redact(status),
     prLink: isTold ? link.value : undefined,
     prNumber: isTold ? ownPullRequest(link.value, repositoryUrl) : undefined,
     linkProblem: link.kind === 'problem' ? link.problem : undefined,

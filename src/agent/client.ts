@@ -35,20 +35,16 @@ export type Sent =
       readonly afterMs: number | null;
     };
 
-/** Milliseconds. */
+/** The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy knowledge. */
 const POLL_MS = 30_000;
 const POST_MS = 60_000;
 
-/** Polls a job once, for at most `mostMs`. */
-export async function getJob(
-  context: AgentContext,
-  jobId: string,
-  mostMs: number,
-): Promise<Polled | Missed> {
+/** Polls a job once. */
+export async function getJob(context: AgentContext, jobId: string): Promise<Polled | Missed> {
   const { transport, clock, redact } = context;
   const path = jobPath(context.projectId, jobId);
   const from = clock.now();
-  const exchange = await transport.get(path, Math.min(POLL_MS, mostMs));
+  const exchange = await transport.get(path, POLL_MS);
   context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (!isSuccess || exchange.body.kind === 'problem') {
@@ -70,10 +66,8 @@ export async function postMessage(
   prompt: string,
   failed: readonly SendClass[],
 ): Promise<Sent> {
-  const { transport, clock, deadline } = context;
   const path = `${jobPath(context.projectId, jobId)}/message`;
-  const timeoutMs = Math.min(POST_MS, deadline - clock.now());
-  const exchange = await transport.postOnce(path, { prompt }, timeoutMs);
+  const exchange = await context.transport.postOnce(path, { prompt }, POST_MS);
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const sendClass = classifySend(exchange);

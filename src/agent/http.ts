@@ -1,7 +1,13 @@
 import { untilAborted } from '../clock.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Runtime } from '../runner/environment.ts';
-import { createAgent, explainConnection, readBody, USER_AGENT } from '../runner/network.ts';
+import {
+  createAgent,
+  explainConnection,
+  onWrite,
+  readBody,
+  USER_AGENT,
+} from '../runner/network.ts';
 import { ok, problem, type Result } from '../text.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 
@@ -42,7 +48,7 @@ export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' |
   readonly projectId: string;
   /** The repository of this workflow, to tell which pull requests are its own. */
   readonly repositoryUrl: string;
-  /** A time of the clock, at which all requests to the API end. */
+  /** A time of the clock: later, no message is sent again. */
   readonly deadline: number;
 }
 
@@ -124,9 +130,8 @@ async function makeRequest(
   function explain(error: unknown): ReturnType<typeof explainConnection> {
     if (!signal.aborted) return explainConnection(error);
     if (cancelled.aborted) return ['network', 'the run was cancelled'];
-    if (!late.aborted) return ['network', `no connection within ${CONNECT_MS / 1000} s`];
-    const seconds = Math.ceil(timeoutMs / 1000);
-    return ['network', seconds > 0 ? `no answer within ${seconds} s` : 'no time was left for it'];
+    if (late.aborted) return ['network', `no answer within ${timeoutMs / 1000} s`];
+    return ['network', `no connection within ${CONNECT_MS / 1000} s`];
   }
 }
 
@@ -165,21 +170,6 @@ function resolvePath(baseUrl: URL, path: string): URL {
     throw new Error('the URL parser would rewrite the path of the job');
   }
   return url;
-}
-
-/**
- * Calls back just before a request is written to an established connection. An error code does not
- * show whether a request was written: ECONNRESET, for example, occurs before and after that.
- */
-function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
-  return dispatcher.compose((dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      callback();
-      start?.(controller, context);
-    };
-    return dispatch(options, handler);
-  });
 }
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {

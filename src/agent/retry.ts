@@ -1,7 +1,7 @@
 import type { Delivery } from '../job.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 
-/** Milliseconds. A message is given up if the API asks for a longer pause, or if the polls before it fail for longer. */
+/** Milliseconds. A message is given up if the API asks for a longer pause. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
@@ -82,7 +82,7 @@ const FIRST_BACKOFF_MS = 500;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
-/** Milliseconds that must be left for a POST: if the deadline cuts it off, delivery is unknown. */
+/** Milliseconds that must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
 
 /** Milliseconds until a message may be sent again, or null. `failed` has the classes of the earlier times. */
@@ -103,40 +103,29 @@ export function sendRetryDelayMs(
   return isLate || pause > LONGEST_RETRY_AFTER_MS ? null : delay;
 }
 
-const MOST_FAILED_POLLS_BEFORE_SEND = 8;
-/** Milliseconds for which passing errors are waited out. */
-const LONGEST_OUTAGE_MS = 600_000;
+/** How often the first poll, and the last one before the message, are made. */
+export const MOST_POLLS = 3;
+/** Milliseconds for which all polls of a wait may fail. */
+export const LONGEST_OUTAGE_MS = 600_000;
+/** Milliseconds. The pause doubles with each failed poll. If it were longer, an end would be seen late. */
+const FIRST_POLL_BACKOFF_MS = 1000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
-/** Milliseconds for which the API may not know a job that is new. */
-const GRACE_FOR_404_MS = 30_000;
 
-/**
- * Milliseconds until a failed poll is repeated; null if it is not. With it, `failedInARow` polls have failed, since
- * `forMs` milliseconds. A patient run waits for the agent anyway, so an outage of minutes is no end. Before the
- * message, others may wait for these polls, and a job that is not found is a mistake.
- */
-export function pollRetryMs(
+/** Milliseconds until a poll is repeated, of which `failedInARow` have failed. */
+export function pollAgainMs(
   exchange: Exchange,
   failedInARow: number,
-  forMs: number,
-  { isPatient, isBefore }: { readonly isPatient: boolean; readonly isBefore: boolean },
   random: () => number,
-): number | null {
-  const isTooMuch = isPatient
-    ? forMs >= LONGEST_OUTAGE_MS
-    : failedInARow >= MOST_FAILED_POLLS_BEFORE_SEND;
-  if (isTooMuch || !isPassing(exchange, !isBefore && forMs < GRACE_FOR_404_MS)) return null;
-  const longest = Math.min(LONGEST_POLL_BACKOFF_MS, 1000 * 2 ** (failedInARow - 1));
-  const pauseMs = Math.max(random() * longest, retryAfterMs(exchange) ?? 0);
-  return isPatient || forMs + pauseMs <= LONGEST_RETRY_AFTER_MS ? pauseMs : null;
+): number {
+  const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, retryAfterMs(exchange) ?? 0));
 }
 
 /** Whether the same poll may succeed later, with the same settings. */
-function isPassing(exchange: Exchange, maybeNew: boolean): boolean {
+export function mayPass(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
-  if (status < 300 || status >= 500) return true;
-  return isPassing4xx(status) || (status === 404 && maybeNew);
+  return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
 /** All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them. */

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
 import { PERMISSIONS, type Permission } from '../inputs.ts';
 import {
+  type ProxySettings,
   problemWithCertificates,
   type RunInfo,
   type Runtime,
@@ -9,9 +10,10 @@ import {
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
+import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
 import type { CommentTrigger } from './event.ts';
-import { createFetch } from './fetch.ts';
+import { createConnections, createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
 
@@ -22,7 +24,7 @@ export interface Collaborator {
   readonly permission: Permission | 'none';
 }
 
-export type ReactionContent = 'eyes' | 'rocket' | 'hooray' | 'confused';
+export type ReactionContent = 'eyes' | 'hooray' | 'confused';
 
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
@@ -30,15 +32,10 @@ export interface GitHubOptions
   readonly token: string;
 }
 
-/** Milliseconds that one call may take, and all calls once the run is cancelled. */
+/** The limit of one call, in milliseconds. */
 const CALL_MS = 10_000;
-const AFTER_CANCEL_MS = 3000;
-/** The same for taking back a claim, which comes last. */
-const LAST_AFTER_CANCEL_MS = 1000;
-/** Milliseconds that the last call may go on after the time that the calls are limited to. */
-const AFTER_LIMIT_MS = 1500;
-/** Milliseconds for all comments, of which GitHub takes 2500 at most. */
-const LIST_MS = 60_000;
+/** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
+const AFTER_CANCEL_MS = 6000;
 /** Comments whose bodies are read at once: each has up to 64 KiB. */
 const COMMENTS_AT_ONCE = 50;
 /** The same of a review: each has a part of a diff, of whatever length. */
@@ -116,10 +113,8 @@ const reviewAnswer = z.object({
     }),
   }),
 });
-const reactionAnswer = z.object({ id: z.number() });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
-const commitsAnswer = z.array(z.object({ sha, commit: z.object({ message: z.string() }) }));
 const collaboratorAnswer = z.object({
   user: z.nullable(
     z.object({
@@ -135,9 +130,15 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
+interface Connected {
+  readonly octokit: Octokit;
+  /** These are kept alive between calls. */
+  readonly connections: Dispatcher;
+  readonly proxy: ProxySettings;
+}
+
 /** Loads the client only now, because a run without calls to GitHub does not need it. */
-async function connect(options: GitHubOptions): Promise<Octokit> {
-  const { token, apiUrl, env } = options;
+async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected> {
   if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
@@ -150,7 +151,8 @@ async function connect(options: GitHubOptions): Promise<Octokit> {
     const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
     throw new GitHubError(0, why);
   }
-  return getOctokit(token, apiUrl, USER_AGENT, createFetch(proxy.value));
+  const octokit = await getOctokit(token, apiUrl, USER_AGENT);
+  return { octokit, connections: createConnections(proxy.value), proxy: proxy.value };
 }
 
 /**
@@ -161,8 +163,7 @@ export class GitHub {
   readonly #options: GitHubOptions;
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
-  #octokit: Promise<Octokit> | undefined;
-  #until = Infinity;
+  #connected: Promise<Connected> | undefined;
   /** The own comments that were read or created, by their IDs. */
   readonly #comments = new Map<string, z.infer<typeof comment>>();
 
@@ -176,23 +177,15 @@ export class GitHub {
     signal.addEventListener('abort', endSoon, { once: true });
   }
 
-  /** Until a time of the clock, and a little longer. Later calls fail. */
-  limitTo(until: number): void {
-    this.#until = until + AFTER_LIMIT_MS;
-  }
-
   /**
    * All comments there by the identity of the token, the oldest first. A later list reads their texts again only if there
-   * is a new comment.
+   * is a new comment. `until`: a time of the clock, after which no further page is read.
    */
-  async ownComments(number: number): Promise<readonly z.infer<typeof comment>[]> {
+  async ownComments(number: number, until: number): Promise<readonly z.infer<typeof comment>[]> {
     const ids: string[] = [];
-    const end = this.#options.clock.now() + LIST_MS;
     let before: string | null = null;
     do {
-      if (this.#options.clock.now() > end) {
-        throw new GitHubError(0, 'GitHub did not list all comments in time');
-      }
+      this.#checkTime(until);
       const variables: object = { ...this.#repository, number, before };
       const answer = await this.#query(OWN_IDS, variables, idsAnswer);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
@@ -207,6 +200,11 @@ export class GitHub {
     });
   }
 
+  #checkTime(until: number): void {
+    if (this.#options.clock.now() <= until) return;
+    throw new GitHubError(0, 'GitHub did not list all comments in time');
+  }
+
   async #readTexts(ids: readonly string[]): Promise<void> {
     for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
@@ -216,14 +214,11 @@ export class GitHub {
   }
 
   /** All inline comments of a review, or none: a part of them would be misleading. */
-  async reviewComments(nodeId: string): Promise<readonly ReviewComment[]> {
+  async reviewComments(nodeId: string, until: number): Promise<readonly ReviewComment[]> {
     const found: ReviewComment[] = [];
-    const end = this.#options.clock.now() + LIST_MS;
     let after: string | null = null;
     for (;;) {
-      if (this.#options.clock.now() > end) {
-        throw new GitHubError(0, 'GitHub did not list all comments in time');
-      }
+      this.#checkTime(until);
       const variables: object = { id: nodeId, after };
       const answer = await this.#query(REVIEW_COMMENTS, variables, reviewAnswer);
       const { nodes, pageInfo } = answer.node.comments;
@@ -252,9 +247,10 @@ export class GitHub {
     await this.#graphql(`mutation (${names}) { ${calls.join('\n')} }`, variables);
   }
 
+  /** On a connection of its own: one that is kept alive may be closed at the moment the request is written. */
   async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-    const { data } = await this.#request(route, { number, body });
+    const data = await this.#request(route, { number, body }, 'own connection');
     const { id, node_id, html_url } = parse(data, restComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url });
     return { id, url: html_url };
@@ -263,27 +259,19 @@ export class GitHub {
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
     // Any response of GitHub is an object, and the page of a captive portal is not.
-    parse((await this.#request(route, { id, body })).data, z.object({}));
+    parse(await this.#request(route, { id, body }), z.object({}));
   }
 
-  /**
-   * Adds a reaction, and resolves to what takes it back; null if it was there before: GitHub responds with 201 to the
-   * first reaction of a kind by one identity, and with 200 to later ones. Null for a review, of which it does not tell.
-   */
   async react(
     to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
     content: ReactionContent,
-  ): Promise<(() => Promise<unknown>) | null> {
+  ): Promise<void> {
     if (to.kind === 'review') {
       // Only GraphQL has reactions to a review.
       await this.#graphql(ADD_REACTION, { id: to.nodeId, content: content.toUpperCase() });
-      return null;
+    } else {
+      await this.#request(`POST ${REACTION_ROUTES[to.kind]}`, { id: to.id, content });
     }
-    const route = REACTION_ROUTES[to.kind];
-    const { status, data } = await this.#request(`POST ${route}`, { id: to.id, content });
-    const { id: reactionId } = parse(data, reactionAnswer);
-    if (status !== 201) return null;
-    return () => this.#request(`DELETE ${route}/{reactionId}`, { id: to.id, reactionId }, true);
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
@@ -305,15 +293,6 @@ export class GitHub {
     return { head: head.sha, commits };
   }
 
-  /** The oldest 100 commits of a pull request, with the first line of their messages. */
-  async commits(
-    number: number,
-  ): Promise<readonly { readonly sha: string; readonly title: string }[]> {
-    const route = 'GET /repos/{owner}/{repo}/pulls/{number}/commits?per_page=100';
-    const commits = await this.#read(route, { number }, commitsAnswer);
-    return commits.map(({ sha, commit }) => ({ sha, title: commit.message.replace(/\n.*/s, '') }));
-  }
-
   get #repository(): { owner: string; repo: string } {
     const [owner = '', repo = ''] = this.#options.repository.split('/');
     return { owner, repo };
@@ -324,7 +303,7 @@ export class GitHub {
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse((await this.#request(route, parameters)).data, schema));
+    return twice(async () => parse(await this.#request(route, parameters), schema));
   }
 
   async #graphql(query: string, variables: object): Promise<unknown> {
@@ -334,40 +313,46 @@ export class GitHub {
     return parse(data, graphqlData);
   }
 
-  #request(
+  async #request(
     route: string,
     parameters: object,
-    isLast = false,
-  ): Promise<{ status: number; data: unknown }> {
+    connection: Connection = 'shared connection',
+  ): Promise<unknown> {
     const given = { ...this.#repository, ...parameters };
-    return this.#call(({ request }, options) => request(route, { ...given, ...options }), isLast);
+    const { data } = await this.#call(
+      ({ request }, options) => request(route, { ...given, ...options }),
+      connection,
+    );
+    return data;
   }
 
   async #call<T>(
     call: (octokit: Octokit, options: object) => Promise<T>,
-    isLast = false,
+    connection: Connection = 'shared connection',
   ): Promise<T> {
-    const { clock, redact, signal: cancelled } = this.#options;
-    const mostMs = Math.min(CALL_MS, this.#until - clock.now());
-    if (mostMs <= 0) throw new GitHubError(0, 'GitHub did not answer in time');
-    const signal =
-      isLast && cancelled.aborted
-        ? clock.timeout(LAST_AFTER_CANCEL_MS)
-        : AbortSignal.any([clock.timeout(mostMs), this.#over.signal]);
+    const { clock, redact } = this.#options;
+    const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
+    let wasWritten = false;
     try {
-      this.#octokit ??= connect(this.#options);
-      const octokit = await this.#octokit;
+      this.#connected ??= connect(this.#options);
+      const { octokit, connections, proxy } = await this.#connected;
+      const used = connection === 'shared connection' ? connections : createConnections(proxy);
+      const fetch = createFetch(used, () => {
+        wasWritten = true;
+      });
       // A request that is not connected yet ignores the signal.
       return await untilAborted(
-        call(octokit, { headers: API_VERSION, request: { signal } }),
+        call(octokit, { headers: API_VERSION, request: { signal, fetch } }),
         signal,
       );
     } catch (error) {
-      if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', error);
-      throw toGitHubError(error, redact);
+      if (!signal.aborted) throw toGitHubError(error, redact, wasWritten);
+      throw new GitHubError(0, 'GitHub did not answer in time', { cause: error, wasWritten });
     }
   }
 }
+
+type Connection = 'shared connection' | 'own connection';
 
 /** Without a new one, a list would end too early, or never. */
 function nextCursor(next: string | null, last: string | null): string {

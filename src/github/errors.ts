@@ -8,13 +8,20 @@ import { quote } from '../text.ts';
 export class GitHubError extends Error {
   /** 0 without a response, or with one that cannot be read; 429 for every rate limit. */
   readonly status: number;
-  /** The pause in milliseconds that GitHub asks for after it refused the call; null if none. */
-  readonly pauseMs: number | null;
+  /** Whether any byte of the request may have been sent. If not, GitHub certainly did nothing. */
+  readonly wasWritten: boolean;
+  /** The pause in milliseconds that GitHub asks for after it refused the call. */
+  readonly pauseMs?: number;
   /** `message` is a phrase for people, without secrets. */
-  constructor(status: number, message: string, cause?: unknown, pauseMs: number | null = null) {
-    super(message, { cause });
+  constructor(
+    status: number,
+    message: string,
+    more: { cause?: unknown; wasWritten?: boolean; pauseMs?: number } = {},
+  ) {
+    super(message, { cause: more.cause });
     this.status = status;
-    this.pauseMs = pauseMs;
+    this.wasWritten = more.wasWritten ?? true;
+    if (more.pauseMs !== undefined) this.pauseMs = more.pauseMs;
   }
 }
 
@@ -82,10 +89,11 @@ const graphqlError = z.object({
 
 export function unexpectedResponse(cause?: unknown): GitHubError {
   const why = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
-  return new GitHubError(0, why, cause);
+  return new GitHubError(0, why, { cause });
 }
 
-export function toGitHubError(error: unknown, redact: Redact): GitHubError {
+/** `wasWritten`: whether any byte of the request may have been sent. */
+export function toGitHubError(error: unknown, redact: Redact, wasWritten: boolean): GitHubError {
   if (error instanceof GitHubError) return error;
   // Octokit wraps the errors of `fetch`.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
@@ -104,7 +112,8 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   if (refused === undefined) {
     const [cause, why] = explainConnection(error);
     const advice = cause === 'network' ? '; check the DNS, firewall and proxy of the runner' : '';
-    return new GitHubError(0, `GitHub could not be reached: ${why}${advice}`, error);
+    const said = `GitHub could not be reached: ${why}${advice}`;
+    return new GitHubError(0, said, { cause: error, wasWritten });
   }
   const { status, message, response } = refused;
   const seconds = response.headers['retry-after'];
@@ -119,6 +128,6 @@ export function toGitHubError(error: unknown, redact: Redact): GitHubError {
   // Octokit adds the address of the documentation.
   const said = message.replace(/ - https:\S+$/, '');
   const why = `GitHub answered ${status}${said === '' ? '' : `: ${quote(redact(said))}`}`;
-  const pauseMs = isRateLimit && seconds !== '' ? Number(seconds) * 1000 : null;
-  return new GitHubError(isRateLimit ? 429 : status, why, error, pauseMs);
+  const pause = isRateLimit && seconds !== '' ? { pauseMs: Number(seconds) * 1000 } : {};
+  return new GitHubError(isRateLimit ? 429 : status, why, { cause: error, ...pause });
 }

@@ -1,5 +1,5 @@
 import type { ProxySettings } from '../runner/environment.ts';
-import { createAgent, readBody } from '../runner/network.ts';
+import { createAgent, onWrite, readBody } from '../runner/network.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
@@ -16,9 +16,14 @@ const SIZE_LIMIT = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 
-/** The caller limits the time by the signal. */
-export function createFetch(proxy: ProxySettings) {
-  const dispatcher = createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
+/** Connections to GitHub. */
+export function createConnections(proxy: ProxySettings): Dispatcher {
+  return createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
+}
+
+/** The caller limits the time by the signal. `written` is called just before the request is written. */
+export function createFetch(connections: Dispatcher, written: () => void) {
+  const dispatcher = onWrite(connections, written);
   return async (address: string, options: FetchOptions) => {
     const url = new URL(address);
     const response = await dispatcher.request({

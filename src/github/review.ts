@@ -7,17 +7,18 @@ import type { CommentTrigger } from './event.ts';
 // What belongs to a command besides its text: the code of a review comment, and the inline comments of a review.
 
 /**
- * Reads what belongs to a command. The problem says why it cannot be sent: half a review is worse than none. This is the
+ * Reads what belongs to a command, until a time of the clock. The problem says why it cannot be sent: half a review is worse than none. This is the
  * only text that does not come from the event, so what somebody else has edited is refused.
  */
 export async function readAttachment(
   asked: CommentTrigger | null,
   github: GitHub,
+  until: number,
 ): Promise<Result<Attachment>> {
   if (asked?.context) return ok({ parts: [quoteContext(asked.context)], summary: '' });
   if (asked?.kind !== 'review') return ok(NOTHING_MORE);
   try {
-    const comments = await github.reviewComments(asked.nodeId);
+    const comments = await github.reviewComments(asked.nodeId, until);
     const own = comments.filter(({ author }) => author?.databaseId === asked.authorId);
     const edited = own.find(
       ({ lastEditedAt, editor }) => lastEditedAt !== null && editor?.databaseId !== asked.authorId,

@@ -1,32 +1,28 @@
 import { whyOf } from '../github/errors.ts';
 import { deliveryOf, type Job } from '../job.ts';
-import { composeNote, noteOf } from '../note/data.ts';
-import { isLimitTold } from '../note/limit.ts';
-import { hideOlder, Note } from '../note/note.ts';
-import { endAs } from '../reasons.ts';
+import { type FoundNote, toNoteJob } from '../note/data.ts';
+import { commentId, Note, readNotes } from '../note/note.ts';
+import { uncommentedEnd } from '../reasons.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderStory } from '../report/render.ts';
-import { listing, oneLine, type Result } from '../text.ts';
-import { show } from './answer.ts';
+import { listing, ok, oneLine, problem, type Result } from '../text.ts';
+import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
-import { endJob, openJobs, pause, type Run } from './context.ts';
+import { pause } from './deadline.ts';
+import { endJob, openJobs, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
 
-/** Milliseconds for the report, for what follows a rate limit of GitHub, and for taking back the claim. */
-const REPORT_MS = 30_000;
-const AFTER_RATE_LIMIT_MS = 15_000;
-const RELEASE_MS = 10_000;
 /** Milliseconds between two comments, because GitHub limits their rate. */
 const APART_MS = 1000;
 /** Characters of the IDs of jobs in a line of the log. */
 const LONGEST_LIST = 500;
 
-/** Creates the note: no note, no message. */
-export async function announce(run: Run): Promise<void> {
+/** Creates the note: no note, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. */
+export async function announce(run: Run, untold: readonly Job[]): Promise<void> {
   const { plan, runtime } = run;
-  const jobs = jobsToAnnounce(run);
+  const jobs = jobsToAnnounce(run, untold);
   if (plan.comments.kind !== 'note' || jobs.length === 0) return;
   const note = openNote(run, plan.comments.conversation, jobs, plan.deadline);
   const created = await note.create();
@@ -39,72 +35,70 @@ export async function announce(run: Run): Promise<void> {
   const unsent = openJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) runtime.log.warning(created.problem);
-  const end = endAs('error', created.problem, 'No message is sent without its comment.');
-  const hint = 'To send without one, set “comment: false”.';
-  for (const job of unsent) endJob(run, job, { ...end, hint });
+  for (const job of unsent) endJob(run, job, uncommentedEnd(created.problem));
 }
 
 /** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
-function jobsToAnnounce(run: Run): readonly Job[] {
-  const { jobs, inputs } = run;
+function jobsToAnnounce({ jobs, inputs }: Run, untold: readonly Job[]): readonly Job[] {
   // A mistyped ID is not written down.
-  if (!inputs.send) return jobs.filter(({ record }) => record !== null);
-  const open = jobs.filter((job) => job.end === null || tellsLimit(run, job));
-  const sent = jobs.filter((job) => job.end !== null && deliveryOf(job) === 'sent');
-  return open.length === 0 ? [] : jobs.filter((job) => open.includes(job) || sent.includes(job));
+  if (!inputs.send) return jobs.filter(({ record }) => record !== undefined);
+  const told = jobs.filter(({ end }) => end === undefined || end.limit !== undefined);
+  const open = told.filter((job) => job.end === undefined || untold.includes(job));
+  if (open.length === 0) return [];
+  return jobs.filter((job) => open.includes(job) || deliveryOf(job) === 'sent');
 }
 
-/** A limit is told by a new comment, once: people get a mail only of that. */
-function tellsLimit({ notes, about }: Run, { id, end }: Job): boolean {
-  return end?.limit !== undefined && notes.kind === 'ok' && !isLimitTold(notes.value, about, id);
-}
-
-/** A comment about these jobs, which is not created yet. */
+/** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
 function openNote(run: Run, conversation: number, jobs: readonly Job[], until: number): Note {
-  const { about, runtime, github } = run;
-  const compose = (): string =>
-    composeNote(noteOf(about, jobs), (limit) => renderStory(run.story, jobs, conversation, limit));
-  return new Note({ ...runtime, github, conversation, compose, id: about.id, until });
+  const { message, runtime, github, story } = run;
+  return new Note({
+    ...runtime,
+    ...{ github, conversation, until },
+    data: () => ({ ...message, jobs: jobs.map(toNoteJob) }),
+    render: (limit) => renderStory(story, jobs, conversation, limit),
+  });
 }
 
-/** Brings GitHub up to date. Resolves to the URLs of the comments. It takes no longer than the report may take. */
-export async function tellGitHub(run: Run, ended: readonly Ended[]): Promise<readonly string[]> {
-  const { clock, log } = run.runtime;
-  const targets = targetsOf(run);
-  const urls: string[] = [];
-  run.github.limitTo(Infinity);
-  const release = mayRelease(run) ? run.release : null;
-  const most = REPORT_MS + Math.max(0, targets.size - 1) * APART_MS;
-  const end = clock.now() + most - (release === null ? 0 : RELEASE_MS);
-  const ready = new AbortController();
-  const late = async (): Promise<void> => {
-    await clock.sleep(end - clock.now(), ready.signal);
-    if (run.note !== null && run.note.pausedMs > 0) {
-      const restMs = run.note.pausedMs + AFTER_RATE_LIMIT_MS - most;
-      await clock.sleep(Math.max(0, restMs), ready.signal);
+/** Milliseconds before each further list. */
+const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
+
+/**
+ * The notes above the own one. A list of GitHub may lag behind; one that shows the own note is taken to show all that were
+ * created before. Later comments have higher IDs; two can have the same time.
+ */
+export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>> {
+  const { plan, note, github, message } = run;
+  if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
+  const { conversation } = plan.comments;
+  let why = 'GitHub does not list the comment of this run';
+  for (const ms of LIST_AGAIN_MS) {
+    await pause(run, ms);
+    const listed = await readNotes(github, conversation, message.project, plan.deadline);
+    if (run.runtime.signal.aborted) break;
+    if (listed.kind === 'problem') {
+      why = listed.problem;
+      continue;
     }
-    log.warning(
-      'GitHub did not answer in time, so a comment may be missing or show an older state.',
-    );
-  };
-  const update = async (): Promise<void> => {
-    const reacted = reactToEnd(run, ended);
-    await readChanges(run);
-    await closeNote(run, urls);
-    await addComments(run, targets, urls);
-    await reacted;
-  };
-  // The pauses end with an error when the comments are ready.
-  await Promise.race([update(), late().catch(() => {})]);
-  ready.abort();
-  // As the last call.
-  await release?.().catch((error) => log.debug(`The 🚀 was not removed: ${whyOf(error)}.`));
-  return urls;
+    const own = listed.value.findIndex(({ url }) => url === note.url);
+    if (own !== -1) return ok(listed.value.filter(({ url }) => isAbove(url, note.url)));
+  }
+  return problem(why);
 }
 
-/** Whether no request for any job can have been accepted. */
-function mayRelease({ jobs }: Run): boolean {
-  return jobs.every((job) => deliveryOf(job) === 'not-sent');
+function isAbove(url: string, own: string): boolean {
+  return commentId(url) < commentId(own);
+}
+
+/** Brings GitHub up to date, and resolves to the URLs of the comments. Each call to GitHub has its own limit. */
+export async function finishOnGitHub(
+  run: Run,
+  ended: readonly Ended[],
+): Promise<readonly string[]> {
+  await readChanges(run);
+  const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
+  if (urls.length === 0) await answerError(run, ended);
+  await reactToEnd(run, ended);
+  return urls;
 }
 
 /** Shows the end of a command to its author. */
@@ -112,17 +106,15 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
   const isBad = ended.some(({ end }) => end.result === 'error' || end.result === 'failed');
-  if (isGood) await show(run, 'hooray');
-  if (isBad) await show(run, 'confused');
+  if (isGood) await react(run, 'hooray');
+  if (isBad) await react(run, 'confused');
 }
 
-async function closeNote(run: Run, urls: string[]): Promise<void> {
-  const { note, plan, runtime } = run;
-  if (note === null || plan.comments.kind !== 'note') return;
-  urls.push(note.url);
+async function closeNote(run: Run, note: Note): Promise<readonly string[]> {
   const closed = await note.close();
-  if (closed.kind === 'problem') runtime.log.warning(closed.problem);
-  await hide(run, plan.comments.conversation);
+  if (closed.kind === 'problem') run.runtime.log.warning(closed.problem);
+  await hideOlder(run, note);
+  return [note.url];
 }
 
 /** The pull requests that get a comment only now, each with its jobs. */
@@ -139,45 +131,35 @@ function targetsOf({ plan, jobs, runtime }: Run): ReadonlyMap<number, readonly J
   return targets;
 }
 
-async function addComments(
-  run: Run,
-  targets: ReadonlyMap<number, readonly Job[]>,
-  urls: string[],
-): Promise<void> {
+async function addComments(run: Run): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
+  const targets = targetsOf(run);
   const started: Promise<Result<string>>[] = [];
   for (const [number, jobs] of targets) {
     if (started.length > 0) await pause(run, APART_MS);
     if (signal.aborted) break;
-    started.push(addComment(run, number, jobs, urls));
+    started.push(addComment(run, number, jobs));
   }
-  const problems = (await Promise.all(started)).flatMap((added) =>
-    added.kind === 'problem' ? [added.problem] : [],
-  );
+  const added = await Promise.all(started);
+  const problems = added.flatMap((one) => (one.kind === 'problem' ? [one.problem] : []));
   const left = targets.size - started.length + problems.length;
   if (problems[0] !== undefined) log.warning(problems[0]);
   if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
+  return added.flatMap((one) => (one.kind === 'ok' ? [one.value] : []));
 }
 
-async function addComment(
-  run: Run,
-  number: number,
-  jobs: readonly Job[],
-  urls: string[],
-): Promise<Result<string>> {
-  const created = await openNote(run, number, jobs, Infinity).create();
-  if (created.kind === 'problem') return created;
-  urls.push(created.value);
-  await hide(run, number);
+async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
+  const note = openNote(run, number, jobs, Infinity);
+  const created = await note.create();
+  if (created.kind === 'ok') await hideOlder(run, note);
   return created;
 }
 
-/** Hides the older comments of the step. If that is not possible, they stay. */
-async function hide(run: Run, conversation: number): Promise<void> {
-  const { github, about, runtime } = run;
-  if (about.series === '' || runtime.signal.aborted) return;
+/** If that is not possible, they stay. */
+async function hideOlder({ runtime }: Run, note: Note): Promise<void> {
+  if (runtime.signal.aborted) return;
   try {
-    await hideOlder(github, conversation, about, runtime.clock.now());
+    await note.hideOlder();
   } catch (error) {
     runtime.log.debug(`Older comments were not hidden: ${whyOf(error)}.`);
   }

@@ -1,52 +1,175 @@
 import type { SendClass } from '../agent/retry.ts';
-import { type End, isFinal, type Job, setWaiting, statusBefore, statusOf } from '../job.ts';
-import { doneEnd, endAs, unwantedEnd } from '../reasons.ts';
-import { answerError } from './answer.ts';
-import { claim } from './claim.ts';
-import { announce } from './comments.ts';
-import { canStillSend, endJob, type Outcome, openJobs, type Run, save } from './context.ts';
-import { stopOvertaken, stopRepeated, stopUncounted } from './limits.ts';
-import { poll } from './poll.ts';
-import { followEarlierAttempts } from './rerun.ts';
-import { endOfLoop, sendMessage } from './send.ts';
+import {
+  type End,
+  goOn,
+  isFinal,
+  isKnownStatus,
+  type Job,
+  markUnknown,
+  recordAnswer,
+  setNumber,
+  setWaiting,
+  statusBefore,
+  statusOf,
+} from '../job.ts';
+import { endOfWork, type FoundNote, type NoteJob } from '../note/data.ts';
+import {
+  doneEnd,
+  endAs,
+  limitEnd,
+  newerCommitEnd,
+  refusedEnd,
+  sameCommitEnd,
+  uncountedEnd,
+  unknownBeforeEnd,
+  unwantedEnd,
+} from '../reasons.ts';
+import { listing, type Result } from '../text.ts';
+import { announce, listAgain } from './comments.ts';
+import { canStillSend, type Outcome } from './deadline.ts';
+import { decide, type Verdict } from './decide.ts';
+import { firstPoll } from './poll.ts';
+import { endJob, openJobs, type Run, save } from './run.ts';
+import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
-// All jobs of a step, from the first poll to the end. Each step of the way to the messages may end some jobs; then one
-// loop follows each job that is left. A re-run claims a command as soon as it knows what earlier attempts did, the first
-// attempt only if there is something to send.
+// All jobs of a step, from the first poll to the end: docs/note.md draws the way. Each stage may end some jobs; then one loop
+// follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {
-  const { plan, inputs, jobs } = run;
+  const { inputs, jobs } = run;
   if (!inputs.send) return readJobs(run);
-  if (plan.isRerun) await followEarlierAttempts(run);
-  stopUncounted(run);
-  save(run);
-  if (plan.pollsFirst) await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
-  stopRepeated(run);
+  const verdicts = decideOn(run, run.notes);
+  // First what earlier attempts sent: no answer of the API may end that.
+  for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
+  await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
+  for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
   endLate(run);
-  if (!plan.isRerun) await answerError(run, jobs);
-  if (plan.claims && !plan.isRerun) await claim(run);
-  endLate(run);
-  await announce(run);
-  await stopOvertaken(run);
+  await announce(
+    run,
+    [...verdicts].filter(isUntoldLimit).map(([job]) => job),
+  );
+  await decideAgain(run);
   await Promise.all(jobs.map((job) => followJob(run, job)));
+}
+
+/** A limit is told by a new comment, once: people get a mail only of that. */
+function isUntoldLimit([, verdict]: readonly [Job, Verdict]): boolean {
+  return verdict.kind === 'limit' && !verdict.isTold;
+}
+
+/** What is decided for each job that may still get the message. */
+function decideOn(
+  run: Run,
+  notes: Result<readonly FoundNote[]>,
+  isOutdated = isOutdatedEvent(run),
+): ReadonlyMap<Job, Verdict> {
+  const { plan, message } = run;
+  const { isRerun, limit } = plan;
+  const question = { notes, message, isRerun, isOutdated, ...(limit && { limit }) };
+  return new Map(openJobs(run).map((job) => [job, decide(question, job.id)]));
+}
+
+/** Whether the commit was outdated when the event happened. The last poll shows whether it is now. */
+function isOutdatedEvent({ plan, trigger }: Run): boolean {
+  return plan.headOf !== undefined && trigger.commit?.head !== trigger.commit?.sha;
+}
+
+/** After the note: the notes of other runs that came first may have been created since. */
+async function decideAgain(run: Run): Promise<void> {
+  const open = openJobs(run);
+  if (!run.plan.decidesAgain || open.length === 0) return;
+  const notes = await listAgain(run);
+  // A cancelled run reports that, and needs the time to say so in its comment.
+  if (run.runtime.signal.aborted) return;
+  for (const [job, verdict] of decideOn(run, notes, false)) {
+    applyEarlier(run, job, verdict);
+    if (job.end === undefined) applyNew(run, job, verdict);
+  }
+  if (openJobs(run).length < open.length) run.note?.write();
+}
+
+/** What an earlier attempt sent, or may have sent. */
+function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
+  if (verdict.kind === 'go on') goOnWith(run, job, verdict);
+  if (verdict.kind !== 'refuse') return;
+  markUnknown(job);
+  endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
+}
+
+/** What stops a new message. */
+function applyNew(run: Run, job: Job, verdict: Verdict | undefined): void {
+  const end = verdict && endOf(run, verdict);
+  if (end !== undefined) endJob(run, job, end);
+  else if (verdict?.kind === 'send' && verdict.number !== undefined) setNumber(job, verdict.number);
+}
+
+function endOf({ inputs }: Run, verdict: Verdict): End | undefined {
+  switch (verdict.kind) {
+    case 'list failed':
+      return unknownBeforeEnd(verdict.why);
+    case 'cannot count':
+      return uncountedEnd(verdict.why, inputs.maxMessages === null);
+    case 'same commit':
+      return sameCommitEnd(verdict.url);
+    case 'newer commit':
+      return newerCommitEnd();
+    case 'limit':
+      return limitEnd(verdict.most);
+    case 'send':
+    case 'go on':
+    case 'refuse':
+      return undefined;
+  }
+}
+
+/** What people do who want the message to be sent all the same. */
+function remedyOf({ id }: Job, notes: readonly FoundNote[]): string {
+  if (notes.length === 0) return 'To send the message all the same, start a new run.';
+  // Without its comment, another job in it that got the message would get it again.
+  const others = notes.flatMap(({ jobs }) => jobs).filter((other) => other.id !== id);
+  if (others.some(({ delivery }) => delivery === 'sent')) {
+    return 'To send the message all the same, start a new run with this job alone.';
+  }
+  const urls = listing(notes.map(({ url }) => url));
+  return `To send the message all the same, delete ${urls} and re-run the workflow.`;
+}
+
+/** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
+function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 'go on' }): void {
+  const { runtime, inputs, info, log } = run;
+  const now = runtime.clock.now();
+  const earlier = endOfWork(sent);
+  // If another message was sent before the end was seen, an end is perhaps that of its work.
+  const isClear = !laterMessage || earlier !== undefined;
+  goOn(job, { sentAt: sent.sentAt ?? now, ...(isClear && knownOf(sent)) }, now);
+  log.say(job, 'An earlier attempt sent the message; it is not sent again.');
+  if (earlier === undefined) return;
+  const { prNumber } = sent;
+  const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
+  recordAnswer(job, { id: job.id, status: earlier.result, ...pull });
+  const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
+  endJob(run, job, end);
+}
+
+function knownOf({ base, isOurs = false }: NoteJob) {
+  return { isOurs, ...(base !== undefined && { base }) };
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function selectJob(run: Run, job: Job): Promise<void> {
-  const polled = await poll(run, job);
-  const end =
-    polled.kind === 'over' ? polled.end : (endOfLoop(run, job) ?? endOfUnwanted(run, job));
-  if (end !== null) endJob(run, job, end);
+  const polled = await firstPoll(run, job);
+  const end = polled.kind === 'over' ? polled.end : endOfUnwanted(run, job);
+  if (end !== undefined) endJob(run, job, end);
   else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
 
-/** Null if `only-when` does not leave the job out. */
-function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | null {
+/** Undefined if `only-when` does not leave the job out. */
+function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined {
   const status = statusOf(job);
   // An undocumented status counts as active: the agent is not done.
-  const counted = isFinal(status) ? status : 'active';
-  return onlyWhen === null || onlyWhen.has(counted) ? null : unwantedEnd(job, onlyWhen);
+  const counted = isKnownStatus(status) ? status : 'active';
+  return onlyWhen === null || onlyWhen.has(counted) ? undefined : unwantedEnd(job, onlyWhen);
 }
 
 /** Ends the jobs whose message can no longer be sent. */
@@ -59,7 +182,7 @@ function endLate(run: Run): void {
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */
 async function followJob(run: Run, job: Job): Promise<void> {
-  if (job.end !== null) return;
+  if (job.end !== undefined) return;
   if (job.message.kind === 'open') {
     const hadToWait = job.isWaiting;
     const sent = await sendToJob(run, job);
@@ -67,7 +190,7 @@ async function followJob(run: Run, job: Job): Promise<void> {
     else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
     tellIfAllAreOut(run, hadToWait);
   }
-  if (job.end !== null) return;
+  if (job.end !== undefined) return;
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
@@ -87,29 +210,29 @@ function tellIfAllAreOut(run: Run, hadToWait: boolean): void {
   const { jobs, note } = run;
   const left = jobs.filter(({ message }) => message.kind === 'sending');
   if (left.length > 0 && (hadToWait || !left.every(({ isWaiting }) => isWaiting))) return;
+  if (jobs.every(({ end }) => end !== undefined)) return;
   save(run);
-  if (jobs.some(({ end }) => end === null)) note?.write();
+  note?.write();
 }
 
 /** With `send: false`: gets the status of each job once or, with a wait, until the agent is done. */
 async function readJobs(run: Run): Promise<void> {
   const { jobs, inputs } = run;
-  save(run);
   await Promise.all(
     jobs.map(async (job) => {
-      const end = endOfRead(job, await poll(run, job), inputs.wait);
-      if (end !== null) endJob(run, job, end);
+      const end = endOfRead(job, await firstPoll(run, job), inputs.wait);
+      if (end !== undefined) endJob(run, job, end);
     }),
   );
   // From now on, a command there knows the job.
-  await announce(run);
-  const open = jobs.filter(({ end }) => end === null);
+  await announce(run, []);
+  const open = jobs.filter(({ end }) => end === undefined);
   await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));
 }
 
-/** Null while the agent is at work, and the run waits for it. */
-function endOfRead(job: Job, polled: Outcome<'polled'>, wait: boolean): End | null {
+/** Undefined while the agent is at work, and the run waits for it. */
+function endOfRead(job: Job, polled: Outcome<'polled'>, wait: boolean): End | undefined {
   if (polled.kind === 'over') return polled.end;
   if (isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
-  return wait ? null : endAs('active');
+  return wait ? undefined : endAs('active');
 }

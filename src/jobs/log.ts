@@ -64,11 +64,11 @@ export class JobLog {
   ended(job: Job): void {
     // With one job, the result follows at once.
     if (this.#run.jobs.length === 1) return;
-    const ended = this.#run.jobs.filter(({ end }) => end !== null).length;
+    const ended = this.#run.jobs.filter(({ end }) => end !== undefined).length;
     const elapsed = elapsedMs(job);
     const said = `[${ended}/${this.#run.jobs.length}] ${wordOf(kindOf(job))} ${job.id}`;
     const after =
-      elapsed === null || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
+      elapsed === undefined || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
     this.#run.log.info(sentences(said, after, job.record?.prLink ?? ''));
   }
 

@@ -1,13 +1,8 @@
 import { isTrusted } from '../github/authorize.ts';
-import {
-  BOT_SUFFIX,
-  EVENTS_ABOUT_JOBS,
-  isBot,
-  isPullRequestEvent,
-  type Trigger,
-} from '../github/event.ts';
+import { BOT_SUFFIX, EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
+import type { Limit } from './decide.ts';
 
 // What a run is going to do. It is decided once, from the inputs, the event and the attempt.
 
@@ -17,28 +12,17 @@ export interface Plan {
   readonly comments: Comments;
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
-  /** Whether the message is that of a command, which only the process sends that added the 🚀. */
-  readonly claims: boolean;
-  /** Whether the notes of earlier runs are read. */
-  readonly readsNotes: boolean;
-  /** Whether the jobs are polled before anything else is done for them. */
-  readonly pollsFirst: boolean;
+  /** Whether the notes there are listed: for a re-run, a limit, a commit, or to find the job. */
+  readonly listsNotes: boolean;
+  /** Whether they are listed again below the own note, because other runs may have come first. */
+  readonly decidesAgain: boolean;
   /** Whether each message waits until the agent is done with earlier work. */
   readonly waitsForIdle: boolean;
-  /** Whether the job is polled just before the message. */
-  readonly needsBase: boolean;
   /** Whether a bot triggered the message. */
   readonly byBot: boolean;
-  /** The most messages in a row; null if there is no limit. */
-  readonly limit: number | null;
-  /** Whether earlier messages, of which the notes tell, may stop this one. */
-  readonly counts: boolean;
-  /** Why no message may be sent, because it could not be counted; empty if it can, or need not. */
-  readonly whyUncounted: string;
-  /** Whether the message is about the newest commit of the pull request of the event. */
-  readonly isAboutHead: boolean;
-  /** The bot whose message must not go to the job of this pull request; null if there is none. */
-  readonly loopBot: string | null;
+  readonly limit?: Limit;
+  /** The pull request of the event, if the message is about its newest commit. */
+  readonly headOf?: number;
 }
 
 type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
@@ -51,41 +35,28 @@ export type Comments =
   | { readonly kind: 'none'; readonly why: string };
 
 export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedAt: number): Plan {
-  const { send, wait, command, onlyWhen, jobIds } = inputs;
+  const { send, wait, onlyWhen, jobIds } = inputs;
   const comments = planComments(inputs, trigger);
   const isRerun = send && info.attempt > 1;
-  const bot = send ? findBot(trigger, info) : null;
-  const byBot = bot !== null;
-  const limit = send ? planLimit(inputs, info, byBot) : null;
+  const byBot = send && isByBot(trigger, info);
+  const limit = send ? planLimit(inputs, trigger, info, comments) : undefined;
+  const { commit, conversation } = trigger;
   const hasNote = comments.kind === 'note';
-  const mustCount = inputs.maxMessages !== null || (byBot && !isTrusted(trigger));
-  const counts = send && hasNote && (limit !== null || trigger.commit !== null);
-  const loopBot = isPullRequestEvent(trigger.event) ? bot : null;
-  // A message to an agent at work may stop that work. A step that only sends must not hold a runner.
-  const waitsForIdle = send && (inputs.whenActive ?? (wait ? 'wait' : 'send')) === 'wait';
+  const counts = send && hasNote && (limit !== undefined || commit !== null);
+  // A message to an agent at work may stop that work. A step that only sends must not hold a runner. And with
+  // `only-when: active`, the agent at work is the one that is meant.
+  const whenActive = inputs.whenActive ?? (wait && !onlyWhen?.has('active') ? 'wait' : 'send');
+  const isAboutHead = send && commit?.head && (inputs.prNumber ?? conversation) === conversation;
   return {
     deadline: startedAt + inputs.timeoutMs,
     comments,
     isRerun,
-    claims: command !== null && trigger.comment !== null && trigger.comment.kind !== 'review',
-    readsNotes: isRerun || jobIds.length === 0 || counts,
-    pollsFirst:
-      wait ||
-      waitsForIdle ||
-      onlyWhen !== null ||
-      loopBot !== null ||
-      comments.kind === 'pull requests of the jobs',
-    waitsForIdle,
-    needsBase: wait || waitsForIdle,
+    listsNotes: isRerun || jobIds.length === 0 || counts,
+    decidesAgain: hasNote && (isRerun || counts),
+    waitsForIdle: send && whenActive === 'wait',
     byBot,
-    limit,
-    counts,
-    whyUncounted: send && mustCount && !hasNote ? whyNoNote(comments) : '',
-    isAboutHead:
-      send &&
-      (trigger.commit?.head ?? null) !== null &&
-      (inputs.prNumber ?? trigger.conversation) === trigger.conversation,
-    loopBot,
+    ...(limit !== undefined && { limit }),
+    ...(isAboutHead && conversation !== null && { headOf: conversation }),
   };
 }
 
@@ -110,19 +81,28 @@ export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string
 
 const MOST_OF_BOTS = 3;
 
-/** A person who re-runs has looked. */
+/** There is none for a person who re-runs, and so has looked. */
 function planLimit(
   { maxMessages }: Inputs,
-  { attempt, triggeringActor }: Rerun,
-  byBot: boolean,
-): number | null {
-  const isRerunByPerson =
-    attempt > 1 && triggeringActor !== '' && !triggeringActor.endsWith(BOT_SUFFIX);
-  return isRerunByPerson ? null : (maxMessages ?? (byBot ? MOST_OF_BOTS : null));
+  trigger: Trigger,
+  info: Rerun,
+  comments: Comments,
+): Limit | undefined {
+  const byBot = isByBot(trigger, info);
+  const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(info);
+  const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
+  if (most === null || isRerunByPerson) return undefined;
+  if (comments.kind === 'note') return { most };
+  // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
+  const mustCount = maxMessages !== null || !isTrusted(trigger);
+  return mustCount ? { most, problem: whyNoNote(comments) } : undefined;
 }
 
-/** The bot that has triggered the run, or that has re-run it. */
-function findBot({ sender }: Trigger, { attempt, triggeringActor }: Rerun): string | null {
-  if (sender !== null && isBot(sender)) return sender.login;
-  return attempt > 1 && triggeringActor.endsWith(BOT_SUFFIX) ? triggeringActor : null;
+/** Whether a bot has triggered the run, or has re-run it. */
+function isByBot({ sender }: Trigger, info: Rerun): boolean {
+  return (sender !== null && isBot(sender)) || isRerunByBot(info);
+}
+
+function isRerunByBot({ attempt, triggeringActor }: Rerun): boolean {
+  return attempt > 1 && triggeringActor.endsWith(BOT_SUFFIX);
 }

@@ -1,113 +1,118 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
-import { LEAST_POST_MS, pollRetryMs } from '../agent/retry.ts';
+import { LONGEST_OUTAGE_MS, MOST_POLLS, mayPass, pollAgainMs } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
 import {
   isKnownStatus,
   type Job,
   type JobRecord,
-  learned,
   mayBeSent,
-  observed,
-  polling,
+  recordAnswer,
+  recordPoll,
   sentAtOf,
+  startPoll,
   statusOf,
 } from '../job.ts';
 import { cancelledEnd, lostEnd, timedOutEnd } from '../reasons.ts';
 import { sentences } from '../text.ts';
-import { canStillSend, type Outcome, over, pause, type Run } from './context.ts';
+import { canStillSend, type Outcome, over, pause } from './deadline.ts';
+import type { Run } from './run.ts';
 
-// Polls of a job, and what becomes of those that fail.
+// Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
+// it shows a mistake; in a wait, any poll may fail for ten minutes.
 
-/** Milliseconds for a poll that starts at the deadline. */
-const LAST_POLL_MS = 1500;
-
-/** Polls until there is an answer, first after a pause. Otherwise the job is over. */
-export async function poll(run: Run, job: Job, firstPauseMs = 0): Promise<Outcome<'polled'>> {
-  const { clock, signal, random } = run.runtime;
-  const isBefore = mayBeSent(job);
-  // After that, its answer would be too late for a message.
-  const until = isBefore ? run.plan.deadline - LEAST_POST_MS : run.plan.deadline;
-  const isWait = run.inputs.wait && !isBefore;
-  // Others may wait for a poll before the message, so that is given up sooner.
-  const isPatient = isWait || job.isWaiting;
-  let pauseMs = firstPauseMs;
-  let failsSince = 0;
-  let lastWhy = '';
-  let failed = 0;
-  for (;;) {
-    if (pauseMs > 0) await pause(run, pauseMs);
-    const can = isBefore ? canStillSend(run, job) : null;
-    if (can?.kind === 'over') return can;
+/** The first poll, and the last one before the message. */
+export async function firstPoll(run: Run, job: Job): Promise<Outcome<'polled'>> {
+  const { signal } = run.runtime;
+  for (let failed = 1; ; failed += 1) {
+    const missed = await pollOnce(run, job);
     if (signal.aborted) return over(cancelledEnd(job, run));
-    const missed = await pollOnce(run, job, until);
-    if (signal.aborted) return over(cancelledEnd(job, run));
-    if (missed === 'polled') {
-      const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
-      run.log.beat(`${what} is ${statusOf(job) ?? 'in an unknown status'}`);
-      return { kind: 'polled' };
-    }
-    failed += 1;
+    if (missed === 'polled') return { kind: 'polled' };
     const { why, exchange } = missed;
-    const now = clock.now();
-    // What the deadline has cut off may have had no time for an answer: that is no reason.
-    if (now >= until) return over(timedOutEnd(job, run, lastWhy));
-    if (failed === 1) failsSince = now;
-    const nextMs = pollRetryMs(exchange, failed, now - failsSince, { isPatient, isBefore }, random);
-    const last = sentences(why, askedPause(exchange, run.agent));
-    if (nextMs === null) {
+    if (!mayPass(exchange) || failed === MOST_POLLS) {
       const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-      const mayPass = failed > 1 && isBefore && exchange.kind === 'answer';
-      const later = mayPass ? 'Send the message later.' : '';
-      return over(lostEnd(job, run, sentences(count, last, later)));
+      return over(lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent))));
     }
-    // Waiting for what cannot happen would only cost minutes of the runner. A wait ends with a poll.
-    if (!isWait && now + nextMs >= until) return over(timedOutEnd(job, run, last));
-    pauseMs = Math.min(nextMs, until - now);
-    run.log.problem(
-      job,
-      `Polling failed. ${why} Polling again ${afterPause(pauseMs)}.`,
-      why !== lastWhy,
-    );
-    run.log.beat('Polling still fails');
-    lastWhy = why;
+    const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
+    const can = canStillSend(run, job, nextMs, why);
+    if (can.kind === 'over') return can;
+    const again = `Polling again ${afterPause(nextMs)}.`;
+    run.log.problem(job, `Polling failed. ${why} ${again}`);
+    await pause(run, nextMs);
   }
 }
 
-/** Polls a job once, and takes in what it shows. It ends soon after `until`. */
-async function pollOnce(run: Run, job: Job, until: number): Promise<'polled' | Missed> {
+/**
+ * A poll in a wait, for earlier work or after the message, first after a pause. Each poll that fails is repeated, whatever
+ * the reason, until they have failed for ten minutes in a row or until `until`, a time of the clock.
+ */
+export async function pollInWait(
+  run: Run,
+  job: Job,
+  firstPauseMs: number,
+  until: number,
+): Promise<Outcome<'polled'>> {
+  const { clock, signal, random } = run.runtime;
+  await pause(run, firstPauseMs);
+  const since = clock.now();
+  let lastWhy = '';
+  for (let failed = 1; ; failed += 1) {
+    if (signal.aborted) return over(cancelledEnd(job, run));
+    const missed = await pollOnce(run, job);
+    if (signal.aborted) return over(cancelledEnd(job, run));
+    if (missed === 'polled') return { kind: 'polled' };
+    const { why, exchange } = missed;
+    const last = sentences(why, askedPause(exchange, run.agent));
+    const now = clock.now();
+    if (now >= until) return over(timedOutEnd(job, run, last));
+    if (now - since >= LONGEST_OUTAGE_MS) {
+      return over(lostEnd(job, run, `All polls failed for ${duration(now - since)}. ${last}`));
+    }
+    const nextMs = Math.min(pollAgainMs(exchange, failed, random), until - now);
+    const again = `Polling again ${afterPause(nextMs)}.`;
+    run.log.problem(job, `Polling failed. ${why} ${again}`, why !== lastWhy);
+    run.log.beat('Polling still fails');
+    lastWhy = why;
+    await pause(run, nextMs);
+  }
+}
+
+/** Polls a job once, and takes in what it shows. */
+async function pollOnce(run: Run, job: Job): Promise<'polled' | Missed> {
   const answer = await run.queue.polls(() => {
-    polling(job);
-    return getJob(run.agent, job.id, until + LAST_POLL_MS - run.runtime.clock.now());
+    startPoll(job);
+    return getJob(run.agent, job.id);
   });
   if (answer.kind !== 'polled') return answer;
   const { record, from, to } = answer;
   const before = statusOf(job);
-  const isFirst = job.after.seenAt === 0;
-  observed(job, record, from, to);
-  tell(run, job, record, before, isFirst);
-  if (!isKnownStatus(record.status ?? null)) {
+  const isFirst = job.after.seenAt === undefined;
+  recordPoll(job, record, from, to);
+  logRecord(run, job, record, before, isFirst);
+  if (!isKnownStatus(record.status)) {
     const what =
       record.status === undefined ? 'no status' : 'a status that this action does not know';
     const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }
+  const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
+  run.log.beat(`${what} is ${statusOf(job) ?? 'in an unknown status'}`);
   return 'polled';
 }
 
 /** Takes in the response to the message, which is no poll. */
-export function takeIn(run: Run, job: Job, record: JobRecord): void {
+export function takeAnswer(run: Run, job: Job, record: JobRecord): void {
   const before = statusOf(job);
-  learned(job, record);
-  tell(run, job, record, before, true);
+  recordAnswer(job, record);
+  logRecord(run, job, record, before, true);
 }
 
 /** Logs what is new in a record. Of the first poll after the message, that nothing has changed is news as well. */
-function tell(
+function logRecord(
   run: Run,
   job: Job,
   { status, linkProblem }: JobRecord,
-  before: string | null,
+  before: string | undefined,
   isFirst: boolean,
 ): void {
   if (status !== undefined && (status !== before || (isFirst && isFromBefore(job)))) {
@@ -121,8 +126,9 @@ function tell(
 function describe({ runtime }: Run, job: Job, status: string): string {
   const sentAt = sentAtOf(job);
   if (isFromBefore(job)) return `The job still shows ${status} from before.`;
-  if (sentAt !== null) {
-    return `The job is ${status}, ${duration(runtime.clock.now() - sentAt)} after the message.`;
+  if (sentAt !== undefined) {
+    const since = duration(Math.max(0, runtime.clock.now() - sentAt));
+    return `The job is ${status}, ${since} after the message.`;
   }
   return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${status}.`;
 }
@@ -130,6 +136,6 @@ function describe({ runtime }: Run, job: Job, status: string): string {
 /** Whether the status may be older than the message. */
 function isFromBefore(job: Job): boolean {
   const { base, after, record } = job;
-  if (sentAtOf(job) === null || after.work === 'our message' || base === null) return false;
-  return record?.status === base.status;
+  if (sentAtOf(job) === undefined || after.work === 'our message') return false;
+  return base !== undefined && record?.status === base.status;
 }

@@ -2,28 +2,23 @@ import { postMessage, type Sent } from '../agent/client.ts';
 import type { SendClass } from '../agent/retry.ts';
 import { afterPause } from '../clock.ts';
 import {
-  accepted,
-  doubted,
-  type End,
-  isBaseFresh,
+  type Head,
   isFinal,
   type Job,
-  posting,
-  sending,
+  markSending,
+  markSent,
+  markUnknown,
+  startSending,
   statusBefore,
 } from '../job.ts';
-import { pullRequestNumber } from '../link.ts';
-import { cancelledEnd, doubtfulEnd, endAs, loopEnd, stoppedEnd } from '../reasons.ts';
+import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
-import { readHead } from './changes.ts';
-import { canStillSend, type Outcome, openJobs, over, type Run, save } from './context.ts';
-import { isStillHead } from './limits.ts';
-import { poll, takeIn } from './poll.ts';
+import { pullOf, readHead } from './changes.ts';
+import { canStillSend, type Outcome, over } from './deadline.ts';
+import { firstPoll, takeAnswer } from './poll.ts';
+import { openJobs, type Run, save } from './run.ts';
 
-// Sends one message: the poll just before it, the request, and what becomes of it.
-
-/** Milliseconds. */
-const SLOW_POLL_MS = 1000;
+// Sends one message: the last poll just before it, the request, and what becomes of it.
 
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. `busy`: it has to wait for the agent
@@ -34,26 +29,15 @@ export async function sendMessage(
   job: Job,
   failed: SendClass[],
 ): Promise<Outcome<'sent' | 'busy'>> {
-  const { clock } = run.runtime;
   for (;;) {
-    let seen = await lookAtPull(run, job);
-    const before = clock.now();
-    if (run.plan.needsBase && !isBaseFresh(job, before)) {
-      const polled = await poll(run, job);
-      if (polled.kind === 'over') return polled;
-      if (run.plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
-      // Something may have been pushed during a slow poll.
-      if (clock.now() - before > SLOW_POLL_MS) seen = await lookAtPull(run, job);
-    }
-    if (seen.still.kind === 'over') return seen.still;
-    const end = endOfLoop(run, job);
-    if (end !== null) return over(end);
     const can = canStillSend(run, job);
     if (can.kind === 'over') return can;
+    const looked = await lastLook(run, job);
+    if (looked.kind !== 'ready') return looked;
     const marked = markAllAsSending(run);
     if (marked.kind === 'over') return marked;
     run.log.say(job, 'Sending the message.');
-    posting(job, clock.now(), seen.head);
+    startSending(job, looked.head);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
@@ -62,44 +46,53 @@ export async function sendMessage(
   }
 }
 
-/** What GitHub shows just before the message: whether the commit of the event is the newest, and what is already pushed. */
-async function lookAtPull(run: Run, job: Job) {
-  const [still, head] = await Promise.all([isStillHead(run), readHead(run, job)]);
-  return { still, head };
-}
+type LastLook = Outcome<'busy'> | { readonly kind: 'ready'; readonly head: Head | undefined };
 
 /**
- * How a job ends if a bot has triggered the run on the pull request of the job itself, or perhaps has: a job without a
- * link, or with one that was refused, does not tell. The repository does not matter, because it may have been renamed.
+ * What the API and GitHub show just before the message, all read at once: the status that tells what the message starts,
+ * what is already pushed, and whether the commit of the event is the newest. It counts however long it took; what GitHub does
+ * not tell stops nothing.
  */
-export function endOfLoop({ plan, trigger }: Run, { record }: Job): End | null {
-  if (plan.loopBot === null) return null;
-  const link = record?.prLink ?? null;
-  const isOther = link !== null && pullRequestNumber(link) !== trigger.conversation;
-  return isOther ? null : loopEnd(plan.loopBot);
+async function lastLook(run: Run, job: Job): Promise<LastLook> {
+  const { plan, inputs, trigger } = run;
+  const needsBase = inputs.wait || plan.waitsForIdle;
+  const pull = pullOf(run, job);
+  const heads = new Map(
+    [pull, plan.headOf].map((number) => [number, number && readHead(run, number)] as const),
+  );
+  const [polled, head, headOfEvent] = await Promise.all([
+    needsBase ? firstPoll(run, job) : undefined,
+    heads.get(pull),
+    heads.get(plan.headOf),
+  ]);
+  if (polled?.kind === 'over') return polled;
+  if (plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+  if (headOfEvent && headOfEvent.sha !== trigger.commit?.sha) return over(newerCommitEnd());
+  const can = canStillSend(run, job);
+  return can.kind === 'over' ? can : { kind: 'ready', head: head || undefined };
 }
 
 /** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
 function markAllAsSending(run: Run): Outcome<'marked'> {
   const jobs = openJobs(run);
   if (jobs.length === 0) return { kind: 'marked' };
-  for (const job of jobs) sending(job);
+  for (const job of jobs) markSending(job);
   const saved = save(run);
   if (saved.kind === 'ok') return { kind: 'marked' };
-  const end = endAs('error', `${saved.problem}, so no message was sent.`, 'Free some disk space.');
+  const end = endAs('error', `${saved.problem}, so no message was sent. Free some disk space.`);
   run.queue.stop.abort(end);
   return over(end);
 }
 
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
-    doubted(job);
+    markUnknown(job);
     return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
   }
-  accepted(job, run.runtime.clock.now());
+  markSent(job, run.runtime.clock.now());
   run.log.say(job, 'The message is delivered.');
   if (sent.warning !== '') run.log.warn(job, sent.warning);
-  if (sent.record !== null) takeIn(run, job, sent.record);
+  if (sent.record !== null) takeAnswer(run, job, sent.record);
   return { kind: 'sent' };
 }
 

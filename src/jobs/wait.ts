@@ -5,14 +5,14 @@ import {
   isDone,
   isFinal,
   type Job,
-  sentAtOf,
   setWaiting,
   statusBefore,
   statusOf,
 } from '../job.ts';
 import { doneEnd, timedOutEnd } from '../reasons.ts';
-import { canStillSend, type Outcome, type Run } from './context.ts';
-import { poll } from './poll.ts';
+import { canStillSend, type Outcome } from './deadline.ts';
+import { pollInWait } from './poll.ts';
+import type { Run } from './run.ts';
 
 // The loops that poll a job: until the agent is done, and until it is done with earlier work.
 
@@ -32,34 +32,26 @@ export function nextPollMs(sinceMs: number): number {
 /** Polls until the agent is done, the deadline is reached or the run is cancelled. */
 export async function waitForAgent(run: Run, job: Job): Promise<End> {
   const { inputs, plan, runtime } = run;
-  const sentAt = sentAtOf(job);
-  const since = sentAt ?? runtime.clock.now();
+  const { clock } = runtime;
+  const since = job.isReadOnly ? clock.now() : job.after.since;
   for (;;) {
-    const now = runtime.clock.now();
-    if (sentAt === null && isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
+    const now = clock.now();
+    if (job.isReadOnly && isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
     const done = isDone(job, inputs.settleMs);
-    if (sentAt !== null && done !== 'no') return doneEnd(job, done, inputs.settleMs);
+    if (!job.isReadOnly && done !== 'no') return doneEnd(job, done, inputs.settleMs);
     if (now >= plan.deadline) return timedOutEnd(job, run, '');
-    const regularMs = Math.min(nextPollMs(now - since), doubtMs(job, now, inputs.settleMs));
-    const nextMs = inputs.pollIntervalMs ?? regularMs;
+    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job, now, inputs.settleMs));
     // In a re-run, the agent may already be done.
-    const pauseMs = job.record === null ? 0 : Math.min(nextMs, plan.deadline - now);
-    const polled = await poll(run, job, pauseMs);
+    const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
+    const polled = await pollInWait(run, job, pauseMs, plan.deadline);
     if (polled.kind === 'over') return polled.end;
   }
 }
 
-/** Milliseconds: the agent is done, but another message may be about to be sent to it. */
-const SHORTEST_LOOK_AGAIN_MS = 2000;
-const LONGEST_LOOK_AGAIN_MS = 15_000;
-
-/**
- * With `when-active: wait`: polls until the agent is done with what it is at work on. Of several runs that wait
- * for the same end, each polls again after a random time, and keeps waiting if another one was faster.
- */
+/** With `when-active: wait`: polls until the agent is done with what it is at work on. */
 export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'idle'>> {
-  const { plan, runtime, inputs } = run;
-  const { clock, random } = runtime;
+  const { plan, runtime } = run;
+  const { clock } = runtime;
   if (!plan.waitsForIdle || isFinal(statusBefore(job))) return { kind: 'idle' };
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
@@ -67,23 +59,15 @@ export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'i
   setWaiting(job, true);
   if (isNew) run.note?.write();
   run.log.say(job, 'Waiting for earlier work: the agent is at work.');
-  let isAgain = false;
-  for (;;) {
-    const spread = LONGEST_LOOK_AGAIN_MS - SHORTEST_LOOK_AGAIN_MS;
-    const nextMs = isAgain
-      ? SHORTEST_LOOK_AGAIN_MS + random() * spread
-      : (inputs.pollIntervalMs ?? nextPollMs(clock.now() - startedAt));
-    // The last poll is made when a message can still be sent.
-    const can = canStillSend(run, job, LEAST_POST_MS);
+  const until = plan.deadline - LEAST_POST_MS;
+  while (!isFinal(statusBefore(job))) {
+    const can = canStillSend(run, job);
     if (can.kind === 'over') return can;
-    const leftMs = plan.deadline - 2 * LEAST_POST_MS - clock.now();
-    const polled = await poll(run, job, Math.min(nextMs, leftMs));
+    const now = clock.now();
+    const pauseMs = Math.min(nextPollMs(now - startedAt), until - now);
+    const polled = await pollInWait(run, job, pauseMs, until);
     if (polled.kind === 'over') return polled;
-    const isDone = isFinal(statusBefore(job));
-    if (isDone && (isAgain || nextMs >= leftMs)) {
-      setWaiting(job, false);
-      return { kind: 'idle' };
-    }
-    isAgain = isDone;
   }
+  setWaiting(job, false);
+  return { kind: 'idle' };
 }

@@ -4,36 +4,35 @@ import { isId } from '../inputs.ts';
 import {
   DELIVERIES,
   deliveryOf,
-  FINAL_STATUSES,
   isFinal,
   type Job,
   mayBeSent,
+  RESULTS,
   sentAtOf,
+  statusBefore,
 } from '../job.ts';
-import { OPENING } from '../text.ts';
+import { MARKER, OPENING } from '../text.ts';
 
-// The first line of every comment of this action: what a later attempt must know, as JSON.
+// The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/note.md explains it.
 
 const VERSION = 1;
-const hash = z.string().check(z.regex(/^[0-9a-f]{0,16}$/));
+const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
 /** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
 
 /** What a note says of a job. What is left out is not known, or false. */
 const noteJob = z.object({
   id: z.string().check(z.refine(isId)),
-  /** `sending`: the message may still be sent, or its result could not be written. */
+  /** `sending`: the message may still be sent, or its result could not be written. The others never change. */
   delivery: z.enum(['sending', ...DELIVERIES]),
-  /** When the API accepted the message; 0 if it has not. */
-  sentAt: z._default(time, 0),
+  /** When the API accepted the message. */
+  sentAt: z.optional(time),
   /** The status just before the message. Without it, the end of the message cannot be confirmed. */
   base: z.optional(z.string()),
   /** Whether the agent was seen at work on the message. */
   isOurs: z.optional(z.boolean()),
-  /** How the work on the message ended. */
-  ended: z.optional(z.object({ result: z.enum(FINAL_STATUSES), confirmed: z.boolean(), at: time })),
-  /** Whether the API has returned the job, so that its ID is not just mistyped. */
-  known: z.optional(z.boolean()),
+  /** How and when the process was done with the job. */
+  ended: z.optional(z.object({ result: z.enum(RESULTS), confirmed: z.boolean(), at: time })),
   /** Whether the limit of messages has stopped it. */
   limited: z.optional(z.boolean()),
   /** The number of its pull request, if that is in this repository. */
@@ -43,72 +42,64 @@ export type NoteJob = Readonly<z.infer<typeof noteJob>>;
 
 const note = z.object({
   version: z.literal(VERSION),
-  /** Hashes, because the comment is public. The leg is the values of the matrix. */
+  /** Both are hashes, because the comment is public. */
   project: hash,
   step: hash,
-  leg: hash,
-  prompt: hash,
   /** The ID of the workflow run. */
   run: z.string(),
+  attempt: z.int().check(z.gte(1)),
   /** The kind and ID of the comment with the command; empty if the message is that of a step. */
   command: z.string(),
   /** The commit that the event is about; empty if it is about none. */
   commit: z.string().check(z.regex(/^[0-9a-f]{0,64}$/)),
   /** Whether a bot triggered the message. */
   byBot: z.boolean(),
-  /** The same for all comments of which only the newest matters; empty if all do. */
-  series: hash,
-  attempt: z.int().check(z.gte(1)),
-  /** Random: the name of the process, which finds its comment by it. */
-  id: z.string().check(z.minLength(1)),
-  /** When its messages and its wait end. */
-  deadline: time,
-  /** Whether the process is done with its jobs. */
-  over: z.boolean(),
   jobs: z.readonly(z.array(noteJob)),
 });
 export type NoteData = Readonly<Omit<z.infer<typeof note>, 'version'>>;
+
+/** What the notes of a process have in common: which message it sends. */
+export type MessageId = Omit<NoteData, 'jobs'>;
 
 /** A note in a comment that was found. */
 export interface FoundNote extends NoteData {
   readonly url: string;
 }
 
-/** What all comments of a process have in common. */
-export type AboutNote = Omit<NoteData, 'over' | 'jobs'>;
-
 /** A hash that tells two texts apart, and nothing about them. */
 export function hashOf(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-export function noteOf(about: AboutNote, jobs: readonly Job[]): NoteData {
-  const over = jobs.every(({ end }) => end !== null);
-  return { ...about, over, jobs: jobs.map(toNoteJob) };
+/** Whether both are about the same message: that of a step or, for a command, also the command. */
+export function isSameMessage(one: MessageId, other: MessageId): boolean {
+  return one.run === other.run && one.step === other.step && one.command === other.command;
 }
 
-function toNoteJob(job: Job): NoteJob {
-  const { id, base, after, record } = job;
+export function toNoteJob(job: Job): NoteJob {
+  const { id, after, record, end } = job;
+  const sentAt = sentAtOf(job);
   return {
     id,
     delivery: mayBeSent(job) ? 'sending' : deliveryOf(job),
-    sentAt: Math.round(sentAtOf(job) ?? 0),
-    base: base?.status ?? undefined,
+    sentAt: sentAt && Math.round(sentAt),
+    base: statusBefore(job),
     isOurs: after.work === 'our message' || undefined,
     ended: endedOf(job),
-    known: record !== null || undefined,
-    limited: job.end?.limit !== undefined || undefined,
+    limited: end?.limit !== undefined || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
 }
 
-/** The end of the work on the message: a re-run reports just that. */
-function endedOf({ end, endedAt, message }: Job): NoteJob['ended'] {
-  const result = end?.result ?? null;
-  if (message.kind !== 'sent' || !isFinal(result) || end === null || endedAt === null) {
-    return undefined;
-  }
-  return { result, confirmed: end.confirmed === true, at: Math.round(endedAt) };
+function endedOf({ end, endedAt }: Job): NoteJob['ended'] {
+  if (end === undefined || endedAt === undefined) return undefined;
+  return { result: end.result, confirmed: end.confirmed === true, at: Math.round(endedAt) };
+}
+
+/** The end of the work on the message, if the process saw it: a re-run reports just that. */
+export function endOfWork({ delivery, ended }: NoteJob) {
+  if (delivery !== 'sent' || ended === undefined || !isFinal(ended.result)) return undefined;
+  return { ...ended, result: ended.result };
 }
 
 /** Characters; GitHub takes 65,536. */
@@ -118,29 +109,31 @@ const BODY_LIMIT = 60_000;
 export function composeNote(data: NoteData, render: (limit: number) => string): string {
   // `-->` would end the line in HTML.
   const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
-  const line = `${OPENING}${json} -->`;
-  return `${line}\n${render(BODY_LIMIT - line.length - 1)}`;
+  const line = `${OPENING} ${json} -->`;
+  return `${composeAnswer(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
 }
 
 /** A comment that is no note, such as the usage. It is never taken for a command either. */
 export function composeAnswer(visible: string): string {
-  return `${OPENING}answer -->\n${visible}`;
+  return `${MARKER}\n${visible}`;
 }
 
-/** Editing a comment in the browser changes the line ends; `$` matches before them all. JSON may have U+2028. */
-const FIRST_LINE = /^<!-- agent-follow-up ([^\r\n]*) -->$/m;
+/** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */
+const DATA_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
 
 /**
- * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`:
- * written by a later version of this action, or edited by hand.
+ * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`: written by a
+ * later version of this action, or edited by hand. A comment that only ends with the line, as one that quotes others may,
+ * is none.
  */
 export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
   const text = body.trimStart();
-  // Text by others, which another workflow may quote, has the hash of the project only if they copied it.
-  if (!text.includes(OPENING) || !text.includes(`"project":"${project}"`)) return 'none';
-  const [, json = ''] = text.startsWith(OPENING) ? (FIRST_LINE.exec(text) ?? []) : [];
+  // Text by others has the hash of the project only if they copied it.
+  if (!text.startsWith(MARKER) || !text.includes(`"project":"${project}"`)) return 'none';
+  const [line, ...others] = text.matchAll(DATA_LINE);
   try {
-    const { version: _, ...data } = z.parse(note, JSON.parse(json));
+    if (line === undefined || others.length > 0) return 'unreadable';
+    const { version: _, ...data } = z.parse(note, JSON.parse(line[1] ?? ''));
     return data.project === project ? data : 'none';
   } catch {
     return 'unreadable';

@@ -2,7 +2,7 @@ import type { GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { type AboutNote, type FoundNote, readNote } from './data.ts';
+import { composeNote, type FoundNote, type NoteData, readNote } from './data.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.
@@ -10,47 +10,56 @@ import { type AboutNote, type FoundNote, readNote } from './data.ts';
 interface NoteOptions extends Pick<Runtime, 'clock' | 'signal'> {
   readonly github: GitHub;
   readonly conversation: number;
-  /** The whole comment as it should be now. */
-  readonly compose: () => string;
-  /** The random name in it. */
-  readonly id: string;
-  /** When its creation must have ended. */
+  /** What it says now: to other runs, and to people in at most so many characters. */
+  readonly data: () => NoteData;
+  readonly render: (limit: number) => string;
+  /** A time of the clock: its creation is not repeated later. */
   readonly until: number;
 }
 
-/** Milliseconds after which a comment whose creation had no response is looked for. */
-const LOOK_AGAIN_MS = 3000;
-/** Milliseconds that the last edit waits for a rate limit, and if GitHub does not say for how long. */
+const MOST_CREATIONS = 3;
+/** Milliseconds between two creations if the first was certainly not written. */
+const CREATE_AGAIN_MS = 1000;
+/** Milliseconds that a creation, and the last edit, wait for a rate limit; and if GitHub does not say for how long. */
 const LONGEST_RATE_PAUSE_MS = 60_000;
 const RATE_PAUSE_MS = 45_000;
+/** Milliseconds after which the last edit is made once more: one without an answer may come late, and be the last word. */
+const LATE_EDIT_MS = 15_000;
 
 export class Note {
   readonly #options: NoteOptions;
   /** The URL of the comment; empty if it does not exist. */
   url = '';
-  /** Milliseconds that the last edit waits for a rate limit. */
-  pausedMs = 0;
   /** 0 before the comment is created, and nothing edits it before that. */
   #id = 0;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
   /** Whether an edit is still to begin, which will have the newest text. */
   #isDue = false;
+  /** Whether an edit had no answer. */
+  #mayBeLate = false;
 
   constructor(options: NoteOptions) {
     this.#options = options;
   }
 
-  /** Creates the comment. A problem is a sentence, and the comment does not exist then, as far as that is known. */
+  /** Creates the comment. A problem is a sentence, and no message may be sent then: the comment may not exist. */
   async create(): Promise<Result<string>> {
-    const { github, conversation, compose } = this.#options;
-    try {
-      return this.#start(await github.createComment(conversation, compose()));
-    } catch (error) {
-      const created = isUnclear(error) ? await this.#find() : 'nothing';
-      if (created !== 'nothing') return this.#start(created);
-      const why = `The comment could not be created: ${whyOf(error)}.`;
-      return problem(sentences(why, hintFor(error)));
+    const { github, conversation, clock, signal, until } = this.#options;
+    for (let failed = 1; ; failed += 1) {
+      try {
+        const { id, url } = await github.createComment(conversation, this.#compose());
+        this.#id = id;
+        this.url = url;
+        return ok(url);
+      } catch (error) {
+        const pauseMs = pauseBeforeCreation(error, failed);
+        if (signal.aborted || clock.now() + pauseMs >= until) {
+          const why = `The comment could not be created: ${whyOf(error)}.`;
+          return problem(sentences(why, hintFor(error)));
+        }
+        await clock.sleep(pauseMs, signal).catch(() => {});
+      }
     }
   }
 
@@ -65,8 +74,9 @@ export class Note {
   async close(): Promise<Result<string>> {
     const { clock, signal } = this.#options;
     let edited = await this.#edit();
-    if (edited !== 'done' && this.#mayPass(edited)) {
-      await clock.sleep(this.pausedMs, signal).catch(() => {});
+    const pauseMs = Math.max(this.#mayBeLate ? LATE_EDIT_MS : 0, pauseForRateLimit(edited));
+    if (pauseMs > 0 && !signal.aborted) {
+      await clock.sleep(pauseMs, signal).catch(() => {});
       edited = await this.#edit();
     }
     if (edited === 'done') return ok(this.url);
@@ -74,42 +84,35 @@ export class Note {
     return problem(sentences(why, hintFor(edited)));
   }
 
-  /** Whether a second edit may succeed, after a pause for a rate limit. */
-  #mayPass(error: GitHubError): boolean {
-    const pauseMs = error.status === 429 ? error.pauseMs || RATE_PAUSE_MS : 0;
-    if (pauseMs > LONGEST_RATE_PAUSE_MS || this.#options.signal.aborted) return false;
-    this.pausedMs = pauseMs;
-    return pauseMs > 0 || isUnclear(error);
+  /** Hides the older comments of the step about the same jobs as outdated, if their processes are done. It changes no text. */
+  async hideOlder(): Promise<void> {
+    const { github, conversation } = this.#options;
+    const own = this.#options.data();
+    // Each command has its own answer.
+    if (own.command !== '') return;
+    const comments = await github.newestOwnComments(conversation);
+    const older = comments.filter(({ body, url, isMinimized }) => {
+      const isOlder = !isMinimized && commentId(url) < commentId(this.url);
+      const note = isOlder ? readNote(body, own.project) : 'none';
+      return typeof note !== 'string' && isReplaced(note, own);
+    });
+    if (older.length > 0) await github.hide(older.map(({ id }) => id));
   }
 
-  #start({ id, url }: { readonly id: number; readonly url: string }): Result<string> {
-    this.#id = id;
-    this.url = url;
-    return ok(url);
-  }
-
-  /** Looks once for a comment whose creation had no response. */
-  async #find(): Promise<{ id: number; url: string } | 'nothing'> {
-    const { clock, signal, github, conversation, id, until } = this.#options;
-    if (clock.now() + LOOK_AGAIN_MS > until) return 'nothing';
-    await clock.sleep(LOOK_AGAIN_MS, signal).catch(() => {});
-    try {
-      const comments = await github.newestOwnComments(conversation);
-      const { url = '' } = comments.find(isNoteOf(id)) ?? {};
-      return commentId(url) > 0 ? { id: commentId(url), url } : 'nothing';
-    } catch {
-      return 'nothing';
-    }
+  #compose(): string {
+    const { data, render } = this.#options;
+    return composeNote(data(), render);
   }
 
   #edit(): Promise<'done' | GitHubError> {
-    const { github, compose } = this.#options;
+    const { github } = this.#options;
     const edited = this.#editing.then(async () => {
       this.#isDue = false;
       try {
-        await github.updateComment(this.#id, compose());
+        await github.updateComment(this.#id, this.#compose());
         return 'done';
       } catch (error) {
+        this.#mayBeLate ||= isUnclear(error);
         return error instanceof GitHubError ? error : new GitHubError(0, 'an unexpected error');
       }
     });
@@ -118,24 +121,35 @@ export class Note {
   }
 }
 
+/** Milliseconds; Infinity if the comment may exist, or will be refused again. */
+function pauseBeforeCreation(error: unknown, failed: number): number {
+  if (!(error instanceof GitHubError) || failed >= MOST_CREATIONS) return Infinity;
+  if (!error.wasWritten) return CREATE_AGAIN_MS * failed;
+  const { status, pauseMs = Infinity } = error;
+  return status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : Infinity;
+}
+
+/** Milliseconds; 0 if a second edit would be refused, too. */
+function pauseForRateLimit(edited: 'done' | GitHubError): number {
+  if (edited === 'done' || edited.status !== 429) return 0;
+  const { pauseMs = RATE_PAUSE_MS } = edited;
+  return pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : 0;
+}
+
 /** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
 export function commentId(url: string): number {
   return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);
 }
 
-/** Finds the comment of the process with this ID. */
-function isNoteOf(id: string): (comment: { readonly body: string }) => boolean {
-  return ({ body }) => body.includes(`"id":"${id}"`);
-}
-
-/** All notes of the project in a conversation, or why they are not known. */
+/** All notes of the project in a conversation, the oldest first, or why they are not known. `until`: a time of the clock. */
 export async function readNotes(
   github: GitHub,
   conversation: number,
   project: string,
+  until: number,
 ): Promise<Result<readonly FoundNote[]>> {
   try {
-    const comments = await github.ownComments(conversation);
+    const comments = await github.ownComments(conversation, until);
     const notes: FoundNote[] = [];
     for (const { body, url } of comments) {
       const note = readNote(body, project);
@@ -152,20 +166,16 @@ export async function readNotes(
   }
 }
 
-/** Hides the older comments of the same series as outdated, if their process is over. It changes no text. */
-export async function hideOlder(
-  github: GitHub,
-  conversation: number,
-  own: AboutNote,
-  now: number,
-): Promise<void> {
-  const comments = await github.newestOwnComments(conversation);
-  const end = comments.findIndex(isNoteOf(own.id));
-  const older = comments.slice(0, Math.max(0, end)).filter(({ body, isMinimized }) => {
-    const note = isMinimized ? 'none' : readNote(body, own.project);
-    if (typeof note === 'string' || note.series !== own.series) return false;
-    const isEarlier = note.run === own.run && note.attempt < own.attempt;
-    return note.over || isEarlier || note.deadline < now;
-  });
-  if (older.length > 0) await github.hide(older.map(({ id }) => id));
+function isReplaced(note: NoteData, own: NoteData): boolean {
+  const idsOf = ({ jobs }: NoteData): string =>
+    jobs
+      .map(({ id }) => id)
+      .sort()
+      .join();
+  return (
+    note.command === '' &&
+    note.step === own.step &&
+    idsOf(note) === idsOf(own) &&
+    note.jobs.every(({ delivery, ended }) => delivery !== 'sending' && ended !== undefined)
+  );
 }

@@ -5,14 +5,7 @@ import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
 import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
-import {
-  type Ended,
-  explanationOf,
-  overallReason,
-  type Report,
-  toOutputs,
-  worstFirst,
-} from './outputs.ts';
+import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
 import { renderStory, type Story } from './render.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
@@ -27,8 +20,8 @@ export function skip(
   level: 'notice' | 'warning' = 'notice',
 ): 0 | 1 {
   runtime.log[level](reason);
-  const early = { result: 'skipped', reason: runtime.redact(reason) };
-  return close(runtime, { ended: [], early, commentUrls: [commentUrl] }, 0);
+  const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
+  return close(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
 }
 
 /** As `skip`, and the job summary explains it: few read the log of a green run. */
@@ -44,11 +37,11 @@ function isRerun({ env }: Runtime): boolean {
 }
 
 /** How a run ended that knows nothing of earlier attempts. */
-export function early(
+export function withoutJobs(
   runtime: Runtime,
   result: 'error' | 'cancelled',
   reason: string,
-): NonNullable<Report['early']> {
+): NonNullable<Report['withoutJobs']> {
   return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
 }
 
@@ -58,7 +51,7 @@ export function cancelled(runtime: Runtime): 0 | 1 {
     ? 'This attempt was cancelled before it sent anything.'
     : 'The run was cancelled before anything was sent.';
   runtime.log.error(reason);
-  return close(runtime, { ended: [], early: early(runtime, 'cancelled', reason) }, 1);
+  return close(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) }, 1);
 }
 
 /** The run failed before it acted on a job. */
@@ -66,8 +59,8 @@ export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
   const nothing = isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
   const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
-  const report = { ended: [], early: early(runtime, 'error', reason), commentUrls: [commentUrl] };
-  close(runtime, report, 1);
+  const end = withoutJobs(runtime, 'error', reason);
+  close(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
   summarizeUnsent(runtime, '⚠️', nothing, problem);
   return 1;
 }
@@ -122,22 +115,22 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const title = titleOf(kindOf(main));
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
-  else listReasons(log, ended, explanationOf(main.end));
+  else listReasons(log, ended, end.explanation);
   const about = isOnly ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
   const failure =
-    end.reason === '' ? `Job ${id} is ${end.result}, which fails the step (“fail-on”).` : text;
+    end.explanation === '' ? `Job ${id} is ${end.result}, which fails the step (“fail-on”).` : text;
   if (failed.length > 0) log.error(failure, title);
-  else if (end.reason === '') return;
+  else if (end.explanation === '') return;
   else if (end.result === 'skipped') log.notice(text, title);
   // It is unconfirmed because the agent was already at work, and nothing is wrong.
   else if (end.result === 'completed' && isAtWork(statusBefore(main))) log.info(text);
   else log.warning(text, title);
 }
 
-function isAtWork(status: string | null): boolean {
-  return status !== null && !isFinal(status);
+function isAtWork(status: string | undefined): boolean {
+  return status !== undefined && !isFinal(status);
 }
 
 /** The most lines in the closing list. */
@@ -145,7 +138,7 @@ const LISTED = 20;
 
 /** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
-  const byReason = Map.groupBy(worstFirst(ended), ({ end }) => explanationOf(end));
+  const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
   for (const [reason, jobs] of untold.slice(0, LISTED)) {
     const [id = '', ...others] = jobs.map((job) => job.id);
@@ -173,7 +166,7 @@ export function summarize(
     .map(({ url, number }) => link(`#${number}`, url));
   const label = urls.length === 1 ? 'Comment' : 'Comments';
   const links = urls.length === 0 ? '' : `${label}: ${urls.join(', ')}`;
-  writeSummary(runtime, renderStory(story, jobs, null, SUMMARY_LIMIT, links));
+  writeSummary(runtime, renderStory(story, jobs, undefined, SUMMARY_LIMIT, links));
 }
 
 function writeSummary(runtime: Runtime, markdown: string): void {

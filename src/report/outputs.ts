@@ -11,7 +11,7 @@ import {
 } from '../job.ts';
 import { byAttention, kindOf, wordOf } from '../labels.ts';
 import { endNow } from '../reasons.ts';
-import { oneLine, quote, sentences } from '../text.ts';
+import { oneLine, quote } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -19,25 +19,25 @@ export interface Report {
   readonly ended: readonly Ended[];
   readonly commentUrls?: readonly string[];
   /** How a run ended that did not act on a job. */
-  readonly early?: Readonly<{ result: string; reason: string; delivery?: Delivery }>;
+  readonly withoutJobs?: Readonly<{ result: string; reason: string; delivery?: Delivery }>;
 }
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
-export function toOutputs({ ended, early, commentUrls = [] }: Report) {
+export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   const main = worstFirst(ended)[0];
   const prLinks = ended.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
-    result: main?.end.result ?? early?.result ?? 'error',
+    result: main?.end.result ?? withoutJobs?.result ?? 'error',
     status: main === undefined ? '' : (statusOf(main) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
     // The worst that occurs.
     delivery:
       DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
-      early?.delivery ??
+      withoutJobs?.delivery ??
       'not-sent',
     confirmed: overallConfirmed(ended),
-    reason: main === undefined ? (early?.reason ?? '') : overallReason(main, ended),
+    reason: main === undefined ? (withoutJobs?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),
     results: renderResults(ended),
     'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
@@ -53,16 +53,11 @@ function overallConfirmed(ended: readonly Ended[]): string {
 /** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end } = main;
-  if (ended.length === 1 || end.reason === '') return explanationOf(end);
+  if (ended.length === 1 || end.explanation === '') return end.explanation;
   const kind = kindOf(main);
   const same = ended.filter((job) => kindOf(job) === kind);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${explanationOf(end)}`;
-}
-
-/** For those who know the workflow: comments have only the reason. */
-export function explanationOf({ reason, hint }: End): string {
-  return sentences(reason, hint);
+  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${end.explanation}`;
 }
 
 /** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */
@@ -81,22 +76,22 @@ function toEntry(job: Ended, limit: number) {
   const { id, record, polls, end } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
-    text === null || text === undefined ? null : oneLine(text, limit);
+    typeof text === 'string' ? oneLine(text, limit) : null;
   const { source } = record ?? {};
   return {
     jobId: id,
     delivery: deliveryOf(job),
     result: end.result,
-    confirmed: end.confirmed,
-    status: statusOf(job),
+    confirmed: end.confirmed ?? null,
+    status: statusOf(job) ?? null,
     prLink: record?.prLink ?? null,
     model: short(record?.model),
     source: source ? { repository: short(source.repository), ref: short(source.ref) } : null,
     createdAt: record?.createdAt ?? null,
     archivedAt: record?.archivedAt ?? null,
-    elapsedSeconds: elapsed === null ? null : Math.round(elapsed / 100) / 10,
+    elapsedSeconds: elapsed === undefined ? null : Math.round(elapsed / 100) / 10,
     polls,
-    reason: short(explanationOf(end)),
+    reason: short(end.explanation),
   };
 }
 

@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { type Change, deliveryOf, type End, elapsedMs, type Job } from '../job.ts';
+import { type Change, deliveryOf, elapsedMs, type Job } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -13,7 +13,7 @@ import {
 } from '../labels.ts';
 import { ACTION_URL } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { plural, sentences } from '../text.ts';
+import { plural } from '../text.ts';
 import {
   blocks,
   code,
@@ -35,26 +35,25 @@ import { renderJobs, timeTaken } from './table.ts';
 /** A run, for the comment and the summary. */
 export interface Story {
   readonly info: RunInfo;
-  readonly by: string | null;
+  /** Who asked for it, if a person or bot did. */
+  readonly by?: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
   /** What belongs to the prompt and is not shown; empty for nothing. */
   readonly attached: string;
   readonly startedAt: number;
-  /** When messages and waits end, in milliseconds since 1970; null without a wait. */
-  readonly until: number | null;
+  /** When messages and waits end, in milliseconds since 1970; missing without a wait. */
+  readonly until?: number;
   /** The word of a command that asked for it; null without one. */
   readonly command: string | null;
-  /** Markdown by the author of the workflow, shown as it is; empty for none. */
-  readonly footer: string;
-  /** Which message in a row it is; empty if there is no limit. */
-  readonly count: string;
+  /** The most messages in a row, if there is a limit. */
+  readonly most?: number;
 }
 
 /** Where a story is shown. */
 interface Place {
-  /** The number of the pull request or issue with the comment; null for the summary. */
-  readonly conversation: number | null;
+  /** The number of the pull request or issue with the comment; undefined for the summary. */
+  readonly conversation: number | undefined;
   /** The most characters. */
   readonly limit: number;
   /** Links to the comments, in the summary. */
@@ -62,13 +61,13 @@ interface Place {
 }
 
 /**
- * At most `limit` characters. `conversation` is the number of the pull request or issue with the comment; null for
+ * At most `limit` characters. `conversation` is the number of the pull request or issue with the comment; undefined for
  * the summary, whose links to the comments are `comments`.
  */
 export function renderStory(
   story: Story,
   jobs: readonly Job[],
-  conversation: number | null,
+  conversation: number | undefined,
   limit: number,
   comments = '',
 ): string {
@@ -87,36 +86,41 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const isNew = kind === 'sending' || kind === 'waiting';
   const pull = renderPull(job, conversation);
   const changes = renderChange(job, conversation);
-  const isUnsaid = job.isReadOnly && job.end !== null;
+  const isUnsaid = job.isReadOnly && job.end !== undefined;
   const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
   // What needs attention is not the changes, and what to do about it stands beside it.
   const isCalm = CALM.has(kind);
-  const next = conversation === null ? '' : nextStep(story, [kind]);
+  const next = conversation === undefined ? '' : nextStep(story, [kind]);
   const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
   const texts = [
     heading(
       `${icon(iconOf(kind))} ${dotted([titleOf(kind), detailOf(job)], ': ')}`,
-      conversation === null,
+      conversation === undefined,
     ),
     dotted([isNew ? asked : '', ...links]),
-    dotted([renderReason(job.end, conversation), isCalm ? '' : next], ' '),
-    renderCommits(job),
-    quotation(story.prompt, story.attached),
+    dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
+    renderPrompt(story, [job]),
     outlook(story, kind),
     ...ending(story, isCalm ? next : '', place, [
       isNew ? '' : asked,
       `job ${code(job.id, 256)}`,
-      // What was not sent does not count.
-      job.end !== null && deliveryOf(job) === 'not-sent' ? '' : story.count,
+      renderNumber(story, job),
     ]),
   ].filter((text) => text !== '');
   return blocks(fitting(texts, limit));
 }
 
-/** Who reads a summary may know the workflow, and so understands the hint. */
-function renderReason(end: End | null, conversation: number | null): string {
-  if (end === null) return '';
-  return sentenceToMarkdown(conversation === null ? sentences(end.reason, end.hint) : end.reason);
+/** A re-run that only goes on may have another prompt than the one that was sent. */
+function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
+  const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
+  return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
+}
+
+/** What was not sent does not count. */
+function renderNumber({ most }: Story, job: Job): string {
+  if (job.number === undefined || most === undefined) return '';
+  if (job.end !== undefined && deliveryOf(job) === 'not-sent') return '';
+  return `message ${job.number} of ${most}`;
 }
 
 function heading(text: string, isSummary: boolean): string {
@@ -124,30 +128,27 @@ function heading(text: string, isSummary: boolean): string {
 }
 
 function askedBy({ by }: Story): string {
-  return by === null ? '' : `Asked by ${code(by)}`;
+  return by === undefined || by === '' ? '' : `Asked by ${code(by)}`;
 }
 
-/** What follows, and by when: a comment that is older is that of a killed run. */
+/** What follows. A comment that is much older than the deadline is that of a killed run. */
 function outlook({ until }: Story, kind: Kind): string {
   if (kind === 'sent') return 'This run does not wait for the result.';
-  // The report takes a moment more, and times are shown without seconds.
-  return OPEN.has(kind) && until !== null
-    ? `The next update follows at ${inUtc(until + 60_000)} at the latest.`
-    : '';
+  return OPEN.has(kind) && until !== undefined ? `This run waits until ${inUtc(until)}.` : '';
 }
 
 /** The link to the pull request of the job; empty on that pull request. */
-function renderPull(job: Job, conversation: number | null): string {
+function renderPull(job: Job, conversation: number | undefined): string {
   const prLink = job.record?.prLink;
   return prLink && !isOn(job, conversation) ? `**${pullRequestLink(prLink)}**` : '';
 }
 
-function isOn({ record }: Job, conversation: number | null): boolean {
-  return conversation !== null && record?.prNumber === conversation;
+function isOn({ record }: Job, conversation: number | undefined): boolean {
+  return conversation !== undefined && record?.prNumber === conversation;
 }
 
 /** What the agent has changed, and where to review it. */
-function renderChange(job: Job, conversation: number | null): readonly string[] {
+function renderChange(job: Job, conversation: number | undefined): readonly string[] {
   const { change, end, record } = job;
   if (!record?.prLink) return [];
   const files = `${record.prLink}/files`;
@@ -155,27 +156,9 @@ function renderChange(job: Job, conversation: number | null): readonly string[] 
   if (change?.kind === 'commits') {
     return [what, link('Review changes', `${files}/${change.before}..${change.after}`)];
   }
-  const isOver = elapsedMs(job) !== null && end?.result !== 'sent';
+  const isOver = elapsedMs(job) !== undefined && end?.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
   return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
-}
-
-/** The most commits that are listed. */
-const MOST_COMMITS = 3;
-/** The most characters of the title of a commit: about as many as GitHub shows. */
-const LONGEST_TITLE = 72;
-
-/** The titles of the new commits, the newest last. */
-function renderCommits({ change, record }: Job): string {
-  if (change?.kind !== 'commits' || change.titles.length === 0 || !record?.prLink) return '';
-  const commits = `${record.prLink}/commits`;
-  const lines = change.titles.slice(-MOST_COMMITS).map(({ title, sha }) => {
-    const shown = link(sha.slice(0, 7), `${commits}/${sha}`);
-    return `- ${dotted([code(title, LONGEST_TITLE), shown], ' ')}`;
-  });
-  const earlier = change.count - lines.length;
-  if (earlier > 0) lines.push(`- and ${plural(earlier, 'earlier commit')}`);
-  return lines.join('\n');
 }
 
 /** Part of the title, because it is easily overlooked: how many were the limit, or that nothing has changed. */
@@ -185,12 +168,10 @@ function detailOf({ change, end }: Job): string {
   return change?.kind === 'none' ? 'no new commits' : '';
 }
 
-function describeChange(change: Change | null): string {
+function describeChange(change: Change | undefined): string {
   switch (change?.kind) {
     case 'commits':
       return `**${plural(change.count, 'new commit')}**`;
-    case 'rewritten':
-      return 'Branch rewritten';
     case 'created':
       return 'Pull request created';
     default:
@@ -205,16 +186,16 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   const open = kinds.find((kind) => OPEN.has(kind));
   const head = fitting(
     [
-      heading(titleOfAll(kinds), conversation === null),
+      heading(titleOfAll(kinds), conversation === undefined),
       // The title counts jobs that are all the same.
       dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
-      quotation(story.prompt, story.attached),
+      renderPrompt(story, jobs),
       open === undefined ? '' : outlook(story, open),
     ].filter((text) => text !== ''),
     limit,
   );
   // Nobody can reply to a summary.
-  const next = conversation === null ? '' : nextStep(story, kinds);
+  const next = conversation === undefined ? '' : nextStep(story, kinds);
   const end = blocks(ending(story, next, place, [askedBy(story)]));
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, room), end]);
@@ -268,7 +249,7 @@ function ending(
   details: readonly string[],
 ): readonly string[] {
   const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
-  return [next, comments, story.footer, small(dotted([...details, ...about]))];
+  return [next, comments, small(dotted([...details, ...about]))];
 }
 
 /** What a person can do next once a command has ended. */

@@ -10,7 +10,6 @@ import {
   icon,
   pullRequestLink,
   sentenceToMarkdown,
-  small,
 } from './markdown.ts';
 
 // A table of several jobs: those that need attention come first, and the reasons are below it.
@@ -22,33 +21,13 @@ const FRAME = 200;
 
 /** How long the agent took; empty if that is not known. */
 export function timeTaken(job: Job): string {
-  const ms = shownMs(job);
-  return ms === 0 ? '' : inOneLine(duration(ms));
-}
-
-/** Milliseconds; 0 if they are not shown. */
-function shownMs(job: Job): number {
   const ms = elapsedMs(job) ?? 0;
-  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? 0 : ms;
+  return job.end?.result === 'sent' || Math.round(ms / 1000) === 0 ? '' : inOneLine(duration(ms));
 }
 
 /** With spaces, it would wrap on a phone or in a narrow column. */
 function inOneLine(text: string): string {
   return text.replaceAll(/ (?!aria)/g, '\u00a0');
-}
-
-/** With fewer times, the numbers alone are as easy to compare. */
-const FEWEST_BARS = 3;
-/** Characters of the longest bar: with more, a table would not fit on a phone. */
-const BAR_WIDTH = 6;
-/** The blocks that end a bar, each an eighth of a character wider. */
-const BLOCKS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-
-/** A bar as long as `ms` is beside `longest`; small, because full blocks are as high as the line. */
-function bar(ms: number, longest: number): string {
-  const eighths = Math.max(1, Math.round((ms / longest) * BAR_WIDTH * BLOCKS.length));
-  const full = '█'.repeat(Math.floor(eighths / BLOCKS.length));
-  return small(icon(full + BLOCKS[eighths % BLOCKS.length]));
 }
 
 export function renderJobs(jobs: readonly Job[], room: number): string {
@@ -61,12 +40,11 @@ export function renderJobs(jobs: readonly Job[], room: number): string {
   const links = jobs.flatMap(({ record }) => record?.prLink ?? []);
   const isClear = new Set(links.map((url) => readPullRequest(url).repository)).size === 1;
   const reasons = renderReasons(sorted, isClear, room / 4);
-  const about = { isClear, longest: longestTime(jobs) };
   // Columns that are empty in all jobs are left out.
-  const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job, about) !== ''));
+  const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job, isClear) !== ''));
   const head = [toRow(columns.map(([title]) => title)), toRow(columns.map(() => '---'))];
   const ordered = [...open, ...inGroups];
-  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job, about))));
+  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job, isClear))));
   const fits = fitting(rows, room - reasons.length - FRAME * (groups.length + 2));
   const shown = new Map(fits.map((row, index) => [ordered[index], row]));
   const render = (group: readonly Job[]): string => {
@@ -90,19 +68,14 @@ function toRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** What the cells of a table have in common. */
-interface Table {
-  /** Whether all pull requests are in the same repository. */
-  readonly isClear: boolean;
-  /** Milliseconds of the longest bar; 0 without bars. */
-  readonly longest: number;
-}
-
 /** Job IDs may be long, so they come after what people recognize jobs by. */
-const COLUMNS: readonly (readonly [title: string, cellOf: (job: Job, table: Table) => string])[] = [
+const COLUMNS: readonly (readonly [
+  title: string,
+  cellOf: (job: Job, isRepositoryClear: boolean) => string,
+])[] = [
   ['Result', (job) => inOneLine(`${icon(iconOf(kindOf(job)))} ${wordOf(kindOf(job))}`)],
-  ['Pull request', (job, { isClear }) => linkOf(job, isClear)],
-  ['Time', timeWithBar],
+  ['Pull request', linkOf],
+  ['Time', timeTaken],
   ['Job', ({ id }) => code(id, 256)],
 ];
 
@@ -110,21 +83,9 @@ function linkOf({ record }: Job, isRepositoryClear: boolean): string {
   return record?.prLink ? pullRequestLink(record.prLink, isRepositoryClear) : '';
 }
 
-function longestTime(jobs: readonly Job[]): number {
-  const times = jobs.map(shownMs).filter((ms) => ms > 0);
-  return times.length < FEWEST_BARS ? 0 : Math.max(...times);
-}
-
-/** The bars come first, so that they begin in the same place. */
-function timeWithBar(job: Job, { longest }: Table): string {
-  const time = timeTaken(job);
-  if (time === '' || longest === 0) return time;
-  return `${bar(shownMs(job), longest)}\u00a0${time}`;
-}
-
 /** One item for all jobs with the same reason. People know a job by its pull request. */
 function renderReasons(jobs: readonly Job[], isClear: boolean, room: number): string {
-  const byReason = Map.groupBy(jobs, ({ end }) => end?.reason ?? '');
+  const byReason = Map.groupBy(jobs, ({ end }) => end?.explanation ?? '');
   const groups = [...byReason].filter(([reason]) => reason !== '');
   const lines = groups.map(([reason, group]) => {
     const [name] = group.map((job) => linkOf(job, isClear) || code(job.id, 256));

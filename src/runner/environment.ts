@@ -14,8 +14,6 @@ export interface Runtime {
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
   readonly random: () => number;
-  /** A random name that nobody else has. */
-  readonly newId: () => string;
   /** Both append to their file synchronously, and throw if that is not possible. */
   readonly writeOutputs: (outputs: Readonly<Record<string, string>>) => void;
   readonly writeSummary: (markdown: string) => void;

@@ -1,14 +1,4 @@
-import {
-  appendFileSync,
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../text.ts';
 
@@ -58,23 +48,9 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
   }
 }
 
-/**
- * Appends synchronously, so that a process that is killed later leaves the text. If there is no room for all
- * of it, the file is what it was before.
- */
+/** Appends synchronously, so that a process that is killed later leaves the text. */
 export function append(path: string | undefined, text: string): void {
-  const file = openSync(path ?? '', 'a');
-  try {
-    const stats = fstatSync(file);
-    try {
-      appendFileSync(file, text);
-    } catch (error) {
-      if (stats.isFile()) ftruncateSync(file, stats.size);
-      throw error;
-    }
-  } finally {
-    closeSync(file);
-  }
+  appendFileSync(path ?? '', text);
 }
 
 /** The code of an error, such as ENOSPC; empty if it has none. */

@@ -19,6 +19,21 @@ export function createAgent(
   return new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxy, ...options });
 }
 
+/**
+ * Calls back just before a request is written to an established connection. An error code does not
+ * show whether a request was written: ECONNRESET, for example, occurs before and after that.
+ */
+export function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
+  return dispatcher.compose((dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      callback();
+      start?.(controller, context);
+    };
+    return dispatch(options, handler);
+  });
+}
+
 /** Null if the body has more bytes than that. */
 export async function readBody(
   { body }: Dispatcher.ResponseData,
@@ -39,13 +54,8 @@ const NETWORK: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'DNS did not answer',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'connection timed out',
-  EPIPE: 'connection closed',
   UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
 };
 
 /** Node's "X509 certificate error codes", and its own code for a wrong host name. */

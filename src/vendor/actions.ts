@@ -13,15 +13,12 @@ export type { Octokit };
 
 /**
  * GitHub's client: the core of Octokit, with the toolkit's handling of tokens and user agents. Both packages are in one
- * file of dist/, which is only loaded here, in runs that call GitHub.
- *
- * @param fetch Replaces that of the toolkit, which is all of undici.
+ * file of dist/, which is only loaded here, in runs that call GitHub. Each call brings its own `fetch`.
  */
 export async function getOctokit(
   token: string,
   baseUrl: string,
   userAgent: string,
-  fetch: unknown,
 ): Promise<Octokit> {
   const { Octokit } = await import(/* webpackChunkName: "github" */ '@octokit/core');
   const { getAuthString, getUserAgentWithOrchestrationId } = await import(
@@ -35,6 +32,6 @@ export async function getOctokit(
     auth: getAuthString(token, {}),
     // It is only undefined if it is called without one.
     userAgent: getUserAgentWithOrchestrationId(userAgent) as string,
-    request: { fetch, log },
+    request: { log },
   });
 }

@@ -1,5 +1,5 @@
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { type Base, type End, type Job, type JobRecord, newJob } from '../../src/job.ts';
+import { type End, type Job, type JobRecord, newJob } from '../../src/job.ts';
 import type { FoundNote, NoteData } from '../../src/note/data.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 
@@ -30,36 +30,33 @@ export function job(parts: Partial<Job> = {}): Job {
 }
 
 /** What became of the message of a job. */
-export const SENT = { message: { kind: 'sent', at: START } } as const;
+export const SENT = {
+  message: { kind: 'sent', at: START, isEarlier: false },
+  after: { since: START, work: 'nothing' },
+} as const;
 export const SENDING = { message: { kind: 'sending' } } as const;
 export const UNKNOWN = { message: { kind: 'unknown' } } as const;
 export const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 /** With `send: false`. */
 export const READ_ONLY = { isReadOnly: true, message: { kind: 'none' } } as const;
 
-/** What the poll before the message showed; null if there was none. */
-export function base(status: string | null): Base | null {
-  return status === null ? null : { status, at: START };
-}
-
 /** A job that got its message, and that this run has ended. */
 export function ended(end: Partial<End>, parts: Partial<Job> = {}): Job {
   return job({
     ...{ ...SENT, endedAt: START },
-    end: { result: 'completed', reason: '', hint: '', confirmed: null, ...end },
+    end: { result: 'completed', explanation: '', ...end },
     ...parts,
   });
 }
 
 export const NOTE: NoteData = {
-  ...{ project: 'aa', step: 'bb', leg: '', prompt: 'cc', run: '1', command: '' },
-  ...{ commit: '', byBot: false, series: 'dd' },
-  ...{ attempt: 1, id: 'random', deadline: START, over: false, jobs: [] },
+  ...{ project: 'aaaaaaaaaaaaaaaa', step: 'bbbbbbbbbbbbbbbb', run: '1', attempt: 1 },
+  ...{ command: '', commit: '', byBot: false, jobs: [] },
 };
 
 /** A note in a comment of its own. */
 export function found(parts: Partial<NoteData> = {}): FoundNote {
-  const { run, attempt, leg } = { ...NOTE, ...parts };
-  const url = `https://github.com/octo/agents/pull/7#issuecomment-${run}${attempt}${leg}`;
+  const { run, attempt } = { ...NOTE, ...parts };
+  const url = `https://github.com/octo/agents/pull/7#issuecomment-${run}${attempt}`;
   return { ...NOTE, ...parts, url };
 }

@@ -1,6 +1,4 @@
 import {
-  type Base,
-  type Change,
   type End,
   type Job,
   type JobRecord,
@@ -38,7 +36,6 @@ const START = Date.UTC(2026, 10, 21, 19, 32);
 const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
-const TITLES = ['add error handling examples', 'link the reference', 'fix a typo'];
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
 const STORY: Story = {
   info: RUN,
@@ -47,8 +44,6 @@ const STORY: Story = {
   startedAt: START,
   until: START + LIMITS.inputs.timeoutMs,
   command: null,
-  footer: '',
-  count: '',
   attached: '',
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
@@ -58,7 +53,6 @@ const COMMAND = { command: '/agent' };
 const CHECKS = {
   by: 'mintlify[bot]',
   prompt: `Checks failed on commit ${OLD} of this pull request. Find out why, and fix it.`,
-  footer: 'To tell the agent more, comment `/agent` and what to change.',
 };
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
@@ -72,13 +66,9 @@ const NOT_YET = { message: { kind: 'open' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 const IN_DOUBT = { message: { kind: 'unknown' } } as const;
 
-function before(status: string): Base {
-  return { status, at: START };
-}
-
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
-  Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | null }>
+  Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
@@ -92,9 +82,9 @@ const STATES: Readonly<
   'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
   cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
   archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
-  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => null },
-  sending: { status: 'completed', job: NOT_YET, end: () => null },
-  working: { status: 'active', end: () => null },
+  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
+  sending: { status: 'completed', job: NOT_YET, end: () => undefined },
+  working: { status: 'active', end: () => undefined },
   sent: { status: 'completed', end: () => endAs('sent') },
   completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   limited: { status: 'completed', job: NOT_SENT, end: () => limitEnd(3) },
@@ -122,15 +112,11 @@ interface Variant {
 const VARIANTS: Readonly<Record<string, Variant>> = {
   'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
   'the failure of a command': { kind: 'failed', story: COMMAND, isHere: true, ...withChange(1) },
-  'a footer of the workflow': {
-    kind: 'completed',
-    story: { footer: 'To change something, comment `/agent` and what to change.' },
-  },
   'failed checks': {
     kind: 'completed',
     isHere: true,
-    story: { ...CHECKS, count: 'message 2 of 3' },
-    ...withChange(1),
+    story: { ...CHECKS, most: 3 },
+    job: { ...withChange(1).job, number: 2 },
   },
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
@@ -138,14 +124,13 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '7 new commits': { kind: 'completed', ...withChange(7) },
   '1 new commit, failed': { kind: 'failed', ...withChange(1) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
-  'branch rewritten': { kind: 'completed', job: { change: { kind: 'rewritten' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'no pull request': {
     kind: 'completed',
     job: { change: { kind: 'no-pull-request' } },
     record: { prLink: null, prNumber: null },
   },
-  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: before('active') } },
+  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
   'unconfirmed, failed': {
     kind: 'failed',
     end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS),
@@ -171,7 +156,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     end: (job) => doneEnd(job, 'no message', SETTLE_MS),
     job: { isReadOnly: true, message: { kind: 'none' } },
-    story: { prompt: '', by: null },
+    story: { prompt: '', by: '' },
   },
   'a prompt of many lines': {
     kind: 'completed',
@@ -182,17 +167,12 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
-    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), by: null },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), by: '' },
   },
 };
 
 function withChange(count: number): { readonly job: Partial<Job> } {
-  const titles = Array.from({ length: count }, (_, index) => ({
-    title: `docs: ${TITLES[index % TITLES.length]}`,
-    sha: index === count - 1 ? NEW : `${index}c2d3e4f`.repeat(5),
-  }));
-  const change: Change = { kind: 'commits', count, before: OLD, after: NEW, titles };
-  return { job: { change } };
+  return { job: { change: { kind: 'commits', count, before: OLD, after: NEW } } };
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
@@ -206,8 +186,8 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
       ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
       ...record,
     },
-    message: { kind: 'sent', at: START + 2000 },
-    base: before('completed'),
+    message: { kind: 'sent', at: START + 2000, isEarlier: false },
+    base: { status: 'completed' },
     ...state.job,
     ...job,
   };
@@ -215,7 +195,7 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
   const durationMs =
     kind === 'timed-out' ? LIMITS.inputs.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
-  return { ...open, end: ended, endedAt: ended === null ? null : endedAt };
+  return ended === undefined ? open : { ...open, end: ended, endedAt };
 }
 
 /** `count` jobs of one kind. */

@@ -14,7 +14,7 @@ import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.t
 import { prepare } from './setup.ts';
 
 // Loads the packages in advance. Otherwise a step would wait for them in real time.
-await getOctokit('x', 'https://x.example', 'x', fetch);
+await getOctokit('x', 'https://x.example', 'x');
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
@@ -64,7 +64,6 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     clock,
     signal: new AbortController().signal,
     random,
-    newId: randomUUID,
     writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
     writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
   };

@@ -1,0 +1,177 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type AgentContext, createTransport } from '../agent/http.ts';
+import type { GitHub } from '../github/api.ts';
+import { composePrompt, type Request } from '../github/command.ts';
+import type { CommentTrigger, Trigger } from '../github/event.ts';
+import { type Inputs, isDefaultUrl } from '../inputs.ts';
+import { type End, type Job, newJob, recordEnd } from '../job.ts';
+import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
+import { type Note, readNotes } from '../note/note.ts';
+import { saveOutputs } from '../report/finish.ts';
+import { endedNow } from '../report/outputs.ts';
+import type { Story } from '../report/render.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import { type Ok, ok, oneLine, problem, quote, type Result } from '../text.ts';
+import { JobLog } from './log.ts';
+import { makePlan, type Plan, whyNoNote } from './plan.ts';
+import { type Skipped, type Unnamed, whichJobs } from './which-job.ts';
+
+// What a run works with.
+
+/** What is known before the run is authorized. */
+export interface Start {
+  readonly runtime: Runtime;
+  readonly info: RunInfo;
+  readonly trigger: Trigger;
+  readonly github: GitHub;
+  /** The comment with the command that started the run; null without one. */
+  readonly asked: CommentTrigger | null;
+}
+
+/** What an authorized run works with. */
+export interface Run extends Start {
+  readonly inputs: Inputs;
+  readonly plan: Plan;
+  /** What is sent; empty if nothing is. */
+  readonly prompt: string;
+  /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
+  readonly notes: Result<readonly FoundNote[]>;
+  /** Only requests to the API use it. */
+  readonly agent: AgentContext;
+  /** In the order of the inputs. */
+  readonly jobs: readonly Job[];
+  readonly log: JobLog;
+  readonly queue: Queue;
+  /** Which message it is, for other runs and attempts. */
+  readonly message: MessageId;
+  /** What its comments and its summary tell people. */
+  readonly story: Story;
+  /** The comment of this process, once there is one. Only comments.ts sets it. */
+  note?: Note;
+}
+
+interface Queue {
+  /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
+  readonly sends: LimitFunction;
+  /** Polls do not wait for messages. */
+  readonly polls: LimitFunction;
+  /** Aborted, with the `End` of the others, when no more messages can be sent. */
+  readonly stop: AbortController;
+}
+
+const MOST_SENDS_AT_ONCE = 4;
+const MOST_POLLS_AT_ONCE = 24;
+
+/** Resolves to the problem if it is not known which jobs the run is about. */
+export async function prepare(
+  start: Start,
+  inputs: Inputs,
+  { text, parts, summary }: Request,
+): Promise<Ok<Run> | Unnamed | Skipped> {
+  const { runtime, info, trigger, github } = start;
+  const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
+  const notes = await listNotes(plan, github, inputs);
+  const jobIds = whichJobs(inputs, plan.comments, notes, trigger);
+  if (jobIds.kind !== 'ok') return jobIds;
+  const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
+  const prompt = composePrompt(inputs.prompt, text, ...parts);
+  // It is cut later: a part of a secret would not be recognized.
+  const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text);
+  return ok({
+    ...start,
+    ...{ inputs, plan, prompt, notes, jobs },
+    agent: agentContext(start, inputs, plan),
+    log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
+    queue: {
+      sends: pLimit(MOST_SENDS_AT_ONCE),
+      polls: pLimit(MOST_POLLS_AT_ONCE),
+      stop: new AbortController(),
+    },
+    message: messageId(start, inputs, plan),
+    story: storyOf(start, inputs, plan, {
+      prompt: runtime.redact(shownPrompt),
+      attached: summary,
+    }),
+  });
+}
+
+async function listNotes(
+  { comments, listsNotes, deadline }: Plan,
+  github: GitHub,
+  { projectId }: Inputs,
+): Promise<Result<readonly FoundNote[]>> {
+  if (!listsNotes) return ok([]);
+  if (comments.kind !== 'note') return problem(whyNoNote(comments));
+  return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+}
+
+function storyOf(
+  { runtime, info, trigger }: Start,
+  { command, wait }: Inputs,
+  { deadline, limit }: Plan,
+  words: Pick<Story, 'prompt' | 'attached'>,
+): Story {
+  const { redact, clock } = runtime;
+  const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
+  return {
+    ...{ info, command, startedAt: clock.now(), ...words },
+    ...(wait && { until: deadline }),
+    ...(limit !== undefined && { most: limit.most }),
+    ...(by !== '' && { by: oneLine(redact(by), 100) }),
+  };
+}
+
+function messageId(
+  { info, trigger, asked }: Start,
+  { projectId }: Inputs,
+  { byBot }: Plan,
+): MessageId {
+  return {
+    project: hashOf(projectId),
+    step: hashOf(info.workflow, info.step),
+    run: info.runId,
+    attempt: info.attempt,
+    command: asked === null ? '' : `${asked.kind}:${asked.id}`,
+    commit: trigger.commit?.sha ?? '',
+    byBot,
+  };
+}
+
+function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {
+  const { baseUrl, projectId, proxy } = inputs;
+  const through = proxy.url === '' ? '' : ` (proxy ${quote(new URL(proxy.url).host)})`;
+  return {
+    ...runtime,
+    transport: createTransport({ ...inputs, ...runtime }),
+    where: `${quote(baseUrl.host)}${through}`,
+    isDefaultUrl: isDefaultUrl(baseUrl),
+    projectId,
+    repositoryUrl: info.repositoryUrl,
+    deadline: plan.deadline,
+  };
+}
+
+/** Writes the outputs as they are now. A problem says that this was not possible. */
+export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
+  return saveOutputs(runtime, {
+    ended: endedNow(jobs, inputs.wait),
+    commentUrls: [note?.url ?? ''],
+  });
+}
+
+/** The jobs that nothing has stopped, as long as no message is sent. */
+export function openJobs({ jobs }: Run): readonly Job[] {
+  return jobs.filter((job) => job.end === undefined && job.message.kind === 'open');
+}
+
+export function endJob(run: Run, job: Job, end: End): void {
+  // After a wait that saw no end, nothing is confirmed.
+  const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
+  const confirmed = end.confirmed ?? (isOpen ? false : undefined);
+  recordEnd(
+    job,
+    { ...end, ...(confirmed !== undefined && { confirmed }) },
+    run.runtime.clock.now(),
+  );
+  run.log.ended(job);
+}
