@@ -57,8 +57,7 @@ async function readResponse<T>(
 ): Promise<Result<T>> {
   // Without a listener, the error of a body that nobody reads to its end would end the process.
   body.on('error', () => {});
-  const encoding = [headers['content-encoding'] ?? []].flat().join();
-  const isPlain = /^(identity)?$/i.test(encoding);
+  const isPlain = /^(identity)?$/i.test(String(headers['content-encoding'] ?? ''));
   if (statusCode === 200 && isPlain) return ok(await read(body));
   // Not destroyed: that raises an error which nothing can handle.
   for await (const _ of body);

@@ -3,7 +3,7 @@ import { clean } from '../../src/carried/clean.ts';
 import {
   createDecoder,
   createTail,
-  fairShares,
+  fairLimit,
   fenced,
   type Output,
   quoteOutputs,
@@ -124,13 +124,15 @@ describe('fenced', () => {
 });
 
 it.each([
-  [[5, 5], 20, [5, 5]],
-  [[5, 50, 50], 25, [5, 10, 10]],
-  [[50, 5, 50], 26, [10, 5, 11]],
-  [[50, 0], 10, [10, 0]],
-  [[], 10, []],
-])('fair shares of %j in %i are %j', (lengths, room, shares) => {
-  expect(fairShares(lengths, room)).toEqual(shares);
+  [[5, 5], 20, 20],
+  [[5, 50, 50], 25, 10],
+  [[50, 5, 50], 26, 10],
+  [[50, 0], 10, 10],
+  [[10, 10], 20, 20],
+  [[11, 10], 20, 10],
+  [[], 10, 10],
+])('of %j in the room of %i, each has at most %i characters', (lengths, room, limit) => {
+  expect(fairLimit(lengths, room)).toBe(limit);
 });
 
 describe('quoteOutputs', () => {
