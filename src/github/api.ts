@@ -68,6 +68,7 @@ const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
       comments(first: ${REVIEW_COMMENTS_AT_ONCE}, after: $after) {
         nodes {
           url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
+          replyTo { id }
           author { ... on User { databaseId } ... on Bot { databaseId } }
           editor { ... on User { databaseId } ... on Bot { databaseId } }
         }
@@ -103,6 +104,7 @@ const reviewComment = z.object({
   ...{ line: lineNumber, startLine: lineNumber },
   ...{ originalLine: lineNumber, originalStartLine: lineNumber, outdated: z.boolean() },
   ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
+  replyTo: z.nullable(z.object({ id: z.string() })),
 });
 type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
 const reviewAnswer = z.object({

@@ -16,10 +16,14 @@ export interface Trigger {
   readonly comment: CommentTrigger | null;
   /** On events about a commit: the commit. */
   readonly commit: CommitTrigger | null;
+  /** For what the message carries of it. */
+  readonly payload: unknown;
 }
 
 interface CommitTrigger {
   readonly sha: string;
+  /** Whether it may be in another repository: a fork, or one that was deleted. */
+  readonly isElsewhere: boolean;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
   readonly head: string | null;
 }
@@ -33,6 +37,8 @@ export interface CommentTrigger {
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
   readonly body: string;
+  /** Whether it is a review that approves. */
+  readonly approves: boolean;
   readonly authorId: number;
   readonly sender: Account;
   /** Whether a GitHub App wrote it on behalf of the author. Of reviews, GitHub does not tell. */
@@ -123,6 +129,7 @@ const comment = lenient(
     id: positive,
     node_id: text,
     body: text,
+    state: text,
     user: z.object({ id: positive }),
     performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
     path: text,
@@ -133,9 +140,13 @@ const comment = lenient(
 );
 
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
+const branch = z.catch(z.nullish(z.string()), null);
 const aboutCommit = lenient(
   z.object({
     head_sha: sha,
+    head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
+    head_branch: branch,
+    check_suite: z.catch(z.nullish(z.object({ head_branch: branch })), null),
     pull_requests: z.catch(
       z.array(
         z.object({
@@ -198,6 +209,7 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     isOtherBranch: isOtherBranch(event, data),
     comment,
     commit,
+    payload: json,
   });
 }
 
@@ -221,9 +233,23 @@ function readCommit(
   );
   const isClear = own !== undefined && others.length === 0;
   return {
-    commit: { sha: about.head_sha, head: isClear ? own.head.sha : null },
+    commit: {
+      sha: about.head_sha,
+      isElsewhere: isElsewhere(event, payload),
+      head: isClear ? own.head.sha : null,
+    },
     pull: isClear ? own.number : null,
   };
+}
+
+/** Only a run names the repository of its commit. A check of a fork has no branch. */
+function isElsewhere(
+  event: string,
+  { workflow_run, check_suite, check_run, repository }: Payload,
+): boolean {
+  if (event === 'workflow_run') return workflow_run?.head_repository?.id !== repository?.id;
+  const suite = event === 'check_run' ? check_run?.check_suite : check_suite;
+  return (suite?.head_branch ?? null) === null;
 }
 
 function readComment(
@@ -243,6 +269,7 @@ function readComment(
     id: written.id,
     nodeId: written.node_id,
     body: written.body,
+    approves: kind === 'review' && written.state.toLowerCase() === 'approved',
     authorId: written.user.id,
     sender,
     // Any value except null counts as an app.

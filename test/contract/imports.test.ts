@@ -9,6 +9,7 @@ const LAYERS = [
   ['index'],
   ['run'],
   ['jobs'],
+  ['carried'],
   ['report'],
   ['note'],
   ['agent', 'github'],
@@ -40,6 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   zod: [
     'agent/answers.ts',
+    ...['carried/carried.ts', 'carried/check.ts', 'carried/workflow-run.ts'],
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
     'note/data.ts',
     'text.ts',

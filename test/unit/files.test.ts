@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { append, codeOf, readInside, readWhole } from '../../src/runner/files.ts';
+import { append, codeOf, readInside, readPartsInside, readWhole } from '../../src/runner/files.ts';
 import { HAS_FULL_DEVICE, HAS_NAMED_PIPES, LIMITS_FILE_SIZES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
@@ -120,6 +120,28 @@ describe('readInside', () => {
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
     const why = 'is not a regular file; name a file';
     expect(readInside(workspace, 'pipe', 3)).toEqual({ kind: 'problem', problem: why });
+  });
+});
+
+describe('readPartsInside', () => {
+  it('reads a file to its end', () => {
+    const text = 'a'.repeat(150_000);
+    writeFileSync(join(workspace, 'long'), text);
+    let read = '';
+    const result = readPartsInside(workspace, 'long', 150_000, (part) => {
+      read += Buffer.from(part).toString();
+    });
+    expect(result).toMatchObject({ kind: 'ok' });
+    expect(read).toBe(text);
+  });
+
+  it.each([
+    ['long', 'has more than 149999 bytes, which is the limit; shorten it'],
+    ['docs', 'is not a regular file; name a file'],
+  ])('does not begin to read %s', (path, why) => {
+    const take = (): never => expect.unreachable();
+    const refused = { kind: 'problem', problem: why };
+    expect(readPartsInside(workspace, path, 149_999, take)).toEqual(refused);
   });
 });
 

@@ -1,57 +1,64 @@
-import type { Inputs } from '../inputs.ts';
 import {
-  backticksAround,
-  hasVisibleText,
-  OPENING,
-  ok,
-  problem,
-  quote,
-  type Result,
-  withoutInvisible,
-} from '../text.ts';
-import { type CodeContext, type CommentTrigger, isAllowedBot, isPerson } from './event.ts';
+  type CodeContext,
+  type CommentTrigger,
+  isPerson,
+  type Trigger,
+} from '../github/event.ts';
+import type { Inputs } from '../inputs.ts';
+import { hasVisibleText, OPENING, ok, problem, quote, type Result, withoutInvisible } from '../text.ts';
+import { failure } from './carried.ts';
+import { fenced } from './output.ts';
+
+// What a person writes in a comment or review: the words for the agent, and the code that they are about.
 
 /**
- * What the comment asks for: the text after the command; empty for the command alone and without a command.
- * The problem says why the run has nothing to do. No permission is checked here.
+ * The words for the agent: after the command or, of a review without one, the whole text. Empty if there are none. The problem
+ * says why the run has nothing to do. No permission is checked here.
  */
-export function readRequest(
-  comment: CommentTrigger | null,
-  { command, allowedBots }: Pick<Inputs, 'command' | 'allowedBots'>,
+export function readWords(
+  { comment, commit, payload, event }: Trigger,
+  command: string | null,
 ): Result<string> {
-  if (comment === null) {
-    if (command === null) return ok('');
-    return problem(
-      `This step acts only on comments and reviews that begin with the word ${quote(command)}. ` +
-        'To act on other events, remove “command”.',
-    );
+  if (commit?.isElsewhere) {
+    return problem('The commit is in another repository, so this repository sends nothing about it.');
   }
-  const refusal = whyNotAsked(comment, command, allowedBots);
+  if (comment !== null) return readComment(comment, command);
+  if (command !== null && commit !== null && !hasFailed(event, payload)) {
+    return problem('Nothing has failed, so there is nothing to send.');
+  }
+  return ok('');
+}
+
+function hasFailed(event: string, payload: unknown): boolean {
+  const about = (payload as Readonly<Record<string, { conclusion?: unknown } | undefined>>)[event];
+  return failure.safeParse(about?.conclusion).success;
+}
+
+function readComment(comment: CommentTrigger, command: string | null): Result<string> {
+  const refusal = whyIgnored(comment, command);
   if (refusal !== undefined) return problem(refusal);
-  const text = command === null ? '' : cleanText(comment.body.slice(command.length)).trim();
+  const { kind, body } = comment;
+  if (command === null && kind !== 'review') return ok('');
+  const words = command === null ? body : body.slice(command.length).replace(/^[:,]/, '');
+  const text = cleanText(words).trim();
   return ok(hasVisibleText(text) ? text : '');
 }
 
 /** All checks of a comment that need no API call. They also apply without a command. */
-function whyNotAsked(
-  comment: CommentTrigger,
+function whyIgnored(
+  { action, kind, body, authorId, sender, viaApp }: CommentTrigger,
   command: string | null,
-  allowedBots: ReadonlySet<string>,
 ): string | undefined {
-  const { action, body, authorId, sender, viaApp } = comment;
-  if (action !== (comment.kind === 'review' ? 'submitted' : 'created')) {
+  if (action !== (kind === 'review' ? 'submitted' : 'created')) {
     return 'Only new comments and reviews are acted on; write a new one.';
   }
   if (command !== null && !startsWithCommand(body, command)) {
     return `The comment does not begin with the word ${quote(command)}.`;
   }
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
-  // Every comment of a bot is written by its app, so `viaApp` does not matter.
-  if (!isAllowedBot(sender, allowedBots) && (viaApp || !isPerson(sender))) {
-    return (
-      `The comment of ${quote(sender.login)} is by a bot or an app; only people and bots in ` +
-      '“allowed-bots” may ask.'
-    );
+  // Whoever gets a bot to write something would borrow its right, so “allowed-bots” does not matter.
+  if (viaApp || !isPerson(sender)) {
+    return `The comment of ${quote(sender.login)} is by a bot or an app; only people may ask by comments.`;
   }
   return body.includes(OPENING)
     ? 'The comment contains the hidden marker of this action; write it without the marker.'
@@ -59,11 +66,11 @@ function whyNotAsked(
 }
 
 /**
- * The comment must begin with the command, and white space must follow it. Case is ignored, because
+ * The comment must begin with the command, and white space, a colon or a comma must follow it. Case is ignored, because
  * phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 function startsWithCommand(body: string, command: string): boolean {
-  return new RegExp(`^${RegExp.escape(command)}(\\s|$)`, 'i').test(body);
+  return new RegExp(`^${RegExp.escape(command)}([\\s:,]|$)`, 'i').test(body);
 }
 
 /** Removes hidden text: the agent gets what readers of the comment see. */
@@ -83,25 +90,6 @@ function withoutHtmlComments(text: string): string {
   const rest = text.slice(0, closed).replace(comments, '') + text.slice(closed);
   const opening = rest.indexOf('<!--');
   return opening === -1 ? rest : rest.slice(0, opening);
-}
-
-/** What belongs to a command besides its text. */
-export interface Attachment {
-  /** They follow the text. */
-  readonly parts: readonly string[];
-  /** What people see instead; empty if they see the parts. */
-  readonly summary: string;
-}
-export const NOTHING_MORE: Attachment = { parts: [], summary: '' };
-
-/** What a run is asked for; empty without a command. */
-export interface Request extends Attachment {
-  readonly text: string;
-}
-
-/** The standing prompt, then the text of the comment, then what belongs to it. */
-export function composePrompt(...parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join('\n\n');
 }
 
 /** An inline comment of a review. */
@@ -153,8 +141,5 @@ function quoteDiff(diffHunk: string): string {
     .split('\n');
   const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
   const hunk = [head, ...end].join('\n');
-  if (hunk === '') return '';
-  const ticks = backticksAround(hunk, 3);
-  // As a quotation: no line of it can end a block that the text before it has left open.
-  return `${ticks}diff\n${hunk}\n${ticks}`.replace(/^/gm, '> ');
+  return hunk === '' ? '' : fenced(hunk, 'diff');
 }

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { readLog, type Step } from '../../src/carried/log.ts';
+
+/** A line at a second of 19:32. */
+function line(second: number, text: string): string {
+  return `2026-11-21T19:32:${String(second).padStart(2, '0')}.1234567Z ${text}\n`;
+}
+
+function step(name: string, started: number, completed: number): Step {
+  const at = (second: number): string => `2026-11-21T19:32:${String(second).padStart(2, '0')}Z`;
+  return { name, started_at: at(started), completed_at: at(completed) };
+}
+
+async function* inChunks(log: string | Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(log);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+/** What is kept, without the times. */
+async function read(log: string | Uint8Array, steps: readonly Step[], size = 65_536) {
+  const parts = await readLog(inChunks(log, size), steps);
+  return parts.map(({ step, tail }) => [step, tail.read().text.replace(/^.{27}Z /gm, '')]);
+}
+
+const LOG = [
+  line(1, 'set up'),
+  line(2, '##[group]Run test'),
+  line(3, 'a'),
+  'more of a\n',
+  line(5, 'b'),
+  line(5, '##[error]exit code 1'),
+  'more of the error\n',
+  line(5, '##[group]Run upload'),
+  line(6, 'c'),
+  line(6, '##[error]exit code 2'),
+  line(7, 'clean up'),
+].join('');
+
+const TEST = '##[group]Run test\na\nmore of a\nb\n##[error]exit code 1\nmore of the error\n';
+
+describe('readLog', () => {
+  it.each<[string, readonly Step[], readonly [string | null, string][]]>([
+    ['a step', [step('test', 2, 5)], [['test', TEST]]],
+    [
+      'two steps',
+      [step('test', 2, 5), step('upload', 6, 6)],
+      [
+        ['test', TEST],
+        ['upload', 'c\n##[error]exit code 2\n'],
+      ],
+    ],
+    [
+      'a step whose last second has no error',
+      [step('test', 1, 3)],
+      [['test', 'set up\n##[group]Run test\na\nmore of a\n']],
+    ],
+    [
+      'times with an offset',
+      [
+        {
+          name: 'test',
+          started_at: '2026-11-21T21:32:02.000+02:00',
+          completed_at: '2026-11-21T19:32:05Z',
+        },
+      ],
+      [['test', TEST]],
+    ],
+  ])('finds the lines of %s, however they arrive', async (_, steps, expected) => {
+    for (const size of [1, 7, 30, 64, 100, 65_536]) {
+      expect(await read(LOG, steps, size)).toEqual(expected);
+      expect(await read(LOG.replaceAll('\n', '\r\n'), steps, size)).toEqual(expected);
+    }
+  });
+
+  const whole = LOG.replace(/^.{27}Z /gm, '');
+  it.each<[string, readonly Step[]]>([
+    ['no failed step', []],
+    ['no times', [{ name: 'test' }]],
+    ['null', [{ name: 'test', started_at: null, completed_at: null }]],
+    ['one time', [{ ...step('test', 2, 5), completed_at: null }]],
+    ['what is no time', [{ ...step('test', 2, 5), started_at: 'yesterday' }]],
+    [
+      'the time of a step that did not begin',
+      [{ name: 'test', started_at: '0001-01-01T00:00:00Z', completed_at: '0001-01-01T00:00:00Z' }],
+    ],
+    ['times without lines', [step('test', 40, 50)]],
+    ['a step before its beginning', [step('test', 5, 2)]],
+    ['one of two steps without lines', [step('test', 2, 5), step('later', 40, 50)]],
+  ])('takes the whole log for %s', async (_, steps) => {
+    expect(await read(LOG, steps)).toEqual([[null, whole]]);
+  });
+
+  it('takes the whole log if its lines have no times', async () => {
+    expect(await read('a\nb\n', [step('test', 2, 5)])).toEqual([[null, 'a\nb\n']]);
+    expect(await read('', [step('test', 2, 5)])).toEqual([[null, '']]);
+  });
+
+  it('takes the lines up to the last of several errors in the last second', async () => {
+    const log = [
+      line(5, 'a'),
+      line(5, '##[error]b'),
+      line(5, 'c'),
+      line(5, '##[error]d'),
+      line(5, 'of the next step'),
+    ].join('');
+    expect(await read(log, [step('test', 5, 5)])).toEqual([
+      ['test', 'a\n##[error]b\nc\n##[error]d\n'],
+    ]);
+    const part = log.slice(0, log.indexOf('of the next') - 29);
+    for (const end of [part, part.trimEnd()]) {
+      const [[, text] = []] = await read(end, [step('test', 5, 5)]);
+      expect(text?.trimEnd()).toBe('a\n##[error]b\nc\n##[error]d');
+    }
+  });
+
+  it('takes an error in the middle of a line for text', async () => {
+    const log = line(5, 'a ##[error]b') + line(5, 'c');
+    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', 'a ##[error]b\nc\n']]);
+  });
+
+  it('reads lines after a byte order mark, at the beginning and later', async () => {
+    const log = `\ufeff${line(4, 'a')}\ufeff${line(5, 'b')}`;
+    const [[name, text] = []] = await read(log, [step('test', 5, 5)]);
+    expect([name, text]).toEqual(['test', `\ufeff${line(5, 'b')}`]);
+  });
+
+  it('keeps the steps apart up to the third', async () => {
+    const steps = [1, 2, 3, 5, 6].map((second) => step(`s${second}`, second, second));
+    expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);
+  });
+
+  it('loses none of the lines of a step to a next one with a lot of them', async () => {
+    const log = `${line(5, '##[error]a')}${line(5, 'x'.repeat(1000)).repeat(2000)}`;
+    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', '##[error]a\n']]);
+  });
+
+  it('counts all lines of a step of which it keeps the end', async () => {
+    const log = line(1, 'before') + line(3, 'x'.repeat(70)).repeat(100_000) + line(9, 'after');
+    const [part] = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);
+    const { text, breaks, isWhole } = part?.tail.read() ?? {};
+    expect([breaks, isWhole]).toEqual([100_000, false]);
+    expect(text?.length).toBeLessThanOrEqual(400_000);
+  });
+});
+
+const units: readonly (readonly [string, string | Uint8Array])[] = [
+  ['one line', 'x'],
+  ['empty lines', '\n'],
+  ['carriage returns', '\r'],
+  ['lines', line(3, 'x'.repeat(70))],
+  ['errors in the last second', line(5, '##[error]')],
+  ['lines and errors by turns', line(5, '##[error]') + line(5, 'a')],
+  ['seconds by turns', line(2, '') + line(3, '')],
+  ['bytes that are not UTF-8', Buffer.from([0xff])],
+  ['times in one line', line(3, '').trimEnd()],
+  ['backticks', '`'],
+];
+
+it.each(units)('reads 10 MB of %s in little time, and keeps only the end', async (_, unit) => {
+  const chunk = Buffer.alloc(65_521, Buffer.from(unit));
+  async function* log(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; count < 153; count += 1) yield chunk;
+  }
+  const start = performance.now();
+  const parts = await readLog(log(), [step('a', 2, 5), step('b', 3, 5), step('c', 5, 5)]);
+  const ms = performance.now() - start;
+  expect(ms).toBeLessThan(10_000);
+  for (const { tail } of parts) expect(tail.read().text.length).toBeLessThanOrEqual(400_000);
+});
