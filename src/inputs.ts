@@ -40,7 +40,7 @@ interface InputsRead {
    */
   readonly whoMaySend: Pick<
     Inputs,
-    'command' | 'minimumPermission' | 'allowedBots' | 'githubToken'
+    'command' | 'send' | 'minimumPermission' | 'allowedBots' | 'githubToken'
   >;
   /** Null if there are problems. */
   readonly inputs: Inputs | null;
@@ -56,14 +56,19 @@ export function isDefaultUrl({ href }: URL): boolean {
   return href === new URL(DEFAULT_BASE_URL).href;
 }
 
-/**
- * Reads all inputs, and collects all problems with them instead of only the first. `conversation` is the one of the
- * event, whose comments may name the job.
- */
+/** What of the event the inputs depend on. */
+interface InputsEvent {
+  /** The pull request or issue, whose comments may name the job. */
+  readonly conversation: number | null;
+  /** Whether the message may carry something of the event, so that it needs no prompt. */
+  readonly mayCarry: boolean;
+}
+
+/** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(
   env: Env,
   redact: Redact,
-  conversation: number | null = null,
+  { conversation, mayCarry }: InputsEvent = { conversation: null, mayCarry: false },
 ): InputsRead {
   const problems: string[] = [];
   const settings = readSettings(env, redact, problems);
@@ -73,14 +78,16 @@ export function readInputs(
   if (prompt.kind === 'problem') problems.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(proxy.problem);
   if (certificates !== undefined) problems.push(`${certificates}.`);
-  problems.push(...contradictions(settings));
+  problems.push(...contradictions(settings, conversation));
   if (
     settings.send &&
+    !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
     problems.push('prompt is empty; write what the agent should do, or name a prompt-file.');
   }
-  const isNamed = settings.comment && (settings.prNumber ?? conversation) !== null;
+  const isNamed =
+    settings.createJob || (settings.comment && (settings.prNumber ?? conversation) !== null);
   const empty = ['project-id', ...(isNamed ? [] : ['job-id']), 'api-key'].filter(
     (name) => rawInput(env, name).trim() === '',
   );
@@ -108,25 +115,28 @@ function sayEmpty(names: readonly string[]): readonly string[] {
   return [sentences(`${listing(names)} ${rest}`, caller)];
 }
 
-function contradictions(settings: Settings): readonly string[] {
-  const { send, comment, command, onlyWhen, whenActive, maxMessages } = settings;
+function contradictions(settings: Settings, conversation: number | null): readonly string[] {
+  const { send, comment, command, onlyWhen, whenActive, maxMessages, createJob } = settings;
   const problems: string[] = [];
   const toSend = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
     whenActive === 'wait' ? 'when-active: wait' : '',
     maxMessages === null ? '' : 'max-messages',
+    createJob ? 'create-job' : '',
   ].filter((name) => name !== '');
   if (!send && toSend.length > 0) {
     problems.push(`${listing(toSend)} cannot be combined with send: false; remove one of them.`);
   }
-  // It counts comments, and a command starts a new count.
-  const uncounted = [command === null ? '' : 'command', comment ? '' : 'comment: false'].filter(
-    (name) => name !== '',
-  );
-  if (send && maxMessages !== null && uncounted.length > 0) {
+  if (send && maxMessages !== null && !comment) {
     problems.push(
-      `max-messages cannot be combined with ${listing(uncounted, 'or')}; remove one of them.`,
+      'max-messages cannot be combined with comment: false, because comments are counted; remove one of them.',
+    );
+  }
+  if (send && createJob && !comment && (settings.prNumber ?? conversation) !== null) {
+    problems.push(
+      'create-job cannot be combined with comment: false on a pull request or issue, because each run would create ' +
+        'a job; remove one of them.',
     );
   }
   return problems;
@@ -157,7 +167,11 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     projectId: optional('project-id', '', projectId),
     /** Without duplicates. Empty if the comments must name the job. */
     jobIds: optional('job-id', [], jobIds),
+    /** Whether a job is created if `job-id` is empty and no comment names one. */
+    createJob: optional('create-job', false, boolean),
     apiKey: optional('api-key', '', apiKey),
+    /** Paths, one in each line. */
+    attach: optional('attach', '', ok),
     /** The word that a comment must start with; null acts on every event. */
     command: optional('command', null, command),
     minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),

@@ -127,6 +127,7 @@ export type Change =
  * before and after the message must show which message a final status belongs to. Times are in milliseconds since 1970.
  */
 export interface Job {
+  /** `NEW_JOB` until it is created. */
   readonly id: string;
   /** With `send: false`, nothing is sent. */
   readonly isReadOnly: boolean;
@@ -148,6 +149,11 @@ export interface Job {
   readonly end?: End;
   readonly endedAt?: number;
 }
+
+/** The ID of a job that is still to be created. */
+export const NEW_JOB = '';
+/** The status before the message of a job that was created by it. */
+const BEFORE_CREATION = 'new';
 
 export function newJob(id: string, isReadOnly: boolean): Job {
   return {
@@ -218,6 +224,16 @@ export function markSent(job: Job, at: number): void {
   write(job, { message, after: startOfAfter(statusBefore(job), at) });
 }
 
+/** The API has created the job. It has no earlier work, so its first end is that of the message. */
+export function markCreated(job: Job, id: string, at: number): void {
+  write(job, {
+    id,
+    message: { kind: 'sent', at, isEarlier: false },
+    base: { status: BEFORE_CREATION, prLink: null },
+    after: { since: at, work: 'our message' },
+  });
+}
+
 /** The API may have accepted the message. */
 export function markUnknown(job: Job): void {
   write(job, { message: { kind: 'unknown' } });
@@ -227,18 +243,22 @@ export function markUnknown(job: Job): void {
  * An earlier attempt sent the message at `sentAt`, and this one goes on with it `now`. `base`: the status before it.
  * `isOurs`: the earlier attempt saw the agent at work on it.
  */
-export function goOn(
-  job: Job,
-  { sentAt, base, isOurs = false }: { sentAt: number; base?: string; isOurs?: boolean },
-  now: number,
-): void {
+export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, now: number): void {
   const after = startOfAfter(base, now);
   write(job, {
+    id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
     base: base === undefined ? {} : { status: base },
     after: isOurs ? { ...after, work: 'our message' } : after,
     isWaiting: false,
   });
+}
+
+interface Earlier {
+  readonly id: string;
+  readonly sentAt: number;
+  readonly base?: string;
+  readonly isOurs?: boolean;
 }
 
 /** The run is done with the job. What may have been delivered is known already. */
@@ -252,7 +272,7 @@ export function setChange(job: Job, change: Change): void {
 }
 
 /** The only place that writes a job. */
-function write(job: Job, parts: Partial<Omit<Job, 'id' | 'isReadOnly'>>): void {
+function write(job: Job, parts: Partial<Omit<Job, 'isReadOnly'>>): void {
   Object.assign(job, parts);
 }
 
@@ -302,6 +322,11 @@ export function isKnownStatus(status: string | undefined): status is Status {
 /** An unknown or missing status never is. */
 export function isFinal(status: string | undefined): status is FinalStatus {
   return isKnownStatus(status) && STATUSES[status].isFinal;
+}
+
+/** Whether the message has created the job. */
+export function isCreated({ base }: Job): boolean {
+  return base?.status === BEFORE_CREATION;
 }
 
 /** The status before the message, if it is known. */

@@ -15,6 +15,7 @@ export const WORDS = {
   archived: ['🗄️', 'archived', 'Agent job archived'],
   waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],
   sending: ['⏳', 'sending', 'Sending a message to the agent'],
+  creating: ['⏳', 'creating', 'Creating an agent job'],
   working: ['⏳', 'working', 'Agent is working'],
   sent: ['📨', 'sent', 'Message sent to the agent'],
   completed: ['✅', 'completed', 'Agent completed'],
@@ -24,7 +25,7 @@ export type Kind = keyof typeof WORDS;
 const KINDS: readonly string[] = Object.keys(WORDS);
 
 /** Jobs that this run still works on. */
-export const OPEN: ReadonlySet<Kind> = new Set(['waiting', 'sending', 'working']);
+export const OPEN: ReadonlySet<Kind> = new Set(['waiting', 'sending', 'creating', 'working']);
 /** Jobs that need no attention. */
 export const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
 
@@ -46,7 +47,8 @@ export function kindOf(job: Job): Kind {
   const isSent = isReadOnly || job.message.kind === 'sent';
   if (end === undefined) {
     if (isWaiting) return 'waiting';
-    return isSent ? 'working' : 'sending';
+    if (isSent) return 'working';
+    return job.id === '' ? 'creating' : 'sending';
   }
   if (end.limit !== undefined) return 'limited';
   switch (end.result) {

@@ -187,6 +187,16 @@ export function sameCommitEnd(url: string): End {
   return endAs('skipped', `Another run has taken this commit: ${url}.`);
 }
 
+/** `url` is that of the comment of the run that creates, or has created, the job. */
+export function otherCreationEnd(url: string): End {
+  const said = `Another run is creating, or has created, the agent job: ${url}.`;
+  return endAs(
+    'error',
+    said,
+    'Nothing was created here. Write your comment again once that run is done.',
+  );
+}
+
 /** `why` is a phrase. */
 export function unknownBeforeEnd(why: string): End {
   const said = 'Nothing was sent, because it is not known what was sent before';

@@ -1,8 +1,8 @@
+import { carry, type Request } from './carried/carry.ts';
+import { readWords } from './carried/comment.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
-import { composePrompt, type Request, readRequest } from './github/command.ts';
-import { readTrigger, whyNoSecrets } from './github/event.ts';
-import { readAttachment } from './github/review.ts';
+import { mayCarry, readTrigger, type Trigger, whyNoSecrets } from './github/event.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
@@ -39,20 +39,18 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     return fail(runtime, `${why} The runner writes that file, so start a new run.`);
   }
   const trigger = read.value;
-  const { whoMaySend, inputs, problems } = readInputs(
-    runtime.env,
-    runtime.redact,
-    trigger.conversation,
-  );
+  const { conversation } = trigger;
+  const about = { conversation, mayCarry: mayCarry(event) };
+  const { whoMaySend, inputs, problems } = readInputs(runtime.env, runtime.redact, about);
   const withheld = whyNoSecrets(trigger);
   if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
-  const asking = readRequest(trigger.comment, whoMaySend);
-  if (asking.kind === 'problem') return skip(runtime, asking.problem);
+  const words = readWords(trigger, whoMaySend.command);
+  if (words.kind === 'problem') return skip(runtime, words.problem);
 
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
-  const asked = whoMaySend.command === null ? null : trigger.comment;
+  const asked = isAsked(trigger, whoMaySend) ? trigger.comment : null;
   const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
@@ -63,20 +61,33 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '), WRONG_SETTINGS);
-  const until = runtime.clock.startedAt + inputs.timeoutMs;
-  const attachment = await readAttachment(asked, github, until);
+  const carried = await carry(start, inputs, asked, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
-  if (attachment.kind === 'problem') return complain(start, attachment.problem);
-  const request: Request = { text: asking.value, ...attachment.value };
-  // A bare command sends the standing prompt, or the inline comments of the review.
-  if (
-    inputs.command !== null &&
-    composePrompt(inputs.prompt, request.text, ...request.parts) === ''
-  ) {
-    return answerWithUsage(start, inputs.command);
+  switch (carried.kind) {
+    case 'nothing':
+      return skip(runtime, carried.reason);
+    case 'usage':
+      return answerWithUsage(start, inputs.command ?? '');
+    case 'wrong input':
+      return complain(start, carried.problem, WRONG_SETTINGS);
+    case 'problem':
+      return complain(start, carried.problem);
+    case 'ok': {
+      const [code] = await Promise.all([
+        followUp(start, inputs, carried.value),
+        react(start, 'eyes'),
+      ]);
+      return code;
+    }
   }
-  const [code] = await Promise.all([followUp(start, inputs, request), react(start, 'eyes')]);
-  return code;
+}
+
+/** Whether the message is that of the comment or review: one with the command or, without one, each review. */
+function isAsked(
+  { comment }: Trigger,
+  { command, send }: { readonly command: string | null; readonly send: boolean },
+): boolean {
+  return send && (command !== null || comment?.kind === 'review');
 }
 
 /** Called only if the run is allowed and its settings are valid. */

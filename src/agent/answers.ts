@@ -76,7 +76,13 @@ function quoteRefusal(body: string, redact: Redact): string {
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
-type Doing = 'poll' | 'send';
+type Doing = 'poll' | 'send' | 'create';
+
+const WHEN: Readonly<Record<Doing, string>> = {
+  poll: 'when the job was polled',
+  send: 'to the message',
+  create: 'when the job was to be created',
+};
 
 /** How the API responded, and what to do about it. */
 export function explain(exchange: Exchange, doing: Doing, context: AgentContext): string {
@@ -90,7 +96,7 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
         );
   }
   const { status, body } = exchange;
-  const when = doing === 'poll' ? 'when the job was polled' : 'to the message';
+  const when = WHEN[doing];
   if (status === 403 && !isJson(body)) {
     const words = body.kind === 'ok' ? firstWords(redact(body.value)) : '';
     return (
@@ -128,7 +134,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       );
     case 402: {
       // Mintlify does not document this status; it says that agents use credits, and how to get more of them.
-      const effect = doing === 'send' ? ', so it did not accept the message' : '';
+      const effect = doing === 'poll' ? '' : ', so it did not accept the message';
       return `The API wants credits${effect}. Buy credits or allow overages at ${USAGE_URL}.`;
     }
     case 403:
@@ -138,6 +144,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
         `${KEYS_URL}.`
       );
     case 404:
+      if (doing === 'create') return `There is no such project; check the project ID.`;
       return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
     case 413:
       return 'The prompt is too long; make it shorter.';
@@ -148,7 +155,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
   }
   if (status >= 500) return 'The API itself has a problem.';
   if (isPassing4xx(status)) return '';
-  const suspects = doing === 'send' ? ['the prompt'] : [];
+  const suspects = doing === 'poll' ? [] : ['the prompt'];
   if (!isDefaultUrl) suspects.push('the base URL');
   return `Check ${listing([...suspects, `the job in the dashboard (${DASHBOARD_URL})`])}.`;
 }

@@ -1,4 +1,5 @@
-import type { JobRecord } from '../job.ts';
+import { isId } from '../inputs.ts';
+import { type JobRecord, NEW_JOB } from '../job.ts';
 import { sentences } from '../text.ts';
 import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
@@ -59,19 +60,25 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   return { kind: 'missed', exchange, why };
 }
 
-/** Sends the message once. `failed` has the classes of the earlier times. */
+/**
+ * Sends the message once or, with `NEW_JOB`, creates a job with it. `failed` has the classes of the earlier times.
+ */
 export async function postMessage(
   context: AgentContext,
   jobId: string,
   prompt: string,
   failed: readonly SendClass[],
 ): Promise<Sent> {
-  const path = `${jobPath(context.projectId, jobId)}/message`;
+  const doing = jobId === NEW_JOB ? 'create' : 'send';
+  const path =
+    doing === 'create'
+      ? `/v2/agent/${context.projectId}/job`
+      : `${jobPath(context.projectId, jobId)}/message`;
   const exchange = await context.transport.postOnce(path, { prompt }, POST_MS);
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const sendClass = classifySend(exchange);
-  const said = explain(exchange, 'send', context);
+  const said = explain(exchange, doing, context);
   if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
   if (afterMs !== null) return { kind: 'refused', why: said, sendClass, afterMs };
@@ -83,6 +90,13 @@ export async function postMessage(
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
   const read =
     body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
+  if (jobId === NEW_JOB) {
+    if (read.kind === 'ok' && isId(read.value.id)) {
+      return { kind: 'delivered', record: read.value, warning: '' };
+    }
+    const what = read.kind === 'ok' ? 'an ID that is not one' : read.problem;
+    return { kind: 'doubtful', why: `The API created a job (${status}), but returned ${what}.` };
+  }
   if (read.kind === 'problem') {
     const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
     return { kind: 'delivered', record: null, warning };

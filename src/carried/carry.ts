@@ -50,18 +50,19 @@ export async function carry(
   asked: CommentTrigger | null,
   words: string,
 ): Promise<Carrying> {
-  const { prompt, command } = inputs;
+  const { prompt, command, send } = inputs;
   const files = carryFiles(inputs.attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
   if (files.kind === 'problem') return { kind: 'wrong input', problem: files.problem };
+  if (!send) return ok({ prompt: '', words: '', parts: [], summary: '', carried: [] });
   const attached = files.value === null ? [] : [files.value];
   if (asked?.kind === 'review') {
     const until = runtime.clock.startedAt + inputs.timeoutMs;
     const review = await readReview(asked, github, until);
     if (review.kind === 'problem') return review;
     const { areReplies, ...comments } = review.value;
-    const isEmpty = command === null && words === '' && areReplies;
-    const approves = command === null && asked.approves && comments.parts.length === 0;
-    if (approves || (isEmpty && prompt === '')) {
+    const { length } = comments.parts;
+    const isReply = words === '' && areReplies && (length > 0 || prompt === '');
+    if (command === null && (isReply || (asked.approves && length === 0))) {
       return { kind: 'nothing', reason: 'The review asks for nothing.' };
     }
     return orUsage({ prompt, words, ...comments, carried: attached }, command);
@@ -73,7 +74,7 @@ export async function carry(
   const check = carryCheck(trigger.payload, runtime.redact);
   const failedRun = trigger.event === 'workflow_run' ? readFailedRun(trigger.payload) : null;
   const carried = check === null ? attached : [check, ...attached];
-  if (inputs.send && prompt === '' && check === null && failedRun === null) {
+  if (prompt === '' && check === null && failedRun === null) {
     return { kind: 'nothing', reason: 'Nothing has failed, and there is no prompt.' };
   }
   const request = { prompt, words, parts: [], summary: '', carried };
@@ -82,9 +83,9 @@ export async function carry(
 
 /** A bare command sends the prompt of the workflow, or the inline comments of the review. */
 function orUsage(request: Request, command: string | null): Carrying {
-  const { prompt, words, parts, summary } = request;
-  const isBare = prompt === '' && words === '' && (parts.length === 0 || summary === '');
-  return isBare && command !== null ? { kind: 'usage' } : ok(request);
+  const { prompt, words, summary } = request;
+  const isBare = command !== null && prompt === '' && words === '' && summary === '';
+  return isBare ? { kind: 'usage' } : ok(request);
 }
 
 /** Reads what is only read if a message is sent. It never rejects. */
@@ -107,7 +108,9 @@ export function compose({ prompt, words, parts, summary, carried }: Request) {
   return {
     prompt: paragraphs([ask, words, ...parts, ...composeCarried(carried)]),
     shown: paragraphs([prompt, words, ...shownParts]),
-    attached: [summary, ...carried.map((one) => one.summary)].filter((line) => line !== '').join(' '),
+    attached: [summary, ...carried.map((one) => one.summary)]
+      .filter((line) => line !== '')
+      .join(' '),
   };
 }
 

@@ -54,5 +54,11 @@ function carryCheckSuite(
   const page = `${repositoryUrl}/commit/${suite.head_sha}/checks?check_suite_id=${suite.id}`;
   const fact = `The checks of the app ${named(suite.app.name, redact)} ${whatHappened(suite)}${linkedTo(page)}`;
   const shown = `${code(redact(suite.app.name), 60)} (${suite.head_sha.slice(0, 7)})`;
-  return { facts: [fact], outputs: [], summary: `+ link to the checks of ${shown}`, isFailure: true, warning: '' };
+  return {
+    facts: [fact],
+    outputs: [],
+    summary: `+ link to the checks of ${shown}`,
+    isFailure: true,
+    warning: '',
+  };
 }

@@ -1,12 +1,13 @@
+import { type CodeContext, type CommentTrigger, isPerson, type Trigger } from '../github/event.ts';
 import {
-  type CodeContext,
-  type CommentTrigger,
-  isPerson,
-  type Trigger,
-} from '../github/event.ts';
-import type { Inputs } from '../inputs.ts';
-import { hasVisibleText, OPENING, ok, problem, quote, type Result, withoutInvisible } from '../text.ts';
-import { failure } from './carried.ts';
+  hasVisibleText,
+  OPENING,
+  ok,
+  problem,
+  quote,
+  type Result,
+  withoutInvisible,
+} from '../text.ts';
 import { fenced } from './output.ts';
 
 // What a person writes in a comment or review: the words for the agent, and the code that they are about.
@@ -15,23 +16,17 @@ import { fenced } from './output.ts';
  * The words for the agent: after the command or, of a review without one, the whole text. Empty if there are none. The problem
  * says why the run has nothing to do. No permission is checked here.
  */
-export function readWords(
-  { comment, commit, payload, event }: Trigger,
-  command: string | null,
-): Result<string> {
+export function readWords({ comment, commit }: Trigger, command: string | null): Result<string> {
   if (commit?.isElsewhere) {
-    return problem('The commit is in another repository, so this repository sends nothing about it.');
+    return problem(
+      'The commit is in another repository, so this repository sends nothing about it.',
+    );
   }
   if (comment !== null) return readComment(comment, command);
-  if (command !== null && commit !== null && !hasFailed(event, payload)) {
+  if (command !== null && commit !== null && !commit.hasFailed) {
     return problem('Nothing has failed, so there is nothing to send.');
   }
   return ok('');
-}
-
-function hasFailed(event: string, payload: unknown): boolean {
-  const about = (payload as Readonly<Record<string, { conclusion?: unknown } | undefined>>)[event];
-  return failure.safeParse(about?.conclusion).success;
 }
 
 function readComment(comment: CommentTrigger, command: string | null): Result<string> {

@@ -12,7 +12,7 @@ import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
-import type { CommentTrigger } from './event.ts';
+import { type CommentTrigger, FAILURES } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
 
 // All calls to the API of GitHub.
@@ -117,6 +117,27 @@ const reviewAnswer = z.object({
 });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
+const step = z.object({
+  name: z.string(),
+  conclusion: z.nullable(z.string()),
+  started_at: z.nullish(z.string()),
+  completed_at: z.nullish(z.string()),
+});
+const jobsAnswer = z.object({
+  jobs: z.array(
+    z.object({
+      id: z.number(),
+      name: z.string(),
+      conclusion: z.nullable(z.string()),
+      steps: z.catch(z.array(step), []),
+    }),
+  ),
+});
+type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
+/** Jobs of a run that are listed at once, and lists at most. */
+const JOBS_AT_ONCE = 100;
+const MOST_LISTS_OF_JOBS = 10;
+
 const collaboratorAnswer = z.object({
   user: z.nullable(
     z.object({
@@ -295,6 +316,34 @@ export class GitHub {
     return { head: head.sha, commits };
   }
 
+  /** The jobs of an attempt of a run that failed, each with the steps that failed. */
+  async failedJobs(runId: number, attempt: number): Promise<readonly FailedJob[]> {
+    const route =
+      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
+    const failed: FailedJob[] = [];
+    for (let page = 1; page <= MOST_LISTS_OF_JOBS; page += 1) {
+      const given = { runId, attempt, per_page: JOBS_AT_ONCE, page };
+      const { jobs } = await this.#read(route, given, jobsAnswer);
+      failed.push(
+        ...jobs.filter(hasFailed).map((job) => ({ ...job, steps: job.steps.filter(hasFailed) })),
+      );
+      if (jobs.length < JOBS_AT_ONCE) break;
+    }
+    return failed;
+  }
+
+  /** Where the log of a job can be downloaded for a minute. The URL is a secret. */
+  async logUrl(jobId: number): Promise<string> {
+    const route = 'GET /repos/{owner}/{repo}/actions/jobs/{jobId}/logs';
+    const given = { ...this.#repository, jobId };
+    const { headers } = await this.#call(
+      ({ request }, options) => request(route, { ...given, ...options }),
+      'wants a redirect',
+    );
+    if (headers.location === undefined) throw unexpectedResponse();
+    return headers.location;
+  }
+
   get #repository(): { owner: string; repo: string } {
     const [owner = '', repo = ''] = this.#options.repository.split('/');
     return { owner, repo };
@@ -315,22 +364,18 @@ export class GitHub {
     return parse(data, graphqlData);
   }
 
-  async #request(
-    route: string,
-    parameters: object,
-    connection: Connection = 'shared connection',
-  ): Promise<unknown> {
+  async #request(route: string, parameters: object, way: Way = 'plain'): Promise<unknown> {
     const given = { ...this.#repository, ...parameters };
     const { data } = await this.#call(
       ({ request }, options) => request(route, { ...given, ...options }),
-      connection,
+      way,
     );
     return data;
   }
 
   async #call<T>(
     call: (octokit: Octokit, options: object) => Promise<T>,
-    connection: Connection = 'shared connection',
+    way: Way = 'plain',
   ): Promise<T> {
     const { clock, redact } = this.#options;
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
@@ -338,8 +383,8 @@ export class GitHub {
     try {
       this.#connected ??= connect(this.#options);
       const { octokit, connections, proxy } = await this.#connected;
-      const used = connection === 'shared connection' ? connections : createConnections(proxy);
-      const fetch = createFetch(used, () => {
+      const used = way === 'own connection' ? createConnections(proxy) : connections;
+      const fetch = createFetch(used, way === 'wants a redirect', () => {
         wasWritten = true;
       });
       // A request that is not connected yet ignores the signal.
@@ -354,7 +399,12 @@ export class GitHub {
   }
 }
 
-type Connection = 'shared connection' | 'own connection';
+/** How a call is made. */
+type Way = 'plain' | 'own connection' | 'wants a redirect';
+
+function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {
+  return conclusion !== null && FAILURES.has(conclusion);
+}
 
 /** Without a new one, a list would end too early, or never. */
 function nextCursor(next: string | null, last: string | null): string {

@@ -24,6 +24,9 @@ interface CommitTrigger {
   readonly sha: string;
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
+  readonly hasFailed: boolean;
+  /** Of the workflow, the check or, of a suite of checks, its app. */
+  readonly name: string;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
   readonly head: string | null;
 }
@@ -75,9 +78,9 @@ export function isCommentEvent(event: string): boolean {
   return COMMENT_EVENTS.has(event);
 }
 
-/** Whether the event is that of a pull request, for which the agent's own bot may be responsible. */
-export function isPullRequestEvent(event: string): boolean {
-  return event === 'pull_request' || event === 'pull_request_target';
+/** Whether a message may carry something of the event even without a command, so that it needs no prompt. */
+export function mayCarry(event: string): boolean {
+  return ['pull_request_review', 'workflow_run', 'check_run', 'check_suite'].includes(event);
 }
 
 /**
@@ -144,6 +147,9 @@ const branch = z.catch(z.nullish(z.string()), null);
 const aboutCommit = lenient(
   z.object({
     head_sha: sha,
+    conclusion: text,
+    name: text,
+    app: z.catch(z.object({ name: text }), { name: '' }),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     head_branch: branch,
     check_suite: z.catch(z.nullish(z.object({ head_branch: branch })), null),
@@ -220,6 +226,9 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
+/** Conclusions of runs and checks; a run whose job has timed out often ends as cancelled. */
+export const FAILURES: ReadonlySet<string> = new Set(['failure', 'timed_out']);
+
 /** The commit of an event about one, and its pull request, if exactly one in this repository has it. */
 function readCommit(
   event: string,
@@ -236,6 +245,8 @@ function readCommit(
     commit: {
       sha: about.head_sha,
       isElsewhere: isElsewhere(event, payload),
+      hasFailed: FAILURES.has(about.conclusion),
+      name: about.name || about.app.name,
       head: isClear ? own.head.sha : null,
     },
     pull: isClear ? own.number : null,

@@ -21,8 +21,11 @@ export function createConnections(proxy: ProxySettings): Dispatcher {
   return createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
 }
 
-/** The caller limits the time by the signal. `written` is called just before the request is written. */
-export function createFetch(connections: Dispatcher, written: () => void) {
+/**
+ * The caller limits the time by the signal. `written` is called just before the request is written. No redirect is followed;
+ * it is an error unless it is what the caller wants.
+ */
+export function createFetch(connections: Dispatcher, wantsRedirect: boolean, written: () => void) {
   const dispatcher = onWrite(connections, written);
   return async (address: string, options: FetchOptions) => {
     const url = new URL(address);
@@ -36,7 +39,7 @@ export function createFetch(connections: Dispatcher, written: () => void) {
     if (bytes === null) throw new GitHubError(0, 'GitHub gave an answer that is too large');
     // undici reuses the connection only after that; the next request would open another one.
     await new Promise(setImmediate);
-    refuseRedirect(response);
+    if (!wantsRedirect) refuseRedirect(response);
     return toResponse(url, response, bytes);
   };
 }

@@ -1,11 +1,12 @@
-import { type Head, isFinal, type Job, setChange, statusBefore } from '../job.ts';
+import { type Head, isCreated, isFinal, type Job, setChange, statusBefore } from '../job.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
 
-/** A pull request as it is now, if GitHub tells. */
-export async function readHead(run: Run, number: number): Promise<Head | undefined> {
+/** A pull request as it is now, if there is one and GitHub tells. */
+export async function readHead(run: Run, number: number | undefined): Promise<Head | undefined> {
+  if (number === undefined) return undefined;
   try {
     const { head, commits } = await run.github.pullRequest(number);
     return { number, sha: head, commits };
@@ -30,7 +31,7 @@ export async function readChanges(run: Run): Promise<void> {
     return;
   }
   if (end.confirmed !== true) return;
-  if (isFinal(statusBefore(job)) && base?.prLink === null && record?.prLink) {
+  if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
     setChange(job, { kind: 'created' });
   } else if (end.result === 'completed' && record?.prLink === null) {
     setChange(job, { kind: 'no-pull-request' });

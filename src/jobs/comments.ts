@@ -96,6 +96,7 @@ export async function finishOnGitHub(
 ): Promise<readonly string[]> {
   await readChanges(run);
   const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
+  urls.push(...(await commentWhereJobIs(run)));
   if (urls.length === 0) await answerError(run, ended);
   await reactToEnd(run, ended);
   return urls;
@@ -110,7 +111,7 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (isBad) await react(run, 'confused');
 }
 
-async function closeNote(run: Run, note: Note): Promise<readonly string[]> {
+async function closeNote(run: Run, note: Note): Promise<string[]> {
   const closed = await note.close();
   if (closed.kind === 'problem') run.runtime.log.warning(closed.problem);
   await hideOlder(run, note);
@@ -131,7 +132,7 @@ function targetsOf({ plan, jobs, runtime }: Run): ReadonlyMap<number, readonly J
   return targets;
 }
 
-async function addComments(run: Run): Promise<readonly string[]> {
+async function addComments(run: Run): Promise<string[]> {
   const { signal, log } = run.runtime;
   const targets = targetsOf(run);
   const started: Promise<Result<string>>[] = [];
@@ -146,6 +147,25 @@ async function addComments(run: Run): Promise<readonly string[]> {
   if (problems[0] !== undefined) log.warning(problems[0]);
   if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
   return added.flatMap((one) => (one.kind === 'ok' ? [one.value] : []));
+}
+
+/**
+ * With `create-job`, the pull request of the job gets a comment that names the job, unless it has one: from then on, commands
+ * there are follow-ups, too.
+ */
+async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
+  const { inputs, plan, jobs, note, github, message, runtime } = run;
+  const [job] = jobs;
+  const number = job?.record?.prNumber ?? undefined;
+  if (!inputs.createJob || note === undefined || plan.comments.kind !== 'note') return [];
+  if (job === undefined || number === undefined || number === plan.comments.conversation) return [];
+  const found = await readNotes(github, number, message.project, Infinity);
+  if (found.kind === 'problem' || runtime.signal.aborted) return [];
+  if (found.value.some((one) => one.jobs.some(({ id }) => id === job.id))) return [];
+  const added = await addComment(run, number, jobs);
+  if (added.kind === 'ok') return [added.value];
+  runtime.log.warning(added.problem);
+  return [];
 }
 
 async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {

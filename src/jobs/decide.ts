@@ -1,3 +1,4 @@
+import { NEW_JOB } from '../job.ts';
 import { type FoundNote, isSameMessage, type MessageId, type NoteJob } from '../note/data.ts';
 import type { Result } from '../text.ts';
 
@@ -33,6 +34,8 @@ export type Verdict =
   /** Another run sends, or has sent, a message about the same commit. */
   | { readonly kind: 'same commit'; readonly url: string }
   | { readonly kind: 'newer commit' }
+  /** Another run is creating, or has created, the job. */
+  | { readonly kind: 'other creation'; readonly url: string }
   /** `isTold`: the newest note of the step about the job says it already. */
   | { readonly kind: 'limit'; readonly most: number; readonly isTold: boolean };
 
@@ -44,8 +47,19 @@ export function decide(question: Question, jobId: string): Verdict {
   }
   const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;
   if (earlier !== undefined) return earlier;
+  const other = jobId === NEW_JOB ? noteOfOtherJob(notes.value, question.message) : undefined;
+  if (other !== undefined) return { kind: 'other creation', url: other.url };
   if (limit?.problem !== undefined) return { kind: 'cannot count', why: limit.problem };
   return decideNew(notes.value, question, jobId);
+}
+
+/** A note that names a job, or that may be creating one. Earlier attempts of this message are those of a re-run. */
+function noteOfOtherJob(notes: readonly FoundNote[], message: MessageId): FoundNote | undefined {
+  return notes.find(
+    (note) =>
+      (note.attempt === message.attempt || !isSameMessage(note, message)) &&
+      note.jobs.some(({ id, delivery }) => id !== NEW_JOB || delivery !== 'not-sent'),
+  );
 }
 
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
@@ -104,11 +118,18 @@ function decideRerun(
 /** From the strongest. */
 const STRENGTH: readonly NoteJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
 
-/** What other attempts of this message say of a job, the strongest first and of equals the latest. */
+/**
+ * What other attempts of this message say of a job, the strongest first and of equals the latest. One that was creating a job
+ * counts for every job, and every one counts for a creation.
+ */
 function namesOf(notes: readonly FoundNote[], message: MessageId, jobId: string): readonly Named[] {
   return notes
     .filter((note) => isSameMessage(note, message) && note.attempt !== message.attempt)
-    .flatMap((note) => note.jobs.filter(({ id }) => id === jobId).map((job) => ({ note, job })))
+    .flatMap((note) =>
+      note.jobs
+        .filter(({ id }) => id === jobId || id === NEW_JOB || jobId === NEW_JOB)
+        .map((job) => ({ note, job })),
+    )
     .sort(
       (one, other) =>
         STRENGTH.indexOf(one.job.delivery) - STRENGTH.indexOf(other.job.delivery) ||

@@ -1,4 +1,5 @@
 import type { SendClass } from '../agent/retry.ts';
+import { withLogs } from '../carried/carry.ts';
 import {
   type End,
   goOn,
@@ -6,6 +7,7 @@ import {
   isKnownStatus,
   type Job,
   markUnknown,
+  NEW_JOB,
   recordAnswer,
   setNumber,
   setWaiting,
@@ -18,6 +20,7 @@ import {
   endAs,
   limitEnd,
   newerCommitEnd,
+  otherCreationEnd,
   refusedEnd,
   sameCommitEnd,
   uncountedEnd,
@@ -29,7 +32,7 @@ import { announce, listAgain } from './comments.ts';
 import { canStillSend, type Outcome } from './deadline.ts';
 import { decide, type Verdict } from './decide.ts';
 import { firstPoll } from './poll.ts';
-import { endJob, openJobs, type Run, save } from './run.ts';
+import { endJob, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
@@ -78,7 +81,8 @@ function isOutdatedEvent({ plan, trigger }: Run): boolean {
 /** After the note: the notes of other runs that came first may have been created since. */
 async function decideAgain(run: Run): Promise<void> {
   const open = openJobs(run);
-  if (!run.plan.decidesAgain || open.length === 0) return;
+  const decidesAgain = run.plan.decidesAgain || open.some(({ id }) => id === NEW_JOB);
+  if (!decidesAgain || open.length === 0) return;
   const notes = await listAgain(run);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (run.runtime.signal.aborted) return;
@@ -110,6 +114,8 @@ function endOf({ inputs }: Run, verdict: Verdict): End | undefined {
       return unknownBeforeEnd(verdict.why);
     case 'cannot count':
       return uncountedEnd(verdict.why, inputs.maxMessages === null);
+    case 'other creation':
+      return otherCreationEnd(verdict.url);
     case 'same commit':
       return sameCommitEnd(verdict.url);
     case 'newer commit':
@@ -142,7 +148,8 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   const earlier = endOfWork(sent);
   // If another message was sent before the end was seen, an end is perhaps that of its work.
   const isClear = !laterMessage || earlier !== undefined;
-  goOn(job, { sentAt: sent.sentAt ?? now, ...(isClear && knownOf(sent)) }, now);
+  const id = sent.id || job.id;
+  goOn(job, { id, sentAt: sent.sentAt ?? now, ...(isClear && knownOf(sent)) }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
   const { prNumber } = sent;
@@ -158,6 +165,7 @@ function knownOf({ base, isOurs = false }: NoteJob) {
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function selectJob(run: Run, job: Job): Promise<void> {
+  if (job.id === NEW_JOB) return;
   const polled = await firstPoll(run, job);
   const end = polled.kind === 'over' ? polled.end : endOfUnwanted(run, job);
   if (end !== undefined) endJob(run, job, end);
@@ -225,6 +233,7 @@ async function readJobs(run: Run): Promise<void> {
     }),
   );
   // From now on, a command there knows the job.
+  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
   await announce(run, []);
   const open = jobs.filter(({ end }) => end === undefined);
   await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));

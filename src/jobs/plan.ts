@@ -81,17 +81,19 @@ export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string
 
 const MOST_OF_BOTS = 3;
 
-/** There is none for a person who re-runs, and so has looked. */
+/** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
 function planLimit(
-  { maxMessages }: Inputs,
+  { maxMessages, command }: Inputs,
   trigger: Trigger,
   info: Rerun,
   comments: Comments,
 ): Limit | undefined {
   const byBot = isByBot(trigger, info);
   const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(info);
+  const { comment } = trigger;
+  const isAsked = comment !== null && (command !== null || comment.kind === 'review');
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
-  if (most === null || isRerunByPerson) return undefined;
+  if (most === null || isRerunByPerson || (isAsked && !byBot)) return undefined;
   if (comments.kind === 'note') return { most };
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
   const mustCount = maxMessages !== null || !isTrusted(trigger);

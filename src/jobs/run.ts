@@ -1,17 +1,18 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
+import { compose, type Request } from '../carried/carry.ts';
 import type { GitHub } from '../github/api.ts';
-import { composePrompt, type Request } from '../github/command.ts';
 import type { CommentTrigger, Trigger } from '../github/event.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
-import { type End, type Job, newJob, recordEnd } from '../job.ts';
+import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
 import { saveOutputs } from '../report/finish.ts';
+import { code } from '../report/markdown.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
 import type { RunInfo, Runtime } from '../runner/environment.ts';
-import { type Ok, ok, oneLine, problem, quote, type Result } from '../text.ts';
+import { type Ok, ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, type Unnamed, whichJobs } from './which-job.ts';
@@ -32,8 +33,10 @@ export interface Start {
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
-  /** What is sent; empty if nothing is. */
-  readonly prompt: string;
+  /** What the message is made of, what is sent, and what people see of it. Only `setRequest` changes these three. */
+  request: Request;
+  prompt: string;
+  story: Story;
   /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
@@ -44,8 +47,6 @@ export interface Run extends Start {
   readonly queue: Queue;
   /** Which message it is, for other runs and attempts. */
   readonly message: MessageId;
-  /** What its comments and its summary tell people. */
-  readonly story: Story;
   /** The comment of this process, once there is one. Only comments.ts sets it. */
   note?: Note;
 }
@@ -66,7 +67,7 @@ const MOST_POLLS_AT_ONCE = 24;
 export async function prepare(
   start: Start,
   inputs: Inputs,
-  { text, parts, summary }: Request,
+  request: Request,
 ): Promise<Ok<Run> | Unnamed | Skipped> {
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
@@ -74,12 +75,9 @@ export async function prepare(
   const jobIds = whichJobs(inputs, plan.comments, notes, trigger);
   if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
-  const prompt = composePrompt(inputs.prompt, text, ...parts);
-  // It is cut later: a part of a secret would not be recognized.
-  const shownPrompt = summary === '' ? prompt : composePrompt(inputs.prompt, text);
-  return ok({
+  const run: Run = {
     ...start,
-    ...{ inputs, plan, prompt, notes, jobs },
+    ...{ inputs, plan, notes, jobs, request, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: {
@@ -88,11 +86,26 @@ export async function prepare(
       stop: new AbortController(),
     },
     message: messageId(start, inputs, plan),
-    story: storyOf(start, inputs, plan, {
-      prompt: runtime.redact(shownPrompt),
-      attached: summary,
-    }),
-  });
+    story: storyOf(start, inputs, plan),
+  };
+  setRequest(run, request);
+  return ok(run);
+}
+
+export function setRequest(run: Run, request: Request): void {
+  const { prompt, shown, attached } = compose(request);
+  run.request = request;
+  run.prompt = [placeOf(run), prompt].filter((part) => part !== '').join('\n\n');
+  // It is cut later: a part of a secret would not be recognized.
+  run.story = { ...run.story, prompt: run.runtime.redact(shown), attached };
+}
+
+/** A new job does not know where it was asked. */
+function placeOf({ jobs, asked, info }: Run): string {
+  const isNew = jobs.some(({ id }) => id === NEW_JOB);
+  return isNew && asked !== null
+    ? `This is about ${info.repositoryUrl}/issues/${asked.conversation}.`
+    : '';
 }
 
 async function listNotes(
@@ -105,20 +118,25 @@ async function listNotes(
   return readNotes(github, comments.conversation, hashOf(projectId), deadline);
 }
 
-function storyOf(
-  { runtime, info, trigger }: Start,
-  { command, wait }: Inputs,
-  { deadline, limit }: Plan,
-  words: Pick<Story, 'prompt' | 'attached'>,
-): Story {
-  const { redact, clock } = runtime;
-  const by = trigger.comment?.sender.login ?? (trigger.event === 'schedule' ? '' : info.actor);
+function storyOf(start: Start, { command, wait }: Inputs, { deadline, limit }: Plan): Story {
+  const { info, runtime } = start;
   return {
-    ...{ info, command, startedAt: clock.now(), ...words },
+    ...{ info, command, startedAt: runtime.clock.now(), prompt: '', attached: '' },
+    occasion: occasionOf(start),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && { most: limit.most }),
-    ...(by !== '' && { by: oneLine(redact(by), 100) }),
   };
+}
+
+/** Who asked for it, or after what it is sent, as Markdown. */
+function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
+  const { commit, comment, event } = trigger;
+  if (commit !== null) {
+    const what = code(redact(commit.name), 60) || 'a check';
+    return `After ${what}${commit.hasFailed ? ' failed' : ''} on ${commit.sha.slice(0, 7)}`;
+  }
+  const by = comment?.sender.login ?? (event === 'schedule' ? '' : info.actor);
+  return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;
 }
 
 function messageId(

@@ -5,9 +5,11 @@ import {
   type Head,
   isFinal,
   type Job,
+  markCreated,
   markSending,
   markSent,
   markUnknown,
+  NEW_JOB,
   startSending,
   statusBefore,
 } from '../job.ts';
@@ -36,7 +38,7 @@ export async function sendMessage(
     if (looked.kind !== 'ready') return looked;
     const marked = markAllAsSending(run);
     if (marked.kind === 'over') return marked;
-    run.log.say(job, 'Sending the message.');
+    run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
     startSending(job, looked.head);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
@@ -55,21 +57,21 @@ type LastLook = Outcome<'busy'> | { readonly kind: 'ready'; readonly head: Head 
  */
 async function lastLook(run: Run, job: Job): Promise<LastLook> {
   const { plan, inputs, trigger } = run;
-  const needsBase = inputs.wait || plan.waitsForIdle;
+  // Of a new job, there is nothing to see.
+  const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
   const pull = pullOf(run, job);
-  const heads = new Map(
-    [pull, plan.headOf].map((number) => [number, number && readHead(run, number)] as const),
-  );
+  const reading = readHead(run, pull);
   const [polled, head, headOfEvent] = await Promise.all([
     needsBase ? firstPoll(run, job) : undefined,
-    heads.get(pull),
-    heads.get(plan.headOf),
+    reading,
+    plan.headOf === pull ? reading : readHead(run, plan.headOf),
   ]);
   if (polled?.kind === 'over') return polled;
-  if (plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
-  if (headOfEvent && headOfEvent.sha !== trigger.commit?.sha) return over(newerCommitEnd());
+  if (needsBase && plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+  const isOutdated = plan.headOf !== undefined && headOfEvent?.sha !== trigger.commit?.sha;
+  if (headOfEvent !== undefined && isOutdated) return over(newerCommitEnd());
   const can = canStillSend(run, job);
-  return can.kind === 'over' ? can : { kind: 'ready', head: head || undefined };
+  return can.kind === 'over' ? can : { kind: 'ready', head };
 }
 
 /** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
@@ -89,8 +91,17 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
     markUnknown(job);
     return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
   }
-  markSent(job, run.runtime.clock.now());
-  run.log.say(job, 'The message is delivered.');
+  const now = run.runtime.clock.now();
+  if (job.id === NEW_JOB && sent.record !== null) {
+    markCreated(job, sent.record.id, now);
+    // A kill before this edit would cost the ID.
+    run.note?.write();
+    save(run);
+    run.log.say(job, `The job ${job.id} is created.`);
+  } else {
+    markSent(job, now);
+    run.log.say(job, 'The message is delivered.');
+  }
   if (sent.warning !== '') run.log.warn(job, sent.warning);
   if (sent.record !== null) takeAnswer(run, job, sent.record);
   return { kind: 'sent' };

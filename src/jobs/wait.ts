@@ -5,6 +5,7 @@ import {
   isDone,
   isFinal,
   type Job,
+  NEW_JOB,
   setWaiting,
   statusBefore,
   statusOf,
@@ -52,7 +53,8 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
 export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'idle'>> {
   const { plan, runtime } = run;
   const { clock } = runtime;
-  if (!plan.waitsForIdle || isFinal(statusBefore(job))) return { kind: 'idle' };
+  const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
+  if (!mustWait) return { kind: 'idle' };
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
   const isNew = !job.isWaiting;

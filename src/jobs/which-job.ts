@@ -1,10 +1,13 @@
-import type { Trigger } from '../github/event.ts';
+import { isTrusted } from '../github/authorize.ts';
+import { isPerson, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, type Inputs } from '../inputs.ts';
+import { NEW_JOB } from '../job.ts';
+import { DASHBOARD_URL } from '../link.ts';
 import type { FoundNote } from '../note/data.ts';
 import { listing, type Ok, ok, quote, type Result } from '../text.ts';
 import type { Comments } from './plan.ts';
 
-// Which jobs a run is about: those of `job-id`, or the one that the comments there name.
+// Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
 /** There is nothing to do. */
 export interface Skipped {
@@ -22,32 +25,32 @@ export interface Unnamed {
 
 /** `notes`: those of the conversation. */
 export function whichJobs(
-  { jobIds, prNumber }: Inputs,
+  inputs: Inputs,
   comments: Comments,
   notes: Result<readonly FoundNote[]>,
-  { commit, conversation }: Trigger,
+  trigger: Trigger,
 ): Ok<readonly string[]> | Unnamed | Skipped {
-  if (jobIds.length > 0) return ok(jobIds);
-  const isEmpty = `job-id is empty. ${CHECK_NAME}`;
-  if (commit !== null && (prNumber ?? conversation) === null) {
+  if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
+  const { commit, conversation } = trigger;
+  if (commit !== null && (inputs.prNumber ?? conversation) === null) {
     const reason =
       'The commit does not belong to exactly one pull request of this repository, so no comment ' +
       'can name an agent job.';
     return { kind: 'skipped', reason };
   }
-  if (comments.kind !== 'note') return unnamed(isEmpty, 'The workflow does not name an agent job.');
+  if (comments.kind !== 'note') return whenNobodyNames(inputs, trigger);
   if (notes.kind === 'problem') {
-    const why = `It cannot be taken from a comment: ${notes.problem}.`;
-    return unnamed(
-      `${isEmpty} ${why}`,
-      `It is not known which agent job is meant: ${notes.problem}.`,
-    );
+    const why = `It is not known which agent job is meant: ${notes.problem}.`;
+    return unnamed(`${why} Try again later, or set job-id.`, `${why} Try again later.`);
   }
   const named = [...namedJobs(notes.value)];
   const [first, ...others] = named;
-  if (first === undefined) return whenNobodyNamed(commit !== null);
-  if (others.length === 0) return ok([first[0]]);
-  return whenSeveralNamed(named);
+  if (others.length > 0) return whenSeveralNamed(named);
+  if (first !== undefined) return ok([first[0]]);
+  const doubtful = notes.value.find(isCreationInDoubt);
+  return doubtful === undefined
+    ? whenNobodyNames(inputs, trigger)
+    : whenCreationInDoubt(doubtful.url);
 }
 
 /** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
@@ -55,22 +58,55 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
   const named = new Map<string, string>();
   for (const { jobs, url } of notes) {
     for (const { id } of jobs) {
-      if (!named.has(id)) named.set(id, url);
+      if (id !== NEW_JOB && !named.has(id)) named.set(id, url);
     }
   }
   return named;
 }
 
-function whenNobodyNamed(isAboutCommit: boolean): Unnamed | Skipped {
+/** Whether a run may have created a job, of which the ID is not known. */
+function isCreationInDoubt({ jobs }: FoundNote): boolean {
+  return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
+}
+
+function whenCreationInDoubt(url: string): Unnamed {
+  const what = `A run may have created an agent job here, but its ID is not known: ${url}.`;
+  const look = `Look for it in the dashboard (${DASHBOARD_URL}).`;
+  return unnamed(
+    `${what} ${look} Then set job-id to its ID or, if there is none, delete that comment.`,
+    `${what} ${look} If there is none, delete that comment.`,
+  );
+}
+
+function whenNobodyNames(
+  { createJob }: Inputs,
+  trigger: Trigger,
+): Ok<readonly string[]> | Unnamed | Skipped {
   // Checks also fail on pull requests of people.
-  if (isAboutCommit) {
+  if (trigger.commit !== null) {
     return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
   }
-  const none = 'No comment of this action names an agent job here yet';
+  if (createJob) {
+    if (mayCreate(trigger)) return ok([NEW_JOB]);
+    const reason = 'No comment of this action names an agent job here, and bots create none.';
+    return { kind: 'skipped', reason };
+  }
+  const none =
+    trigger.conversation === null
+      ? 'No agent job is named'
+      : 'No comment of this action names an agent job here';
   return unnamed(
-    `job-id is empty. ${CHECK_NAME} ${none}; set job-id, or run a workflow with job-id for this pull request or issue once.`,
-    `${none}.`,
+    `${none}, and job-id is empty. Set “create-job: true” to create one, or job-id to its ID. ${CHECK_NAME}`,
+    `${none}. The workflow has to create one (“create-job: true”) or name one (“job-id”).`,
   );
+}
+
+/**
+ * A person, or an event that needs push access or a clock. If checks or bots could, the checks of the pull request of a new
+ * job would create the next one, without end.
+ */
+function mayCreate(trigger: Trigger): boolean {
+  return isTrusted(trigger) || (trigger.sender !== null && isPerson(trigger.sender));
 }
 
 /** Jobs in an error. */
@@ -81,9 +117,10 @@ function whenSeveralNamed(named: readonly (readonly [id: string, url: string])[]
   const left = named.length - shown.length;
   const listed = listing([...shown, ...(left > 0 ? [`${left} more`] : [])]);
   const several = `comments of this action name ${named.length} jobs: ${listed}.`;
-  return unnamed(`job-id is empty, and the ${several} Set job-id.`, `The ${several}`);
+  const choose = 'The workflow has to name one of them (“job-id”).';
+  return unnamed(`job-id is empty, and the ${several} Set job-id.`, `The ${several} ${choose}`);
 }
 
 function unnamed(said: string, shown: string): Unnamed {
-  return { kind: 'problem', problem: said, shown: `${shown} The log says how to name the job.` };
+  return { kind: 'problem', problem: said, shown };
 }

@@ -7,6 +7,7 @@ import {
   isFinal,
   type Job,
   mayBeSent,
+  NEW_JOB,
   RESULTS,
   sentAtOf,
   statusBefore,
@@ -22,7 +23,8 @@ const time = z.int().check(z.gte(0));
 
 /** What a note says of a job. What is left out is not known, or false. */
 const noteJob = z.object({
-  id: z.string().check(z.refine(isId)),
+  /** Empty while it is being created. */
+  id: z.string().check(z.refine((id) => id === NEW_JOB || isId(id))),
   /** `sending`: the message may still be sent, or its result could not be written. The others never change. */
   delivery: z.enum(['sending', ...DELIVERIES]),
   /** When the API accepted the message. */

@@ -35,8 +35,8 @@ import { renderJobs, timeTaken } from './table.ts';
 /** A run, for the comment and the summary. */
 export interface Story {
   readonly info: RunInfo;
-  /** Who asked for it, if a person or bot did. */
-  readonly by?: string;
+  /** Who asked for it, or after what it was sent, as Markdown; empty if nobody did. */
+  readonly occasion: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
   /** What belongs to the prompt and is not shown; empty for nothing. */
@@ -81,9 +81,9 @@ export function renderStory(
 function renderJob(story: Story, job: Job, place: Place): string {
   const { conversation, limit } = place;
   const kind = kindOf(job);
-  const asked = askedBy(story);
+  const { occasion } = story;
   // An email shows the comment as it was created, so it begins like a message.
-  const isNew = kind === 'sending' || kind === 'waiting';
+  const isNew = kind === 'sending' || kind === 'creating' || kind === 'waiting';
   const pull = renderPull(job, conversation);
   const changes = renderChange(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
@@ -97,13 +97,13 @@ function renderJob(story: Story, job: Job, place: Place): string {
       `${icon(iconOf(kind))} ${dotted([titleOf(kind), detailOf(job)], ': ')}`,
       conversation === undefined,
     ),
-    dotted([isNew ? asked : '', ...links]),
+    dotted([isNew ? occasion : '', ...links]),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
     outlook(story, kind),
     ...ending(story, isCalm ? next : '', place, [
-      isNew ? '' : asked,
-      `job ${code(job.id, 256)}`,
+      isNew ? '' : occasion,
+      job.id === '' ? '' : `job ${code(job.id, 256)}`,
       renderNumber(story, job),
     ]),
   ].filter((text) => text !== '');
@@ -125,10 +125,6 @@ function renderNumber({ most }: Story, job: Job): string {
 
 function heading(text: string, isSummary: boolean): string {
   return `${isSummary ? '##' : '###'} ${text}`;
-}
-
-function askedBy({ by }: Story): string {
-  return by === undefined || by === '' ? '' : `Asked by ${code(by)}`;
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
@@ -196,7 +192,7 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   );
   // Nobody can reply to a summary.
   const next = conversation === undefined ? '' : nextStep(story, kinds);
-  const end = blocks(ending(story, next, place, [askedBy(story)]));
+  const end = blocks(ending(story, next, place, [story.occasion]));
   const room = limit - blocks(head).length - end.length;
   return blocks([...head, renderJobs(jobs, room), end]);
 }
