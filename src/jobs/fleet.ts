@@ -97,7 +97,7 @@ async function decideAgain(run: Run): Promise<void> {
 function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
   if (verdict.kind === 'go on') goOnWith(run, job, verdict);
   if (verdict.kind !== 'refuse') return;
-  markUnknown(job);
+  markUnknown(job, true);
   endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
 }
 
