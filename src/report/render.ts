@@ -166,7 +166,7 @@ function titleOfJob(job: Job): string {
     case 'created':
       return `Agent opened ${readPullRequest(record?.prLink ?? '').number}`;
     case 'none':
-      return 'Agent finished without a new commit';
+      return 'Agent finished: no new commit seen';
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
