@@ -37,7 +37,7 @@ function sentTo(before?: JobRecord): Job {
   const one = newJob('job-1', false);
   if (before !== undefined) recordPoll(one, before, START, START);
   markSending(one);
-  startSending(one, undefined);
+  startSending(one, undefined, true);
   markSent(one, START);
   return one;
 }
@@ -152,6 +152,15 @@ describe('a poll', () => {
     expect(one.base).toEqual({});
   });
 
+  it('counts as the base only if it was made just before the message', () => {
+    const one = newJob('job-1', false);
+    recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
+    startSending(one, undefined, false);
+    markSent(one, START);
+    expect(poll(one, '2 completed')).toBe(5000);
+    expect(poll(one, '62 completed')).toBe('unconfirmed');
+  });
+
   it('keeps what a response leaves out, and takes over null', () => {
     const one = newJob('job-1', false);
     const known = (some: Partial<JobRecord>) => recordAnswer(one, { id: 'job-1', ...some });
@@ -198,9 +207,9 @@ describe('what becomes of the message', () => {
     const one = newJob('job-1', false);
     setWaiting(one, true);
     markSending(one);
-    startSending(one, { number: 7, sha: 'a', commits: 3 });
+    startSending(one, { number: 7, sha: 'a', commits: 3 }, true);
     expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
-    markUnknown(one);
+    markUnknown(one, false);
     expect(deliveryOf(one)).toBe('unknown');
   });
 });
@@ -217,7 +226,7 @@ it.each([
 });
 
 it.each<[string, Partial<Job>, number | undefined]>([
-  ['in doubt', { message: { kind: 'unknown' }, endedAt: 5 }, undefined],
+  ['in doubt', { message: { kind: 'unknown', isEarlier: false }, endedAt: 5 }, undefined],
   ['not ended', { message: { kind: 'sent', at: 1, isEarlier: false } }, undefined],
   ['ended', { message: { kind: 'sent', at: 1, isEarlier: false }, endedAt: 5 }, 4],
   ['of an earlier runner', { message: { kind: 'sent', at: 9, isEarlier: true }, endedAt: 5 }, 0],

@@ -206,7 +206,13 @@ export function fleetOf(kind: Kind, count: number): readonly Job[] {
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'delivery unknown', 'unconfirmed'];
+  const troubles: readonly Kind[] = [
+    'failed',
+    'timed-out',
+    'failed',
+    'delivery unknown',
+    'unconfirmed',
+  ];
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
