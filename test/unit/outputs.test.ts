@@ -207,9 +207,9 @@ it.each([
 
 it.each([
   ['before the request', {}, 'not-sent', 'not-sent'],
-  ['during the request', SENDING, 'unknown', 'doubtful'],
+  ['during the request', SENDING, 'unknown', 'delivery unknown'],
   ['after it', SENT, 'sent', 'sent'],
-  ['without a message', READ_ONLY, 'not-sent', 'unknown'],
+  ['without a message', READ_ONLY, 'not-sent', 'unreachable'],
 ] as const)('endedNow, if the run is killed %s: %s', (_, parts, delivery, kind) => {
   const [one] = endedNow([job(parts)], false);
   expect(one && [deliveryOf(one), kindOf(one)]).toEqual([delivery, kind]);

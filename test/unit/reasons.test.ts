@@ -84,7 +84,7 @@ it.each<[End, End['result'], string, boolean?]>([
   [unknownBeforeEnd('so'), 'error', 'it is not known what was sent before: so. Try again later.'],
   [uncountedEnd('so', true), 'skipped', 'are counted by comments, but so. Set “pr-number”'],
   [uncountedEnd('so', false), 'error', 'are counted by comments, but so.'],
-  [limitEnd(3), 'skipped', 'has sent, or may have sent, 3 without a command by a person.'],
+  [limitEnd(3), 'skipped', 'may have sent, 3 messages in a row without a command or review'],
   [uncommentedEnd('So.'), 'error', 'So. No message is sent without its comment. To send without'],
   [refusedEnd('so', 'Do.'), 'error', 'whether an earlier attempt sent the message, because so.'],
   [refusedEnd('so', 'Do.'), 'error', ' Do.'],

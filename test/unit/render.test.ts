@@ -3,8 +3,10 @@ import type { Change, Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { endAs } from '../../src/reasons.ts';
+import { endedNow } from '../../src/report/outputs.ts';
 import {
   logLink,
+  renderBadEnd,
   renderProblem,
   renderStory,
   renderUsage,
@@ -108,11 +110,11 @@ describe('one job', () => {
     expect(print(ended({}, { number: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
     expect(print(ended({}, { ...NOT_SENT, number: 2 }))).not.toContain('message');
     const [title] = show([ended({ result: 'skipped', limit: 3 }, NOT_SENT)], limit);
-    expect(title).toBe(`${heading('limited')}: 3 messages in a row`);
+    expect(title).toBe(heading('limited'));
   });
 
   const improve = 'Not right? Comment `/agent` and what to change.';
-  const tryAgain = 'To try again, comment `/agent try again`.';
+  const tryAgain = 'Comment `/agent try again` to try again.';
   const failed = { result: 'failed', explanation: 'It failed.' } as const;
   const unconfirmed = { explanation: 'Perhaps.', confirmed: false };
 
@@ -145,22 +147,26 @@ describe('one job', () => {
     ['another pull request', linked(PULL), `**[octo/docs#12](${PULL})** · `],
     ['no time of less than a second', linked(PULL, undefined, 400), `** · ${LOG}`],
     ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min`],
-    ['commits', linked(PULL, commits(3)), `** · **3 new commits** · ${range(PULL)} · `],
-    ['a commit here', linked(OWN, commits(1)), `**1 new commit** · ${range(OWN)} · `],
-    ['a new one', linked(PULL, { kind: 'created' }), '** · Pull request created · 1\u00a0min'],
+    ['commits', linked(PULL, commits(3)), `** · ${range(PULL)} · `],
+    ['a commit here', linked(OWN, commits(1)), `${range(OWN)} · `],
     ['nothing to review yet', job({ record: of(OWN) }), `Asked by \`alice\` · ${LOG}`],
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
     expect(links).toContain(words);
   });
 
-  it.each<['none' | 'no-pull-request', string]>([
-    ['none', 'no new commits'],
-    ['no-pull-request', 'no pull request'],
-  ])('says in the title that nothing has changed: %s', (kind, words) => {
-    const [title, links] = show([linked(OWN, { kind })], {}, 7);
-    expect(title).toBe(`${heading('completed')}: ${words}`);
-    expect(links).toMatch(/^1\u00a0min · |^\[Review/);
+  it.each<[string, Job, string]>([
+    ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
+    ['a commit', linked(OWN, commits(1)), 'Agent pushed 1 commit'],
+    ['one here', linked(OWN, { kind: 'created' }), `Agent opened [#7](${OWN})`],
+    ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
+    ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
+    ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
+    ['what is not known', linked(OWN), titleOf('completed')],
+    ['a failure', ended({ result: 'failed' }, { change: commits(1) }), titleOf('failed')],
+  ])('says in the title what the agent has done: %s', (_, one, words) => {
+    const [title] = show([one], {}, 7);
+    expect(title).toContain(words);
   });
 
   it('does not lead to the changes first if it needs attention', () => {
@@ -183,6 +189,7 @@ describe('several jobs', () => {
     return ended(end, kind === 'skipped' ? { ...parts, ...NOT_SENT } : parts);
   };
   const working = (id: string): Job => job({ id, ...SENT });
+  const linkTo12 = `[octo/docs#12](${PULL})`;
 
   it('have the counts, the prompt once, a table with the worst first, and the reasons once', () => {
     expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed')])).toEqual([
@@ -190,27 +197,27 @@ describe('several jobs', () => {
       `2 ${wordOf('failed')} · 1 ${wordOf('sent')} · ${LOG}`,
       '> `Say more.`',
       [
-        '| Result | Pull request | Time | Job |',
+        '| Job | Result | Pull request | Time |',
         '| --- | --- | --- | --- |',
-        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) | 7\u00a0min\u00a054\u00a0s | \`b\` |`,
-        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) |  | \`c\` |`,
-        `| ${icon('sent')}\u00a0${wordOf('sent')} | [#12](${PULL}) |  | \`a\` |`,
+        `| \`b\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} | 7\u00a0min\u00a054\u00a0s |`,
+        `| \`c\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} |  |`,
+        `| \`a\` | ${icon('sent')}\u00a0${wordOf('sent')} | ${linkTo12} |  |`,
       ].join('\n'),
-      `- ${icon('failed')} [#12](${PULL}) and 1 more: It failed.`,
+      `- ${icon('failed')} ${linkTo12} and 1 more: It failed.`,
       `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
     ]);
   });
 
-  it('name the repository if it differs, and have no columns that are empty', () => {
-    const far = record({ prLink: 'https://gitlab.com/a/b/-/merge_requests/3' });
-    const [, , , table] = show([
-      at('a', 'sent'),
-      ended({ result: 'sent' }, { id: 'b', record: far }),
-    ]);
-    expect(table).toContain('| Result | Pull request | Job |\n');
-    expect(table).toContain('| [octo/docs#12](');
-    expect(table).toContain('| [a/b!3](');
-    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Result | Job |\n');
+  it('name the repository unless it is this one, and have no columns that are empty', () => {
+    const at = (prLink: string, prNumber: number | null) =>
+      ended({ result: 'sent' }, { record: record({ prLink, prNumber }) });
+    const far = at('https://gitlab.com/a/b/-/merge_requests/3', null);
+    const [, , , table] = show([at(OWN, 7), at(PULL, null), far]);
+    expect(table).toContain('| Job | Result | Pull request |\n');
+    for (const label of ['[#7](', '[octo/docs#12](', '[gitlab.com/a/b!3](']) {
+      expect(table).toContain(`| ${label}`);
+    }
+    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Job | Result |\n');
   });
 
   it.each<[string, readonly Job[], Kind, string]>([
@@ -255,7 +262,7 @@ describe('several jobs', () => {
   it('say how many of a fold are shown, and how many are not', () => {
     const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
     const text = renderStory(STORY, jobs, 1, 3000);
-    const rows = text.match(/^\| <span/gm)?.length ?? 0;
+    const rows = text.match(/^\| `job/gm)?.length ?? 0;
     expect(text).toContain(`<summary>60 completed, ${rows} shown</summary>`);
     expect(text).toContain(`\nJobs not shown for lack of room: ${60 - rows} completed.\n`);
   });
@@ -275,7 +282,7 @@ describe('several jobs', () => {
     const text = renderStory(STORY, jobs, 1, 3000);
     expect(text.length).toBeLessThanOrEqual(3000);
     const [, hidden = ''] = /\nJobs not shown for lack of room: (\d+) /.exec(text) ?? [];
-    const rows = text.match(/^\| <span/gm) ?? [];
+    const rows = text.match(/^\| `job/gm) ?? [];
     expect(rows.length + Number(hidden)).toBe(60);
     const [, unsaid = ''] = /Reasons not shown for lack of room: (\d+)/.exec(text) ?? [];
     expect((text.match(/^- <span/gm) ?? []).length + Number(unsaid)).toBe(60);
@@ -288,9 +295,22 @@ it('logLink leads to the attempt', () => {
   );
 });
 
+it('renderBadEnd mentions a person, quotes others as code, and links to the comment', () => {
+  const end = { result: 'failed', explanation: 'It said “@octo”.' } as const;
+  const all = endedNow([ended(end), ended({}, { id: 'b' })], true);
+  const [one, ...others] = all;
+  const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
+  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. [Details](${url})`;
+  const say = (person: string) => one && renderBadEnd(one, [one], person, url);
+  expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
+  expect(one && renderBadEnd(one, [one, ...others], '', url)).toContain(
+    '1 of 2 jobs failed (`job-1`)',
+  );
+});
+
 it('renderProblem and renderUsage answer a command, and never begin with one', () => {
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
-    `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, repeat the command in a new comment. · ${LOG}`,
+    `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, comment again. · ${LOG}`,
   );
   expect(renderUsage('/a`b')).toMatch(
     /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,
