@@ -1,9 +1,4 @@
-import {
-  type End,
-  type Job,
-  type JobRecord,
-  newJob,
-} from '../../../src/job.ts';
+import { type End, type Job, type JobRecord, newJob } from '../../../src/job.ts';
 import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
   cancelledEnd,
