@@ -358,6 +358,8 @@ function oneOf<const T extends string>(allowed: readonly T[]): Check<T> {
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. Never quotes a password. */
 const baseUrl: Check<URL> = (text) => {
+  if (/\/v2\/?$/.test(text))
+    return problem('ends with “/v2”, which the action adds; leave it out.');
   const url = /[\s\p{C}\\?#]/u.test(text) ? null : URL.parse(text);
   const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url?.hostname ?? '');
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);

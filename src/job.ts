@@ -74,7 +74,9 @@ export interface Base {
  * now on, it may be sent at any moment. The others are final.
  */
 export type Message =
-  | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'not-sent' }
+  | { readonly kind: 'none' | 'open' | 'sending' | 'not-sent' }
+  /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
+  | { readonly kind: 'unknown'; readonly isEarlier: boolean }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
@@ -234,9 +236,9 @@ export function markCreated(job: Job, id: string, at: number): void {
   });
 }
 
-/** The API may have accepted the message. */
-export function markUnknown(job: Job): void {
-  write(job, { message: { kind: 'unknown' } });
+/** The API may have accepted the message, in this attempt or in an earlier one. */
+export function markUnknown(job: Job, isEarlier: boolean): void {
+  write(job, { message: { kind: 'unknown', isEarlier } });
 }
 
 /**

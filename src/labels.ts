@@ -1,17 +1,18 @@
 import { deliveryOf, type Job } from './job.ts';
 
-// The state of a job for people to read, the same everywhere: an icon and a word, and a title for a single job.
+// The state of a job for people to read, the same in comments, the summary and the log: an icon and a word, and a title for a
+// single job.
 
 /** In this order: those that need attention come first. */
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
-  doubtful: ['⚠️', 'perhaps sent', 'Unclear whether the message was sent'],
-  unknown: ['⚠️', 'unknown', 'Result unknown'],
+  'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown: the message may have arrived'],
+  unreachable: ['⚠️', 'unreachable', 'Agent job cannot be reached'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
-  limited: ['🛑', 'limit reached', 'Limit reached'],
-  'timed-out': ['⏱️', 'timed out', 'Timed out before the result was known'],
-  cancelled: ['⏹️', 'cancelled', 'Run cancelled after the message was sent'],
+  limited: ['🛑', 'limit reached', 'Limit reached: message not sent'],
+  'timed-out': ['⏱️', 'timed out', 'Timed out: the agent may still be working'],
+  cancelled: ['⏹️', 'cancelled', 'Run cancelled: the agent may still be working'],
   archived: ['🗄️', 'archived', 'Agent job archived'],
   waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],
   sending: ['⏳', 'sending', 'Sending a message to the agent'],
@@ -60,8 +61,9 @@ export function kindOf(job: Job): Kind {
     case 'error':
     case 'timed-out':
     case 'cancelled':
-      if (!isSent) return deliveryOf(job) === 'unknown' ? 'doubtful' : 'not-sent';
-      if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly)) return 'unknown';
+      if (!isSent) return deliveryOf(job) === 'unknown' ? 'delivery unknown' : 'not-sent';
+      if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly))
+        return 'unreachable';
       return end.result;
     default:
       return end.result;

@@ -39,10 +39,11 @@ export function checkPrLink(link: string): Result<string> {
 
 const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
 
-/** The repository of a pull request, and its number with `#` or `!`. The link was checked before. */
-export function readPullRequest(link: string): { repository: string; number: string } {
-  const [, repository = '', kind, digits] = new URL(link).pathname.split(PULL_REQUEST);
-  return { repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
+/** The host and repository of a pull request, and its number with `#` or `!`. The link was checked before. */
+export function readPullRequest(link: string) {
+  const { host, pathname } = new URL(link);
+  const [, repository = '', kind, digits] = pathname.split(PULL_REQUEST);
+  return { host, repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
 }
 
 /** The number of a pull request in this repository; null for any other link. */

@@ -11,7 +11,7 @@ import {
   statusOf,
 } from './job.ts';
 import { DASHBOARD_URL } from './link.ts';
-import { listing, quote, sentences } from './text.ts';
+import { listing, plural, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentences that explain it: the fact, then what to do about it. Comments show them, and their readers
 // did not write the workflow, so they name an input only if nothing else helps.
@@ -214,8 +214,8 @@ export function uncountedEnd(why: string, byBot: boolean): End {
 
 export function limitEnd(limit: number): End {
   const said =
-    `This message was not sent: the workflow has sent, or may have sent, ${limit} without a command by a person. Look at what the ` +
-    'agent did. Then write a command to go on, or re-run the workflow to send this message.';
+    `This message was not sent: the workflow has sent, or may have sent, ${plural(limit, 'message')} in a row without a command ` +
+    'or review by a person. Look at what the agent did. To send this message, re-run the workflow.';
   return { ...endAs('skipped', said), limit };
 }
 

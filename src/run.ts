@@ -23,9 +23,6 @@ import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 
-/** For readers of the comment, who did not write the workflow. */
-const WRONG_SETTINGS = 'The workflow is not set up correctly; the log says what to change.';
-
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
@@ -60,7 +57,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
-  if (inputs === null) return complain(start, problems.join(' '), WRONG_SETTINGS);
+  if (inputs === null) return complain(start, problems.join(' '));
   const carried = await carry(start, inputs, asked, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
   switch (carried.kind) {
@@ -68,8 +65,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       return skip(runtime, carried.reason);
     case 'usage':
       return answerWithUsage(start, inputs.command ?? '');
-    case 'wrong input':
-      return complain(start, carried.problem, WRONG_SETTINGS);
     case 'problem':
       return complain(start, carried.problem);
     case 'ok': {
@@ -90,14 +85,25 @@ function isAsked(
   return send && (command !== null || comment?.kind === 'review');
 }
 
+/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
+const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
+
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(start: Start, inputs: Inputs, request: Request): Promise<0 | 1> {
   const { runtime } = start;
   const { baseUrl } = inputs;
   if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
+  if (
+    inputs.timeoutMs > LONGEST_HOSTED_JOB_MS &&
+    runtime.env.RUNNER_ENVIRONMENT !== 'self-hosted'
+  ) {
+    runtime.log.warning(
+      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
+    );
+  }
   const prepared = await prepare(start, inputs, request);
   if (runtime.signal.aborted) return cancelled(runtime);
-  if (prepared.kind === 'problem') return complain(start, prepared.problem, prepared.shown);
+  if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
   await runJobs(prepared.value);
   return report(prepared.value);

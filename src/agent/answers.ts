@@ -144,8 +144,11 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
         `${KEYS_URL}.`
       );
     case 404:
+      if (!isJson(body)) return 'That is not the API; check the base URL and the proxy.';
       if (doing === 'create') return `There is no such project; check the project ID.`;
       return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
+    case 409:
+      return 'Use another job.';
     case 413:
       return 'The prompt is too long; make it shorter.';
     case 429:

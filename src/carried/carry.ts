@@ -41,7 +41,7 @@ export type Carrying =
   /** A command without anything to send. */
   | { readonly kind: 'usage' }
   /** `problem`: half of a message is worse than none. */
-  | { readonly kind: 'problem' | 'wrong input'; readonly problem: string };
+  | { readonly kind: 'problem'; readonly problem: string };
 
 /** Reads all but logs. `words` are those of the comment or review `asked`, if there is one. */
 export async function carry(
@@ -52,7 +52,7 @@ export async function carry(
 ): Promise<Carrying> {
   const { prompt, command, send } = inputs;
   const files = carryFiles(inputs.attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
-  if (files.kind === 'problem') return { kind: 'wrong input', problem: files.problem };
+  if (files.kind === 'problem') return files;
   if (!send) return ok({ prompt: '', words: '', parts: [], summary: '', carried: [] });
   const attached = files.value === null ? [] : [files.value];
   if (asked?.kind === 'review') {

@@ -9,14 +9,11 @@ import type { Start } from './run.ts';
 
 // The answers to a command: reactions, and a comment if the command cannot be carried out.
 
-/**
- * Ends a run that the settings of the workflow stop. It is called after the authorization, so that strangers do not get an
- * answer. `shown` is for readers of the comment, who did not write the workflow.
- */
-export async function complain(start: Start, said: string, shown = said): Promise<1> {
-  const { runtime } = start;
+/** Ends a run that cannot begin. It is called after the authorization, so that strangers do not get an answer. */
+export async function complain(start: Start, problem: string): Promise<1> {
+  const said = start.runtime.redact(problem);
   await react(start, 'confused');
-  return fail(runtime, runtime.redact(said), await answerProblem(start, runtime.redact(shown)));
+  return fail(start.runtime, said, await answerProblem(start, said));
 }
 
 export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {

@@ -1,11 +1,12 @@
-import { whyOf } from '../github/errors.ts';
-import { deliveryOf, type Job } from '../job.ts';
-import { type FoundNote, toNoteJob } from '../note/data.ts';
+import { hintFor, whyOf } from '../github/errors.ts';
+import { isPerson } from '../github/event.ts';
+import { deliveryOf, type Job, type JobResult } from '../job.ts';
+import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, Note, readNotes } from '../note/note.ts';
 import { uncommentedEnd } from '../reasons.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
-import { renderStory } from '../report/render.ts';
-import { listing, ok, oneLine, problem, type Result } from '../text.ts';
+import { renderBadEnd, renderStory } from '../report/render.ts';
+import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
 import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
 import { pause } from './deadline.ts';
@@ -98,8 +99,35 @@ export async function finishOnGitHub(
   const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
   urls.push(...(await commentWhereJobIs(run)));
   if (urls.length === 0) await answerError(run, ended);
+  else await tellBadEnd(run, ended);
   await reactToEnd(run, ended);
   return urls;
+}
+
+/** Results that need a person. GitHub mails a new comment, but not an edit. */
+const BAD: ReadonlySet<JobResult> = new Set(['error', 'failed', 'archived', 'timed-out']);
+
+/** Tells a bad end of what the comment has announced by one short comment, which is no note. */
+async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
+  const { note, trigger, runtime, github, plan } = run;
+  const bad = ended.filter((job) => BAD.has(job.end.result) || isLateLimit(job));
+  const [worst] = worstFirst(bad);
+  if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;
+  if (runtime.signal.aborted) return;
+  const { sender } = trigger;
+  const person = sender !== null && isPerson(sender) ? sender.login : '';
+  const body = composeAnswer(renderBadEnd(worst, ended, person, note.url));
+  try {
+    await github.createComment(plan.comments.conversation, body);
+  } catch (error) {
+    const why = `The comment about the end could not be created: ${whyOf(error)}.`;
+    runtime.log.warning(sentences(why, hintFor(error)));
+  }
+}
+
+/** The note has announced the message, which had its number then, and the limit has stopped it since. */
+function isLateLimit({ end, number }: Ended): boolean {
+  return end.limit !== undefined && number !== undefined;
 }
 
 /** Shows the end of a command to its author. */

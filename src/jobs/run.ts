@@ -12,10 +12,10 @@ import { code } from '../report/markdown.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
 import type { RunInfo, Runtime } from '../runner/environment.ts';
-import { type Ok, ok, problem, quote, type Result } from '../text.ts';
+import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
-import { type Skipped, type Unnamed, whichJobs } from './which-job.ts';
+import { type Skipped, whichJobs } from './which-job.ts';
 
 // What a run works with.
 
@@ -68,7 +68,7 @@ export async function prepare(
   start: Start,
   inputs: Inputs,
   request: Request,
-): Promise<Ok<Run> | Unnamed | Skipped> {
+): Promise<Result<Run> | Skipped> {
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
   const notes = await listNotes(plan, github, inputs);

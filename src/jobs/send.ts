@@ -88,7 +88,7 @@ function markAllAsSending(run: Run): Outcome<'marked'> {
 
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
-    markUnknown(job);
+    markUnknown(job, false);
     return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
   }
   const now = run.runtime.clock.now();

@@ -4,7 +4,7 @@ import { CHECK_NAME, type Inputs } from '../inputs.ts';
 import { NEW_JOB } from '../job.ts';
 import { DASHBOARD_URL } from '../link.ts';
 import type { FoundNote } from '../note/data.ts';
-import { listing, type Ok, ok, quote, type Result } from '../text.ts';
+import { listing, ok, problem, quote, type Result } from '../text.ts';
 import type { Comments } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
@@ -15,21 +15,13 @@ export interface Skipped {
   readonly reason: string;
 }
 
-/** It is not known which job is meant. */
-export interface Unnamed {
-  readonly kind: 'problem';
-  readonly problem: string;
-  /** The same for readers of comments, who did not write the workflow. */
-  readonly shown: string;
-}
-
 /** `notes`: those of the conversation. */
 export function whichJobs(
   inputs: Inputs,
   comments: Comments,
   notes: Result<readonly FoundNote[]>,
   trigger: Trigger,
-): Ok<readonly string[]> | Unnamed | Skipped {
+): Result<readonly string[]> | Skipped {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   const { commit, conversation } = trigger;
   if (commit !== null && (inputs.prNumber ?? conversation) === null) {
@@ -40,8 +32,9 @@ export function whichJobs(
   }
   if (comments.kind !== 'note') return whenNobodyNames(inputs, trigger);
   if (notes.kind === 'problem') {
-    const why = `It is not known which agent job is meant: ${notes.problem}.`;
-    return unnamed(`${why} Try again later, or set job-id.`, `${why} Try again later.`);
+    return problem(
+      `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
+    );
   }
   const named = [...namedJobs(notes.value)];
   const [first, ...others] = named;
@@ -69,19 +62,17 @@ function isCreationInDoubt({ jobs }: FoundNote): boolean {
   return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
 }
 
-function whenCreationInDoubt(url: string): Unnamed {
-  const what = `A run may have created an agent job here, but its ID is not known: ${url}.`;
-  const look = `Look for it in the dashboard (${DASHBOARD_URL}).`;
-  return unnamed(
-    `${what} ${look} Then set job-id to its ID or, if there is none, delete that comment.`,
-    `${what} ${look} If there is none, delete that comment.`,
+function whenCreationInDoubt(url: string): Result<never> {
+  return problem(
+    `A run is creating an agent job here, or may have created one: ${url}. If that run is over, look for the job in the ` +
+      `dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
   );
 }
 
 function whenNobodyNames(
   { createJob }: Inputs,
   trigger: Trigger,
-): Ok<readonly string[]> | Unnamed | Skipped {
+): Result<readonly string[]> | Skipped {
   // Checks also fail on pull requests of people.
   if (trigger.commit !== null) {
     return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
@@ -91,13 +82,10 @@ function whenNobodyNames(
     const reason = 'No comment of this action names an agent job here, and bots create none.';
     return { kind: 'skipped', reason };
   }
-  const none =
-    trigger.conversation === null
-      ? 'No agent job is named'
-      : 'No comment of this action names an agent job here';
-  return unnamed(
-    `${none}, and job-id is empty. Set “create-job: true” to create one, or job-id to its ID. ${CHECK_NAME}`,
-    `${none}. The workflow has to create one (“create-job: true”) or name one (“job-id”).`,
+  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
+  const what = trigger.conversation === null ? '“job-id” is empty' : none;
+  return problem(
+    `${what}. Set “create-job: true” to create a job, or “job-id” to the ID of one. ${CHECK_NAME}`,
   );
 }
 
@@ -112,15 +100,11 @@ function mayCreate(trigger: Trigger): boolean {
 /** Jobs in an error. */
 const MOST_NAMED = 10;
 
-function whenSeveralNamed(named: readonly (readonly [id: string, url: string])[]): Unnamed {
+function whenSeveralNamed(named: readonly (readonly [id: string, url: string])[]): Result<never> {
   const shown = named.slice(0, MOST_NAMED).map(([id, url]) => `${quote(id, 256)} in ${url}`);
   const left = named.length - shown.length;
   const listed = listing([...shown, ...(left > 0 ? [`${left} more`] : [])]);
-  const several = `comments of this action name ${named.length} jobs: ${listed}.`;
-  const choose = 'The workflow has to name one of them (“job-id”).';
-  return unnamed(`job-id is empty, and the ${several} Set job-id.`, `The ${several} ${choose}`);
-}
-
-function unnamed(said: string, shown: string): Unnamed {
-  return { kind: 'problem', problem: said, shown };
+  return problem(
+    `Comments of this action name ${named.length} jobs here: ${listed}. Set “job-id” to one of them.`,
+  );
 }

@@ -1,3 +1,4 @@
+import type { JobRecord } from '../job.ts';
 import { DASHBOARD_URL, readPullRequest } from '../link.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
 
@@ -63,11 +64,17 @@ export function link(label: string, url: string): string {
   return `[${label}](${href})`;
 }
 
-/** A link with the number of a pull request, and its repository unless that is clear. */
-export function pullRequestLink(url: string, isRepositoryClear = false): string {
-  const { repository, number } = readPullRequest(url);
+/** A link with the number of the pull request of a job; with its repository and host if it is not in this repository. */
+export function pullRequestLink({
+  prLink,
+  prNumber,
+}: Pick<JobRecord, 'prLink' | 'prNumber'>): string {
+  if (!prLink) return '';
+  const { host, repository, number } = readPullRequest(prLink);
+  if (prNumber) return link(number, prLink);
+  const where = host === 'github.com' ? repository : `${host}/${repository}`;
   // A name may begin with `_`, which is Markdown there.
-  return link(isRepositoryClear ? number : `${repository.replaceAll('_', '\\_')}${number}`, url);
+  return link(`${where.replaceAll('_', '\\_')}${number}`, prLink);
 }
 
 /** An icon or a bar, hidden from screen readers: the words next to it say the same. */

@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { type Change, deliveryOf, elapsedMs, type Job } from '../job.ts';
+import { deliveryOf, elapsedMs, type Job } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -11,7 +11,7 @@ import {
   titleOf,
   wordOf,
 } from '../labels.ts';
-import { ACTION_URL } from '../link.ts';
+import { ACTION_URL, readPullRequest } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { plural } from '../text.ts';
 import {
@@ -27,6 +27,7 @@ import {
   sentenceToMarkdown,
   small,
 } from './markdown.ts';
+import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
 // What people read of a run, in the comment and in the job summary: the state first, then the links, then
@@ -93,10 +94,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
   const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
   const texts = [
-    heading(
-      `${icon(iconOf(kind))} ${dotted([titleOf(kind), detailOf(job)], ': ')}`,
-      conversation === undefined,
-    ),
+    heading(`${icon(iconOf(kind))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
@@ -136,7 +134,7 @@ function outlook({ until }: Story, kind: Kind): string {
 /** The link to the pull request of the job; empty on that pull request. */
 function renderPull(job: Job, conversation: number | undefined): string {
   const prLink = job.record?.prLink;
-  return prLink && !isOn(job, conversation) ? `**${pullRequestLink(prLink)}**` : '';
+  return prLink && !isOn(job, conversation) ? `**${pullRequestLink(job.record)}**` : '';
 }
 
 function isOn({ record }: Job, conversation: number | undefined): boolean {
@@ -148,7 +146,7 @@ function renderChange(job: Job, conversation: number | undefined): readonly stri
   const { change, end, record } = job;
   if (!record?.prLink) return [];
   const files = `${record.prLink}/files`;
-  const what = describeChange(change);
+  const what = describeChange(job);
   if (change?.kind === 'commits') {
     return [what, link('Review changes', `${files}/${change.before}..${change.after}`)];
   }
@@ -157,22 +155,28 @@ function renderChange(job: Job, conversation: number | undefined): readonly stri
   return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
 }
 
-/** Part of the title, because it is easily overlooked: how many were the limit, or that nothing has changed. */
-function detailOf({ change, end }: Job): string {
-  if (end?.limit !== undefined) return `${plural(end.limit, 'message')} in a row`;
-  if (change?.kind === 'no-pull-request') return 'no pull request';
-  return change?.kind === 'none' ? 'no new commits' : '';
+/** The news: what the agent has done, if that is known. */
+function titleOfJob(job: Job): string {
+  const kind = kindOf(job);
+  const { change, record } = job;
+  if (kind !== 'completed' || change === undefined) return titleOf(kind);
+  switch (change.kind) {
+    case 'commits':
+      return `Agent pushed ${plural(change.count, 'commit')}`;
+    case 'created':
+      return `Agent opened ${readPullRequest(record?.prLink ?? '').number}`;
+    case 'none':
+      return 'Agent finished: no new commit seen';
+    case 'no-pull-request':
+      return 'Agent finished without a pull request';
+  }
 }
 
-function describeChange(change: Change | undefined): string {
-  switch (change?.kind) {
-    case 'commits':
-      return `**${plural(change.count, 'new commit')}**`;
-    case 'created':
-      return 'Pull request created';
-    default:
-      return '';
-  }
+/** What the title does not say: of an agent that did not complete, it says just that. */
+function describeChange(job: Job): string {
+  const { change } = job;
+  if (change?.kind !== 'commits' || kindOf(job) === 'completed') return '';
+  return `**${plural(change.count, 'new commit')}**`;
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
@@ -252,7 +256,8 @@ function ending(
 const NEXT_STEPS: Readonly<Partial<Record<Kind, (command: string) => string>>> = {
   completed: improve,
   unconfirmed: improve,
-  failed: (command) => `To try again, comment ${code(`${command} try again`)}.`,
+  failed: (command) => `Comment ${code(`${command} try again`)} to try again.`,
+  limited: (command) => `To go on, comment ${code(command)} and what to do.`,
 };
 
 function improve(command: string): string {
@@ -274,8 +279,24 @@ export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
 export function renderProblem(problem: string, info: RunInfo): string {
   const what =
     `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)} ` +
-    'Once this is fixed, repeat the command in a new comment.';
+    'Once this is fixed, comment again.';
   return dotted([what, logLink(info)]);
+}
+
+/**
+ * A bad end, for whoever asked: `person` is a login, or empty. `url` is that of the comment of the run. Of several jobs, the
+ * worst stands for the others.
+ */
+export function renderBadEnd(
+  worst: Ended,
+  ended: readonly Ended[],
+  person: string,
+  url: string,
+): string {
+  const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
+  const title = `${icon(iconOf(kindOf(worst)))} ${titleOf(kindOf(worst))}.`;
+  const why = sentenceToMarkdown(overallReason(worst, ended));
+  return dotted([mention + title, why, link('Details', url)], ' ');
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */

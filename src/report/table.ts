@@ -1,7 +1,6 @@
 import { duration } from '../clock.ts';
 import { elapsedMs, type Job } from '../job.ts';
 import { byAttention, CALM, countKinds, iconOf, kindOf, wordOf } from '../labels.ts';
-import { readPullRequest } from '../link.ts';
 import {
   blocks,
   code,
@@ -37,14 +36,12 @@ export function renderJobs(jobs: readonly Job[], room: number): string {
     .map(([, group]) => group);
   const inGroups = new Set(groups.flat());
   const open = sorted.filter((job) => !inGroups.has(job));
-  const links = jobs.flatMap(({ record }) => record?.prLink ?? []);
-  const isClear = new Set(links.map((url) => readPullRequest(url).repository)).size === 1;
-  const reasons = renderReasons(sorted, isClear, room / 4);
+  const reasons = renderReasons(sorted, room / 4);
   // Columns that are empty in all jobs are left out.
-  const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job, isClear) !== ''));
+  const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job) !== ''));
   const head = [toRow(columns.map(([title]) => title)), toRow(columns.map(() => '---'))];
   const ordered = [...open, ...inGroups];
-  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job, isClear))));
+  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job))));
   const fits = fitting(rows, room - reasons.length - FRAME * (groups.length + 2));
   const shown = new Map(fits.map((row, index) => [ordered[index], row]));
   const render = (group: readonly Job[]): string => {
@@ -68,27 +65,24 @@ function toRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** Job IDs may be long, so they come after what people recognize jobs by. */
-const COLUMNS: readonly (readonly [
-  title: string,
-  cellOf: (job: Job, isRepositoryClear: boolean) => string,
-])[] = [
+/** On a phone, only the first ones are seen without scrolling. */
+const COLUMNS: readonly (readonly [title: string, cellOf: (job: Job) => string])[] = [
+  ['Job', ({ id }) => code(id, 256)],
   ['Result', (job) => inOneLine(`${icon(iconOf(kindOf(job)))} ${wordOf(kindOf(job))}`)],
   ['Pull request', linkOf],
   ['Time', timeTaken],
-  ['Job', ({ id }) => code(id, 256)],
 ];
 
-function linkOf({ record }: Job, isRepositoryClear: boolean): string {
-  return record?.prLink ? pullRequestLink(record.prLink, isRepositoryClear) : '';
+function linkOf({ record }: Job): string {
+  return record === undefined ? '' : pullRequestLink(record);
 }
 
 /** One item for all jobs with the same reason. People know a job by its pull request. */
-function renderReasons(jobs: readonly Job[], isClear: boolean, room: number): string {
+function renderReasons(jobs: readonly Job[], room: number): string {
   const byReason = Map.groupBy(jobs, ({ end }) => end?.explanation ?? '');
   const groups = [...byReason].filter(([reason]) => reason !== '');
   const lines = groups.map(([reason, group]) => {
-    const [name] = group.map((job) => linkOf(job, isClear) || code(job.id, 256));
+    const [name] = group.map((job) => linkOf(job) || code(job.id, 256));
     const [label] = group.map((job) => icon(iconOf(kindOf(job))));
     const more = group.length === 1 ? '' : ` and ${group.length - 1} more`;
     return `- ${label} ${name}${more}: ${sentenceToMarkdown(reason)}`;

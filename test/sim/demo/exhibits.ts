@@ -59,15 +59,15 @@ const RESET =
 
 const NOT_YET = { message: { kind: 'open' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
-const IN_DOUBT = { message: { kind: 'unknown' } } as const;
+const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
   Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
-  doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
-  unknown: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
+  'delivery unknown': { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
+  unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
@@ -139,7 +139,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     end: (job) => cancelledEnd({ ...job, ...NOT_YET }, LIMITS),
   },
   'a re-run that is refused': {
-    kind: 'doubtful',
+    kind: 'delivery unknown',
     end: () =>
       refusedEnd(
         'the comment of attempt 1 does not say whether it was sent',
@@ -200,7 +200,7 @@ export function fleetOf(kind: Kind, count: number): readonly Job[] {
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'doubtful', 'unconfirmed'];
+  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'delivery unknown', 'unconfirmed'];
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
