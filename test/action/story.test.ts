@@ -62,15 +62,15 @@ describe('the pull request of the agent, from a merge to a merge', () => {
 
   it('each answer is where people look', () => {
     expect(entries.map(describeEntry)).toEqual([
-      `${ACTION}: ✅ Agent completed`,
+      `${ACTION}: ✅ Agent opened #42`,
       'rita: /agent good start, see below',
-      `${ACTION}: ✅ Agent completed`,
-      `${ACTION}, hidden: ✅ Agent completed, message 1 of 3`,
-      `${ACTION}, hidden: ✅ Agent completed, message 2 of 3`,
-      `${ACTION}, hidden: ✅ Agent completed, message 3 of 3`,
-      `${ACTION}: 🛑 Limit reached: 3 messages in a row`,
+      `${ACTION}: ✅ Agent pushed 3 commits`,
+      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 1 of 3`,
+      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 2 of 3`,
+      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 3 of 3`,
+      `${ACTION}: 🛑 Limit reached: message not sent`,
       'rita: /agent there is no page about error 429: link the table of error codes',
-      `${ACTION}: ✅ Agent completed`,
+      `${ACTION}: ✅ Agent pushed 2 commits`,
     ]);
     const reactions = entries.map(({ reactions }) => reactions.map(({ content }) => content));
     expect(reactions.filter(({ length }) => length > 0)).toEqual([
@@ -84,7 +84,6 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     const [created, reviewed, first, , , limit, command] = bodies;
     const next = 'Not right? Comment `/agent` and what to change.';
     for (const body of [created, reviewed, first, command]) expect(body).toContain(next);
-    expect(reviewed).toContain('**3 new commits**');
     expect(reviewed).toContain('+ 3 comments on 2 files');
     expect(first).toMatch(/\+ log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/After `CI` failed on \w{7}/);
