@@ -215,9 +215,13 @@ export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. */
-export function startSending(job: Job, head: Head | undefined): void {
-  write(job, { isWaiting: false, ...(head !== undefined && { head }) });
+/** The request is about to be sent. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
+export function startSending(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+  write(job, {
+    isWaiting: false,
+    ...(!isBaseNew && { base: {} }),
+    ...(head !== undefined && { head }),
+  });
 }
 
 /** The API has accepted the message. */
