@@ -62,16 +62,16 @@ const url = fc
   )
   .map((parts) => parts.join(''));
 
-it('a link is accepted only if it is https to a pull request on a known code host', () => {
-  always(fc.tuple(url, url), ([link, other]) => {
-    const checked = checkPrLink(link, [`https://${HOSTS[3]}`, other]);
+it('a link is accepted only if it is plain https, and has the path of a pull request', () => {
+  always(url, (link) => {
+    const checked = checkPrLink(link);
     if (checked.kind === 'problem') return;
     expect(checked.value).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
     const found = new URL(checked.value);
     expect(found.href).toBe(checked.value);
     expect(found.protocol).toBe('https:');
     expect(found.username + found.password + found.search + found.hash).toBe('');
-    expect([...HOSTS.slice(0, 4), URL.parse(other)?.host]).toContain(found.host);
+    expect(found.host).toMatch(/^[a-z0-9.-]+(:\d+)?$/);
     expect(found.pathname).toMatch(/\/(pull|-\/merge_requests|pull-requests)\/[1-9]\d{0,9}$/i);
     expect(found.pathname).not.toMatch(/\/\.+(\/|$)/);
   });
