@@ -84,7 +84,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   'a wait is never blind: after each poll, the next one begins within 30 s': (played) => {
     const { service, endedAt } = played;
     const isResumed = fateOf(played) === 'resume';
-    if (deliveryOf(played.job) !== 'sent' || (!isResumed && service.posts.length === 0)) return true;
+    if (deliveryOf(played.job) !== 'sent' || (!isResumed && service.posts.length === 0))
+      return true;
     const polls = pollsAfter(played);
     return polls.every(({ endedAt: from }, index) => {
       return (polls[index + 1]?.startedAt ?? endedAt) <= from + LONGEST_PAUSE_MS + SLACK_MS;
@@ -100,7 +101,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   ) => saved.length <= 3 + all.length,
   'no POST after a rate limit has refused another message for good': ({ job, endedAt }, all) => {
     const posts = all.flatMap(({ service }) => service.posts);
-    const isStopped = job.end?.result === 'error' && job.end.explanation.includes('answered 429 to');
+    const isStopped =
+      job.end?.result === 'error' && job.end.explanation.includes('answered 429 to');
     return !isStopped || posts.every(({ startedAt }) => startedAt <= endedAt);
   },
   'the delivery is true': (played) => isTrue(played, deliveryOf(played.job)),
@@ -148,7 +150,9 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     service.polls.every(({ mostMs }) => mostMs === POLL_MS),
   'ends right after a cancellation, or once GitHub has answered, within 6 s': (played) => {
     const at = played.cancelledAt ?? Infinity;
-    return played.endedAt <= Math.min(lastEnd(played.github.calls, at), at + AFTER_CANCEL_MS) + SLACK_MS;
+    return (
+      played.endedAt <= Math.min(lastEnd(played.github.calls, at), at + AFTER_CANCEL_MS) + SLACK_MS
+    );
   },
   'a message that a cancellation stops is cancelled': ({ job, cancelledAt, endedAt }) =>
     endedAt <= (cancelledAt ?? Infinity) + SLACK_MS ||
@@ -318,7 +322,9 @@ function sawWork(played: Played): boolean {
 /** Whether messages that this run does not know make it impossible to tell whose the end is. */
 function hasOthers({ part: { job, earlier }, scenario }: Played): boolean {
   if (job.otherAt !== null) return true;
-  return earlier !== null && wasAccepted(earlier) && (!scenario.send || earlier.delivery !== 'sent');
+  return (
+    earlier !== null && wasAccepted(earlier) && (!scenario.send || earlier.delivery !== 'sent')
+  );
 }
 
 function sawEnd({ service, knownEnd }: Played): boolean {

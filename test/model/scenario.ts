@@ -184,17 +184,15 @@ const settings = fc.record({
   }),
 });
 
-export const scenarios = fc
-  .record({ settings, parts })
-  .map(({ settings: others, parts }) => ({
-    ...others,
-    whenActive: others.send ? others.whenActive : null,
-    onlyWhen: others.send ? others.onlyWhen : null,
-    // In the first attempt, there is nothing before.
-    parts: parts.map((one) =>
-      others.send && others.attempt === 1 ? { ...one, earlier: null } : one,
-    ),
-  }));
+export const scenarios = fc.record({ settings, parts }).map(({ settings: others, parts }) => ({
+  ...others,
+  whenActive: others.send ? others.whenActive : null,
+  onlyWhen: others.send ? others.onlyWhen : null,
+  // In the first attempt, there is nothing before.
+  parts: parts.map((one) =>
+    others.send && others.attempt === 1 ? { ...one, earlier: null } : one,
+  ),
+}));
 export type Scenario = ArbitraryValue<typeof scenarios>;
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer V> ? V : never;
