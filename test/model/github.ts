@@ -66,8 +66,8 @@ export function simulatedGitHub(
 
   function write(index: number, body: string): void {
     const note = readNote(body, earlier[0]?.project ?? '');
-    if (typeof note === 'string') throw new Error(`A comment has no note: ${body.slice(0, 200)}`);
-    notes.push({ ...note, writtenAt: clock.now() });
+    if (note === 'unreadable') throw new Error(`A note cannot be read: ${body.slice(0, 200)}`);
+    if (note !== 'none') notes.push({ ...note, writtenAt: clock.now() });
     comments[index] = { createdAt: comments[index]?.createdAt ?? clock.now(), body };
   }
 

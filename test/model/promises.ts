@@ -115,7 +115,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       ({ delivery, accepted }) => fateOf(played) !== 'send' || isTrue(played, delivery, accepted),
     ),
   'the comment is true: what it says of a delivery is certain, and at the end all': (played) => {
-    const delivery = deliveryOf(played.job);
+    // A doubt about an earlier attempt is in the comment of that one.
+    const delivery = fateOf(played) === 'refuse' ? 'not-sent' : deliveryOf(played.job);
     const said = notedDeliveries(played);
     return (
       said.every((one) => one === 'sending' || one === delivery) &&
@@ -188,7 +189,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     if (fateOf(played) !== 'resume' || knownEnd === null) return true;
     const { result, confirmed } = job.end ?? {};
     const isSame = result === knownEnd.ends && confirmed === part.earlier?.knowsBase;
-    return isSame && job.polls === 0 && job.endedAt !== undefined;
+    // If the first list lags, there was a first poll.
+    return isSame && (job.polls === 0 || played.listed.first === 'some');
   },
   'an end without work that was seen is taken only after the settle time of this attempt': (
     played,

@@ -107,8 +107,8 @@ export async function play(scenario: Scenario) {
   } as Trigger;
   const info = infoOf(scenario);
   const start = { runtime, info, trigger, github: github.client, asked: null };
-  const nothing = { text: '', parts: [], summary: '' };
-  const prepared = await clock.drive(prepare(start, inputs, nothing));
+  const request = { prompt: 'x', words: '', parts: [], summary: '', carried: [] };
+  const prepared = await clock.drive(prepare(start, inputs, request));
   if (prepared.kind !== 'ok') throw new Error(`There is no run: ${prepared.kind}.`);
   const { jobs, plan, agent } = prepared.value;
   const transport: Service['transport'] = {

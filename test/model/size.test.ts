@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText } from '../../src/github/command.ts';
+import { cleanText } from '../../src/carried/comment.ts';
 import { readTrigger } from '../../src/github/event.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { readNote } from '../../src/note/data.ts';
