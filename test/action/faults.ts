@@ -81,8 +81,8 @@ export function onMessage(
   behaviour: Behaviour,
   more: Fault = {},
   options: FaultServerOptions = {},
-): SetUp {
-  return async (use) => ({
+) {
+  return async (use: Use) => ({
     ...more,
     server: await use(
       startFaultServer({
