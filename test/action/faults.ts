@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   answer,
   type Behaviour,
@@ -98,10 +98,6 @@ export function onItsConnection<T>(value: T): (connection: number) => T | undefi
   return (connection) => (connection === 1 ? undefined : value);
 }
 
-let runs = 0;
-let builtRuns = 0;
-afterAll(() => console.info(`Tested ${runs} faults, ${builtRuns} of them on the built action.`));
-
 /** Tests a table of faults of one kind, with one fault per row. */
 export function testFaults(rows: readonly Row[]): void {
   const all = rows.map((row, index) => [...row, index === 0] as const);
@@ -115,8 +111,6 @@ async function testFault(setUp: SetUp, expected: Expected, isFirst: boolean): Pr
   const use: Use = async (resource) => resources.use(await resource);
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
   const { server, built = isFirst } = fault;
-  runs += 1;
-  if (built) builtRuns += 1;
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using sim = await simulate({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const run = await (built ? sim.run() : sim.runHere());
