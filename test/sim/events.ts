@@ -297,6 +297,8 @@ interface AboutCommit extends Common {
   /** The commit, and the newest one of the pull requests at that time. */
   readonly sha?: string;
   readonly head?: string;
+  /** Other fields of the run or check, which has not failed. */
+  readonly fields?: Json;
 }
 
 /** The list of pull requests is empty for a pull request from a fork. */
@@ -345,6 +347,7 @@ export function workflowRun(
         status: 'completed',
         conclusion: 'success',
         ...aboutCommit(options),
+        ...options.fields,
       },
       repository: { id: HERE },
       sender,
@@ -355,7 +358,8 @@ export function workflowRun(
 
 export function checks(name: 'check_suite' | 'check_run', options: AboutCommit = {}): WebhookEvent {
   const { repository, sender = ALICE } = options;
-  const overrides = { [name]: aboutCommit(options), repository: { id: HERE }, sender };
+  const about = { ...aboutCommit(options), ...options.fields };
+  const overrides = { [name]: about, repository: { id: HERE }, sender };
   return event(name, options.action ?? 'completed', overrides, repository);
 }
 
