@@ -42,7 +42,12 @@ describe('readWords', () => {
     ['all of a review without a command', null, reviewed('So. <!-- x -->'), 'So.'],
     ['nothing of a review without text', null, reviewed(null), ''],
     ['no text of another event', '/agent', pullRequest({ number: 7 }), ''],
-    ['no text of a run that failed', '/agent', workflowRun({ conclusion: 'failure' }), ''],
+    [
+      'no text of a run that failed',
+      '/agent',
+      workflowRun({ fields: { conclusion: 'failure' } }),
+      '',
+    ],
     ['no text of a run that passed, without a command', null, workflowRun(), ''],
   ])('reads %s', (_, command, given, value) => {
     expect(readWords(triggerOf(given), command)).toEqual({ kind: 'ok', value });
@@ -70,9 +75,13 @@ describe('readWords', () => {
     ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
     ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
-    ['a check of a fork', checks('check_suite', { branch: null }), elsewhere],
+    ['a check of a fork', checks('check_suite', { fields: { head_branch: null } }), elsewhere],
     ['a run that passed', workflowRun(), nothing],
-    ['checks that were cancelled', checks('check_run', { conclusion: 'cancelled' }), nothing],
+    [
+      'checks that were cancelled',
+      checks('check_run', { fields: { conclusion: 'cancelled' } }),
+      nothing,
+    ],
   ])('refuses %s', (_, given, why) => {
     const words = readWords(triggerOf(given), '/agent');
     expect(words).toEqual({ kind: 'problem', problem: expect.stringContaining(why) });
