@@ -48,6 +48,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
   await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
+  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
   endLate(run);
   await announce(
     run,
@@ -248,7 +249,6 @@ async function readJobs(run: Run): Promise<void> {
     }),
   );
   // From now on, a command there knows the job.
-  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
   await announce(run, []);
   const open = jobs.filter(({ end }) => end === undefined);
   await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));
