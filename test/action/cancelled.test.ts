@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
+import { iconOf, titleOf } from '../../src/labels.ts';
 import { issueComment } from '../sim/events.ts';
-import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
+import { answer, head, startBlackHole, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
@@ -107,7 +107,7 @@ const PHASES: readonly Phase[] = [
     scenario: (interrupt) => ({
       with: { 'base-url': 'https://localhost' },
       step: {
-        ...onLine('Sending the message', interrupt),
+        ...onLine('The API is at', interrupt),
         ...resolver('localhost', 'hang'),
       },
     }),
@@ -119,7 +119,7 @@ const PHASES: readonly Phase[] = [
       const hole = await startBlackHole();
       return {
         with: { 'base-url': `http://127.0.0.1:${hole.port}` },
-        step: onLine('Sending the message', interrupt),
+        step: onLine('The API is at', interrupt),
         [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
       };
     },
@@ -129,7 +129,8 @@ const PHASES: readonly Phase[] = [
     name: 'while it reads the response to the message',
     async scenario(interrupt) {
       const server = await startFaultServer({
-        onRequest() {
+        onRequest({ method }) {
+          if (method === 'GET') return answer(whole(200, { id: JOB, status: 'completed' }));
           // By then, the step has read the head.
           setTimeout(interrupt, 1000);
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
@@ -206,7 +207,7 @@ describe.runIf(HAS_SIGNALS).concurrent('after a signal, a step ends with the rig
 });
 
 describe.runIf(HAS_SIGNALS).concurrent('after two signals, a step ends at once', () => {
-  it.each(PHASES)('$name: $delivery', async (phase) => {
+  it.each([BEFORE_POLL, IN_POST, IN_WAIT])('$name', async (phase) => {
     const { result, sim } = await play(phase, 'SIGINT', 'SIGTERM');
     expect(result.exitCode === 1 || result.signal !== null).toBe(true);
     if (result.outputs.delivery === 'not-sent') expect(sim.agent.accepted()).toEqual([]);
@@ -215,18 +216,14 @@ describe.runIf(HAS_SIGNALS).concurrent('after two signals, a step ends at once',
 
 describe.concurrent('a step that is killed has already set its outputs', () => {
   it.each([
-    [BEFORE_POLL, 'error', 'The run ended before the message was sent.'],
-    [WHEN_ACTIVE, 'error', 'The run ended before the message was sent.'],
-    [
-      IN_POST,
-      'error',
-      'The run ended while the message was being sent. The message may have arrived',
-    ],
-    [IN_WAIT, 'sent', 'The run ended before the agent was done.'],
-  ])('%o', async (phase, ended, reason) => {
+    [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
+    [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
+    [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
+    [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
+  ])('$0.name', async (phase, ended, id, reason) => {
     const { result, sim } = await play(phase, 'SIGKILL');
     expect(result.outputs).toMatchObject({
-      ...{ result: ended, delivery: phase.delivery, 'job-id': JOB },
+      ...{ result: ended, delivery: phase.delivery, 'job-id': id },
       reason: expect.stringContaining(reason),
     });
     // A re-run must not take it for a message that was certainly not sent.
@@ -234,47 +231,38 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
       expect(jobs).toMatchObject([{ delivery: phase === IN_WAIT ? 'sent' : 'sending' }]);
     }
   });
+});
 
-  it('with many jobs before the first message: not-sent', async () => {
-    const jobs = Array.from({ length: 21 }, (_, n) => ({
-      id: `job-${n}`,
-      base: { status: 'active' as const },
-    }));
-    const phase: Phase = {
-      ...WHEN_ACTIVE,
-      scenario: (interrupt) => ({
-        with: { 'job-id': jobs.map(({ id }) => id).join(' '), 'when-active': 'wait' },
-        agent: { jobs, onGet: (n) => (n < 40 ? undefined : hang(interrupt)) },
-      }),
-    };
-    const { result } = await play(phase, 'SIGKILL');
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  });
-
-  it('after the last poll: the result', async () => {
-    let run: StepRun | undefined;
-    await using sim = await simulate({
-      with: WAITING,
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        // The last edit comes after the outputs.
-        on({ body }) {
-          if (!body.includes(titleOf('completed'))) return undefined;
-          run?.kill('SIGKILL');
-          return HANG;
-        },
+it.each([
+  ['killed', 'SIGKILL', null],
+  ['cancelled', 'SIGINT', 0],
+] as const)('a run that is %s during its report keeps its result', async (_, signal, exitCode) => {
+  let run: StepRun | undefined;
+  await using sim = await simulate({
+    with: WAITING,
+    github: {
+      issues: [{ number: PULL, pullRequest: true }],
+      // The last edit comes after the outputs.
+      on({ body }) {
+        if (!body.includes(iconOf('completed'))) return undefined;
+        run?.kill(signal);
+        return HANG;
       },
-    });
-    run = sim.start();
-    const { outputs } = await run.result;
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent', confirmed: 'true' });
-    expect(outputs['comment-url']).toContain(`/pull/${PULL}#`);
+    },
   });
+  run = sim.start();
+  const result = await run.result;
+  expect(result.exitCode).toBe(exitCode);
+  expect(result.outputs).toMatchObject({
+    ...{ result: 'completed', delivery: 'sent', confirmed: 'true' },
+    'comment-url': expect.stringContaining(`/pull/${PULL}#`),
+  });
+  expect(result.virtualMs).toBeLessThan(90_000);
 });
 
 describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
-    [IN_POST, 'SIGTERM', 'doubtful', 'The message may have arrived'],
+    [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
     [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
     [WHEN_ACTIVE, 'SIGINT', 'not-sent', 'cancelled before the message was sent'],
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {

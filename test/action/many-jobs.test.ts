@@ -186,7 +186,7 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       with: { wait: true, 'timeout-minutes': '20' },
       agent: { jobs: jobs(FIVE), ...faults },
     });
-    const isBuilt = name === 'the request with its message hangs';
+    const isBuilt = name === 'the API refuses its message';
     const result = await (isBuilt ? sim.run() : sim.runHere());
     for (const one of resultsOf(result)) {
       expect(one).toMatchObject(one.jobId === FAILING ? expected : completed);
