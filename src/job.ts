@@ -71,10 +71,11 @@ export interface Base {
 
 /**
  * What becomes of the message of a job. `none`: the run sends nothing. `open`: nothing was sent yet. `sending`: from
- * now on, it may be sent at any moment. The others are final.
+ * now on, it may be sent at any moment. The others are final. `refused`: an earlier attempt may have sent it, and this one
+ * has not.
  */
 export type Message =
-  | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'not-sent' }
+  | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'refused' | 'not-sent' }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
@@ -239,6 +240,11 @@ export function markUnknown(job: Job): void {
   write(job, { message: { kind: 'unknown' } });
 }
 
+/** An earlier attempt may have sent the message, and this one sends nothing. */
+export function markRefused(job: Job): void {
+  write(job, { message: { kind: 'refused' } });
+}
+
 /**
  * An earlier attempt sent the message at `sentAt`, and this one goes on with it `now`. `base`: the status before it.
  * `isOurs`: the earlier attempt saw the agent at work on it.
@@ -294,6 +300,7 @@ export function deliveryOf({ message }: Job): Delivery {
       return 'sent';
     case 'sending':
     case 'unknown':
+    case 'refused':
       return 'unknown';
     case 'none':
     case 'open':

@@ -6,7 +6,7 @@ import {
   isFinal,
   isKnownStatus,
   type Job,
-  markUnknown,
+  markRefused,
   NEW_JOB,
   recordAnswer,
   setNumber,
@@ -97,7 +97,7 @@ async function decideAgain(run: Run): Promise<void> {
 function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
   if (verdict.kind === 'go on') goOnWith(run, job, verdict);
   if (verdict.kind !== 'refuse') return;
-  markUnknown(job);
+  markRefused(job);
   endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
 }
 

@@ -184,7 +184,7 @@ export function openJobs({ jobs }: Run): readonly Job[] {
 
 export function endJob(run: Run, job: Job, end: End): void {
   // After a wait that saw no end, nothing is confirmed.
-  const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
+  const isOpen = run.inputs.wait && ['sent', 'unknown', 'refused'].includes(job.message.kind);
   const confirmed = end.confirmed ?? (isOpen ? false : undefined);
   recordEnd(
     job,

@@ -83,7 +83,7 @@ export function toNoteJob(job: Job): NoteJob {
   const sentAt = sentAtOf(job);
   return {
     id,
-    delivery: mayBeSent(job) ? 'sending' : deliveryOf(job),
+    delivery: deliveryInNote(job),
     sentAt: sentAt && Math.round(sentAt),
     base: statusBefore(job),
     isOurs: after.work === 'our message' || undefined,
@@ -91,6 +91,12 @@ export function toNoteJob(job: Job): NoteJob {
     limited: end?.limit !== undefined || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
+}
+
+/** What this process knows. A re-run that is refused has sent nothing, whatever earlier attempts have. */
+function deliveryInNote(job: Job): NoteJob['delivery'] {
+  if (mayBeSent(job)) return 'sending';
+  return job.message.kind === 'refused' ? 'not-sent' : deliveryOf(job);
 }
 
 function endedOf({ end, endedAt }: Job): NoteJob['ended'] {

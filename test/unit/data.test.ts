@@ -138,6 +138,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   ['during the request', job(SENDING), { delivery: 'sending' }],
   ['a job in doubt', job({ message: { kind: 'unknown' } }), { delivery: 'unknown' }],
+  ['a re-run that is refused', job({ message: { kind: 'refused' } }), { delivery: 'not-sent' }],
   [
     'a message that the agent works on',
     job({
