@@ -71,11 +71,12 @@ export interface Base {
 
 /**
  * What becomes of the message of a job. `none`: the run sends nothing. `open`: nothing was sent yet. `sending`: from
- * now on, it may be sent at any moment. The others are final. `refused`: an earlier attempt may have sent it, and this one
- * has not.
+ * now on, it may be sent at any moment. The others are final.
  */
 export type Message =
-  | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'refused' | 'not-sent' }
+  | { readonly kind: 'none' | 'open' | 'sending' | 'not-sent' }
+  /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
+  | { readonly kind: 'unknown'; readonly isEarlier: boolean }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
@@ -214,9 +215,13 @@ export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. */
-export function startSending(job: Job, head: Head | undefined): void {
-  write(job, { isWaiting: false, ...(head !== undefined && { head }) });
+/** The request is about to be sent. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
+export function startSending(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+  write(job, {
+    isWaiting: false,
+    ...(!isBaseNew && { base: {} }),
+    ...(head !== undefined && { head }),
+  });
 }
 
 /** The API has accepted the message. */
@@ -235,14 +240,9 @@ export function markCreated(job: Job, id: string, at: number): void {
   });
 }
 
-/** The API may have accepted the message. */
-export function markUnknown(job: Job): void {
-  write(job, { message: { kind: 'unknown' } });
-}
-
-/** An earlier attempt may have sent the message, and this one sends nothing. */
-export function markRefused(job: Job): void {
-  write(job, { message: { kind: 'refused' } });
+/** The API may have accepted the message, in this attempt or in an earlier one. */
+export function markUnknown(job: Job, isEarlier: boolean): void {
+  write(job, { message: { kind: 'unknown', isEarlier } });
 }
 
 /**
@@ -300,7 +300,6 @@ export function deliveryOf({ message }: Job): Delivery {
       return 'sent';
     case 'sending':
     case 'unknown':
-    case 'refused':
       return 'unknown';
     case 'none':
     case 'open':

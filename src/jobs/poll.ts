@@ -104,7 +104,7 @@ async function pollOnce(run: Run, job: Job): Promise<'polled' | Missed> {
 export function takeAnswer(run: Run, job: Job, record: JobRecord): void {
   const before = statusOf(job);
   recordAnswer(job, record);
-  logRecord(run, job, record, before, true);
+  logRecord(run, job, record, before, false);
 }
 
 /** Logs what is new in a record. Of the first poll after the message, that nothing has changed is news as well. */

@@ -83,7 +83,7 @@ export function toNoteJob(job: Job): NoteJob {
   const sentAt = sentAtOf(job);
   return {
     id,
-    delivery: deliveryInNote(job),
+    delivery: noteDelivery(job),
     sentAt: sentAt && Math.round(sentAt),
     base: statusBefore(job),
     isOurs: after.work === 'our message' || undefined,
@@ -93,10 +93,10 @@ export function toNoteJob(job: Job): NoteJob {
   };
 }
 
-/** What this process knows. A re-run that is refused has sent nothing, whatever earlier attempts have. */
-function deliveryInNote(job: Job): NoteJob['delivery'] {
+/** What this attempt did: of a doubt about an earlier one, the note of that one tells. */
+function noteDelivery(job: Job): NoteJob['delivery'] {
   if (mayBeSent(job)) return 'sending';
-  return job.message.kind === 'refused' ? 'not-sent' : deliveryOf(job);
+  return job.message.kind === 'unknown' && job.message.isEarlier ? 'not-sent' : deliveryOf(job);
 }
 
 function endedOf({ end, endedAt }: Job): NoteJob['ended'] {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
@@ -10,25 +9,26 @@ import { blocks, documents, files, read } from './workflows.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 describe('the README', () => {
-  const [first, second, third] = blocks('yaml').filter(({ document }) => document === 'README.md');
+  const shown = blocks('yaml').filter(({ document }) => document === 'README.md');
 
-  it('begins with a workflow for comments and reviews that needs no job-id and starts no runner for others', () => {
-    const { on } = parse(first?.text ?? '');
-    expect(Object.keys(on)).toEqual(['issue_comment', 'pull_request_review']);
-    expect(first?.text).toContain('if: startsWith(github.event.comment.body || github');
-    expect(first?.text).toContain(' wait: true\n');
-    expect(first?.text).not.toContain('job-id');
-    expect(first?.text.match(/\bvars\.\w+/g)).toEqual(['vars.AGENT_PROJECT']);
+  it('begins with the workflow of examples/loop.yml, which needs no job-id', () => {
+    const { on, jobs } = parse(shown[0]?.text ?? '');
+    const example = parse(read('examples/loop.yml'));
+    expect(on).toEqual(example.on);
+    const { 'timeout-minutes': _, ...agent } = example.jobs.agent;
+    const [{ with: given, ...step }] = agent.steps;
+    const { 'timeout-minutes': __, ...inputs } = given;
+    expect(jobs).toEqual({ agent: { ...agent, steps: [{ ...step, with: inputs }] } });
+    expect(Object.keys(inputs)).not.toContain('job-id');
   });
 
-  it('then fixes failed checks with at most twelve lines', () => {
-    expect(second?.text).toContain('workflow_run:');
-    expect(second?.text.trim().split('\n').length).toBeLessThanOrEqual(12);
+  it('shows how a step creates the job', () => {
+    expect(shown.map(({ text }) => text).join()).toContain('create-job: true');
   });
 
-  it('then shows a schedule in which the job has time to report the result', () => {
-    expect(third?.text).toContain('schedule:');
-    const [job, step] = [...(third?.text ?? '').matchAll(/timeout-minutes: (\d+)/g)];
+  it('shows a schedule in which the job has time to report the result', () => {
+    const { text = '' } = shown.find((one) => one.text.includes('schedule:')) ?? {};
+    const [job, step] = [...text.matchAll(/timeout-minutes: (\d+)/g)];
     expect(Number(job?.[1])).toBeGreaterThan(Number(step?.[1]));
   });
 
@@ -45,13 +45,16 @@ describe('the README', () => {
   });
 });
 
-it('the tables have every input, except matrix-leg, which is not for users', () => {
-  const tables = read('README.md') + read('docs/inputs.md');
-  const missing = Object.keys(action.inputs).filter(
-    (name) => !tables.includes(`\n| \`${name}\` |`),
-  );
+it('the tables of the README have every input', () => {
+  const rows = [...read('README.md').matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
   const what = 'put it below a `##` group of action.yml, then run npm run docs';
-  expect(missing, what).toEqual(['matrix-leg']);
+  expect(rows, what).toEqual(expect.arrayContaining(Object.keys(action.inputs)));
+});
+
+it('the documents together have at most 7,100 words', () => {
+  const texts = documents().filter(({ name }) => !/^(test\/|CHANGELOG)/.test(name));
+  const words = texts.flatMap(({ text }) => text.split(/\s+/).filter(Boolean));
+  expect(words.length).toBeLessThanOrEqual(7100);
 });
 
 it('docs/permissions.md lists the events that are not checked', () => {
@@ -59,16 +62,6 @@ it('docs/permissions.md lists the events that are not checked', () => {
     /^- These events are not checked: (.*?)\.$/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names.sort()).toEqual([...TRUSTED_EVENTS].sort());
-});
-
-it('docs/delivery.md lists the 4xx that a wait tolerates', () => {
-  const [, list = ''] =
-    /tolerates temporary errors of the API for [^:]*: (.*?)\./s.exec(read('docs/delivery.md')) ??
-    [];
-  const listed = [...list.matchAll(/\b4\d\d\b/g)].map(([status]) => Number(status));
-  const tolerated = Array.from({ length: 100 }, (_, index) => 400 + index).filter(isPassing4xx);
-  const what = 'change “Errors while waiting” in docs/delivery.md, or isPassing4xx';
-  expect(listed, what).toEqual(tolerated);
 });
 
 describe('the layout in CONTRIBUTING.md', () => {

@@ -22,8 +22,6 @@ interface Action {
 const ACTION_YML = readFileSync(join(ROOT, 'action.yml'), 'utf8');
 export const action: Action = parse(ACTION_YML);
 
-/** The group of inputs that is in docs/inputs.md instead of the README. */
-const ADVANCED = 'Advanced';
 const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 
 /** The generated parts of each document, by name. */
@@ -40,7 +38,6 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
       picture('summary', 'The job summary: the results of six jobs, and how long each took'),
     inputs: () =>
       inputGroups()
-        .filter(({ title }) => title !== ADVANCED)
         .map(({ title, names }) => `### ${title}\n\n${inputTable(names)}`)
         .join('\n\n'),
     outputs: () =>
@@ -52,14 +49,6 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
             name === 'pr-link' ? '`pr-link`, `prLink`' : `\`${name}\``,
             output.description,
           ]),
-      ),
-  },
-  'docs/inputs.md': {
-    'advanced inputs': () =>
-      inputTable(
-        inputGroups()
-          .filter(({ title }) => title === ADVANCED)
-          .flatMap(({ names }) => names.filter((name) => name !== 'matrix-leg')),
       ),
   },
   'docs/delivery.md': {

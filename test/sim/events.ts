@@ -345,6 +345,7 @@ export function workflowRun(
         event: options.startedBy ?? 'pull_request',
         head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
         status: 'completed',
+        name: 'CI',
         conclusion: 'success',
         ...aboutCommit(options),
         ...options.fields,
