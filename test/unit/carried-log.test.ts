@@ -156,14 +156,12 @@ const units: readonly (readonly [string, string | Uint8Array])[] = [
   ['backticks', '`'],
 ];
 
-it.each(units)('reads 10 MB of %s in little time, and keeps only the end', async (_, unit) => {
+// In linear time: with quadratic time, this test would take minutes.
+it.each(units)('reads 10 MB of %s, and keeps only the end', async (_, unit) => {
   const chunk = Buffer.alloc(65_521, Buffer.from(unit));
   async function* log(): AsyncGenerator<Uint8Array> {
     for (let count = 0; count < 153; count += 1) yield chunk;
   }
-  const start = performance.now();
   const parts = await readLog(log(), [step('a', 2, 5), step('b', 3, 5), step('c', 5, 5)]);
-  const ms = performance.now() - start;
-  expect(ms).toBeLessThan(10_000);
   for (const { tail } of parts) expect(tail.read().text.length).toBeLessThanOrEqual(400_000);
 });
