@@ -27,6 +27,8 @@ const ADDRESSES = TEXTS.filter((text) => URL.canParse(text));
 /** The number of texts that each run tests. */
 const TEXTS_PER_RUN = 8;
 const RUNS = Array.from({ length: Math.ceil(TEXTS.length / TEXTS_PER_RUN) }, (_, index) => index);
+/** One of this many runs is of the built action, whose log passes a pipe. */
+const BUILT_EVERY = 16;
 
 /** No server hangs in these tests, but many runs at once are slow. */
 const LONG_GRACE = { time: { graceMs: 20_000 } } as const;
@@ -38,22 +40,11 @@ const OWN_LINKS: readonly RegExp[] = [
   // The link of a job, composed from its parts after the check. Its label has the host.
   /^https:\/\/[a-z0-9.-]+\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];
-
-/** Each command that the action logs, and the data that it may have. */
-const OWN_COMMANDS: Readonly<Record<string, RegExp>> = {
-  'add-mask': /^(?:mint|ghs)_[\x21-\x7e]+$/,
-  debug:
-    /^(?:(?:GET|POST) \/v2\/agent\/project_1\/job\/job-1(?:\/message)?: \d{3} |The reaction \w+ was not added: )/,
-  error: /^(?:Job job-1: |Nothing was sent\. )/,
-  notice: /^Nothing was sent\. “.* lacks the write permission on this repository /,
-  warning:
-    /^(?:The job has (?:no status|a status that this action does not know); |The pull request link of the job is left out: [\w ]+\.$)/,
-};
-/** The beginnings of all other lines that the action logs. */
 const TITLES: readonly string[] = Object.values(WORDS).map(([, , title]) => title);
-const OWN_TITLE = new RegExp(`^(?:${TITLES.join('|')})\\.(?: https:|$)`);
-const OWN_LINE =
-  /^(?:The API is at 127\.0\.0\.1:\d+ |The comment is https:|(?:Before the message, the|The) job (?:is|still shows|has no status, or) |The pull request link of the job is left out: [\w ]+\.$|Sending the message\.$|The message (?:is delivered\.$|was not accepted\. The API answered \d{3} )|Polling failed\. )/;
+
+/** The lines that a text of several lines would forge. */
+const LINES = new Set(TEXTS.flatMap((text) => text.split(/\r\n|[\n\r]/).slice(1)));
+LINES.delete('');
 
 function textAt(index: number): string {
   return TEXTS[index % TEXTS.length] ?? '';
@@ -81,9 +72,6 @@ function forgedHeaders(text: (slot: number) => string): Record<string, string | 
   };
 }
 
-/** One of this many groups runs the built action, to check its log. */
-const BUILT_EVERY = 16;
-
 async function runScenario(
   scenario: Scenario,
   group = 0,
@@ -91,29 +79,21 @@ async function runScenario(
   await using sim = await simulate({ ...LONG_GRACE, ...scenario });
   // The comment with the command, on which there are reactions.
   sim.github.addReviewComment(PULL, 'alice', '/agent');
-  const isBuilt = group % BUILT_EVERY === 0;
-  const result = await (isBuilt ? sim.run() : sim.runHere());
+  const result = await (group % BUILT_EVERY === 0 ? sim.run() : sim.runHere());
   expectNothingForged(result, sim);
   return [result, sim];
 }
 
 function expectNothingForged(result: StepResult, { github }: Simulation): void {
   const commands = parseCommands(result.stdout);
-  expect(parseCommands(result.stderr)).toEqual([]);
   expect(result.stderr).toBe('');
   expect(result.commands).toEqual(commands);
-  const forged = commands.filter(({ name, data }) => !OWN_COMMANDS[name]?.test(data));
-  expect(forged).toEqual([]);
+  const own = ['add-mask', 'debug', 'error', 'notice', 'warning'];
+  expect(commands.filter(({ name }) => !own.includes(name))).toEqual([]);
   expect(result.masks).toEqual([KEY, TOKEN]);
   expect(result.annotations.flatMap(({ message }) => parseCommands(message))).toEqual([]);
   for (const { title = '' } of result.annotations) expect(['', ...TITLES]).toContain(title);
-  const lines = result.stdout
-    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
-    .filter((line) => line !== '');
-  const others = lines.filter(
-    (line) => !line.startsWith('::') && !OWN_LINE.test(line) && !OWN_TITLE.test(line),
-  );
-  expect(others).toEqual([]);
+  expect(result.stdout.split('\n').filter((line) => LINES.has(line))).toEqual([]);
   expect(result.stdout).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}]/u);
   expect(result.state).toBe('');
 
