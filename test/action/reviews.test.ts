@@ -1,9 +1,9 @@
 import { micromark } from 'micromark';
 import { describe, expect, it } from 'vitest';
-import { ALICE, type Person, RENOVATE, review, reviewComment } from '../sim/events.ts';
+import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { openAttempts, purposes } from './attempts.ts';
+import { openAttempts } from './attempts.ts';
 import {
   callNames,
   errors,
@@ -26,6 +26,7 @@ const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const QUOTED_DIFF = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
 
 interface Submitted {
+  readonly state?: string;
   readonly comments?: readonly InlineOptions[];
   readonly body?: string | null;
   readonly author?: Person;
@@ -35,14 +36,14 @@ interface Submitted {
 
 /** Submits a review, and runs the action on it. */
 async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submitted) {
-  const { author = ALICE, scenario = {}, isBuilt = false } = more;
+  const { author = ALICE, scenario = {}, isBuilt = false, state = 'commented' } = more;
   await using sim = await simulate({
     ...scenario,
     with: { ...COMMAND, ...scenario.with },
     github: { ...ISSUES, collaborators: COLLABORATORS, ...scenario.github },
   });
   const id = sim.github.addReview(PULL, author.login, comments);
-  const step = { event: review({ number: PULL, id, body, author }) };
+  const step = { event: review({ number: PULL, id, body, author, state }) };
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
   return { sim, result, prompts: sim.agent.accepted().map(({ prompt }) => prompt) };
 }
@@ -98,24 +99,6 @@ describe('a review is one message', () => {
     expect(comment?.body).not.toContain('Split it.');
   });
 
-  it('which reads them after the permission, and before its comment and the message', async () => {
-    let before: readonly string[] = [];
-    await using sim = await simulate({
-      with: COMMAND,
-      agent: {
-        onPost() {
-          before = purposes(sim);
-          return undefined;
-        },
-      },
-    });
-    const id = sim.github.addReview(PULL, 'alice', [inline('One.')]);
-    await sim.runHere({ step: { event: review({ number: PULL, id, body: '/agent' }) } });
-    // Nothing waits for the 👀.
-    expect(before.filter((name) => name !== 'react')).toEqual(['check', 'review', 'note']);
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
-
   it('with 120 inline comments', async () => {
     const comments = Array.from({ length: 120 }, (_, index) =>
       inline(`Text ${index}.`, { path: 'docs/long.md', line: 120 - index }),
@@ -148,38 +131,11 @@ describe('a review is one message', () => {
     expect(ownComments(sim.github)[0]?.body).toContain('> `Fix it.`\n\n');
   });
 
-  it('with only the end of a long diff, of which each comment has its own', async () => {
-    const diffHunk = `@@ -0,0 +1,5000 @@${'\n+A line of a new file.'.repeat(5000)}`;
-    const { prompts } = await submit({
-      comments: Array.from({ length: 70 }, () => inline('One.', { line: 5000, diffHunk })),
-    });
-    expect(
-      prompts[0]?.match(/^> @@ -0,0 \+1,5000 @@\n> …(?:\n> \+A line.*){50}\n> ```$/gm),
-    ).toHaveLength(70);
-  });
-
-  it('whose number of comments is shown, however long its text is', async () => {
-    const { sim } = await submit({
-      body: `/agent ${'Fix all of these, please.\n'.repeat(60)}`,
-      comments: [inline('One.'), inline('Two.')],
-    });
-    expect(ownComments(sim.github)[0]?.body).toContain('+ 2 comments on 1 file');
-  });
-
   it('of which a bare command without inline comments gets the usage', async () => {
     const { sim, result } = await submit({ body: '/agent' });
     expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
     expect(answers(sim)).toEqual([expect.stringMatching(/^Nothing was sent\. Write your message/)]);
     expect(sim.agent.journal).toEqual([]);
-  });
-
-  it('that an allowed bot may send', async () => {
-    const { prompts } = await submit({
-      comments: [inline('One.')],
-      author: RENOVATE,
-      scenario: { with: { 'allowed-bots': RENOVATE.login } },
-    });
-    expect(prompts).toEqual([expect.stringContaining('Comment 1 of 1, on the file')]);
   });
 
   it('with only the comments by its author', async () => {
@@ -189,17 +145,16 @@ describe('a review is one message', () => {
     expect(prompts).toEqual([expect.stringMatching(/^Fix it\.\n\nComment 1 of 1, .*One\.$/s)]);
   });
 
-  it.each([2, 3])('that is sent once, in attempt %i as well', async (attempt) => {
+  it('that is sent once, in a re-run as well', async () => {
     await using run = await openAttempts('a review', {
       github: { ...ISSUES, collaborators: COLLABORATORS },
     });
     const id = run.sim.github.addReview(PULL, 'alice', [inline('One.')]);
     const step = { event: review({ number: PULL, id, body: '/agent' }) };
-    await run.run(1, { step });
-    const again = await run.run(attempt, { step });
-    expect(again.conclusion).toBe('success');
+    for (const attempt of [1, 2]) {
+      expect((await run.run(attempt, { step })).outputs).toMatchObject({ delivery: 'sent' });
+    }
     expect(run.sim.agent.accepted()).toHaveLength(1);
-    expect(ownComments(run.sim.github).at(-1)?.body).toContain('+ 1 comment on 1 file');
   });
 });
 
@@ -218,15 +173,54 @@ describe('nothing is read of', () => {
     expect(callNames(sim.github)).toEqual(isStranger ? ['GET collaborators/*/permission'] : []);
     expect(sim.agent.journal).toEqual([]);
   });
+});
 
-  it('a review if there is no command', async () => {
-    const { sim, prompts } = await submit({
-      comments: [inline('One.')],
-      scenario: { with: { command: '', prompt: 'Go on.' } },
-    });
-    expect(prompts).toEqual(['Go on.']);
-    expect(sim.github.calls('review')).toEqual([]);
+describe('without a command, a review is sent itself:', () => {
+  const reply = inline('Right.', { isReply: true });
+  interface Given extends Submitted {
+    readonly prompt?: string;
+  }
+  const one = 'Comment 1 of 1, on the file';
+
+  it.each<[string, Given, RegExp]>([
+    ['its text', { body: 'Fix it.' }, /^Fix it\.$/],
+    [
+      'its text and comments',
+      { body: 'Fix it.', comments: [inline('One.')] },
+      /^Fix it\.\n\nComment/,
+    ],
+    ['only its comments', { comments: [inline('One.')] }, /^Comment 1 of 1, on the file/],
+    ['after the prompt', { body: 'Fix it.', prompt: 'Be brief.' }, /^Be brief\.\n\nFix it\.$/],
+    ['only the prompt', { prompt: 'Go on.' }, /^Go on\.$/],
+    ['a reply with a comment', { comments: [reply, inline('One.')] }, /^Comment 1 of 2/],
+    ['a reply with text', { body: 'Fix it.', comments: [reply] }, /^Fix it\.\n\nComment/],
+    [
+      'an approval with comments',
+      { state: 'approved', comments: [inline('One.')] },
+      new RegExp(one),
+    ],
+  ])('%s', async (name, given, prompt) => {
+    const { prompts } = await submitAlone(given, name === 'its text');
+    expect(prompts).toEqual([expect.stringMatching(prompt)]);
   });
+
+  it.each<[string, Given]>([
+    ['a reply', { comments: [reply], prompt: 'Go on.' }],
+    ['an approval', { state: 'approved', body: 'Nice!', prompt: 'Go on.' }],
+    ['nothing', {}],
+    ['nothing that can be seen', { body: '<!-- hidden -->' }],
+  ])('but not %s', async (_, given) => {
+    const { result, prompts, sim } = await submitAlone(given);
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(prompts).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
+  });
+
+  async function submitAlone({ prompt = '', ...given }: Given, isBuilt = false) {
+    const scenario = { with: { command: '', prompt } };
+    return submit({ body: '', ...given, scenario, isBuilt });
+  }
 });
 
 describe('an inline comment that was edited', () => {
@@ -272,17 +266,12 @@ describe('half a review is never sent:', () => {
 
   it.each<[string, GitHubOptions, RegExp]>([
     ['403', answering({ status: 403, body: { message: 'No.' } }), /403.*pull-requests: write/],
-    ['404', answering({ status: 404, body: {} }), /404/],
     ['a rate limit', answering({ status: 429, body: {} }), /429.*try again later/],
-    ['a missing permission', forbidsFrom(1), FORBIDDEN],
     ['a missing permission for the second page', forbidsFrom(2), FORBIDDEN],
-    ['no answer', losesFrom(1), /could not be reached/],
     ['no answer to the second page', losesFrom(2), /could not be reached/],
     ['silence', answering({ fault: 'hang' }), /did not answer in time/],
     ['an unknown review', answering({ body: { data: { node: null } } }), STRANGE],
-    ['another node', answering({ body: { data: { node: {} } } }), STRANGE],
     ['a comment that is missing', nodes(null), STRANGE],
-    ['a comment without a path', nodes({ body: 'x' }), STRANGE],
     ['a page of something else', answering({ body: '<html>' }), STRANGE],
   ])('%s', async (_, github, why) => {
     const comments = Array.from({ length: 101 }, (_, index) => inline(`Text ${index}.`));
@@ -321,15 +310,11 @@ describe('anybody writes the code and the names of files on a branch, which do n
 
   it.each<[string, Partial<InlineOptions>]>([
     ['the end of a diff', { diffHunk: `@@ -1 +1 @@\n+a\n\`\`\`\n\n${FALSE}` }],
-    ['many backticks', { diffHunk: `@@ -1 +1 @@\n${'`'.repeat(40)}\n\n${FALSE}\n\n\`\`\`` }],
-    ['tildes', { diffHunk: `@@ -1 +1 @@\n~~~\n\n${FALSE}` }],
     ['hidden characters', { diffHunk: `@@ -1 +1 @@\n\`\u200b\`\u2060\`\n\n${FALSE}` }],
     ['a lone CR', { diffHunk: `@@ -1 +1 @@\r\`\`\`\r\r${FALSE.replaceAll('\n', '\r')}` }],
     ['an HTML block', { diffHunk: `@@ -1 +1 @@\n</code></pre>\n\n${FALSE}` }],
     ['lines in a path', { path: `a.md”, line 1:\n\n${FALSE}` }],
     ['other line breaks in a path', { path: `a.md”:\u2028\u2029\u0085\v${FALSE}` }],
-    ['backticks in a path', { path: `\`\`\`\n${FALSE}` }],
-    ['a long path', { path: `${'a/'.repeat(2000)}\n${FALSE}` }],
   ])('%s', async (_, forged) => {
     const { prompts } = await submit({ comments: [inline('One.', forged)] });
     const [prompt = ''] = prompts;
@@ -341,14 +326,4 @@ describe('anybody writes the code and the names of files on a branch, which do n
       /^blockquote>\npre><code class="language-diff">[^<]*\n<?\/code><\/pre>\n\/blockquote>\np>One\.<\/p>$/,
     );
   });
-});
-
-it('a review comment names its first line, too', async () => {
-  await using sim = await simulate({ with: COMMAND });
-  const body = '/agent Explain.';
-  const { id } = sim.github.addReviewComment(PULL, 'alice', body);
-  const event = reviewComment({ number: PULL, body, id, path: 'a.md', startLine: 9, line: 12 });
-  await sim.runHere({ step: { event } });
-  expect(sim.agent.accepted()[0]?.prompt).toContain('on the file “a.md”, lines 9 to 12. ');
-  expect(sim.github.calls('review')).toEqual([]);
 });

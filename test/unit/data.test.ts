@@ -11,7 +11,17 @@ import {
   toNoteJob,
 } from '../../src/note/data.ts';
 import { MARKER, OPENING } from '../../src/text.ts';
-import { ended, job, NOT_SENT, NOTE, record, SENDING, SENT as SENT_JOB, START } from './record.ts';
+import {
+  ended,
+  job,
+  NOT_SENT,
+  NOTE,
+  record,
+  SENDING,
+  SENT as SENT_JOB,
+  START,
+  UNKNOWN,
+} from './record.ts';
 
 const SENT: NoteJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
@@ -137,7 +147,12 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
   ['a new job', job(), { delivery: 'sending' }],
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   ['during the request', job(SENDING), { delivery: 'sending' }],
-  ['a job in doubt', job({ message: { kind: 'unknown' } }), { delivery: 'unknown' }],
+  ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
+  [
+    'a re-run that is refused',
+    job({ message: { kind: 'unknown', isEarlier: true } }),
+    { delivery: 'not-sent' },
+  ],
   [
     'a message that the agent works on',
     job({
