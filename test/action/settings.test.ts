@@ -101,7 +101,7 @@ describe.concurrent('with an invalid', () => {
     // Its author sees a reaction and an answer.
     const [reaction, comment, ...others] = github.writes();
     expect(JSON.parse(reaction?.body ?? '').content).toBe('confused');
-    expect(JSON.parse(comment?.body ?? '').body).toContain('The workflow is not set up correctly');
+    expect(JSON.parse(comment?.body ?? '').body).toContain(name);
     expect(others).toEqual([]);
   });
 

@@ -51,6 +51,7 @@ describe('readProxy', () => {
     [{ HTTPS_PROXY: ' http://p:1 ' }, 'http://p:1/'],
     [{ https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
     [{ https_proxy: 'p:1' }, 'http://p:1/'],
+    [{ https_proxy: 'http://u:p w@p:1' }, 'http://u:p%20w@p:1/'],
     [{ http_proxy: 'http://p:1' }, ''],
   ])('for https, %j is "%s"', (env, url) => {
     expect(readProxy(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
