@@ -47,7 +47,9 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
       trouble: {
         latencyMs: ({ n }) => 10 + 290 * draw('latency', n),
         listLagMs: LIST_LAG_MS,
-        loses: (call) => purposeOf(call) !== 'check' && draw('loss', call.n) < 0.15,
+        // An edit whose answer is lost is only made again, after a pause in real time.
+        loses: (call) =>
+          !['check', 'edit'].includes(purposeOf(call)) && draw('loss', call.n) < 0.15,
         limits: ({ n }) => (draw('limit', n) < 0.03 ? 1 : undefined),
       },
     },
