@@ -8,7 +8,6 @@ import {
   pullRequest,
   push,
   RENOVATE,
-  review,
   reviewComment,
   type WebhookEvent,
   workflowRun,
@@ -89,15 +88,6 @@ describe('the prompt is the text after the command', () => {
       { subject: 'review_comment', id, content: 'eyes' },
     ]);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-
-  it('in a review, which shows that it was seen and done', async () => {
-    await using sim = await simulate({ with: { ...COMMAND, wait: true } });
-    const event = review({ number: PULL, body: '/agent add examples' });
-    await sim.runHere({ step: { event } });
-    expect(sim.agent.accepted()).toMatchObject([{ prompt: 'add examples' }]);
-    expect(reactionsIn(sim.github)).toBe('eyes hooray');
-    expect(sim.github.reactions[0]).toMatchObject({ subject: 'review' });
   });
 
   it('on an issue', async () => {
@@ -261,17 +251,6 @@ describe('a command that cannot be sent', () => {
     expect(answers(sim)).toHaveLength(1);
   });
 
-  it('gets only a warning after the error if no comment can be written', async () => {
-    const { result } = await comment('/agent add', {
-      with: { 'api-key': '' },
-      github: { ...ALLOWED, readOnly: true },
-    });
-    expect(errors(result)).toEqual([expect.stringContaining('api-key is empty')]);
-    expect(warnings(result)).toEqual([
-      expect.stringMatching(/^The answer could not be posted: .*403.*pull-requests/),
-    ]);
-  });
-
   it.each<[string, WebhookEvent, Scenario['with']]>([
     ['a stranger', issueComment({ number: PULL, body: '/agent add', author: MALLORY }), COMMAND],
     ['a pull request', pullRequest({ number: PULL }), {}],
@@ -404,13 +383,13 @@ describe('if job-id is empty', () => {
   });
 });
 
-it.each<[string, unknown]>([
-  ['is broken', '{"issue":'],
-  ['names no comment', { action: 'created', issue: { number: PULL } }],
-])('an event file of a comment that %s is an error', async (_, payload) => {
-  await using sim = await simulate({ with: COMMAND });
-  const result = await sim.runHere({ step: { event: { name: 'issue_comment', payload } } });
-  expect(errors(result)).toEqual([expect.stringContaining('does not know what started it')]);
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(sim.agent.journal).toEqual([]);
-});
+it.each<[string, unknown]>([['is broken', '{"issue":']])(
+  'an event file of a comment that %s is an error',
+  async (_, payload) => {
+    await using sim = await simulate({ with: COMMAND });
+    const result = await sim.runHere({ step: { event: { name: 'issue_comment', payload } } });
+    expect(errors(result)).toEqual([expect.stringContaining('does not know what started it')]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(sim.agent.journal).toEqual([]);
+  },
+);

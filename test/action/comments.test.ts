@@ -5,12 +5,9 @@ import {
   ALICE,
   issueComment,
   pullRequest,
-  push,
   RENOVATE,
   schedule,
-  type WebhookEvent,
   event as webhook,
-  workflowDispatch,
 } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
@@ -99,21 +96,6 @@ describe('the comment of a step', () => {
       /1 min after it, .*Check the job/,
     ],
     [
-      'an agent that was at work already',
-      {
-        with: { 'when-active': 'send' },
-        agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
-      },
-      titleOf('unconfirmed'),
-      /already at work when the message was sent/,
-    ],
-    [
-      'an agent that takes too long',
-      { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
-      titleOf('timed-out'),
-      /not seen to be done within 2 min\./,
-    ],
-    [
       'an agent at work on something else until the end',
       {
         with: { 'timeout-minutes': '2', 'when-active': 'wait' },
@@ -121,12 +103,6 @@ describe('the comment of a step', () => {
       },
       titleOf('not-sent'),
       /not sent within 2 min, because the agent was not seen to be done with something else/,
-    ],
-    [
-      'a message that was refused',
-      { agent: { onPost: () => ({ status: 400, body: { error: '*Too* long @alice' } }) } },
-      titleOf('not-sent'),
-      /The API answered 400 to the message: `\*Too\* long @alice`/,
     ],
     [
       'a lost answer',
@@ -167,31 +143,6 @@ describe('the comment of a step', () => {
     expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
     expect(titles.at(-1)).toContain(iconOf('completed'));
     expect(result.log).toContain('Waiting for earlier work: the agent is at work');
-  });
-
-  it('of several jobs counts those that need attention, and lists them first', async () => {
-    const ids = Array.from({ length: 24 }, (_, index) => `job-${index}`);
-    const bad = ids.filter((_, index) => index % 9 === 4);
-    const jobs = ids.map((id) => ({
-      id,
-      turns: [turnTo(bad.includes(id) ? 'failed' : 'completed')],
-    }));
-    await using sim = await simulate({
-      with: { 'job-id': ids.join(' '), wait: true },
-      agent: { jobs },
-    });
-    const result = await sim.runHere();
-    const [text = ''] = textsOn(sim.github);
-    for (const shown of [text, result.summary]) {
-      expect(shown).toMatch(/^##+ <span .*❌<\/span> 3 of 24 agent jobs need attention\n/);
-      expect(shown).toMatch(/\n3 failed · 21 completed · \[log\]/);
-      const [open = '', folded = ''] = shown.split('<summary>21 completed</summary>');
-      expect(open.match(/^\| `job-\d+` \|/gm)).toHaveLength(3);
-      expect(folded.match(/^\| `job-\d+` \|/gm)).toHaveLength(21);
-      // The same reason stands there once.
-      expect(open).toContain('`job-4` and 2 more: The agent gave no reason');
-    }
-    expect(ownComments(sim.github)).toHaveLength(1);
   });
 
   it('hides the older ones of the step, and no others', async () => {
@@ -251,7 +202,6 @@ describe('a comment that cannot be created', () => {
   const LOCKED = 'The conversation is locked';
   const LIMIT = 'This is a rate limit of GitHub for the token';
   const LATER_ON = { status: 429, headers: { 'retry-after': '60' } };
-  const HOSTILE = { status: 404, body: { message: 'a\n::error::b ##[error]c' } };
   const BROKEN_PROXY = {
     github: { api_url: 'https://github.invalid/api/v3' },
     env: { HTTPS_PROXY: '[' },
@@ -264,16 +214,10 @@ describe('a comment that cannot be created', () => {
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
-    ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', NUMBER],
     ['no token', { with: { 'github-token': '' } }, '“github-token” is empty', TOKEN],
-    ['a bad token', { with: { 'github-token': 'wrong_token' } }, '401: “Bad credentials”', TOKEN],
-    ['HTML', answers({ body: '<html>' }), 'it may be from a proxy or captive portal', ''],
-    ['a server error', answers({ status: 502, body: 'Bad' }), 'GitHub answered 502', ''],
     ['a lost connection', answers({ fault: 'reset' }), 'GitHub could not be reached', ''],
-    ['no response', answers({ fault: 'hang' }), 'GitHub did not answer in time', ''],
     ['a rate limit that lasts', answers(LATER_ON), 'GitHub answered 429.', LIMIT],
     ['a broken proxy variable', { step: BROKEN_PROXY }, 'check HTTPS_PROXY', ''],
-    ['hostile words', answers(HOSTILE), '404: “a ::error::b ##', NUMBER],
   ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
     const [name, scenario, cause, remedy] = row;
     await using sim = await simulate({
@@ -363,17 +307,6 @@ describe('on an event without a pull request or issue', () => {
     expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
   });
 
-  it.each<[string, WebhookEvent]>([
-    ['workflow_dispatch', workflowDispatch()],
-    ['push', push()],
-    ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
-  ])('without wait, one poll finds the pull request: %s', async (_, event) => {
-    await using sim = await simulate({ step: { event }, agent: { jobs: [LINKED] } });
-    await sim.runHere();
-    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
-    expect(textsOn(sim.github)).toEqual([expect.stringContaining(titleOf('sent'))]);
-  });
-
   it.each<[string, Scenario]>([
     ['the job has no pull request', {}],
     [
@@ -417,7 +350,6 @@ describe('on an event without a pull request or issue', () => {
 describe('what the agent has changed', () => {
   const OLD = '0'.repeat(40);
   const NEW = ['1', '2', '3'].map((digit) => digit.repeat(40));
-  const READ = 'GET pulls/#';
   const range = `[Review changes](${LINK}/files/${OLD}..`;
   const NO_TITLE = titleOf('completed');
 
@@ -435,25 +367,11 @@ describe('what the agent has changed', () => {
 
   it.each<[string, Case, string, string?]>([
     ['3 commits', { pushed: NEW }, 'Agent pushed 3 commits', `${range}${'3'.repeat(40)})`],
-    [
-      '1 commit',
-      { pushed: NEW.slice(0, 1) },
-      'Agent pushed 1 commit\n',
-      `${range}${'1'.repeat(40)})`,
-    ],
     ['after a failure', { status: 'failed', pushed: NEW }, titleOf('failed'), '**3 new commits**'],
     ['no new commit', {}, 'Agent finished: no new commit seen'],
-    ['a rewritten branch', { pushed: NEW.slice(0, 1), isForced: true }, NO_TITLE],
     ['a new pull request', { links: [null, LINK] }, 'Agent opened [#7]('],
     ['no files', { links: [null, null] }, 'Agent finished without a pull request'],
-    ['no files, but a failure', { links: [null, null], status: 'failed' }, titleOf('failed')],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, NO_TITLE],
-    ['a pull request that is not found', { links: [`${LINK}9`, `${LINK}9`] }, NO_TITLE],
-    [
-      'no permission at the end',
-      { pushed: NEW, github: { forbids: ({ name, nth }) => name === READ && nth > 1 } },
-      NO_TITLE,
-    ],
     [
       'a GitHub that never answers',
       {
@@ -504,11 +422,6 @@ describe('a bad end reaches its person by one short comment at the end', () => {
 
   it.each<[string, Scenario, string]>([
     ['failed', FAILS, `${titleOf('failed')}. The agent gave no reason.`],
-    [
-      'timed-out',
-      { with: { 'timeout-minutes': '1' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
-      titleOf('timed-out'),
-    ],
     ['error', { agent: { onPost: () => ({ status: 400 }) } }, titleOf('not-sent')],
     ['error', { agent: { onPost: () => ({ status: 500 }) } }, titleOf('delivery unknown')],
   ])('%s: %j', async (result, scenario, words) => {

@@ -5,7 +5,6 @@ import { issueComment, pullRequest, workflowRun } from '../sim/events.ts';
 import {
   callNames,
   JOB,
-  meetAt,
   notes,
   ownComments,
   PULL,
@@ -134,25 +133,6 @@ describe('a commit gets one message', () => {
     }
     expect(sim.agent.posts()).toHaveLength(1);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-
-  it('if three runs in processes of their own do so at once', async () => {
-    await using sim = await simulate({
-      with: { 'max-messages': 5 },
-      step: { event: FAILED },
-      // None of them sees the comment of another one before its own.
-      github: { ...PULLS, on: meetAt(3, 'POST issues/#/comments', () => sim) },
-      time: { graceMs: 60_000 },
-    });
-    const runs = ['2', '3', '4'].map((run_id) => sim.start({ step: later(run_id) }).result);
-    const results = (await Promise.all(runs)).map(({ outputs }) => outputs.result);
-    expect(results.sort()).toEqual(['sent', 'skipped', 'skipped']);
-    expect(sim.agent.posts()).toHaveLength(1);
-    const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
-    expect(deliveries).toEqual(['sent', 'not-sent', 'not-sent']);
-    // What was not sent has no number.
-    const counted = ownComments(sim.github).map(({ body }) => /message \d of 5/.test(body));
-    expect(counted).toEqual([true, false, false]);
   });
 
   it('which a re-run goes on with, whatever has happened since', async () => {

@@ -85,7 +85,6 @@ describe.concurrent('the creation of the comment', () => {
   it.each<[string, Reply]>([
     ['a rate limit without a time', RATE],
     ['429', { status: 429 }],
-    ['422 in other words', { status: 422, body: { message: 'was submitted too quickly' } }],
   ])('is given up at once by %s, and a re-run sends', async (_, reply) => {
     let isLimited = true;
     await using attempts = await openAttempts('a comment', {

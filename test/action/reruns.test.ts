@@ -159,7 +159,6 @@ const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
 describe.concurrent('a re-run is refused if', () => {
-  const NO_TEXT = { body: { data: { nodes: [null] } } };
   const DATA = `{"version":2,"project":"${hashOf(PROJECT)}"}`;
   const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
   const unread = 'the comments of the conversation cannot be read: GitHub';
@@ -168,12 +167,6 @@ describe.concurrent('a re-run is refused if', () => {
   it.each<[string, Origin, string, Scenario, string?]>([
     ['the list of comments fails', 'a step', `${unread} answered`, failing],
     ['the list fails, also for a command,', 'a comment', `${unread} answered`, failing],
-    [
-      'GitHub lists a comment and does not return its text',
-      'a step',
-      `${unread} returned an unexpected response`,
-      { github: { on: ({ body }) => (body.includes('nodes(ids') ? NO_TEXT : undefined) } },
-    ],
     [
       'a comment of the action cannot be read',
       'a step',
@@ -231,21 +224,13 @@ it('a re-run that goes on is not ended by a poll that fails, nor by only-when', 
 });
 
 describe.concurrent('a re-run sends, because', () => {
-  it.each<[string, string, (body: string) => string]>([
-    [
-      'a note of another project',
-      'github-actions[bot]',
-      (body) => body.replace(hashOf(PROJECT), hashOf('another')),
-    ],
-    ['a copy of the note by someone else', 'mallory', (body) => body],
-  ])('%s does not count', async (_, author, change) => {
+  it('a copy of its note by someone else does not count', async () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1);
     const [own] = ownComments(sim.github);
-    if (own === undefined) throw new Error('There is no comment.');
-    sim.github.deleteComment(own.id);
-    sim.github.addComment(PULL, author, change(own.body));
+    sim.github.deleteComment(own?.id ?? 0);
+    sim.github.addComment(PULL, 'mallory', own?.body ?? '');
     expect((await run(2)).outputs).toMatchObject(SENT);
     expect(sim.agent.accepted()).toHaveLength(2);
   });

@@ -248,14 +248,6 @@ describe('half a review is never sent:', () => {
     const { prompts } = await submit({ comments: [inline('One.')], scenario: { github } });
     expect(prompts).toEqual([expect.stringContaining('One.')]);
   });
-
-  it('a run that is cancelled meanwhile sends nothing', async () => {
-    await using run = await openAttempts('a review');
-    const blow = { at: 'review', isApplied: true, by: 'SIGINT' } as const;
-    const { outputs } = await run.run(1, { blow });
-    expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(run.sim.agent.journal).toEqual([]);
-  });
 });
 
 describe('anybody writes the code and the names of files on a branch, which do not pass for a comment:', () => {
