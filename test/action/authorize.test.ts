@@ -87,17 +87,6 @@ describe('a comment is sent if its author has the permission, whatever GitHub ca
   );
 });
 
-describe('a re-run is sent if both have the permission', () => {
-  it.each<[string, Level, Level, Verdict]>([
-    ['both', 'write', 'write', 'sent'],
-    ['only the author', 'write', 'read', 'skipped'],
-    ['only who re-runs it', 'read', 'admin', 'skipped'],
-  ])('%s', async (_, author, other, expected) => {
-    const collaborators = { alice: collaborator(author), bob: collaborator(other, 3) };
-    await expectVerdict(expected, { collaborators, by: 'bob' });
-  });
-});
-
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
 const user = { id: ALICE.id, login: 'alice' };
 const permits = (permissions: Json): Reply => ({

@@ -16,9 +16,7 @@ import {
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
 
-const OTHER = 8;
 const NEWER = 'b'.repeat(40);
-const PULLS = { issues: [PULL, OTHER].map((number) => ({ number, pullRequest: true })) };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const SENT = { result: 'sent', delivery: 'sent' };
 const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
@@ -97,7 +95,6 @@ describe('nothing is sent about a commit', () => {
 
 describe('a message about a commit is sent', () => {
   it.each<[string, Reply]>([
-    ['is refused', { status: 403 }],
     ['is reset', { fault: 'reset' }],
     ['has no answer', { fault: 'hang' }],
     ['makes no sense', { body: { head: { sha: 'main' } } }],
@@ -108,15 +105,6 @@ describe('a message about a commit is sent', () => {
     });
     sim.github.push(PULL, NEWER);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
-  });
-
-  it('if pr-number names another pull request, which is not asked', async () => {
-    await using sim = await simulate({ github: PULLS, with: { 'pr-number': OTHER } });
-    expect((await sim.runHere({ step: { event: OUTDATED } })).outputs).toMatchObject(SENT);
-    expect(sim.github.calls('GET pulls/#')).toEqual([]);
-    const own = { 'pr-number': PULL };
-    const outdated = await sim.runHere({ step: { event: OUTDATED }, with: own });
-    expect(outdated.outputs).toMatchObject(SKIPPED);
   });
 });
 
@@ -133,21 +121,6 @@ describe('a commit gets one message', () => {
     }
     expect(sim.agent.posts()).toHaveLength(1);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-
-  it('which a re-run goes on with, whatever has happened since', async () => {
-    await using sim = await simulate({
-      with: { 'max-messages': 1, wait: true },
-      step: { event: FAILED },
-    });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed' });
-    sim.github.push(PULL, NEWER);
-    const event = workflowRun({ ...RUN, sha: NEWER });
-    const other = await sim.runHere({ step: { event, ...later('2') } });
-    expect(other.outputs.reason).toContain('has sent, or may have sent, 1 message');
-    const { outputs } = await sim.runHere({ step: AGAIN });
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 

@@ -173,27 +173,6 @@ describe('a new count begins after', () => {
   });
 });
 
-describe('a re-run', () => {
-  const again = (triggering_actor: string, run_id: string): More => ({
-    step: { github: { run_attempt: '2', triggering_actor, run_id } },
-  });
-
-  it.each([
-    ['of a person sends', 'alice', SENT],
-    ['of a bot is stopped', AGENT.login, SKIPPED],
-  ])('%s what the limit has stopped', async (_, who, expected) => {
-    await using sim = await simulate({
-      with: { ...BOT, 'max-messages': 1 },
-      step: { event: BY_BOT },
-    });
-    await sim.runHere({ step: { github: { run_id: '1' } } });
-    const stopped = await sim.runHere({ step: { github: { run_id: '2' } } });
-    expect(stopped.outputs).toMatchObject(SKIPPED);
-    expect((await sim.run(again(who, '2'))).outputs).toMatchObject(expected);
-    expect(told(sim)).toHaveLength(1);
-  });
-});
-
 it('five runs at once, in processes of their own, never send more than three, which is told', async () => {
   await using sim = await simulate({
     with: { ...BOT, 'max-messages': 3 },
@@ -308,29 +287,14 @@ describe('if the comments cannot be counted,', () => {
   });
 });
 
-describe('where nothing can be counted,', () => {
-  const switchedOff = /counted by comments, but “comment: false” is set/;
-
-  it.each<[string, WebhookEvent, RegExp, Scenario['with']?]>([
-    ['with “comment: false”', BY_BOT, switchedOff, { comment: false }],
-  ])('a bot sends nothing %s', async (_, event, reason, inputs) => {
-    await using sim = await simulate({ with: { ...BOT, ...inputs }, step: { event } });
-    const result = await sim.runHere();
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ ...SKIPPED, reason: expect.stringMatching(reason) });
-    expect(sim.agent.posts()).toEqual([]);
-    expect(ownComments(sim.github)).toEqual([]);
-  });
-
-  it('“max-messages” is an error that says what to set', async () => {
-    await using sim = await simulate({ with: { 'max-messages': 3 }, step: { event: schedule() } });
-    const result = await sim.run();
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([expect.stringContaining('Set “pr-number”')]);
-    expect(sim.agent.posts()).toEqual([]);
-    const onPull = await sim.run({ with: { 'pr-number': PULL } });
-    expect(onPull.outputs).toMatchObject(SENT);
-  });
+it('without a pull request or issue, “max-messages” is an error that says what to set', async () => {
+  await using sim = await simulate({ with: { 'max-messages': 3 }, step: { event: schedule() } });
+  const result = await sim.run();
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  expect(errors(result)).toEqual([expect.stringContaining('Set “pr-number”')]);
+  expect(sim.agent.posts()).toEqual([]);
+  const onPull = await sim.run({ with: { 'pr-number': PULL } });
+  expect(onPull.outputs).toMatchObject(SENT);
 });
 
 it('each job and each step has a count of its own', async () => {
