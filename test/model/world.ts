@@ -13,6 +13,7 @@ import { graphql } from '../sim/github/graphql.ts';
 import { openReactions } from '../sim/github/reactions.ts';
 import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
+import { openRuns } from '../sim/github/runs.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
@@ -116,7 +117,7 @@ export async function playRun(scene: Scene, world: World) {
     const call = log.add(request);
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
-      : rest({ repository, reactions, forbids }, call);
+      : rest({ repository, reactions, runs: openRuns([]), logOrigin: '', forbids }, call);
   }
 
   function askApi({ method, path }: JournalEntry): Answer {
