@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { WORDS } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
-import { MARKER, OPENING } from '../../src/text.ts';
+import { MARKER } from '../../src/text.ts';
 import type { JobPart } from '../sim/agent.ts';
-import { ALICE, pullRequest, reviewComment } from '../sim/events.ts';
+import { ALICE, pullRequest } from '../sim/events.ts';
 import { FORGERIES, forEnvironment } from '../sim/forgeries.ts';
 import { forgedIn, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
@@ -69,8 +69,6 @@ async function runScenario(
   group = 0,
 ): Promise<readonly [StepResult, Simulation]> {
   await using sim = await simulate({ ...LONG_GRACE, ...scenario });
-  // The comment with the command, on which there are reactions.
-  sim.github.addReviewComment(PULL, 'alice', '/agent');
   const result = await (group % BUILT_EVERY === 0 ? sim.run() : sim.runHere());
   expectNothingForged(result, sim);
   return [result, sim];
@@ -176,37 +174,6 @@ describe.concurrent('shows the texts in each field of the record and of the even
     const link = result.outputs['pr-link'] ?? '';
     if (link !== '') expect(isOwnLink(link)).toBe(true);
   });
-});
-
-describe.concurrent('a text in a command, and in the code that it is a comment on,', () => {
-  const PARTS = 8;
-  const shown = TEXTS.filter((text) => !text.includes(OPENING));
-
-  it.each(Array.from({ length: Math.ceil(shown.length / (PARTS + 2)) }, (_, index) => index))(
-    'is shown as text: group %i',
-    async (run) => {
-      const text = (slot: number): string =>
-        (shown[(run * (PARTS + 2) + slot) % shown.length] ?? '').slice(0, 150);
-      const parts = Array.from({ length: PARTS }, (_, slot) => text(slot));
-      const event = reviewComment({
-        number: PULL,
-        body: `/agent do\n${parts.join('\n')}`,
-        path: text(PARTS),
-        diffHunk: text(PARTS + 1),
-      });
-      const [result, { agent }] = await runScenario(
-        {
-          with: { command: '/agent', prompt: '' },
-          step: { event, debug: true },
-        },
-        run,
-      );
-      expect(result.outputs.result).toBe('sent');
-      const { prompt } = JSON.parse(agent.posts()[0]?.body ?? '');
-      expect(prompt).toMatch(/^do\n/);
-      expect(prompt).not.toMatch(/(?!\n|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
-    },
-  );
 });
 
 describe.concurrent('quotes the texts of invalid inputs, and in errors of GitHub, as text', () => {
