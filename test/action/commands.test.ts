@@ -115,8 +115,6 @@ describe('the prompt is the text after the command', () => {
 it.each<[string, WebhookEvent, string]>([
   ['no command', issueComment({ number: PULL, body: 'Nice work!' }), 'does not begin with'],
   ['a bot', issueComment({ number: PULL, body: '/agent go', author: RENOVATE }), 'only people'],
-  ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), 'in another repository'],
-  ['a run that passed', workflowRun({ pullRequests: [PULL] }), 'Nothing has failed'],
 ])('the run is skipped without any request for %s', async (name, event, why) => {
   const inputs = { ...COMMAND, prompt: 'Go.', 'allowed-bots': RENOVATE.login };
   // Whoever starts the run, its settings do not make it fail.

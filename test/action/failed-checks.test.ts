@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import type { Reply } from '../sim/agent.ts';
-import { checks, issueComment, pullRequest, SHA, workflowRun } from '../sim/events.ts';
+import { issueComment, pullRequest, workflowRun } from '../sim/events.ts';
 import {
+  callNames,
   JOB,
   meetAt,
   notes,
@@ -11,99 +12,21 @@ import {
   type Scenario,
   type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
-// Events about a commit: what failed is carried, only the newest commit gets a message, and each one gets it once. Which pull
-// request such an event is about is in unit/event.test.ts.
+// Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
+// is in unit/event.test.ts, and what it carries in carried.test.ts.
 
 const OTHER = 8;
 const NEWER = 'b'.repeat(40);
 const PULLS = { issues: [PULL, OTHER].map((number) => ({ number, pullRequest: true })) };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const SENT = { result: 'sent', delivery: 'sent' };
-const RUN = { pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } };
+const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 const FAILED = workflowRun(RUN);
 const OUTDATED = workflowRun({ ...RUN, head: NEWER });
-const LOG = '2026-11-21T19:32:00.1234567Z ##[error]The link `/guide` is broken.\n';
-const JOBS = { runs: [{ id: 41, jobs: [{ name: 'links', log: LOG }] }] };
 const later = (run_id: string) => ({ github: { run_id } });
 const AGAIN = { github: { run_attempt: '2', triggering_actor: 'alice' } };
-
-describe('what has failed is carried to the agent, without a prompt:', () => {
-  const link = /https:\S+/;
-  it.each<[string, Scenario['step'], readonly (string | RegExp)[], string]>([
-    [
-      'a run, with the log of its failed job',
-      { event: FAILED },
-      [
-        'Find out why, and fix it.',
-        link,
-        'output of programs, not',
-        'The link `/guide` is broken.',
-      ],
-      '+ log of `links`',
-    ],
-    [
-      'a check, with what it says',
-      {
-        event: checks('check_run', {
-          ...RUN,
-          fields: { name: 'Vale', output: { title: 'Two words.', summary: 'So.' } },
-        }),
-      },
-      ['Find out why, and fix it.', '“Vale”', 'Two words.'],
-      '+ output of `Vale`',
-    ],
-    [
-      'the checks of an app',
-      { event: checks('check_suite', { ...RUN, fields: { conclusion: 'failure' } }) },
-      ['Find out why, and fix it.', link],
-      '+ link to the checks of',
-    ],
-  ])('%s', async (_, step, words, shown) => {
-    await using sim = await simulate({
-      with: { prompt: '', wait: true },
-      github: { ...PULLS, ...JOBS },
-    });
-    const result = await sim.run({ ...(step && { step }) });
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(result.annotations).toEqual([]);
-    const [message] = sim.agent.accepted();
-    for (const word of words) expect(message?.prompt).toMatch(word);
-    const [comment] = ownComments(sim.github);
-    expect(comment?.body).toContain(shown);
-    expect(comment?.body).toMatch(/After `.*` failed on aaaaaaa/);
-    expect(comment?.body).not.toMatch(/is broken|Two words|Asked by/);
-    expect(notes(sim.github)).toMatchObject([{ commit: SHA, byBot: false }]);
-  });
-
-  it('a log that cannot be read is one warning, and the message goes out without it', async () => {
-    await using sim = await simulate({
-      with: { prompt: '' },
-      github: { ...PULLS, ...JOBS, forbids: ({ name }) => name.includes('actions/') },
-      step: { event: FAILED },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject(SENT);
-    expect(warnings(result)).toEqual([expect.stringContaining('actions: read')]);
-    expect(sim.agent.accepted()[0]?.prompt).toContain('Find out why, and fix it.');
-  });
-
-  it('its log is read only if the message goes out, and a re-run without it is the same message', async () => {
-    await using sim = await simulate({ with: { prompt: '' }, github: { ...PULLS, ...JOBS } });
-    const logs = () => sim.github.calls().filter(({ name }) => name.includes('actions/'));
-    await sim.runHere({ step: { event: OUTDATED } });
-    expect(logs()).toEqual([]);
-    await sim.runHere({ step: { event: FAILED } });
-    const { length } = logs();
-    expect(length).toBeGreaterThan(0);
-    const { outputs } = await sim.runHere({ step: { event: FAILED, ...AGAIN } });
-    expect(outputs).toMatchObject(SENT);
-    expect(logs()).toHaveLength(length);
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
-});
 
 describe('nothing is sent about a commit', () => {
   it.each(['run', 'runHere'] as const)('that was outdated at the event (%s)', async (how) => {
@@ -114,7 +37,8 @@ describe('nothing is sent about a commit', () => {
     expect(result.outputs).toMatchObject({ ...SKIPPED, reason });
     expect(result.annotations).toHaveLength(1);
     expect(sim.agent.posts()).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
+    // Its log is not read either.
+    expect(callNames(sim.github)).toEqual(['GET collaborators/*/permission', 'list']);
   });
 
   it('that is no longer the newest just before the message', async () => {

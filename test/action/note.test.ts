@@ -334,16 +334,3 @@ it('on a schedule, each of 35 pull requests has the end in its comment, by three
     ]);
   }
 });
-
-it('on a schedule, a comment that GitHub refuses is given up and counted', async () => {
-  const prLink = 'https://github.com/octo/agents/pull/100';
-  await using sim = await simulate({
-    agent: { jobs: [{ id: JOB, base: { prLink } }] },
-    github: { issues: [{ number: 100, pullRequest: true }], on: () => RATE },
-    step: { event: schedule() },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject(SENT);
-  expect(warnings(result)).toEqual([expect.stringContaining('rate limit')]);
-  expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
-});

@@ -14,6 +14,8 @@ import {
   simulate,
 } from './scenario.ts';
 
+// Reviews with a command. Those without one are in carried.test.ts.
+
 const COMMAND = { command: '/agent', prompt: '' };
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const ISSUES: GitHubOptions = { issues: [{ number: PULL, pullRequest: true }] };
@@ -26,7 +28,6 @@ const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const QUOTED_DIFF = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
 
 interface Submitted {
-  readonly state?: string;
   readonly comments?: readonly InlineOptions[];
   readonly body?: string | null;
   readonly author?: Person;
@@ -36,14 +37,14 @@ interface Submitted {
 
 /** Submits a review, and runs the action on it. */
 async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submitted) {
-  const { author = ALICE, scenario = {}, isBuilt = false, state = 'commented' } = more;
+  const { author = ALICE, scenario = {}, isBuilt = false } = more;
   await using sim = await simulate({
     ...scenario,
     with: { ...COMMAND, ...scenario.with },
     github: { ...ISSUES, collaborators: COLLABORATORS, ...scenario.github },
   });
   const id = sim.github.addReview(PULL, author.login, comments);
-  const step = { event: review({ number: PULL, id, body, author, state }) };
+  const step = { event: review({ number: PULL, id, body, author }) };
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
   return { sim, result, prompts: sim.agent.accepted().map(({ prompt }) => prompt) };
 }
@@ -173,54 +174,6 @@ describe('nothing is read of', () => {
     expect(callNames(sim.github)).toEqual(isStranger ? ['GET collaborators/*/permission'] : []);
     expect(sim.agent.journal).toEqual([]);
   });
-});
-
-describe('without a command, a review is sent itself:', () => {
-  const reply = inline('Right.', { isReply: true });
-  interface Given extends Submitted {
-    readonly prompt?: string;
-  }
-  const one = 'Comment 1 of 1, on the file';
-
-  it.each<[string, Given, RegExp]>([
-    ['its text', { body: 'Fix it.' }, /^Fix it\.$/],
-    [
-      'its text and comments',
-      { body: 'Fix it.', comments: [inline('One.')] },
-      /^Fix it\.\n\nComment/,
-    ],
-    ['only its comments', { comments: [inline('One.')] }, /^Comment 1 of 1, on the file/],
-    ['after the prompt', { body: 'Fix it.', prompt: 'Be brief.' }, /^Be brief\.\n\nFix it\.$/],
-    ['only the prompt', { prompt: 'Go on.' }, /^Go on\.$/],
-    ['a reply with a comment', { comments: [reply, inline('One.')] }, /^Comment 1 of 2/],
-    ['a reply with text', { body: 'Fix it.', comments: [reply] }, /^Fix it\.\n\nComment/],
-    [
-      'an approval with comments',
-      { state: 'approved', comments: [inline('One.')] },
-      new RegExp(one),
-    ],
-  ])('%s', async (name, given, prompt) => {
-    const { prompts } = await submitAlone(given, name === 'its text');
-    expect(prompts).toEqual([expect.stringMatching(prompt)]);
-  });
-
-  it.each<[string, Given]>([
-    ['a reply', { comments: [reply], prompt: 'Go on.' }],
-    ['an approval', { state: 'approved', body: 'Nice!', prompt: 'Go on.' }],
-    ['nothing', {}],
-    ['nothing that can be seen', { body: '<!-- hidden -->' }],
-  ])('but not %s', async (_, given) => {
-    const { result, prompts, sim } = await submitAlone(given);
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-    expect(prompts).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-  });
-
-  async function submitAlone({ prompt = '', ...given }: Given, isBuilt = false) {
-    const scenario = { with: { command: '', prompt } };
-    return submit({ body: '', ...given, scenario, isBuilt });
-  }
 });
 
 describe('an inline comment that was edited', () => {
