@@ -91,7 +91,7 @@ function markAllAsSending(run: Run): Outcome<'marked'> {
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
     markUnknown(job, false);
-    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
+    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB));
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {

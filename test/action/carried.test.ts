@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Reply } from '../sim/agent.ts';
+import type { JournalEntry, Reply } from '../sim/agent.ts';
 import {
   checks,
   issueComment,
@@ -14,6 +14,7 @@ import {
 } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
+import type { StepRun } from '../sim/runner/process.ts';
 import {
   errors,
   ownComments,
@@ -251,6 +252,22 @@ The log of the step “Check links” of the job “links”:
     expect(warnings(result)).toEqual([expect.stringMatching(why)]);
     expect(prompts(sim)).toEqual([expect.stringMatching(/^Find out why.*could not be read\.$/s)]);
     expect(commentOf(sim)).toContain('+ link to the run (`CI`, c356495)');
+  });
+
+  it('is not sent, and not commented on, if the run is cancelled while the log is read', async () => {
+    let run: StepRun | undefined;
+    const on = ({ path }: JournalEntry): Reply | undefined => {
+      if (!path.endsWith('/logs')) return undefined;
+      void run?.cancel();
+      return { fault: 'hang' };
+    };
+    await using sim = await simulate(afterRun([linksJob()], { github: { on } }));
+    run = sim.start();
+    const result = await run.result;
+    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+    expect(warnings(result)).toEqual([]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
   });
 
   it('is the same message in a re-run whose log is gone', async () => {

@@ -276,6 +276,16 @@ describe('on one conversation', () => {
     expect(third.outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
   });
 
+  it('a re-run of a creation in doubt does not take the job of another run for it', async () => {
+    const onPost = (n: number) => (n === 1 ? { status: 502 } : undefined);
+    await using sim = await creating({}, { jobs: [{ id: 'job-1' }], onPost });
+    await sim.runHere();
+    const github = { run_id: '2' };
+    await sim.runHere({ with: { 'job-id': 'job-1' }, step: { github } });
+    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(REFUSED);
+    expect(sim.agent.posts()).toHaveLength(2);
+  });
+
   it('a later run leaves the comment on the pull request that was not known before', async () => {
     await using sim = await creating({ with: COMMAND });
     await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });

@@ -117,6 +117,22 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
   ]);
 });
 
+describe('creates no second job after', () => {
+  const doubtful = (reply: PostReply): Fault =>
+    always({ ...reply, accept: true } as PostReply, {
+      'job-id': '',
+      'create-job': true,
+      comment: true,
+    });
+  const error =
+    /^The (API|connection) .* The job may have been created, .* Look for it in the dash/;
+  testFaults([
+    ['502', doubtful({ status: 502 }), { ...UNKNOWN, attempts: 0, error }],
+    ['201 without an ID', doubtful({ status: 201 }), { ...UNKNOWN, attempts: 0, error }],
+    ['a reset', doubtful({ fault: 'reset', accept: true }), { ...UNKNOWN, attempts: 0, error }],
+  ]);
+});
+
 describe('does not send a message again if its delivery is unknown:', () => {
   const status = (line: string) => onMessage(answer(head(200).replace('200', line), 'end'));
   testFaults([

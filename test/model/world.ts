@@ -13,6 +13,7 @@ import { graphql } from '../sim/github/graphql.ts';
 import { openReactions } from '../sim/github/reactions.ts';
 import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
+import { openRuns } from '../sim/github/runs.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
@@ -39,6 +40,8 @@ export interface World {
   /** Instead of the usual response. An error: before the request is written, or after it. */
   readonly breaks?: (request: Arrived) => Breakage | undefined;
   readonly listLagMs?: number;
+  /** Whether the earlier comments are created only when the run starts. */
+  readonly areFresh?: boolean;
 }
 
 export type Breakage = Answer | { readonly code: string; readonly isWritten: boolean };
@@ -68,6 +71,8 @@ const JOB: JobScript = {
 };
 /** The event loop turns more often for streams and for Octokit, which is loaded when it is needed. */
 const TURNS = 3;
+/** Milliseconds before a run: lists show comments that are older. */
+export const LONGEST_LAG_MS = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'worlds-'));
 const files = new Map<WebhookEvent, string>();
 
@@ -92,14 +97,16 @@ export async function playRun(scene: Scene, world: World) {
     clock: clock.seen,
     trouble: { listLagMs: world.listLagMs ?? 0 },
   });
+  const reactions = openReactions(repository.now);
+  const log = openCallLog();
+  const graph = openGraph(repository, reactions);
+  const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
+  if (world.areFresh) await pass(LONGEST_LAG_MS);
   for (const body of earlierComments(scene, env)) {
     repository.actions.addComment(PULL, repository.viewer.login, body);
   }
   const before = repository.comments(PULL).length;
-  const reactions = openReactions(repository.now);
-  const log = openCallLog();
-  const graph = openGraph(repository, reactions);
-  await clock.drive(clock.sleep(10_000, new AbortController().signal));
+  if (!world.areFresh) await pass(LONGEST_LAG_MS);
   const beganAt = clock.now();
 
   function endOfWork(): number {
@@ -116,7 +123,7 @@ export async function playRun(scene: Scene, world: World) {
     const call = log.add(request);
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
-      : rest({ repository, reactions, forbids }, call);
+      : rest({ repository, reactions, runs: openRuns([]), logOrigin: '', forbids }, call);
   }
 
   function askApi({ method, path }: JournalEntry): Answer {

@@ -126,14 +126,6 @@ export function forEnvironment(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** The text without what a header cannot contain. Each character stands for one byte. */
-export function forHeader(text: string): string {
-  return Buffer.from(text)
-    .toString('latin1')
-    .replace(/[^\t\x20-\x7e\x80-\xff]/g, '')
-    .slice(0, 8000);
-}
-
 function named(texts: Readonly<Record<string, string>>): readonly Forgery[] {
   return Object.entries(texts).map(([name, text]) => ({ name, text }));
 }

@@ -12,8 +12,6 @@ export const HAS_SIGNALS = !WINDOWS;
 export const HAS_FILE_MODES = !WINDOWS;
 /** Shell scripts, and programs that are scripts, such as npm. */
 export const HAS_POSIX_SHELL = !WINDOWS;
-/** A program that runners of GitHub have, and that scripts of the examples use. */
-export const HAS_JQ = HAS_POSIX_SHELL && findProgram('jq') !== undefined;
 /** Node cannot create named pipes itself. */
 export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
 /** A device with no space left. */

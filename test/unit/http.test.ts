@@ -29,6 +29,13 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
+it('requests other paths as they are, below the base URL', async () => {
+  await using server = await startFaultServer();
+  const id = 'A_b~c:d@e.-';
+  await openTransport(`${server.origin}/base/`).get(`/v2/agent/${id}/job/${id}`, 30_000);
+  expect(server.journal[0]?.path).toBe(`/base/v2/agent/${id}/job/${id}`);
+});
+
 it('the clock takes any time for a timeout, without a warning of Node', async () => {
   const warnings: Error[] = [];
   const addWarning = (warning: Error): number => warnings.push(warning);

@@ -117,6 +117,7 @@ function manyIds(count: number): string {
 
 describe('readInputs refuses', () => {
   const ID_RULE = ', which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.';
+  const EXPRESSION = 'an expression instead of an ID; write “${{ vars.NAME }}” in the workflow';
   const hostileIds = ['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b', 'a;b'];
   const minutes = ['abc', '-1', '+1', '1e3', '0x10', 'Infinity', 'NaN', '１０', '0', '7201', '1,5'];
 
@@ -124,13 +125,8 @@ describe('readInputs refuses', () => {
     ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
     [
       'api-key',
-      ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b'],
+      [...['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'mint_a b'], 'a\u2028b', '"mint_a"', "'mint_a'"],
       'contains quotation marks, a space, a line break',
-    ],
-    [
-      'api-key',
-      ['mint_a\u200bb', 'mint_a b', '"mint_a"', "'mint_a'"],
-      'contains quotation marks, a',
     ],
     [
       'api-key',
@@ -154,16 +150,8 @@ describe('readInputs refuses', () => {
       [', ,', '@a', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
       'must be a list of logins such as “renovate[bot]”; it contains “',
     ],
-    [
-      'project-id',
-      ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'],
-      'an expression instead of an ID; write “${{ vars.NAME }}” in the workflow',
-    ],
-    [
-      'job-id',
-      ['${{ steps.create.outputs.id }}', 'steps.create.outputs.id', 'inputs.job-id }}'],
-      'an expression instead of an ID; write',
-    ],
+    ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
+    ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
     ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
