@@ -247,7 +247,7 @@ describe.concurrent('a re-run sends, because', () => {
     const ids = [JOB, 'job-2'];
     const agent = { jobs: ids.map((id) => ({ id })) };
     await using attempts = await openAttempts('a step', { agent });
-    const leg = (id: string) => ({ with: { 'job-id': id }, step: { matrix: { id } } });
+    const leg = (id: string) => ({ with: { 'job-id': id } });
     await attempts.run(1, leg(JOB));
     for (const attempt of [2, 3]) {
       for (const id of ids) {
@@ -260,7 +260,7 @@ describe.concurrent('a re-run sends, because', () => {
 
 it('a re-run of one of two legs to the same job goes on with what the other has sent', async () => {
   await using attempts = await openAttempts('a step');
-  const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
+  const leg = (name: string) => ({ with: { prompt: `To ${name}.` } });
   await attempts.run(1, leg('a'));
   expect((await attempts.run(2, leg('b'))).outputs).toMatchObject(SENT);
   expect(attempts.sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.']);
