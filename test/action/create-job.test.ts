@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
 import {
-  checks,
   issueComment,
   pullRequest,
-  push,
   RENOVATE,
   schedule,
   type WebhookEvent,
@@ -101,20 +99,6 @@ it('the first command creates a job, and the next ones follow it up, also on its
   ]);
 });
 
-it('the comment is there before the job', async () => {
-  await using sim = await creating(
-    {},
-    {
-      onPost() {
-        expect(notes(sim.github)).toMatchObject([{ jobs: [{ id: '', delivery: 'sending' }] }]);
-        return undefined;
-      },
-    },
-  );
-  const { outputs } = await sim.runHere();
-  expect(outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
-});
-
 it('a run that cannot comment creates nothing', async () => {
   await using sim = await creating({ github: { ...ISSUE, readOnly: true } });
   expect((await sim.runHere()).outputs).toMatchObject(UNSENT);
@@ -140,7 +124,6 @@ describe('one run creates at most one job, however often it is run again:', () =
       GOES_ON,
       { posts: 2, created: 1 },
     ],
-    ['502', [{ status: 502 }], REFUSED, REFUSED, { posts: 1, created: 0 }],
     [
       'the answer is lost',
       [{ fault: 'reset', accept: true }],
@@ -148,22 +131,6 @@ describe('one run creates at most one job, however often it is run again:', () =
       REFUSED,
       { posts: 1, created: 1 },
     ],
-    ['no answer', [{ fault: 'hang', accept: true }], REFUSED, REFUSED, { posts: 1, created: 1 }],
-    [
-      'an answer without an ID',
-      [{ status: 201, body: {} }],
-      REFUSED,
-      REFUSED,
-      { posts: 1, created: 1 },
-    ],
-    [
-      'an ID that is none',
-      [{ status: 201, body: { id: '../x' } }],
-      REFUSED,
-      REFUSED,
-      { posts: 1, created: 1 },
-    ],
-    ['an empty answer', [{ status: 201, body: '' }], REFUSED, REFUSED, { posts: 1, created: 1 }],
     [
       '403, and it creates one then',
       [{ status: 403, body: { error: 'No.' } }],
@@ -309,36 +276,17 @@ describe('on one conversation', () => {
 });
 
 describe('nothing is created', () => {
-  const bot = { sender: RENOVATE };
   const failed = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 
   it.each<[string, WebhookEvent]>([
     ['after a failed run', workflowRun(failed)],
-    ['after a failed check', checks('check_run', failed)],
-    ['after failed checks', checks('check_suite', failed)],
     ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
-    ['for the push of a bot to another branch', push({ ...bot, ref: 'refs/heads/fix' })],
   ])('%s', async (_, event) => {
     await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
     const { conclusion, outputs } = await sim.runHere();
     expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
     expect(sim.agent.journal).toEqual([]);
     expect(sim.github.writes()).toEqual([]);
-  });
-
-  it.each<[string, Scenario['with'], RegExp]>([
-    ['send: false', { send: false, prompt: '' }, /create-job cannot be combined with send: false/],
-    [
-      'comment: false, where each run would create one',
-      { comment: false },
-      /create-job cannot be combined with comment: false/,
-    ],
-  ])('with %s', async (_, given, expected) => {
-    await using sim = await creating({ with: given });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject(UNSENT);
-    expect(errors(result)).toEqual([expect.stringMatching(expected)]);
-    expect(sim.agent.journal).toEqual([]);
   });
 });
 
@@ -351,10 +299,5 @@ describe('on a schedule', () => {
       expect(outputs['comment-url']).toBe(ownComments(sim.github, OPENED).at(-1)?.html_url);
     }
     expect(notes(sim.github, OPENED)).toHaveLength(2);
-  });
-
-  it('it works without comments', async () => {
-    await using sim = await creating({ with: { comment: false }, step: { event: schedule() } });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
   });
 });

@@ -175,31 +175,3 @@ describe.concurrent('shows the texts in each field of the record and of the even
     if (link !== '') expect(isOwnLink(link)).toBe(true);
   });
 });
-
-describe.concurrent('quotes the texts of invalid inputs, and in errors of GitHub, as text', () => {
-  const inputs = [
-    'wait',
-    'timeout-minutes',
-    'settle-seconds',
-    'fail-on',
-    'pr-number',
-    'prompt-file',
-  ];
-  const statuses = [400, 403, 404, 410, 422, 451, 500, 200];
-
-  it.each(RUNS.slice(0, 12))('group %i', async (run) => {
-    const text = (slot: number): string => textAt(run * TEXTS_PER_RUN + slot);
-    const forged = inputs.map((name, slot) => [name, forEnvironment(text(slot))]);
-    const [invalid, { agent }] = await runScenario(
-      { with: { prompt: '', 'job-id': 'a/b', ...Object.fromEntries(forged) } },
-      run,
-    );
-    expect(invalid.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', results: '[]' });
-    expect(errors(invalid)).toHaveLength(1);
-
-    const reply = { status: statuses[run % 8] ?? 500, body: { message: text(6) } };
-    const [refused, { agent: other }] = await runScenario({ github: { on: () => reply } }, run);
-    expect(refused.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect([...agent.journal, ...other.posts()]).toEqual([]);
-  });
-});
