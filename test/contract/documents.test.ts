@@ -10,25 +10,26 @@ import { blocks, documents, files, read } from './workflows.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 describe('the README', () => {
-  const [first, second, third] = blocks('yaml').filter(({ document }) => document === 'README.md');
+  const shown = blocks('yaml').filter(({ document }) => document === 'README.md');
 
-  it('begins with a workflow for comments and reviews that needs no job-id and starts no runner for others', () => {
-    const { on } = parse(first?.text ?? '');
-    expect(Object.keys(on)).toEqual(['issue_comment', 'pull_request_review']);
-    expect(first?.text).toContain('if: startsWith(github.event.comment.body || github');
-    expect(first?.text).toContain(' wait: true\n');
-    expect(first?.text).not.toContain('job-id');
-    expect(first?.text.match(/\bvars\.\w+/g)).toEqual(['vars.AGENT_PROJECT']);
+  it('begins with the workflow of examples/loop.yml, without its time-outs', () => {
+    const { on, jobs } = parse(shown[0]?.text ?? '');
+    const example = parse(read('examples/loop.yml'));
+    const { 'timeout-minutes': _, steps, ...agent } = example.jobs.agent;
+    const [{ with: given, ...step }] = steps;
+    const { 'timeout-minutes': __, ...inputs } = given;
+    expect(on).toEqual(example.on);
+    expect(jobs).toEqual({ agent: { ...agent, steps: [{ ...step, with: inputs }] } });
   });
 
-  it('then fixes failed checks with at most twelve lines', () => {
-    expect(second?.text).toContain('workflow_run:');
-    expect(second?.text.trim().split('\n').length).toBeLessThanOrEqual(12);
+  it('then lets commands wait in a queue, and creates a job', () => {
+    expect(shown[1]?.text).toContain('queue: max');
+    expect(shown[2]?.text).toContain('create-job: true');
   });
 
   it('then shows a schedule in which the job has time to report the result', () => {
-    expect(third?.text).toContain('schedule:');
-    const [job, step] = [...(third?.text ?? '').matchAll(/timeout-minutes: (\d+)/g)];
+    expect(shown[3]?.text).toContain('schedule:');
+    const [job, step] = [...(shown[3]?.text ?? '').matchAll(/timeout-minutes: (\d+)/g)];
     expect(Number(job?.[1])).toBeGreaterThan(Number(step?.[1]));
   });
 
@@ -45,13 +46,29 @@ describe('the README', () => {
   });
 });
 
-it('the tables have every input, except matrix-leg, which is not for users', () => {
-  const tables = read('README.md') + read('docs/inputs.md');
-  const missing = Object.keys(action.inputs).filter(
-    (name) => !tables.includes(`\n| \`${name}\` |`),
-  );
+it('the tables of the README have every input', () => {
+  const rows = [...read('README.md').matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
   const what = 'put it below a `##` group of action.yml, then run npm run docs';
-  expect(missing, what).toEqual(['matrix-leg']);
+  expect(rows, what).toEqual(expect.arrayContaining(Object.keys(action.inputs)));
+});
+
+describe('words', () => {
+  const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+  const guides = documents().filter(({ name }) => !/^(test\/|CHANGELOG)/.test(name));
+
+  it('all documents for people have at most 7,100', () => {
+    const all = guides.map(({ text }) => wordsOf(text)).reduce((sum, words) => sum + words);
+    expect(all, 'leave something out').toBeLessThanOrEqual(7100);
+  });
+
+  it('the README has at most 2,250', () => {
+    expect(wordsOf(read('README.md')), 'leave something out').toBeLessThanOrEqual(2250);
+  });
+
+  it.each(guides)('no cell of a table in $name has more than 60', ({ text }) => {
+    const cells = [...text.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => row.split(' | '));
+    expect(cells.filter((cell) => wordsOf(cell) > 60)).toEqual([]);
+  });
 });
 
 it('docs/permissions.md lists the events that are not checked', () => {
@@ -61,13 +78,12 @@ it('docs/permissions.md lists the events that are not checked', () => {
   expect(names.sort()).toEqual([...TRUSTED_EVENTS].sort());
 });
 
-it('docs/delivery.md lists the 4xx that a wait tolerates', () => {
+it('docs/delivery.md lists the 4xx that pass by themselves', () => {
   const [, list = ''] =
-    /tolerates temporary errors of the API for [^:]*: (.*?)\./s.exec(read('docs/delivery.md')) ??
-    [];
+    /if the failure can pass by itself: (.*?)\./s.exec(read('docs/delivery.md')) ?? [];
   const listed = [...list.matchAll(/\b4\d\d\b/g)].map(([status]) => Number(status));
   const tolerated = Array.from({ length: 100 }, (_, index) => 400 + index).filter(isPassing4xx);
-  const what = 'change “Errors while waiting” in docs/delivery.md, or isPassing4xx';
+  const what = 'change “Will it send twice?” in docs/delivery.md, or isPassing4xx';
   expect(listed, what).toEqual(tolerated);
 });
 
