@@ -36,7 +36,7 @@ import { endJob, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
-// All jobs of a step, from the first poll to the end: docs/note.md draws the way. Each stage may end some jobs; then one loop
+// All jobs of a step, from the first poll to the end: docs/delivery.md explains the note. Each stage may end some jobs; then one loop
 // follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
+import { FAIL_ON, isFinal, RESULTS, STATUSES } from '../../src/job.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
 import { ended, PULL, record, START } from '../unit/record.ts';
@@ -49,6 +50,23 @@ describe('action.yml', () => {
         ...{ status: 'completed', ...known, elapsedSeconds: 5, polls: 3, reason: 'So.' },
       },
     ]);
+  });
+
+  it.each([
+    ['only-when', action.inputs, Object.keys(STATUSES)],
+    ['fail-on', action.inputs, FAIL_ON],
+    ['result', action.outputs, RESULTS],
+  ] as const)('names every status or result in the description of %s', (name, all, words) => {
+    const description = all[name]?.description ?? '';
+    const missing = words.filter((word) => !description.includes(`\`${word}\``));
+    expect(missing, 'change its description in action.yml').toEqual([]);
+  });
+
+  it('has a result for each final status, which can fail the step', () => {
+    const missing = Object.keys(STATUSES).filter(
+      (status) => isFinal(status) && !(FAIL_ON as readonly string[]).includes(status),
+    );
+    expect(missing, 'add it to FAIL_ON and RESULTS in src/job.ts').toEqual([]);
   });
 
   it('has defaults that mean the same as an empty string', () => {
