@@ -74,7 +74,9 @@ export interface Base {
  * now on, it may be sent at any moment. The others are final.
  */
 export type Message =
-  | { readonly kind: 'none' | 'open' | 'sending' | 'unknown' | 'not-sent' }
+  | { readonly kind: 'none' | 'open' | 'sending' | 'not-sent' }
+  /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
+  | { readonly kind: 'unknown'; readonly isEarlier: boolean }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
@@ -213,9 +215,13 @@ export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. */
-export function startSending(job: Job, head: Head | undefined): void {
-  write(job, { isWaiting: false, ...(head !== undefined && { head }) });
+/** The request is about to be sent. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
+export function startSending(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+  write(job, {
+    isWaiting: false,
+    ...(!isBaseNew && { base: {} }),
+    ...(head !== undefined && { head }),
+  });
 }
 
 /** The API has accepted the message. */
@@ -234,9 +240,9 @@ export function markCreated(job: Job, id: string, at: number): void {
   });
 }
 
-/** The API may have accepted the message. */
-export function markUnknown(job: Job): void {
-  write(job, { message: { kind: 'unknown' } });
+/** The API may have accepted the message, in this attempt or in an earlier one. */
+export function markUnknown(job: Job, isEarlier: boolean): void {
+  write(job, { message: { kind: 'unknown', isEarlier } });
 }
 
 /**

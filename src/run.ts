@@ -7,7 +7,7 @@ import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { prepare, type Run, type Start, save } from './jobs/run.ts';
+import { prepare, type Run, type Start } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
@@ -119,7 +119,7 @@ async function report(run: Run): Promise<0 | 1> {
   annotate(runtime.log, ended, failed);
   const commentUrls = await finishOnGitHub(run, ended);
   // Only then, the URLs of the comments on the pull requests of the jobs are known.
-  if (commentUrls.join('\n') !== commentUrl) save(run);
+  if (commentUrls.join('\n') !== commentUrl) saveOutputs(runtime, { ended, commentUrls });
   summarize(runtime, run.story, jobs, commentUrls);
   return code;
 }

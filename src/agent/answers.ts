@@ -153,7 +153,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       return 'The prompt is too long; make it shorter.';
     case 429:
       return doing === 'poll'
-        ? 'The API was polled too often; a longer polling interval may help.'
+        ? 'The API was polled too often.'
         : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';

@@ -96,7 +96,8 @@ export async function withLogs(
   const { failedRun } = request;
   if (failedRun === undefined) return request;
   const logs = await carryFailedRun(failedRun, github, { ...runtime, apiUrl: info.apiUrl });
-  if (logs.warning !== '') runtime.log.warning(logs.warning);
+  const isCancelled = runtime.signal.aborted;
+  if (logs.warning !== '' && !isCancelled) runtime.log.warning(logs.warning);
   return { ...request, carried: [logs, ...request.carried] };
 }
 

@@ -3,7 +3,7 @@ import { readPartsInside } from '../runner/files.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
 import { type Carried, named } from './carried.ts';
-import { createDecoder, createTail, type Output, toOutput } from './output.ts';
+import { type Output, Tail, toOutput } from './output.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 
@@ -35,10 +35,8 @@ export function carryFiles(
 }
 
 function readOutput(name: string, workspace: string, redact: Redact): Result<Output> {
-  const tail = createTail();
-  const decode = createDecoder();
-  const read = readPartsInside(workspace, name, SIZE_LIMIT, (part) => tail.add(decode(part)));
+  const tail = new Tail();
+  const read = readPartsInside(workspace, name, SIZE_LIMIT, (part) => tail.add(part));
   if (read.kind === 'problem') return read;
-  tail.add(decode(undefined));
   return ok(toOutput(`The file ${named(name, redact)}`, tail, redact));
 }

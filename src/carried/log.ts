@@ -1,4 +1,4 @@
-import { createDecoder, createTail, type Tail } from './output.ts';
+import { Tail } from './output.ts';
 
 // Finds the lines of failed steps in the log of a job, which may be of any size: only the ends of them are kept.
 
@@ -17,17 +17,17 @@ export interface LogPart {
 
 /** What takes the lines of a log, in their order. */
 interface LineSink {
-  add(lines: string, second: string): void;
+  add(lines: Uint8Array, second: string): void;
   /** All lines of an error were added. */
   endError(second: string): void;
 }
 
 /** Failed steps of a job whose lines are shown, the first ones. */
 const MOST_STEPS = 3;
-/** Characters of a line that show to which step it belongs. */
+/** Bytes of a line that show to which step it belongs. */
 const LINE_HEAD = 64;
-/** The beginning of each line, except of those that belong to the line before. */
-const TIME = /\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{7}Z (##\[error\])?/y;
+/** The beginning of each line, except of those that belong to the line before; the first has a byte order mark. */
+const TIME = /^(?:\xef\xbb\xbf)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{7}Z (##\[error\])?/;
 
 /** Reads a log to its end. Unless each step has times and lines, the end of the whole log stands for all of them. */
 export async function readLog(
@@ -35,7 +35,7 @@ export async function readLog(
   failed: readonly Step[],
 ): Promise<readonly LogPart[]> {
   const steps = failed.slice(0, MOST_STEPS);
-  const whole = createTail();
+  const whole = new Tail();
   const selections = steps.flatMap((step) => createSelection(step) ?? []);
   const readLines = createLineReader({
     add(lines, second) {
@@ -46,10 +46,9 @@ export async function readLog(
       for (const selection of selections) selection.endError(second);
     },
   });
-  const decode = createDecoder();
-  for await (const chunk of chunks) readLines(decode(chunk), false);
-  readLines(decode(undefined), true);
-  const found = selections.filter(({ tail }) => tail.read().text !== '');
+  for await (const chunk of chunks) readLines(chunk, false);
+  readLines(new Uint8Array(), true);
+  const found = selections.filter(({ tail }) => !tail.isEmpty);
   if (found.length > 0 && found.length === steps.length) return found;
   return [{ step: null, tail: whole }];
 }
@@ -61,7 +60,7 @@ export async function readLog(
 function createSelection(step: Step): (LogPart & LineSink) | null {
   const [first, last] = [secondOf(step.started_at), secondOf(step.completed_at)];
   if (first === null || last === null) return null;
-  const tail = createTail();
+  const tail = new Tail();
   let afterError: Tail | null = null;
   return {
     step: step.name,
@@ -74,7 +73,7 @@ function createSelection(step: Step): (LogPart & LineSink) | null {
     endError(second) {
       if (second !== last) return;
       if (afterError !== null) tail.append(afterError);
-      afterError = createTail();
+      afterError = new Tail();
     },
   };
 }
@@ -85,14 +84,14 @@ function secondOf(time: string | null | undefined): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString().slice(0, 19);
 }
 
-/** Splits a log, whose line breaks are `\n`, into runs of lines of the same second, each with one error at its end. */
-function createLineReader(sink: LineSink): (text: string, isLast: boolean) => void {
-  let held = '';
+/** Splits a log into runs of lines of the same second, each with one error at its end. */
+function createLineReader(sink: LineSink): (chunk: Uint8Array, isLast: boolean) => void {
+  let held: Uint8Array = new Uint8Array();
   let isLineStart = true;
   let second = '';
   let isError = false;
-  return (text, isLast) => {
-    const all = held + text;
+  return (chunk, isLast) => {
+    const all = Buffer.concat([held, chunk]);
     let [from, at] = [0, 0];
     while (at < all.length) {
       const end = all.indexOf('\n', at) + 1;
@@ -102,18 +101,17 @@ function createLineReader(sink: LineSink): (text: string, isLast: boolean) => vo
       isLineStart = end > 0;
       at = end || all.length;
     }
-    sink.add(all.slice(from, at), second);
-    held = all.slice(at);
+    sink.add(all.subarray(from, at), second);
+    held = all.subarray(at);
     if (isLast && isError) sink.endError(second);
   };
 
   /** Returns whether a new run begins with this line. */
-  function beginLine(all: string, from: number, at: number): boolean {
-    TIME.lastIndex = at;
-    const [, time, mark] = TIME.exec(all) ?? [];
+  function beginLine(all: Buffer, from: number, at: number): boolean {
+    const [, time, mark] = TIME.exec(all.toString('latin1', at, at + LINE_HEAD)) ?? [];
     if (time === undefined) return false;
     const isNewRun = time !== second || isError;
-    if (isNewRun) sink.add(all.slice(from, at), second);
+    if (isNewRun) sink.add(all.subarray(from, at), second);
     if (isError) sink.endError(second);
     second = time;
     isError = mark !== undefined;

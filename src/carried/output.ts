@@ -6,8 +6,9 @@ import { clean } from './clean.ts';
 
 /** Characters of all that programs say in one message. */
 const ROOM = 20_000;
-/** Characters that are kept before cleaning, which leaves a tenth at the worst of ordinary logs. */
+/** Bytes that are kept before cleaning, which leaves a tenth at the worst of ordinary logs. */
 const KEPT = 200_000;
+const [LF, CR] = [10, 13];
 /** The longest secret, in characters. A cut may leave the end of one, which is not recognized. */
 const LONGEST_SECRET = 2000;
 
@@ -21,68 +22,73 @@ export interface Output {
   readonly isWhole: boolean;
 }
 
-/** Takes a text of any size part by part, and keeps its end. */
-export interface Tail {
-  /** Line breaks are `\n`. */
-  add(part: string): void;
-  /** Continues with the end of another one. */
-  append(other: Tail): void;
-  read(): { readonly text: string; readonly breaks: number; readonly isWhole: boolean };
-}
+/** Takes bytes of any number part by part, and keeps the last of them. */
+export class Tail {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+  #lines = 0;
+  #isWhole = true;
+  /** The last byte that was counted: a line ends with `\n`, or with any number of `\r`. */
+  #last = 0;
 
-export function createTail(): Tail {
-  let text = '';
-  let breaks = 0;
-  let isWhole = true;
-  return {
-    add(part) {
-      for (let at = part.indexOf('\n'); at !== -1; at = part.indexOf('\n', at + 1)) breaks += 1;
-      keep(part);
-    },
-    append(other) {
-      const more = other.read();
-      breaks += more.breaks;
-      isWhole &&= more.isWhole;
-      keep(more.text);
-    },
-    read: () => ({ text, breaks, isWhole }),
-  };
+  add(part: Uint8Array): void {
+    for (const byte of part) {
+      if (byte === LF || (this.#last === CR && byte !== CR)) this.#lines += 1;
+      this.#last = byte;
+    }
+    this.#keep(part);
+  }
 
-  function keep(part: string): void {
-    text += part;
-    if (text.length <= 2 * KEPT) return;
-    text = text.slice(-KEPT);
-    isWhole = false;
+  /** Continues with the lines of another one. */
+  append(other: Tail): void {
+    this.#lines += other.#lines;
+    this.#isWhole &&= other.#isWhole;
+    this.#last = other.#last;
+    this.#keep(other.#bytes.subarray(0, other.#length));
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  read(): { readonly text: string; readonly lines: number; readonly isWhole: boolean } {
+    const text = this.#bytes.toString('utf8', 0, this.#length);
+    const isOpen = !this.isEmpty && this.#last !== LF;
+    return { text, lines: this.#lines + (isOpen ? 1 : 0), isWhole: this.#isWhole };
+  }
+
+  /** Its memory does not depend on how much it gets. */
+  #keep(part: Uint8Array): void {
+    const end = part.subarray(-KEPT);
+    if (this.#length + end.length > 2 * KEPT) {
+      this.#bytes.copyWithin(0, this.#length - KEPT, this.#length);
+      this.#length = KEPT;
+      this.#isWhole = false;
+    }
+    const length = this.#length + end.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.min(2 * length, 2 * KEPT));
+      larger.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = larger;
+    }
+    this.#bytes.set(end, this.#length);
+    this.#length = length;
+    this.#isWhole &&= end.length === part.length;
   }
 }
 
 export function tailOf(text: string): Tail {
-  const tail = createTail();
-  tail.add(text.replace(/\r+\n?/g, '\n'));
+  const tail = new Tail();
+  tail.add(Buffer.from(text));
   return tail;
 }
 
 /** Secrets are taken out after the cleaning, because a color can split one. */
 export function toOutput(title: string, tail: Tail, redact: Redact): Output {
-  const { text, breaks, isWhole } = tail.read();
+  const { text, lines, isWhole } = tail.read();
   const cleaned = redact(clean(text)).slice(isWhole ? 0 : LONGEST_SECRET);
-  const lines = breaks + (text === '' || text.endsWith('\n') ? 0 : 1);
   const isShort = cleaned.length <= ROOM;
   return { title, text: endOf(cleaned, ROOM), lines, isWhole: isWhole && isShort };
-}
-
-/** Decodes UTF-8 chunk by chunk; undefined ends the text. Line breaks become `\n`, as in `clean`. */
-export function createDecoder(): (chunk: Uint8Array | undefined) => string {
-  const decoder = new TextDecoder();
-  let held = '';
-  return (chunk) => {
-    const isLast = chunk === undefined;
-    const text = held + decoder.decode(chunk, { stream: !isLast });
-    // The next chunk may begin with the other half of `\r\n`.
-    held = !isLast && text.endsWith('\r') ? '\r' : '';
-    const lines = text.replace(/\r+\n?/g, '\n');
-    return held === '' ? lines : lines.slice(0, -1);
-  };
 }
 
 /**

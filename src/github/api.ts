@@ -350,11 +350,24 @@ export class GitHub {
   }
 
   #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse(await this.#graphql(query, variables), schema));
+    return this.#twice(async () => parse(await this.#graphql(query, variables), schema));
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse(await this.#request(route, parameters), schema));
+    return this.#twice(async () => parse(await this.#request(route, parameters), schema));
+  }
+
+  /** Octokit's retry plugin would repeat writes as well. A cancelled run reads nothing: its comment needs the time. */
+  async #twice<T>(read: () => Promise<T>): Promise<T> {
+    const { signal } = this.#options;
+    for (let failed = 1; ; failed += 1) {
+      try {
+        return await untilAborted(read(), signal);
+      } catch (error) {
+        if (signal.aborted) throw new GitHubError(0, 'the run was cancelled', { cause: error });
+        if (failed > 1 || !isUnclear(error)) throw error;
+      }
+    }
   }
 
   async #graphql(query: string, variables: object): Promise<unknown> {
@@ -410,16 +423,6 @@ function hasFailed({ conclusion }: { readonly conclusion: string | null }): bool
 function nextCursor(next: string | null, last: string | null): string {
   if (next === null || next === last) throw unexpectedResponse();
   return next;
-}
-
-/** Octokit's retry plugin would repeat writes as well. */
-async function twice<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isUnclear(error)) throw error;
-    return read();
-  }
 }
 
 function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {

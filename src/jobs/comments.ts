@@ -71,11 +71,12 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
   const { plan, note, github, message } = run;
   if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
   const { conversation } = plan.comments;
+  const { clock, signal } = run.runtime;
   let why = 'GitHub does not list the comment of this run';
   for (const ms of LIST_AGAIN_MS) {
-    await pause(run, ms);
+    await pause(run, Math.min(ms, plan.deadline - clock.now()));
+    if (signal.aborted || clock.now() > plan.deadline) break;
     const listed = await readNotes(github, conversation, message.project, plan.deadline);
-    if (run.runtime.signal.aborted) break;
     if (listed.kind === 'problem') {
       why = listed.problem;
       continue;

@@ -188,23 +188,30 @@ function isLimitTold(notes: readonly FoundNote[], { step }: MessageId, jobId: st
 
 /**
  * Without the notes of re-runs that went on with a message, which stands where it was sent. There, they would start a
- * count, or be counted, although nothing was sent.
+ * count, or be counted, although nothing was sent. The earlier note may still say `sending`, if its last edit is late.
  */
 function withoutGoingOn(notes: readonly FoundNote[], jobId: string): readonly FoundNote[] {
   return notes.filter(
     (note, place) =>
       !notes
         .slice(0, place)
-        .some((earlier) => isSameMessage(earlier, note) && deliveryTo(earlier, jobId) === 'sent'),
+        .some(
+          (earlier) =>
+            isSameMessage(earlier, note) &&
+            earlier.attempt < note.attempt &&
+            mayHaveSent(earlier, jobId),
+        ),
   );
+}
+
+function mayHaveSent(note: FoundNote, jobId: string): boolean {
+  const delivery = deliveryTo(note, jobId);
+  return delivery !== undefined && delivery !== 'not-sent';
 }
 
 /** Whether the note is of another run of the step, and its message to the job was sent, or may still be. */
 function isCounted(note: FoundNote, { step, run }: MessageId, jobId: string): boolean {
-  const delivery = deliveryTo(note, jobId);
-  return (
-    delivery !== undefined && delivery !== 'not-sent' && note.step === step && note.run !== run
-  );
+  return mayHaveSent(note, jobId) && note.step === step && note.run !== run;
 }
 
 function deliveryTo({ jobs }: FoundNote, jobId: string): NoteJob['delivery'] | undefined {

@@ -35,9 +35,10 @@ import { firstPoll } from './poll.ts';
 import { endJob, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
+import { whichJobs } from './which-job.ts';
 
-// All jobs of a step, from the first poll to the end: docs/delivery.md explains the note. Each stage may end some jobs; then one loop
-// follows each job that is left.
+// All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
+// one loop follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {
   const { inputs, jobs } = run;
@@ -47,6 +48,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
   await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
+  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
   endLate(run);
   await announce(
     run,
@@ -86,6 +88,7 @@ async function decideAgain(run: Run): Promise<void> {
   const notes = await listAgain(run);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (run.runtime.signal.aborted) return;
+  endIfOtherJob(run, notes);
   for (const [job, verdict] of decideOn(run, notes, false)) {
     applyEarlier(run, job, verdict);
     if (job.end === undefined) applyNew(run, job, verdict);
@@ -93,11 +96,24 @@ async function decideAgain(run: Run): Promise<void> {
   if (openJobs(run).length < open.length) run.note?.write();
 }
 
+/** Without `job-id`, the comments that the first list lacked may name another job. A run that creates one decides by itself. */
+function endIfOtherJob(run: Run, notes: Result<readonly FoundNote[]>): void {
+  const { inputs, plan, trigger, jobs } = run;
+  const [job] = jobs;
+  if (inputs.jobIds.length > 0 || notes.kind === 'problem') return;
+  if (job === undefined || job.id === NEW_JOB) return;
+  const named = whichJobs(inputs, plan.comments, notes, trigger);
+  if (named.kind === 'ok' && named.value[0] === job.id) return;
+  const why = named.kind === 'problem' ? named.problem : 'The comments here name another job now.';
+  if (plan.isRerun) markUnknown(job, true);
+  endJob(run, job, endAs('error', 'Nothing was sent.', why));
+}
+
 /** What an earlier attempt sent, or may have sent. */
 function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
   if (verdict.kind === 'go on') goOnWith(run, job, verdict);
   if (verdict.kind !== 'refuse') return;
-  markUnknown(job);
+  markUnknown(job, true);
   endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
 }
 
@@ -233,7 +249,6 @@ async function readJobs(run: Run): Promise<void> {
     }),
   );
   // From now on, a command there knows the job.
-  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
   await announce(run, []);
   const open = jobs.filter(({ end }) => end === undefined);
   await Promise.all(open.map(async (job) => endJob(run, job, await waitForAgent(run, job))));

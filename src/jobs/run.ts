@@ -109,12 +109,13 @@ function placeOf({ jobs, asked, info }: Run): string {
 }
 
 async function listNotes(
-  { comments, listsNotes, deadline }: Plan,
+  { comments, listsNotes, isRerun, deadline }: Plan,
   github: GitHub,
   { projectId }: Inputs,
 ): Promise<Result<readonly FoundNote[]>> {
   if (!listsNotes) return ok([]);
-  if (comments.kind !== 'note') return problem(whyNoNote(comments));
+  // Only an earlier attempt has sent what no comment tells.
+  if (comments.kind !== 'note') return isRerun ? problem(whyNoNote(comments)) : ok([]);
   return readNotes(github, comments.conversation, hashOf(projectId), deadline);
 }
 

@@ -39,7 +39,7 @@ export async function sendMessage(
     const marked = markAllAsSending(run);
     if (marked.kind === 'over') return marked;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
-    startSending(job, looked.head);
+    startSending(job, looked.head, looked.hasBase);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
@@ -48,7 +48,9 @@ export async function sendMessage(
   }
 }
 
-type LastLook = Outcome<'busy'> | { readonly kind: 'ready'; readonly head: Head | undefined };
+type LastLook =
+  | Outcome<'busy'>
+  | { readonly kind: 'ready'; readonly head: Head | undefined; readonly hasBase: boolean };
 
 /**
  * What the API and GitHub show just before the message, all read at once: the status that tells what the message starts,
@@ -71,7 +73,7 @@ async function lastLook(run: Run, job: Job): Promise<LastLook> {
   const isOutdated = plan.headOf !== undefined && headOfEvent?.sha !== trigger.commit?.sha;
   if (headOfEvent !== undefined && isOutdated) return over(newerCommitEnd());
   const can = canStillSend(run, job);
-  return can.kind === 'over' ? can : { kind: 'ready', head };
+  return can.kind === 'over' ? can : { kind: 'ready', head, hasBase: needsBase };
 }
 
 /** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
@@ -88,8 +90,8 @@ function markAllAsSending(run: Run): Outcome<'marked'> {
 
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
-    markUnknown(job);
-    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
+    markUnknown(job, false);
+    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB));
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {

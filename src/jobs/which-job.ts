@@ -64,8 +64,8 @@ function isCreationInDoubt({ jobs }: FoundNote): boolean {
 
 function whenCreationInDoubt(url: string): Result<never> {
   return problem(
-    `A run may have created an agent job here, but its ID is not known: ${url}. Look for the job in the dashboard ` +
-      `(${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
+    `A run is creating an agent job here, or may have created one: ${url}. If that run is over, look for the job in the ` +
+      `dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
   );
 }
 

@@ -14,7 +14,8 @@ import {
 } from '../job.ts';
 import { MARKER, OPENING } from '../text.ts';
 
-// The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md explains it.
+// The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md
+// explains it.
 
 const VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
@@ -83,7 +84,7 @@ export function toNoteJob(job: Job): NoteJob {
   const sentAt = sentAtOf(job);
   return {
     id,
-    delivery: mayBeSent(job) ? 'sending' : deliveryOf(job),
+    delivery: noteDelivery(job),
     sentAt: sentAt && Math.round(sentAt),
     base: statusBefore(job),
     isOurs: after.work === 'our message' || undefined,
@@ -91,6 +92,12 @@ export function toNoteJob(job: Job): NoteJob {
     limited: end?.limit !== undefined || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
+}
+
+/** What this attempt did: of a doubt about an earlier one, the note of that one tells. */
+function noteDelivery(job: Job): NoteJob['delivery'] {
+  if (mayBeSent(job)) return 'sending';
+  return job.message.kind === 'unknown' && job.message.isEarlier ? 'not-sent' : deliveryOf(job);
 }
 
 function endedOf({ end, endedAt }: Job): NoteJob['ended'] {

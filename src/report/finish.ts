@@ -1,4 +1,4 @@
-import { isFinal, type Job, statusBefore } from '../job.ts';
+import { isFinal, type Job, NEW_JOB, statusBefore } from '../job.ts';
 import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
@@ -116,7 +116,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listReasons(log, ended, end.explanation);
-  const about = isOnly ? `Job ${id}: ` : '';
+  const about = isOnly && id !== NEW_JOB ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
   const failure =

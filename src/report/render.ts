@@ -11,7 +11,7 @@ import {
   titleOf,
   wordOf,
 } from '../labels.ts';
-import { ACTION_URL, readPullRequest } from '../link.ts';
+import { ACTION_URL } from '../link.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { plural } from '../text.ts';
 import {
@@ -164,9 +164,9 @@ function titleOfJob(job: Job): string {
     case 'commits':
       return `Agent pushed ${plural(change.count, 'commit')}`;
     case 'created':
-      return `Agent opened ${readPullRequest(record?.prLink ?? '').number}`;
+      return `Agent opened ${pullRequestLink(record ?? {})}`;
     case 'none':
-      return 'Agent finished without a new commit';
+      return 'Agent finished: no new commit seen';
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }

@@ -1,3 +1,4 @@
+import { OPENING } from '../../src/text.ts';
 import {
   issueComment,
   pullRequest,
@@ -9,23 +10,24 @@ import type { Call } from '../sim/github/call-log.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
+const OPENING_OF_DATA = `${OPENING} {`;
+
 /** What a message comes from. */
 export const ORIGINS = ['a step', 'a review', 'a review comment', 'a comment'] as const;
 export type Origin = (typeof ORIGINS)[number];
 type Trigger = { readonly with: NonNullable<Scenario['with']>; readonly event: WebhookEvent };
 
 /** What a call is for; otherwise its name. */
-export function purposeOf({ name, request }: Call): string {
-  if (name === 'POST issues/#/comments') return 'note';
+export function purposeOf({ name, request: { body } }: Call): string {
+  if (name === 'POST issues/#/comments') return body.includes(OPENING_OF_DATA) ? 'note' : 'answer';
   if (name === 'PATCH issues/comments/#') return 'edit';
-  if (/^DELETE .*reactions/.test(name)) return 'release';
-  if (name.endsWith('/reactions')) return request.body.includes('rocket') ? 'claim' : 'reaction';
+  if (name.endsWith('/reactions')) return 'react';
   return name.startsWith('GET collaborators') ? 'check' : name;
 }
 
-/** What each call to GitHub was for, from this position. */
-export function purposes({ github }: Simulation, from = 0): readonly string[] {
-  return github.calls().slice(from).map(purposeOf);
+/** What each call to GitHub was for. */
+export function purposes({ github }: Simulation): readonly string[] {
+  return github.calls().map(purposeOf);
 }
 
 /** Writes the comment if the message comes from one, and returns the event. */
@@ -48,11 +50,6 @@ export function triggerOf({ github }: Simulation, origin: Origin): Trigger {
   }
 }
 
-/** Only these are claimed by a 🚀. */
-export function isClaimed(origin: Origin): boolean {
-  return origin === 'a comment' || origin === 'a review comment';
-}
-
 /** When an attempt is ended from outside. */
 export interface Blow {
   /** `message`, `poll`, what a call to GitHub is for, or a line of the log. */
@@ -64,12 +61,13 @@ export interface Blow {
 
 export interface Attempts extends AsyncDisposable {
   readonly sim: Simulation;
-  /** Runs an attempt on src/, or the built action if it gets a blow. */
+  /** Runs an attempt on src/; on the built action if it has to be that, or gets a blow. */
   run(attempt: number, more?: Attempt): Promise<StepResult>;
 }
 
 interface Attempt extends Pick<Scenario, 'with' | 'step'> {
   readonly blow?: Blow | undefined;
+  readonly isBuilt?: boolean;
 }
 
 /** A run of which each attempt can be ended at any request. */
@@ -130,6 +128,7 @@ export async function openAttempts(origin: Origin, scenario: Scenario = {}): Pro
         github: { ...facts, ...more.step?.github },
       };
       const given = { with: { ...trigger.with, ...more.with }, step };
+      if (more.isBuilt === true) return sim.run(given);
       if (more.blow === undefined) return sim.runHere(given);
       blow = more.blow;
       run = sim.start({ ...given, step: { ...step, onLine } });

@@ -4,39 +4,30 @@ import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fa
 import {
   COMPLETED,
   type Fault,
+  onMessage,
+  RECORD,
   type Row,
   SENT,
+  type SetUp,
   SILENT,
   testFaults,
   UNKNOWN,
-  WITH_COMMENT,
 } from './faults.ts';
-import { JOB, KEY, TOKEN } from './scenario.ts';
+import { JOB } from './scenario.ts';
 
-const RECORD = {
-  id: JOB,
-  status: 'active',
-  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-};
+// What a body means for the message is in test/unit/retry.test.ts, and how a record is read in answers.test.ts.
+
 const TYPE = { 'content-type': 'application/json' };
 const CANARY = 'body-canary';
 
-function body(
-  bytes: string | Buffer | object,
-  headers: Readonly<Record<string, string>> = TYPE,
-): Row[1] {
+function body(bytes: string | Buffer | object, headers: Parameters<typeof head>[1] = TYPE): SetUp {
   return raw(answer(whole(200, bytes, headers)));
 }
 
-function raw(behaviour: Behaviour, more: Fault = {}): Row[1] {
-  return async (use) => ({
-    ...more,
-    server: await use(startFaultServer({ onRequest: () => behaviour })),
-    also: (result, sim) => {
-      expect(result.log + result.summary + result.outputText).not.toContain(CANARY);
-      more.also?.(result, sim);
-    },
-  });
+function raw(behaviour: Behaviour, more: Fault = {}): SetUp {
+  const also: Fault['also'] = ({ log, summary, outputText }) =>
+    expect(log + summary + outputText).not.toContain(CANARY);
+  return onMessage(behaviour, { ...more, also });
 }
 
 /** The message is sent, and a warning says what is wrong with the response. */
@@ -51,26 +42,13 @@ describe('warns if a successful response of the API contains', () => {
     ['no record', body('{}'), warned(/not a job record/)],
     ['a megabyte of nesting', body('['.repeat(2 ** 19) + ']'.repeat(2 ** 19)), warned(/JSON/)],
     ['invalid UTF-8', body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])), warned(/not UTF-8/)],
-  ]);
-});
-
-describe('does not decode a body with the content encoding', () => {
-  const text = Buffer.from(JSON.stringify(RECORD));
-  const encoded = (encoding: string, bytes: Buffer): Row => [
-    encoding,
-    body(bytes, { ...TYPE, 'content-encoding': encoding }),
-    warned(/content encoding that was not requested/),
-  ];
-  testFaults([
-    encoded('gzip', gzipSync(text)),
-    encoded('identity, gzip', gzipSync(text)),
-    encoded('rot13', text),
-    ['identity, which it reads', body(text, { ...TYPE, 'content-encoding': 'identity' }), SENT],
-    [
-      'gzip, with a type that is not JSON',
-      body(gzipSync(text), { 'content-type': 'text/html', 'content-encoding': 'gzip' }),
-      UNKNOWN,
-    ],
+    ...['gzip', 'identity, gzip', 'rot13'].map(
+      (encoding): Row => [
+        `the content encoding ${encoding}, which is not decoded`,
+        body(gzipSync(JSON.stringify(RECORD)), { ...TYPE, 'content-encoding': encoding }),
+        warned(/content encoding that was not requested/),
+      ],
+    ),
   ]);
 });
 
@@ -99,7 +77,7 @@ describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
         server: await use(
           startFaultServer({
             onRequest: ({ method, n }) => {
-              const status = n === 2 ? 'active' : 'completed';
+              const status = n === 3 ? 'active' : 'completed';
               return method === 'POST' ? drip : answer(whole(200, { ...RECORD, status }));
             },
           }),
@@ -118,101 +96,36 @@ describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
 });
 
 /** Sends a gigabyte, and checks that the step closes the connection much earlier. */
-function flooded(bytes: string): Row[1] {
+function flooded(bytes: string): SetUp {
   const chunk = Buffer.alloc(2 ** 20, ' ');
+  const setUp = onMessage({ kind: 'flood', bytes, chunk, times: 1024 });
   return async (use) => {
-    const server = await use(
-      startFaultServer({ onRequest: () => ({ kind: 'flood', bytes, chunk, times: 1024 }) }),
-    );
-    return { server, also: () => expect(server.written).toBeLessThan(64 * 2 ** 20) };
+    const { server } = await setUp(use);
+    return { server, also: () => expect(server?.written).toBeLessThan(64 * 2 ** 20) };
   };
 }
 
-describe('reports an unknown delivery if the response has ambiguous or invalid headers:', () => {
+describe('reports an unknown delivery for a response', () => {
   const text = JSON.stringify(RECORD);
-  const headers = (more: Parameters<typeof head>[1]) =>
+  const headers = (more: Parameters<typeof head>[1]): SetUp =>
     raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
-  // The strict parser rejects these responses before it reads the status.
+  const other = { ...RECORD, id: 'another' };
+  // The strict parser rejects the first three before it reads the status.
   testFaults([
-    ['two lengths', headers({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
+    ['with two lengths', headers({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
     [
-      'a length and chunks',
+      'with a length and chunks',
       headers({ 'content-length': text.length, 'transfer-encoding': 'chunked' }),
       UNKNOWN,
     ],
-    ['a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), UNKNOWN],
+    ['with a header of a megabyte', headers({ 'x-large': 'x'.repeat(2 ** 20) }), UNKNOWN],
     [
-      'ten thousand headers',
-      headers({ 'x-many': Array.from({ length: 10_000 }, () => 'y'.repeat(100)) }),
-      UNKNOWN,
-    ],
-    [
-      'a reason phrase of a megabyte, which is ignored',
-      raw(answer(`HTTP/1.1 200 ${'x'.repeat(2 ** 20)}\r\n\r\n`, 'end')),
-      { ...SENT, warns: [/\(200\), but returned an empty body/] },
-    ],
-    ['a header of 8 KB, which is accepted', headers({ 'x-large': 'x'.repeat(8000) }), SENT],
-  ]);
-});
-
-describe('does not accept as a response of the API', () => {
-  const portal = '<html><title>Log in</title></html>';
-  const headers = { 'content-type': 'text/html' };
-  testFaults([
-    [
-      'HTML',
-      body(portal, headers),
+      'of HTML',
+      body('<html><title>Log in</title></html>', { 'content-type': 'text/html' }),
       { ...UNKNOWN, error: /check the base URL and the proxy.*not sent again\./ },
     ],
-    ['a record as text', body(RECORD, { 'content-type': 'text/plain' }), UNKNOWN],
-  ]);
-});
-
-describe('accepts a record', () => {
-  testFaults([
-    ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
-    ['without a type', body(RECORD, {}), SENT],
     [
-      'of a type with a suffix',
-      body(RECORD, { 'content-type': 'application/vnd.agent.v2+json' }),
-      SENT,
-    ],
-    [
-      'that quotes the secrets',
-      body({
-        ...{ ...RECORD, model: `${KEY} ${encodeURIComponent(KEY)}` },
-        prLink: `https://github.com/octo/${TOKEN}/pull/1`,
-      }),
-      { ...SENT, warns: [/link of the job is left out/] },
-    ],
-    [
-      'that contains workflow commands',
-      raw(
-        answer(
-          whole(200, {
-            ...RECORD,
-            model: '\n::set-output name=delivery::unknown\r::error::x',
-            source: { repository: 'x ##[add-mask]e', ref: '\u2028::add-mask::e\u001b[31m' },
-            createdAt: '\r\n::stop-commands::x',
-          }),
-        ),
-        { with: WITH_COMMENT, also: (result) => expect(result.masks).not.toContain('e') },
-      ),
-      SENT,
-    ],
-  ]);
-});
-
-describe('reports an unknown delivery for a record', () => {
-  const other = { ...RECORD, id: 'another' };
-  testFaults([
-    [
-      'of another job',
-      body(other),
-      { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
-    ],
-    [
-      'of another job, which is never polled',
+      'about another job, which is never polled',
       {
         agent: {
           jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
@@ -223,7 +136,19 @@ describe('reports an unknown delivery for a record', () => {
           for (const { path } of agent.gets()) expect(path).toMatch(/\/job\/job-1$/);
         },
       },
-      { ...UNKNOWN, withinMs: 40_000 },
+      { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
+    ],
+  ]);
+});
+
+describe('accepts a record', () => {
+  testFaults([
+    ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
+    ['without a type', body(RECORD, {}), SENT],
+    [
+      'with the content encoding identity',
+      body(RECORD, { ...TYPE, 'content-encoding': 'identity' }),
+      SENT,
     ],
   ]);
 });

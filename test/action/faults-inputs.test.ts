@@ -3,9 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect } from 'vitest';
-import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_LARGE_VARIABLES, HAS_NAMED_PIPES } from '../sim/platform.ts';
-import type { Step } from '../sim/runner/process.ts';
 import { type Fault, NOT_SENT, type Row, SENT, testFaults } from './faults.ts';
 import { KEY, TOKEN } from './scenario.ts';
 
@@ -44,20 +42,6 @@ function refuses(
   ];
 }
 
-function file(name: string, content: string | Buffer): NonNullable<Fault['with']> {
-  writeFileSync(join(WORKSPACE, name), content);
-  return { prompt: '', 'prompt-file': name };
-}
-
-function link(name: string, target: string): NonNullable<Fault['with']> {
-  symlinkSync(target, join(WORKSPACE, name));
-  return { prompt: '', 'prompt-file': name };
-}
-
-function inWorkspace(inputs: Step['with']): Fault {
-  return { with: { ...inputs }, step: { workspace: WORKSPACE } };
-}
-
 const secondLine = 'canary-second-line-1f9e';
 const received =
   (prompt: string): NonNullable<Fault['also']> =>
@@ -67,72 +51,37 @@ const received =
 
 describe('validates inputs:', () => {
   const secret = 'canary_5f6e7d8c9b';
-  const id = 'A_b~c:d@e.-';
   testFaults([
     refuses('api-key', `mint_${secret}\r\nX: ${secondLine}`, /a line break/, [secret, secondLine]),
-    refuses('api-key', `Bearer mint_${secret}`, /leave out “Bearer”/, [secret]),
-    refuses('project-id', '../job-1', /which is not an ID/),
     refuses('job-id', 'job-1\na\u001b[2Jb', /contains “a \[2Jb”, which is not an ID/),
     refuses('base-url', `https://user:${TOKEN}@agent.invalid`, /without a user name, password/),
-    refuses('base-url', 'http://127.0.0.1.agent.invalid', /must be an https URL/),
-    refuses('timeout-minutes', '1e3', /must be a plain number/),
-    refuses('fail-on', 'none, failed', /must be a list/),
-    refuses('prompt', '\u200b\u2060', /no visible text/),
-    [
-      'accepts all characters of IDs, and a line break after the key',
-      async (use) => {
-        const server = await use(
-          startFaultServer({ onRequest: () => answer(whole(200, { id, status: 'active' })) }),
-        );
-        return {
-          server,
-          with: { 'project-id': id, 'job-id': id, 'api-key': ` ${KEY}\r\n` },
-          also: () => expect(server.journal[0]?.path).toBe(`/v2/agent/${id}/job/${id}/message`),
-        };
-      },
-      SENT,
-    ],
-    [
-      'refuses certificate checks that are turned off',
-      { step: { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, also: noRequests },
-      refused(/certificate checks are turned off/),
-    ],
-    [
-      'refuses several invalid inputs in one error',
-      {
-        with: {
-          'api-key': `mint_${secondLine}\n${secondLine}`,
-          'job-id': '..',
-          'project-id': '/',
-          prompt: '',
-          wait: 'yes',
-          'base-url': 'x',
-        },
-        secrets: [secondLine],
-        also: noRequests,
-      },
-      refused(/^Nothing was sent\. project-id .*job-id .*api-key .*wait .*base-url .*prompt /),
-    ],
+    ['accepts a line break after the key', { with: { 'api-key': ` ${KEY}\r\n` } }, SENT],
   ]);
 });
 
-describe('validates prompts:', () => {
+describe('validates prompts and files:', () => {
   const special = '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e ::error::no ##[add-mask]no\r';
-  const sends = (name: string, content: string): Fault => ({
-    ...inWorkspace(file(name, content)),
-    also: received(content),
-  });
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
-  const refusesFile = (path: string, inputs: NonNullable<Fault['with']>): Row => [
-    `refuses the file ${path}`,
-    {
-      ...inWorkspace(inputs),
-      built: path === 'pipe',
-      secrets: [CHECKOUT_TOKEN],
-      also: noRequests,
-    },
-    refused(/^Nothing was sent\. prompt-file: /),
-  ];
+  const files = {
+    'large.md': 'x'.repeat(2 ** 20),
+    'bom.md': '\ufeffhello\r\n',
+    'vale.txt': 'a.md:1: \u001b[31mbroken\u001b[0m\n',
+  };
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(WORKSPACE, name), content);
+  symlinkSync('.git/config', join(WORKSPACE, 'link.md'));
+  const inWorkspace = (inputs: NonNullable<Fault['with']>, more: Fault = {}): Fault => ({
+    ...{ ...more, with: inputs, secrets: [CHECKOUT_TOKEN] },
+    step: { workspace: WORKSPACE, ...more.step },
+  });
+  const refusesFile = (name: 'prompt-file' | 'attach', path: string, more: Fault = {}): Row => {
+    const prompt = name === 'attach' ? 'Fix it.' : '';
+    return [
+      `refuses the ${name} ${path}`,
+      inWorkspace({ prompt, [name]: path, ...more.with }, { also: noRequests, ...more }),
+      refused(new RegExp(`^Nothing was sent\\. ${name}: “`)),
+    ];
+  };
   testFaults([
     [
       'sends a text with line breaks, escapes, quotes and emoji',
@@ -144,22 +93,32 @@ describe('validates prompts:', () => {
       { built: true, with: { prompt: long }, also: received(long) },
       SENT,
     ],
-    ['sends a file of 1 MiB', sends('large.md', 'x'.repeat(2 ** 20)), SENT],
-    ['sends a file with a byte order mark', sends('bom.md', '\ufeffhello\r\n'), SENT],
+    ...(['large.md', 'bom.md'] as const).map(
+      (name): Row => [
+        `sends the file ${name} unchanged`,
+        inWorkspace({ prompt: '', 'prompt-file': name }, { also: received(files[name]) }),
+        SENT,
+      ],
+    ),
     [
-      'sends a file by its absolute path in a link to a folder',
-      {
-        with: { ...file('whole.md', 'Go.'), 'prompt-file': join(LINK_TO_WORKSPACE, 'whole.md') },
-        step: { workspace: LINK_TO_WORKSPACE },
-        also: received('Go.'),
-      },
+      'attaches a file by its absolute path in a link to the workspace',
+      inWorkspace(
+        { prompt: 'Fix it.', attach: `\n${join(LINK_TO_WORKSPACE, 'vale.txt')}\n` },
+        {
+          step: { workspace: LINK_TO_WORKSPACE },
+          also: (_, { agent }) =>
+            expect(JSON.parse(agent.posts()[0]?.body ?? '').prompt).toMatch(
+              /^Fix it\.\n\nThe following is the output of programs.*> a\.md:1: broken\n> ```$/s,
+            ),
+        },
+      ),
       SENT,
     ],
-    refusesFile('link to itself', link('loop.md', join(WORKSPACE, 'loop.md'))),
-    refusesFile('link to a file in .git', link('task.md', '.git/config')),
-    refusesFile('with a surrogate', file('surrogate.md', Buffer.from([0x61, 0xed, 0xa0, 0x80]))),
-    ...['/etc/passwd', '/dev/zero', '.git/config', 'docs/.GIT/config', 'pipe'].map((path) =>
-      refusesFile(path, { prompt: '', 'prompt-file': path }),
+    ...['link.md', '/etc/passwd', 'docs/.GIT/config'].map((path) =>
+      refusesFile('prompt-file', path),
     ),
+    ...(HAS_NAMED_PIPES ? [refusesFile('prompt-file', 'pipe', { built: true })] : []),
+    ...['link.md', 'gone.txt', '.git/config'].map((path) => refusesFile('attach', path)),
+    refusesFile('attach', 'vale.txt\n../x', { with: { send: 'false', prompt: '' } }),
   ]);
 });

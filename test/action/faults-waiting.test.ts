@@ -1,29 +1,25 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
-import { schedule } from '../sim/events.ts';
-import {
-  answer,
-  type Behaviour,
-  type Ending,
-  head,
-  startFaultServer,
-  whole,
-} from '../sim/fault-server.ts';
+import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import {
   COMPLETED,
   type Expected,
   type Fault,
+  IDLE,
   NOT_SENT,
+  RECORD,
   type Row,
   SENT,
+  type SetUp,
   SILENT,
   testFaults,
+  UNKNOWN,
 } from './faults.ts';
-import { JOB, KEY } from './scenario.ts';
+import { JOB, KEY, type Simulation, simulate } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
 const READ_ONLY = { ...WAIT, send: 'false', prompt: '' } as const;
-const RECORD = { id: JOB, source: { repository: 'https://github.com/octo/agents', ref: null } };
+const FIVE_MINUTES = { 'timeout-minutes': '5' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
   afterMs,
@@ -34,26 +30,16 @@ function job(base: JobScript['base'], ...steps: TurnScript['steps']): Fault {
   return { with: WAIT, agent: { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] } };
 }
 
-/** A wait with other responses to the n-th poll. The first poll is the baseline. */
+/** A wait with other responses to the n-th poll. The first two are before the message. */
 function withPolls(onGet: (n: number) => Reply | undefined, inputs: Fault['with'] = {}): Fault {
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
 
 const completed: Expected = { ...COMPLETED, withinMs: 180_000 };
-function summaryShows(text: RegExp): NonNullable<Fault['also']> {
-  return (result) => expect(result.summary).toMatch(text);
-}
-
 const timedOut: Expected = {
-  ...SENT,
-  result: 'timed-out',
-  exit: 1,
-  confirmed: 'false',
-  error: /within 5 min/,
-  atLeastMs: 300_000,
-  withinMs: 302_500,
+  ...{ ...SENT, result: 'timed-out', exit: 1, confirmed: 'false' },
+  ...{ error: /within 5 min/, atLeastMs: 300_000, withinMs: 302_500 },
 };
-const fiveMinutes = { 'timeout-minutes': '5' };
 
 describe('waits for a job with', () => {
   testFaults([
@@ -66,27 +52,19 @@ describe('waits for a job with', () => {
       'the status archived during the wait',
       {
         ...job({}, at(1000, 'active'), at(30_000, 'archived')),
-        also: (result) => expect(result.outputs.status).toBe('archived'),
+        also: ({ outputs }) => expect(outputs.status).toBe('archived'),
       },
       { ...completed, result: 'archived', exit: 1, error: /the job is archived; use another/ },
     ],
     [
-      'no pull request',
-      {
-        ...job({}, at(0, 'active'), at(9000, 'completed')),
-        also: summaryShows(/no pull request/),
-      },
-      completed,
-    ],
-    [
-      'a link to an unknown host',
+      'a link that leads to no pull request',
       {
         ...job(
           {},
           at(0, 'active'),
-          at(9000, 'completed', { prLink: 'https://evil.example/o/r/pull/1' }),
+          at(9000, 'completed', { prLink: 'https://evil.example/pull/1' }),
         ),
-        also: (result) => expect(result.outputs['pr-link']).toBe(''),
+        also: ({ outputs }) => expect(outputs['pr-link']).toBe(''),
       },
       { ...completed, warns: [/link of the job is left out/] },
     ],
@@ -101,7 +79,7 @@ describe('waits for a job with', () => {
         `a constant status ${name}`,
         {
           ...job({}, at(0, status)),
-          with: { ...WAIT, ...fiveMinutes },
+          with: { ...WAIT, ...FIVE_MINUTES },
           // Once, not with each poll.
           also: ({ stdout }) =>
             expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
@@ -117,34 +95,32 @@ describe('waits for a job with', () => {
   ]);
 });
 
-describe('repeats a poll that fails with', () => {
+describe('repeats any poll after the message that fails, with', () => {
+  const asks = { 'retry-after': '3600', location: `https://evil.example/${KEY}` };
   const failed = (name: string, reply: Reply): Row => [
     name,
-    withPolls((n) => (n === 2 || n === 4 ? reply : undefined)),
+    {
+      ...withPolls((n) => (n === 3 || n === 5 ? reply : undefined)),
+      // However long the API asks to wait.
+      also(_, { agent }) {
+        const times = agent.gets().map((request) => request.at);
+        const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+        expect(Math.max(...pauses)).toBeLessThan(32_000);
+      },
+    },
     completed,
   ];
   testFaults([
-    ...[408, 425, 429, 500, 503].map((status) => failed(`${status}`, { status })),
-    failed('404 right after the message', { status: 404, body: { error: 'Job not found' } }),
+    ...[302, 401, 404, 407, 410, 429, 503].map((status) =>
+      failed(`${status}`, { status, headers: asks }),
+    ),
+    failed('the page of a firewall', { status: 403, body: '<html>Blocked' }),
     failed('a reset', { fault: 'reset' }),
-    failed('an empty body', { body: '' }),
+    failed('an empty body', { body: '', headers: asks }),
     failed('the record of another job', { body: { id: 'another', status: 'completed' } }),
     [
       'no response for 30 s',
-      { ...withPolls((n) => (n === 2 ? { fault: 'hang' } : undefined)), ...SILENT },
-      { ...completed, atLeastMs: 60_000 },
-    ],
-    [
-      '429 for 30 s',
-      {
-        ...withPolls((n) =>
-          n === 2 ? { status: 429, headers: { 'retry-after': '30' } } : undefined,
-        ),
-        also(_, { agent }) {
-          const [, second, third] = agent.gets();
-          expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(30_000);
-        },
-      },
+      { ...withPolls((n) => (n === 3 ? { fault: 'hang' } : undefined)), ...SILENT },
       completed,
     ],
   ]);
@@ -157,8 +133,8 @@ function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Faul
     start ||= now;
     const minute = (now - start) / 60_000;
     if (minute > 2 && minute < 2 + minutes) return reply;
-    const isBase = n === 1 && inputs.send !== 'false';
-    return { body: { ...RECORD, status: isBase || minute > 15 ? 'completed' : 'active' } };
+    const isBefore = n < 3 && inputs.send !== 'false';
+    return { body: { ...RECORD, status: isBefore || minute > 15 ? 'completed' : 'active' } };
   };
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
@@ -172,110 +148,68 @@ describe('waits through an outage of', () => {
   const late = (error: RegExp): Expected => ({ ...timedOut, error });
   testFaults([
     ['9 minutes of 503', outage(9, { status: 503 }), survived],
-    ['9 minutes of resets', outage(9, { fault: 'reset' }), survived],
+    ['9 minutes of 401', outage(9, { status: 401 }), survived],
     [
       '9 minutes with send: false',
-      outage(9, { status: 503 }, READ_ONLY),
+      outage(9, { fault: 'reset' }, READ_ONLY),
       { ...survived, posts: 0, delivery: 'not-sent', confirmed: '' },
     ],
     [
-      'a minute of resets from the first poll, with send: false on a schedule',
-      {
-        with: { ...READ_ONLY, 'pr-number': '' },
-        step: { event: schedule() },
-        agent: { onGet: (n) => (n < 8 ? { fault: 'reset' } : undefined) },
-      },
-      { ...COMPLETED, posts: 0, delivery: 'not-sent', confirmed: '', withinMs: 200_000 },
-    ],
-    [
-      'an hour of 503, but fails after 10 minutes',
-      outage(60, { status: 503 }),
-      lost(/The message was delivered, but .*\d\d polls failed in a row.*answered 503/),
+      'an hour of 401, but fails after 10 minutes',
+      outage(60, { status: 401, body: { error: 'expired' } }),
+      lost(/The message was delivered, but .*All polls failed for 10 min.*answered 401.*“expired”/),
     ],
     [
       'resets until the deadline',
-      outage(60, { fault: 'reset' }, fiveMinutes),
+      outage(60, { fault: 'reset' }, FIVE_MINUTES),
       late(/within 5 min.*The last poll failed: .*reset/),
     ],
     [
       '429 until after the deadline',
-      outage(60, { status: 429, headers: { 'retry-after': '7200' } }, fiveMinutes),
+      outage(60, { status: 429, headers: { 'retry-after': '7200' } }, FIVE_MINUTES),
       late(/within 5 min.*The last poll failed: .*429/),
     ],
   ]);
 });
 
-describe('stops waiting at once if the API refuses a poll with', () => {
-  const ended = {
-    ...SENT,
-    result: 'error',
-    exit: 1,
-    confirmed: 'false',
-    withinMs: 60_000,
-  } as const;
-  testFaults([
-    ...([401, 403, 400, 302, 307] as const).map(
-      (status): Row => [
-        `${status}`,
-        {
-          ...withPolls((n) =>
-            n > 2 ? { status, headers: { location: `https://evil.example/${KEY}` } } : undefined,
-          ),
-          also: (_, { agent }) => expect(agent.gets()).toHaveLength(3),
-        },
-        { ...ended, error: new RegExp(`The message was delivered, but .*answered ${status}`) },
-      ],
-    ),
-    [
-      '404 since the message, but only after 30 s',
-      withPolls((n) => (n > 1 ? { status: 404 } : undefined)),
-      {
-        ...ended,
-        error: /The message was delivered, but .*404/,
-        atLeastMs: 30_000,
-        withinMs: 90_000,
-      },
-    ],
-    [
-      '404 with send: false, but only after 30 s',
-      withPolls(() => ({ status: 404 }), READ_ONLY),
-      {
-        ...NOT_SENT,
-        attempts: 0,
-        error: /polls failed in a row.*404/,
-        atLeastMs: 30_000,
-        withinMs: 90_000,
-      },
-    ],
-  ]);
-});
-
-describe('sends nothing if the poll before the message', () => {
-  const unsent = (error: RegExp, withinMs = 300_000): Expected => ({
+describe('sends nothing if a poll before the message', () => {
+  const unsent = (error: RegExp, withinMs: number): Expected => ({
     ...{ ...NOT_SENT, attempts: 0, error, withinMs },
   });
-  const hangs = { fault: 'hang' } as const;
+  const location = 'https://evil.example/';
+  const asks = (retryAfter: string): Reply => ({
+    status: 429,
+    headers: { 'retry-after': retryAfter },
+  });
+  const polls =
+    (count: number): NonNullable<Fault['also']> =>
+    (_, { agent }) =>
+      expect(agent.gets()).toHaveLength(count);
   testFaults([
-    ...[401, 403, 404, 307].map(
+    ...[307, 400, 401, 403, 404, 410].map(
       (status): Row => [
-        `gets ${status}`,
-        withPolls(() => ({
-          status,
-          headers: { location: 'https://evil.example/' },
-          body: { error: 'No.' },
-        })),
-        unsent(new RegExp(`: The API answered ${status}`), 10_000),
+        `gets ${status}, which is final`,
+        {
+          ...withPolls(() => ({ status, headers: { location }, body: { error: 'No.' } })),
+          also: polls(1),
+        },
+        unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
       ],
     ),
     [
       'hangs each time',
-      { ...withPolls(() => hangs), ...SILENT },
-      unsent(/no answer within 30 s/, 182_000),
+      { ...withPolls(() => ({ fault: 'hang' })), ...SILENT, also: polls(3) },
+      unsent(/3 polls failed in a row.* no answer within 30 s/, 95_000),
     ],
     [
       'gets 500 each time',
-      withPolls(() => ({ status: 500 })),
-      unsent(/: 8 polls failed in a row\. The API answered 500/),
+      { ...withPolls(() => ({ status: 500 })), also: polls(3) },
+      unsent(/: 3 polls failed in a row\. The API answered 500/, 10_000),
+    ],
+    [
+      'gets 500 each time, just before it',
+      { ...withPolls((n) => (n > 1 ? { status: 500 } : undefined)), also: polls(4) },
+      unsent(/: 3 polls failed in a row\. The API answered 500/, 10_000),
     ],
     [
       'fails, unless it succeeds after 500 and a reset',
@@ -283,105 +217,89 @@ describe('sends nothing if the poll before the message', () => {
       completed,
     ],
     [
-      'gets 429 for more than two minutes, without a pause',
-      withPolls(() => ({ status: 429, headers: { 'retry-after': '121' } }), fiveMinutes),
-      unsent(/429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 5000),
+      'gets 429 that asks for an hour, after half a minute each',
+      { ...withPolls(() => asks('3600')), also: polls(3) },
+      {
+        ...unsent(/429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 62_000),
+        atLeastMs: 60_000,
+      },
     ],
     [
-      'gets 429 until after the deadline, without a pause',
-      withPolls(() => ({ status: 429, headers: { 'retry-after': '61' } }), {
-        'timeout-minutes': '1',
-      }),
-      {
-        ...unsent(
-          /within .*1 min.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. To wait/,
-          5000,
-        ),
-        result: 'timed-out',
-      },
+      'gets 429 until the deadline, without a pause',
+      withPolls(() => asks('28'), { 'timeout-minutes': '0.5' }),
+      { ...unsent(/could not be sent within 30 s.*429/, 5000), result: 'timed-out' },
+    ],
+    [
+      'is over less than 2 s before the deadline',
+      withPolls(() => undefined, { 'timeout-minutes': '0.033' }),
+      { ...unsent(/could not be sent within 2 s/, 2000), result: 'timed-out' },
     ],
   ]);
 });
 
-describe('sends nothing less than 2 s before the deadline:', () => {
-  testFaults(
-    [{}, { wait: true }, { 'only-when': 'completed' }].map(
-      (inputs): Row => [
-        JSON.stringify(inputs),
-        { with: { ...inputs, 'timeout-minutes': '0.033' } },
-        {
-          ...NOT_SENT,
-          attempts: 0,
-          result: 'timed-out',
-          error: /could not be sent within 2 s/,
-        },
-      ],
-    ),
-  );
-});
-
 describe('stops waiting at the deadline', () => {
-  const record = (status: string): Buffer => whole(200, { ...RECORD, status });
   const hanging =
-    (onPoll: () => Behaviour, connection?: (n: number) => Exclude<Ending, 'keep'> | undefined) =>
-    async (use: Parameters<Exclude<Row[1], Fault>>[0]): Promise<Fault> => ({
+    (behaviour: Behaviour): SetUp =>
+    async (use) => ({
       ...SILENT,
       with: { ...WAIT, 'timeout-minutes': '1' },
       server: await use(
         startFaultServer({
-          ...(connection === undefined ? {} : { onConnection: connection }),
-          onRequest: ({ method, n }) =>
-            method === 'POST'
-              ? answer(record('active'))
-              : n === 1
-                ? answer(record('completed'), 'end')
-                : onPoll(),
+          onRequest({ method, n }) {
+            if (method === 'POST') return answer(whole(200, RECORD));
+            return n < 3 ? IDLE : behaviour;
+          },
         }),
       ),
     });
-  const minute = {
-    ...timedOut,
-    error: /within 1 min/,
-    atLeastMs: 60_000,
-    withinMs: 62_500,
-  };
+  // The last poll has its 30 s.
+  const minute = { ...timedOut, error: /within 1 min/, atLeastMs: 60_000, withinMs: 92_500 };
   testFaults([
-    [
-      'with a fixed interval that is longer',
-      {
-        ...job({}, at(0, 'active')),
-        with: { ...WAIT, ...fiveMinutes, 'poll-interval-seconds': '3600' },
-      },
-      timedOut,
-    ],
-    [
-      'during a connection that is not accepted',
-      hanging(
-        () => answer(''),
-        (n) => (n > 2 ? 'hang' : undefined),
-      ),
-      minute,
-    ],
-    ['during a response that does not start', hanging(() => answer('', 'hang')), minute],
+    ['during a response that does not start', hanging(answer('', 'hang')), minute],
     [
       'during a body of one byte at a time',
-      hanging(() => ({
+      hanging({
         kind: 'drip',
         bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
         drop: ' ',
         everyMs: 30,
-      })),
+      }),
       minute,
     ],
     [
       'during settle-seconds',
       { ...job({}), with: { ...WAIT, 'timeout-minutes': '0.5' } },
+      { ...timedOut, error: /within 30 s/, atLeastMs: 30_000, withinMs: 32_500 },
+    ],
+    [
+      'during the message, which has its 60 s',
       {
-        ...timedOut,
-        error: /within 30 s/,
-        atLeastMs: 30_000,
-        withinMs: 32_500,
+        ...SILENT,
+        with: { 'timeout-minutes': '0.5' },
+        agent: { onPost: () => ({ fault: 'hang', accept: true }) },
       },
+      { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
     ],
   ]);
+
+  it.concurrent('but takes the answers to what it has asked before', async () => {
+    const soon = { time: { graceMs: 100 } };
+    let sim: Simulation | undefined;
+    const late = async (): Promise<undefined> => sim?.pass(25_000) as Promise<undefined>;
+    await using sent = await simulate({
+      ...{ ...soon, with: { 'timeout-minutes': '0.3' } },
+      agent: { onPost: late },
+    });
+    sim = sent;
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+
+    // The agent works for a minute.
+    await using waited = await simulate({
+      ...{ ...soon, with: { ...WAIT, 'timeout-minutes': '1' } },
+      agent: { onGet: (n) => (n > 3 ? late() : undefined) },
+    });
+    sim = waited;
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(sim.time.elapsed()).toBeGreaterThan(60_000);
+  });
 });

@@ -1,13 +1,26 @@
-import { afterAll, expect, it } from 'vitest';
-import type { FaultServer } from '../sim/fault-server.ts';
+import { expect, it } from 'vitest';
+import {
+  answer,
+  type Behaviour,
+  type FaultServer,
+  type FaultServerOptions,
+  startFaultServer,
+  whole,
+} from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, KEY, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
+import {
+  errors,
+  JOB,
+  KEY,
+  type Scenario,
+  type Simulation,
+  simulate,
+  warnings,
+} from './scenario.ts';
 
 export interface Fault extends Scenario {
   /** A server that controls each byte. By default, the simulated API answers. */
   readonly server?: FaultServer;
-  /** The number of complete POSTs, if another server counts them. */
-  readonly posts?: () => number;
   /** Whether it needs the built action in its own process. The first row of each table always runs it. */
   readonly built?: boolean;
   /** Further checks of this row. */
@@ -55,12 +68,35 @@ export const UNKNOWN = {
 
 /** Lets virtual time jump soon, because the only connection of the step is silent. */
 export const SILENT = { time: { graceMs: 400 } } as const;
-/** With a comment, in which a text by others could do harm as well. */
-export const WITH_COMMENT = { comment: true } as const;
 
-let runs = 0;
-let builtRuns = 0;
-afterAll(() => console.info(`Tested ${runs} faults, ${builtRuns} of them on the built action.`));
+/** The record of the job while the agent works on the message, and before that. */
+export const RECORD = {
+  ...{ id: JOB, status: 'active' },
+  source: { repository: 'https://github.com/octo/agents', ref: 'main' },
+};
+export const IDLE: Behaviour = answer(whole(200, { ...RECORD, status: 'completed' }));
+
+/** A server that does this with the message. Its polls show a job that is done. */
+export function onMessage(
+  behaviour: Behaviour,
+  more: Fault = {},
+  options: FaultServerOptions = {},
+) {
+  return async (use: Use) => ({
+    ...more,
+    server: await use(
+      startFaultServer({
+        onRequest: ({ method }) => (method === 'GET' ? IDLE : behaviour),
+        ...options,
+      }),
+    ),
+  });
+}
+
+/** The message has a connection of its own, after that of the polls. */
+export function onItsConnection<T>(value: T): (connection: number) => T | undefined {
+  return (connection) => (connection === 1 ? undefined : value);
+}
 
 /** Tests a table of faults of one kind, with one fault per row. */
 export function testFaults(rows: readonly Row[]): void {
@@ -70,18 +106,15 @@ export function testFaults(rows: readonly Row[]): void {
   );
 }
 
-/** Runs the step with a fault, and checks the result. */
-export async function testFault(setUp: SetUp, expected: Expected, isFirst = true): Promise<void> {
+async function testFault(setUp: SetUp, expected: Expected, isFirst: boolean): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const use: Use = async (resource) => resources.use(await resource);
   const fault = typeof setUp === 'function' ? await setUp(use) : setUp;
   const { server, built = isFirst } = fault;
-  runs += 1;
-  if (built) builtRuns += 1;
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using sim = await simulate({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const run = await (built ? sim.run() : sim.runHere());
-  const posts = fault.posts?.() ?? (server ?? sim.agent).posts().length;
+  const posts = (server ?? sim.agent).posts().length;
 
   const { delivery, result, exit, confirmed = run.outputs.confirmed } = expected;
   const { attempts = expected.posts } = expected;
@@ -105,7 +138,7 @@ export async function testFault(setUp: SetUp, expected: Expected, isFirst = true
   });
   expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
   expect(run.virtualMs).toBeLessThan(expected.withinMs ?? 10_000);
-  if (server === undefined && fault.posts === undefined) expectDelivery(delivery, sim);
+  if (server === undefined) expectDelivery(delivery, sim);
   for (const request of server?.journal ?? []) {
     expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(request.path + request.body).not.toContain(KEY);

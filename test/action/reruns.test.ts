@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { hashOf, type NoteJob } from '../../src/note/data.ts';
+import { MARKER } from '../../src/text.ts';
 import type { Answer } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
-import type { Call } from '../sim/github/call-log.ts';
-import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import {
-  type Blow,
-  isClaimed,
-  ORIGINS,
-  type Origin,
-  openAttempts,
-  purposeOf,
-  purposes,
-} from './attempts.ts';
+import { type Blow, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
 import {
   errors,
   JOB,
@@ -24,51 +15,43 @@ import {
   PROJECT,
   PULL,
   type Scenario,
+  type Simulation,
   simulate,
 } from './scenario.ts';
 
-/** What a re-run does, after all. */
-type Ending = 'sends' | 'continues' | 'is refused';
+// What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
+
+type Ending = 'sends' | 'goes on' | 'is refused';
 
 interface Row {
   readonly title: string;
   /** How the first attempt ends. */
   readonly blow?: Blow;
   readonly posts?: Answer;
+  readonly polls?: Answer;
   /** Whether the agent is at work on something else in the first attempt, which waits for that. */
   readonly isBusy?: boolean;
-  /** The calls to GitHub that fail in the first attempt, and those whose answers are lost. */
-  readonly fails?: readonly string[];
+  /** The calls to GitHub that fail in the first attempt, or whose answers are lost. */
+  readonly fails?: string;
   readonly loses?: string;
   readonly ending: Ending;
-  /** If a command has another ending, because of its claim. */
-  readonly claimed?: Ending;
 }
 
-function killed(at: string | RegExp, isApplied = false): Blow {
-  return { at, isApplied, by: 'SIGKILL' };
-}
-
-function cancelled(at: string | RegExp, isApplied = false): Blow {
+const killed = (at: string | RegExp, isApplied = false): Blow => ({ at, isApplied, by: 'SIGKILL' });
+const cancelled = (at: string | RegExp, isApplied = false): Blow => {
   return { at, isApplied, by: 'SIGINT' };
-}
-
+};
 const PAUSE = { status: 429, headers: { 'retry-after': '60' } };
 const LONG_PAUSE = { status: 429, headers: { 'retry-after': '9999' } };
 const EARLIER_WORK = /Waiting for earlier work/;
-const ROWS: readonly Row[] = [
-  { title: 'was killed before its claim', blow: killed('claim'), ending: 'sends' },
-  {
-    title: 'was killed before its note',
-    blow: killed('note'),
-    ending: 'sends',
-    claimed: 'is refused',
-  },
+
+const BLOWS: readonly Row[] = [
+  { title: 'was killed before its note', blow: killed('note'), ending: 'sends' },
   { title: 'was killed after its note', blow: killed('note', true), ending: 'is refused' },
   { title: 'was killed before the POST arrived', blow: killed('message'), ending: 'is refused' },
   { title: 'was killed during the POST', blow: killed('message', true), ending: 'is refused' },
   { title: 'was killed before it noted the POST', blow: killed('edit'), ending: 'is refused' },
-  { title: 'was killed while it waited', blow: killed('edit', true), ending: 'continues' },
+  { title: 'was killed while it waited', blow: killed('edit', true), ending: 'goes on' },
   {
     title: 'was killed behind earlier work',
     blow: killed(EARLIER_WORK),
@@ -82,65 +65,49 @@ const ROWS: readonly Row[] = [
     posts: PAUSE,
     ending: 'sends',
   },
-  { title: 'was cancelled while it waited', blow: cancelled('poll', true), ending: 'continues' },
+  { title: 'was cancelled while it waited', blow: cancelled('poll', true), ending: 'goes on' },
   {
     title: 'was cancelled behind earlier work',
     blow: cancelled(EARLIER_WORK),
     isBusy: true,
     ending: 'sends',
   },
-  { title: 'timed out behind earlier work', isBusy: true, ending: 'sends' },
-  { title: 'got 401 for its key', posts: { status: 401 }, ending: 'sends' },
-  { title: 'got 429', posts: LONG_PAUSE, ending: 'sends' },
-  { title: 'got 503', posts: { status: 503 }, ending: 'is refused' },
-  { title: 'could not create its note', fails: ['note'], ending: 'sends' },
-  {
-    title: 'found GitHub down after its claim',
-    fails: ['note', 'newest', 'release'],
-    ending: 'sends',
-    claimed: 'is refused',
-  },
-  {
-    title: 'gave up a note that was created all the same',
-    fails: ['newest'],
-    loses: 'note',
-    ending: 'is refused',
-    // Its claim was taken back, so that of the re-run is new.
-    claimed: 'sends',
-  },
-  { title: 'could not note the POST', fails: ['edit'], ending: 'is refused' },
-  { title: 'saw the end', ending: 'continues' },
 ];
-
-/** How each kind of message meets each row. */
+/** One for each ending, with which all origins are tried. */
+const COMMON: readonly Row[] = [
+  { title: 'got 401 for its message', posts: { status: 401 }, ending: 'sends' },
+  { title: 'got 503', posts: { status: 503 }, ending: 'is refused' },
+  { title: 'saw the end', ending: 'goes on' },
+];
+const OF_STEPS: readonly Row[] = [
+  ...(HAS_SIGNALS ? BLOWS : []),
+  { title: 'timed out behind earlier work', isBusy: true, ending: 'sends' },
+  { title: 'got 401 for its poll', polls: { status: 401 }, ending: 'sends' },
+  { title: 'got 429', posts: LONG_PAUSE, ending: 'sends' },
+  { title: 'could not create its note', fails: 'note', ending: 'sends' },
+  { title: 'gave up a note that was created all the same', loses: 'note', ending: 'is refused' },
+  { title: 'could not note the POST', fails: 'edit', ending: 'is refused' },
+];
 const CASES = ORIGINS.flatMap((origin) =>
-  ROWS.filter(({ blow }) => {
-    return blow === undefined || (HAS_SIGNALS && (blow.at !== 'claim' || isClaimed(origin)));
-  }).map((row) => {
-    const ending = isClaimed(origin) ? (row.claimed ?? row.ending) : row.ending;
-    return { ...row, origin, ending };
-  }),
+  [...COMMON, ...(origin === 'a step' ? OF_STEPS : [])].map((row) => ({ ...row, origin })),
 );
 
 describe.concurrent('a re-run', () => {
-  it.each(CASES)('of $origin $ending if the attempt before $title', async (one) => {
-    const { title, origin, ending, blow, posts, isBusy = false, fails = [], loses = '' } = one;
+  it.each(CASES)('of $origin $ending if the attempt before $title', async (row) => {
+    const { title, origin, ending, blow, posts, polls, isBusy = false } = row;
     let attempt = 1;
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
-    const isNow = (call: Call, wanted: readonly string[]): boolean | undefined =>
-      atFirst(wanted.includes(purposeOf(call)));
+    const busy = { body: { id: JOB, status: 'active' } };
     await using attempts = await openAttempts(origin, {
       with: { wait: true, ...(isBusy && { 'when-active': 'wait' }) },
-      agent: {
-        onPost: () => atFirst(posts),
-        onGet: () => (isBusy ? atFirst({ body: { id: JOB, status: 'active' } }) : undefined),
-      },
+      agent: { onPost: () => atFirst(posts), onGet: () => atFirst(isBusy ? busy : polls) },
       github: {
         on: () => {
           const call = attempts.sim.github.calls().at(-1);
-          return call !== undefined && isNow(call, fails) ? { status: 503 } : undefined;
+          const fails = call !== undefined && purposeOf(call) === atFirst(row.fails);
+          return fails ? { status: 503 } : undefined;
         },
-        trouble: { loses: (call) => isNow(call, [loses]) === true },
+        trouble: { loses: (call) => purposeOf(call) === atFirst(row.loses) },
       },
     });
     const { sim, run } = attempts;
@@ -151,119 +118,90 @@ describe.concurrent('a re-run', () => {
 
     let last: StepResult | undefined;
     for (attempt = 2; attempt <= 3; attempt++) {
-      const result = await run(attempt);
-      last = result;
-      if (ending === 'is refused') {
-        expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-        expect(errors(result)).toEqual([
-          expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
-        ]);
-        expect(ownComments(sim.github)).toHaveLength(comments);
-        const reactions = sim.github.reactions.map(({ content }) => content);
-        expect(reactions.includes('confused')).toBe(origin !== 'a step');
-      } else {
-        expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-        expect(result.annotations).toEqual([]);
-        // What has ended has its comment already.
-        const newest = ending === 'continues' && title === 'saw the end' ? 1 : Math.min(attempt, 2);
-        const note = { attempt: newest, jobs: [{ delivery: 'sent' }] };
-        expect(notes(sim.github).at(-1)).toMatchObject(note);
-      }
-      const sent = ending === 'is refused' ? before : 1;
-      expect(sim.agent.accepted()).toHaveLength(sent);
+      last = await run(attempt);
+      if (ending === 'is refused') expectRefused(last, sim, comments);
+      else expectDone(last);
+      expect(sim.agent.accepted()).toHaveLength(ending === 'is refused' ? before : 1);
     }
-    if (ending === 'continues' && title !== 'saw the end') {
-      const hidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
-      expect(hidden).toEqual(origin === 'a step' ? [true, false] : [false, false]);
+    if (ending !== 'is refused') {
+      // What has ended has its comment already.
+      const newest = title === 'saw the end' ? 1 : 2;
+      expect(notes(sim.github).at(-1)).toMatchObject({
+        attempt: newest,
+        jobs: [{ delivery: 'sent' }],
+      });
+      return;
     }
-    if (ending !== 'is refused' || isClaimed(origin)) return;
-
     // The error links to what must be deleted if the message is to be sent all the same.
     for (const { id } of ownComments(sim.github)) {
       expect(last?.outputs.reason).toContain(`#issuecomment-${id}`);
       sim.github.deleteComment(id);
     }
-    const again = await run(attempt);
-    expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(again.annotations).toEqual([]);
+    expectDone(await run(attempt));
     expect(sim.agent.accepted()).toHaveLength(before + 1);
   });
+
+  function expectDone(result: StepResult): void {
+    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(result.annotations).toEqual([]);
+  }
+
+  function expectRefused(result: StepResult, { github }: Simulation, comments: number): void {
+    expect(result.outputs).toMatchObject(REFUSED);
+    expect(errors(result)).toEqual([
+      expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
+    ]);
+    expect(ownComments(github)).toHaveLength(comments);
+  }
 });
 
 const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
 describe.concurrent('a re-run is refused if', () => {
-  const LIST_FAILS: GitHubOptions = {
-    forbids: ({ name }) => name === 'list',
-  };
-  const NO_TEXT = { body: { data: { nodes: [null] } } };
-  const DAMAGED = `<!-- agent-follow-up {"version":2,"project":"${hashOf(PROJECT)}"} -->\nWhat people see.`;
-  it.each<[string, readonly Origin[], string, Scenario, string?]>([
-    [
-      'the list of comments fails',
-      ORIGINS,
-      'the comments of the conversation cannot be read: GitHub answered',
-      { github: LIST_FAILS },
-    ],
-    [
-      'GitHub lists a comment and does not return its text',
-      ORIGINS,
-      'the comments of the conversation cannot be read: GitHub returned an unexpected response',
-      { github: { on: ({ body }) => (body.includes('nodes(ids') ? NO_TEXT : undefined) } },
-    ],
+  const DATA = `{"version":2,"project":"${hashOf(PROJECT)}"}`;
+  const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
+  const unread = 'the comments of the conversation cannot be read: GitHub';
+  const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
+
+  it.each<[string, Origin, string, Scenario, string?]>([
+    ['the list of comments fails', 'a step', `${unread} answered`, failing],
+    ['the list fails, also for a command,', 'a comment', `${unread} answered`, failing],
     [
       'a comment of the action cannot be read',
-      ['a step', 'a comment'],
+      'a step',
       `a comment of this action cannot be read, https://github.com/octo/agents/pull/${PULL}#issuecomment-`,
       {},
       DAMAGED,
     ],
     [
       'there is no conversation',
-      ['a step'],
+      'a step',
       'the event has no pull request or issue',
       { step: { event: schedule() } },
     ],
-    ['comment is false', ORIGINS, '“comment: false” is set', { with: { comment: false } }],
-  ])('%s', async (_, origins, why, more, body) => {
-    for (const origin of origins) {
-      await using attempts = await openAttempts(origin, more);
-      const { sim, run } = attempts;
-      if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
-      const first = await run(1, more);
-      expect(first.outputs).toMatchObject(SENT);
+    ['comment is false', 'a step', '“comment: false” is set', { with: { comment: false } }],
+  ])('%s', async (_, origin, why, more, body) => {
+    await using attempts = await openAttempts(origin, more);
+    const { sim, run } = attempts;
+    if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
+    expect((await run(1, more)).outputs).toMatchObject(SENT);
 
-      const second = await run(2, more);
-      expect(second.outputs).toMatchObject(REFUSED);
-      expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
-      expect(sim.agent.accepted()).toHaveLength(1);
-
-      // A new 🚀 decides alone.
-      if (!isClaimed(origin)) continue;
-      await using others = await openAttempts(origin, more);
-      const late = await others.run(2, more);
-      expect(late.outputs).toMatchObject(SENT);
-      expect(late.annotations).toEqual([]);
-    }
+    const second = await run(2, more);
+    expect(second.outputs).toMatchObject(REFUSED);
+    expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
+    expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it.each<[string, Scenario['with'], string?]>([
-    ['the 🚀 cannot be added', {}, 'claim'],
-    ['the API is down', { 'when-active': 'wait' }, 'API'],
+  it.each<[string, Scenario['with'], Answer?]>([
+    ['the API is down now', {}, { status: 503 }],
     ['only-when now leaves the job out', { 'only-when': 'completed' }],
-  ])('a command may have been sent, also if %s', async (_, inputs, down = '') => {
+  ])('its message is in doubt, whatever else would end it: %s', async (_, inputs, polls) => {
     let isRerun = false;
     await using attempts = await openAttempts('a comment', {
       agent: {
         onPost: () => ({ status: 503, accept: true }),
-        onGet: () => (isRerun && down === 'API' ? { status: 503 } : undefined),
-      },
-      github: {
-        on: () => {
-          const isDown = isRerun && purposes(attempts.sim).at(-1) === down;
-          return isDown ? { status: 429 } : undefined;
-        },
+        onGet: () => (isRerun ? polls : undefined),
       },
     });
     await attempts.run(1);
@@ -274,128 +212,111 @@ describe.concurrent('a re-run is refused if', () => {
   });
 });
 
+it('a re-run that goes on is not ended by a poll that fails, nor by only-when', async () => {
+  await using attempts = await openAttempts('a step', {
+    with: { wait: true },
+    agent: { onGet: (n) => (n === 2 ? { status: 404 } : undefined) },
+  });
+  await attempts.run(1, { with: { wait: false } });
+  const { outputs } = await attempts.run(2, { with: { 'only-when': 'failed' } });
+  expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+  expect(attempts.sim.agent.accepted()).toHaveLength(1);
+});
+
 describe.concurrent('a re-run sends, because', () => {
-  it.each<[string, string, (body: string) => string]>([
-    [
-      'a note of another project',
-      'github-actions[bot]',
-      (body) => body.replace(hashOf(PROJECT), hashOf('another')),
-    ],
-    ['a copy of the note by someone else', 'mallory', (body) => body],
-  ])('%s does not count', async (_, author, change) => {
+  it('a copy of its note by someone else does not count', async () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1);
     const [own] = ownComments(sim.github);
-    if (own === undefined) throw new Error('There is no comment.');
-    sim.github.deleteComment(own.id);
-    sim.github.addComment(PULL, author, change(own.body));
-    const second = await run(2);
-    expect(second.outputs).toMatchObject(SENT);
-    expect(second.annotations).toEqual([]);
+    sim.github.deleteComment(own?.id ?? 0);
+    sim.github.addComment(PULL, 'mallory', own?.body ?? '');
+    expect((await run(2)).outputs).toMatchObject(SENT);
     expect(sim.agent.accepted()).toHaveLength(2);
   });
 
-  it('its job of the matrix had not run before, whatever other legs did', async () => {
+  it('only another step of the run has sent its message', async () => {
     await using attempts = await openAttempts('a step');
-    const { sim, run } = attempts;
-    const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
-    await run(1, leg('a'));
-    for (const attempt of [2, 3]) {
-      for (const name of ['a', 'b']) {
-        const { outputs, annotations } = await run(attempt, leg(name));
-        expect(outputs).toMatchObject(SENT);
-        expect(annotations).toEqual([]);
-      }
-    }
-    expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.', 'To b.']);
-  });
-
-  it.each<[string, Scenario, number]>([
-    ['another step of the run', { step: { github: { action: 'follow-up-2' } } }, 1],
-    ['another use of the step in the same attempt', { with: { prompt: 'Again.' } }, 2],
-  ])('only %s has sent its message', async (_, other, attempt) => {
-    await using attempts = await openAttempts('a step');
-    await attempts.run(attempt);
+    await attempts.run(1);
+    const other = { step: { github: { action: 'follow-up-2' } } };
     expect((await attempts.run(2, other)).outputs).toMatchObject(SENT);
     expect(attempts.sim.agent.accepted()).toHaveLength(2);
   });
+
+  it('its leg of the matrix, which has another job, had not run before', async () => {
+    const ids = [JOB, 'job-2'];
+    const agent = { jobs: ids.map((id) => ({ id })) };
+    await using attempts = await openAttempts('a step', { agent });
+    const leg = (id: string) => ({ with: { 'job-id': id }, step: { matrix: { id } } });
+    await attempts.run(1, leg(JOB));
+    for (const attempt of [2, 3]) {
+      for (const id of ids) {
+        expect((await attempts.run(attempt, leg(id))).outputs).toMatchObject(SENT);
+      }
+    }
+    expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(ids);
+  });
 });
 
-it.each<[Origin, readonly string[]]>([
-  ['a step', [JOB, 'job-2']],
-  ['a comment', [JOB]],
-])('of two jobs, a re-run of %s continues the first; sent in the end: %j', async (origin, sent) => {
+it('a re-run of one of two legs to the same job goes on with what the other has sent', async () => {
+  await using attempts = await openAttempts('a step');
+  const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
+  await attempts.run(1, leg('a'));
+  expect((await attempts.run(2, leg('b'))).outputs).toMatchObject(SENT);
+  expect(attempts.sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.']);
+});
+
+it.each<[Origin, Answer]>([
+  ['a comment', LONG_PAUSE],
+  ['a comment', { status: 400 }],
+  ['a step', { status: 400 }],
+])('of %s to two jobs one was refused (%j); the re-run sends just that one', async (...row) => {
+  const [origin, refusal] = row;
+  let isFirst = true;
   await using attempts = await openAttempts(origin, {
     with: { 'job-id': `${JOB} job-2` },
     agent: {
       jobs: [{ id: JOB }, { id: 'job-2' }],
-      onPost: (_, { path }) => (path.includes('job-2') && isFirst ? { status: 404 } : undefined),
+      onPost: (_, { path }) => (isFirst && path.includes('job-2') ? refusal : undefined),
     },
   });
-  let isFirst = true;
-  await attempts.run(1);
+  const { sim, run } = attempts;
+  const deliveriesOf = ({ outputs }: StepResult) =>
+    JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
+  expect(deliveriesOf(await run(1, { isBuilt: true }))).toEqual(['sent', 'not-sent']);
   isFirst = false;
   for (const attempt of [2, 3]) {
-    const { outputs } = await attempts.run(attempt);
-    const deliveries = JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
-    expect(deliveries).toEqual(['sent', sent.length === 2 ? 'sent' : 'unknown']);
+    expect(deliveriesOf(await run(attempt, { isBuilt: true }))).toEqual(['sent', 'sent']);
   }
-  expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(sent);
+  expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual([JOB, 'job-2']);
 });
 
-it('a re-run with another prompt goes on, and its comment quotes no prompt that was not sent', async () => {
-  await using attempts = await openAttempts('a step');
-  await attempts.run(1);
-  for (const attempt of [2, 3]) {
-    const { outputs, annotations } = await attempts.run(attempt, {
-      with: { prompt: 'Something else.' },
-    });
-    expect(outputs).toMatchObject(SENT);
-    expect(annotations).toEqual([]);
-  }
-  expect(attempts.sim.agent.accepted()).toHaveLength(1);
-  const [first, ...later] = ownComments(attempts.sim.github).map(({ body }) => body);
-  expect(first).toContain('Add error handling examples.');
-  expect(later.join()).not.toContain('Something else.');
-  const prompts = notes(attempts.sim.github).map(({ prompt }) => prompt);
-  expect(new Set(prompts).size).toBe(1);
-});
-
-it('a re-run with ten jobs of which nine are sent does not ask to delete their comment', async () => {
-  const ids = Array.from({ length: 10 }, (_, index) => `job-${index + 1}`);
+it('a re-run of two jobs of which one is sent does not ask to delete their comment', async () => {
   await using attempts = await openAttempts('a step', {
-    with: { 'job-id': ids.join() },
+    with: { 'job-id': `${JOB} job-2` },
     agent: {
-      jobs: ids.map((id) => ({ id })),
-      onPost: (_, { path }) => (path.includes('job-7/') ? { status: 503 } : undefined),
+      jobs: [{ id: JOB }, { id: 'job-2' }],
+      onPost: (_, { path }) => (path.includes('job-2') ? { status: 503 } : undefined),
     },
   });
   await attempts.run(1);
   const { outputs } = await attempts.run(2);
   expect(outputs).toMatchObject(REFUSED);
-  expect(outputs.reason).toMatch(/1 of 10 jobs.*start a new run with this job alone\.$/);
+  expect(outputs.reason).toMatch(/1 of 2 jobs.*start a new run with this job alone\.$/);
   expect(outputs.reason).not.toContain('delete');
-  expect(attempts.sim.agent.accepted()).toHaveLength(9);
+  expect(attempts.sim.agent.accepted()).toHaveLength(1);
 });
 
-it('a re-run reports the end of its own message, not that of a later one', async () => {
-  const outcomes = ['failed', 'completed'];
+it('a re-run reports the end of its own message, without a poll, and not that of a later one', async () => {
+  const turns = ['failed', 'completed'].map((status) => ({
+    steps: [
+      { afterMs: 0, set: { status: 'active' } },
+      { afterMs: 60_000, set: { status } },
+    ],
+  }));
   await using attempts = await openAttempts('a step', {
     with: { wait: true },
-    agent: {
-      jobs: [
-        {
-          id: JOB,
-          turns: outcomes.map((status) => ({
-            steps: [
-              { afterMs: 0, set: { status: 'active' } },
-              { afterMs: 60_000, set: { status } },
-            ],
-          })),
-        },
-      ],
-    },
+    agent: { jobs: [{ id: JOB, turns }] },
   });
   const { run, sim } = attempts;
   const first = await run(1);
@@ -439,41 +360,13 @@ it('a re-run goes on from what the note knows, on a runner whose clock is an hou
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
-describe.concurrent('if two workflows react to', () => {
-  const other = { github: { run_id: '2' } };
-
-  it.each(['a comment', 'a review comment'] as const)(
-    '%s, the second one is skipped, also when it is run again',
-    async (origin) => {
-      await using attempts = await openAttempts(origin);
-      const { sim, run } = attempts;
-      expect((await run(1)).outputs).toMatchObject(SENT);
-      for (const attempt of [1, 2, 3]) {
-        const result = await run(attempt, { step: other });
-        expect(result.conclusion).toBe('success');
-        expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-        expect(result.annotations).toMatchObject([{ type: 'notice' }]);
-      }
-      expect(sim.agent.accepted()).toHaveLength(1);
-      expect(ownComments(sim.github)).toHaveLength(1);
-    },
-  );
-
-  it('a comment, the second one sends if the first one certainly did not', async () => {
-    await using attempts = await openAttempts('a comment', {
-      agent: { onPost: (n) => (n === 1 ? { status: 401 } : undefined) },
-    });
-    expect((await attempts.run(1)).outputs.delivery).toBe('not-sent');
-    expect((await attempts.run(1, { step: other })).outputs).toMatchObject(SENT);
-    expect((await attempts.run(2)).outputs).toMatchObject({ result: 'skipped' });
-    expect(attempts.sim.agent.accepted()).toHaveLength(1);
-  });
-
-  it('a review, each one sends', async () => {
-    await using attempts = await openAttempts('a review');
-    for (const step of [{}, other]) {
-      expect((await attempts.run(1, { step })).outputs).toMatchObject(SENT);
+it('two workflows that answer one command each send, and each one goes on when it is run again', async () => {
+  await using attempts = await openAttempts('a comment');
+  for (const attempt of [1, 2]) {
+    for (const run_id of ['1', '2']) {
+      const { outputs } = await attempts.run(attempt, { step: { github: { run_id } } });
+      expect(outputs).toMatchObject(SENT);
     }
-    expect(attempts.sim.agent.accepted()).toHaveLength(2);
-  });
+  }
+  expect(attempts.sim.agent.accepted()).toHaveLength(2);
 });

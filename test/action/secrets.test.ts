@@ -18,22 +18,18 @@ function withKey(apiKey: string, { with: inputs, agent, ...others }: Scenario): 
   return { ...others, with: { 'api-key': apiKey, ...inputs }, agent: { ...agent, apiKey } };
 }
 
-/** Words that occur in outputs, in JSON, in links or in the first line of a comment. */
-const WORDS = [
-  ...['sent', 'agent', 'completed', 'confirmed', 'isOurs', 'not-sent'],
-  ...['agent-follow-up', 'delivery', 'deadline'],
-];
 const AT = '2026-01-05T12:00:00.000Z';
 const LINK = 'https://github.com/octo/agents/pull/2026';
 
-describe.concurrent('keeps outputs and data valid if a secret is an ordinary word', () => {
+describe.concurrent('keeps outputs and data valid if the key is an ordinary word', () => {
   const steps = [
     { afterMs: 0, set: { status: 'active' } },
     { afterMs: 60_000, set: { status: 'completed', prLink: LINK } },
   ];
   const jobs = [{ id: JOB, base: { createdAt: AT }, turns: [{ steps }] }];
 
-  it.each(WORDS)('such as %s', async (word) => {
+  // They occur in outputs, in JSON, in links or in the markers of a comment.
+  it.each(['completed', 'confirmed', 'delivery', 'agent-follow-up'])('such as %s', async (word) => {
     await using sim = await simulate(
       withKey(word, {
         with: { wait: true, command: '/agent', prompt: '' },
@@ -42,31 +38,27 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
       }),
     );
     sim.github.addComment(PULL, 'alice', '/agent Add examples.');
-    const run = word === WORDS[0] ? sim.run : sim.runHere;
-    const result = await run();
+    const result = await sim.runHere();
 
     const [comment] = ownComments(sim.github);
     expect(result.annotations).toEqual([]);
     expect(result.outputs).toMatchObject({
       ...{ status: 'completed', 'pr-link': LINK, prLink: LINK, result: 'completed' },
       ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
-      results: expect.any(String),
       'comment-url': comment?.html_url,
     });
     expect(JSON.parse(result.outputs.results ?? '')).toEqual([
-      {
+      expect.objectContaining({
         ...{ jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true },
-        ...{ status: 'completed', prLink: LINK, model: 'sonnet' },
+        ...{ status: 'completed', prLink: LINK, model: 'sonnet', createdAt: AT },
         source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-        ...{ createdAt: AT, archivedAt: null, reason: '' },
-        ...{ elapsedSeconds: expect.any(Number), polls: expect.any(Number) },
-      },
+      }),
     ]);
     const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
     expect(notes(sim.github)).toMatchObject([{ jobs: [jobNote] }]);
 
     // The re-run reads the job from the comment, and sends nothing.
-    const again = await run({
+    const again = await sim.runHere({
       with: { 'job-id': '' },
       step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
     });
@@ -74,44 +66,25 @@ describe.concurrent('keeps outputs and data valid if a secret is an ordinary wor
     expect(again.outputs).toMatchObject({ result: 'completed', delivery: 'sent', 'job-id': JOB });
     expect(sim.agent.posts()).toHaveLength(1);
   });
-
-  it.each(['not-sent', 'answered'])('such as %s, and the message is refused', async (word) => {
-    await using sim = await simulate(
-      withKey(word, {
-        agent: { jobs, onPost: () => ({ status: 400, body: { error: 'It was null.' } }) },
-      }),
-    );
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'job-id': JOB });
-    expect(JSON.parse(outputs.results ?? '')).toMatchObject([
-      { jobId: JOB, delivery: 'not-sent', result: 'error', confirmed: null, status: null },
-    ]);
-    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-  });
 });
 
-/** How a secret may be written in a text by others. */
-const ENCODINGS: readonly (readonly [string, (secret: string) => string])[] = [
+/** How a text by others may have a secret. */
+const TEXTS: readonly (readonly [string, (secret: string) => string])[] = [
   ['as it is', (secret) => `It is ${secret}.`],
-  ['in JSON', (secret) => JSON.stringify({ secret })],
-  ['in a URL', (secret) => `https://evil.example/?key=${encodeURIComponent(secret)}`],
-  ...[0, 1, 2].map((offset): readonly [string, (secret: string) => string] => [
-    `in base64 after ${offset} bytes`,
-    (secret) => Buffer.from('x'.repeat(offset) + secret).toString('base64'),
-  ]),
   // Texts are cut at these limits, here within the secret.
-  ...[60, 120, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
+  ...[60, 200, 1000].map((limit): readonly [string, (secret: string) => string] => [
     `cut at ${limit}`,
     (secret) => 'x'.repeat(limit - 26) + secret,
   ]),
 ];
 
-describe.concurrent.each(ENCODINGS)('removes the API key, %s,', (_, encode) => {
+describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
   const key = 'canary-0f8e2d5b7a-"of\\the+api"';
   const secrets = { key, token: TOKEN, more: [key.slice(0, 20)] };
-  const text = encode(key);
-  const command = { command: '/agent', prompt: '' };
-  const respond = (reply: Answer): Scenario => ({ github: { on: () => reply } });
+  const text = toText(key);
+  const event = issueComment({ number: PULL, body: '/agent go' });
+  const refused: Scenario = { github: { on: () => ({ status: 403, body: { message: text } }) } };
+  const onPost = (answer: Answer): Scenario => ({ agent: { onPost: () => answer } });
 
   it.each<[string, Scenario]>([
     [
@@ -131,39 +104,23 @@ describe.concurrent.each(ENCODINGS)('removes the API key, %s,', (_, encode) => {
         },
       },
     ],
-    [
-      'the error of a refused message',
-      {
-        agent: {
-          onPost: () => ({
-            status: 400,
-            body: { error: text, details: [text, { message: text }] },
-          }),
-        },
-      },
-    ],
+    ['the error of a refused message', onPost({ status: 400, body: { error: text } })],
+    ['a page that refuses the message', onPost({ status: 403, body: `<html>${text}` })],
     [
       'the headers of an answer that is not from the API',
-      {
-        agent: {
-          onPost: () => ({
-            headers: { 'content-type': text, 'cf-ray': text, location: text },
-            body: '<html>',
-          }),
-        },
-      },
+      onPost({
+        headers: { 'content-type': text, 'cf-ray': text, location: text },
+        body: '<html>',
+      }),
     ],
     ['a prompt', { with: { prompt: text } }],
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
     ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
-    ['an error of GitHub', respond({ status: 403, body: { message: text } })],
+    ['the name of a file', { with: { attach: text } }],
+    ['an error of GitHub', refused],
     [
       'an error of GitHub about the permission',
-      {
-        with: command,
-        step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-        ...respond({ status: 403, body: { message: text } }),
-      },
+      { ...refused, with: { command: '/agent', prompt: '' }, step: { event } },
     ],
   ])('from %s', async (_, scenario) => {
     await using sim = await simulate(withKey(key, scenario));
@@ -173,36 +130,6 @@ describe.concurrent.each(ENCODINGS)('removes the API key, %s,', (_, encode) => {
     // The path of a permission check contains a login, which is from GitHub.
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);
-  });
-});
-
-describe.concurrent('refuses an input that is shown unchanged if it contains a secret', () => {
-  const key = 'mint_canary3a5b8d2e';
-
-  it.each<[string, NonNullable<Scenario['step']>, string, string]>([
-    [
-      'a comment',
-      { event: issueComment({ number: PULL, body: `/${key} go` }) },
-      'error',
-      'Nothing was sent. command contains the api-key or github-token;',
-    ],
-    ['another event', {}, 'skipped', 'This step acts only on comments and reviews'],
-  ])('command, on %s', async (_, step, expected, words) => {
-    await using sim = await simulate({ with: { 'api-key': key, command: `/${key}` }, step });
-    const result = await sim.run();
-    expect(result.outputs.result).toBe(expected);
-    expect(result.outputs.reason).toContain(words);
-    expect(sim.agent.journal).toEqual([]);
-    expect(findTraces({ key, token: TOKEN, more: [] }, result, sim.agent, sim.github)).toEqual([]);
-  });
-
-  it('except if the secret is very short', async () => {
-    await using sim = await simulate({
-      with: { 'api-key': 'job' },
-      agent: { jobs: [{ id: JOB }], apiKey: 'job' },
-    });
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 });
 

@@ -46,9 +46,7 @@ describe('send: false', () => {
     const first = await sim.runHere();
     const [own] = ownComments(sim.github);
     expect(first.outputs['comment-url']).toBe(own?.html_url);
-    expect(notes(sim.github)[0]?.jobs).toEqual([
-      { id: JOB, delivery: 'not-sent', sentAt: 0, known: true },
-    ]);
+    expect(notes(sim.github)[0]?.jobs).toMatchObject([{ id: JOB, delivery: 'not-sent' }]);
     expect(own?.body).toContain(titleOf('completed'));
     expect(callNames(sim.github).at(-1)).toBe('newest');
 
@@ -78,54 +76,26 @@ describe('send: false', () => {
     expect((await sim.runHere()).outputs.result).toBe('completed');
   });
 
-  it('waits until the first final status', async () => {
-    let polls = 0;
-    await using sim = await simulate({
-      with: WAITING,
-      agent: {
-        jobs: [{ id: JOB }],
-        onGet: () => ({ body: { id: JOB, status: ++polls > 3 ? 'completed' : 'active' } }),
-      },
-    });
-    const result = await sim.runHere();
-    const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '', reason: '' };
-    expect(result.outputs).toMatchObject(outputs);
-    expect(sim.agent.gets()).toHaveLength(4);
-    expect(sim.agent.posts()).toEqual([]);
-    expect([...errors(result), ...warnings(result)]).toEqual([]);
-    for (const shown of [commentTexts(sim.github).at(-1), result.summary]) {
-      expect(shown).toContain(titleOf('completed'));
-    }
-  });
-
-  it('names the job in a comment from its first poll on', async () => {
+  it('waits until the first final status, and names the job in a comment from its first poll on', async () => {
     await using sim = await simulate({
       with: WAITING,
       agent: {
         jobs: [{ id: JOB }],
         onGet(n) {
-          if (n > 1)
-            expect(notes(sim.github)).toMatchObject([{ jobs: [{ id: JOB, known: true }] }]);
+          if (n > 1) expect(notes(sim.github)).toMatchObject([{ jobs: [{ id: JOB }] }]);
           return { body: { id: JOB, status: n > 3 ? 'completed' : 'active' } };
         },
       },
     });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed' });
+    const result = await sim.runHere();
+    const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '', reason: '' };
+    expect(result.outputs).toMatchObject(outputs);
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(Array(4).fill('GET'));
+    expect([...errors(result), ...warnings(result)]).toEqual([]);
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
     const kinds = ['working', 'completed'] as const;
     expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));
-  });
-
-  it('without wait does not poll before the time that the API asks for', async () => {
-    await using sim = await simulate({
-      with: { ...READ_ONLY, 'timeout-minutes': '1' },
-      agent: { onGet: () => ({ status: 429, headers: { 'retry-after': '90' } }) },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
-    expect(result.outputs.reason).toContain('The API asks to wait until');
-    expect(sim.agent.gets()).toHaveLength(1);
-    expect(sim.github.writes()).toEqual([]);
+    expect(result.summary).toContain(titleOf('completed'));
   });
 
   it('stops waiting at the deadline', async () => {
@@ -136,29 +106,22 @@ describe('send: false', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(errors(result)).toEqual([
-      expect.stringContaining('Its status is active, and it may keep working'),
+      expect.stringContaining('Its last known status is active, and it may'),
     ]);
   });
 
   it.each([
     ['without wait', READ_ONLY],
     ['with wait', WAITING],
-  ])('polls a job again that the API does not know yet: %s', async (_, inputs) => {
-    await using sim = await simulate({
-      with: inputs,
-      agent: {
-        jobs: [{ id: JOB }],
-        onGet: () => (sim.time.elapsed() < 10_000 ? { status: 404 } : undefined),
-      },
-    });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', reason: '' });
-    const unknown = await sim.runHere({ with: { 'job-id': 'job-2' }, step: LATER_RUN });
-    expect(unknown.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(unknown)).toEqual([
+  ])('a job that the API does not know is not written down: %s', async (_, inputs) => {
+    await using sim = await simulate({ with: { ...inputs, 'job-id': 'job-2' } });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(errors(result)).toEqual([
       expect.stringMatching(/^Job job-2: .*The API answered 404.*check the job ID/),
     ]);
-    // A mistyped ID is not written down.
-    expect(notes(sim.github)).toHaveLength(inputs === WAITING ? 1 : 0);
+    expect(sim.agent.gets()).toHaveLength(1);
+    expect(ownComments(sim.github)).toEqual([]);
   });
 });
 
@@ -170,9 +133,7 @@ it('a wait in a later run ends with the first final status', async () => {
   const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '' };
   expect(second.outputs).toMatchObject({ ...outputs, 'job-id': JOB });
   expect(sim.agent.posts()).toHaveLength(1);
-  // Its comment is one of another series, so that of the message stays open.
   const own = ownComments(sim.github);
   expect(own[0]?.body).toContain(titleOf('timed-out'));
   expect(own[1]?.body).toContain(titleOf('completed'));
-  expect(own.map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
 });

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
 
-it('sends a message in exactly one request to the API, without wait', async () => {
+it('without wait, polls a job once, and sends the message in one request', async () => {
   await using sim = await simulate();
   const result = await sim.run();
 
   expect(result.conclusion).toBe('success');
-  expect(sim.agent.journal).toHaveLength(1);
-  const [post] = sim.agent.journal;
+  const [poll, post, ...others] = sim.agent.journal;
+  expect(others).toEqual([]);
+  expect(poll).toMatchObject({ method: 'GET', path: `/v2/agent/${PROJECT}/job/${JOB}` });
   expect(post).toMatchObject({
     method: 'POST',
     path: `/v2/agent/${PROJECT}/job/${JOB}/message`,
@@ -29,7 +30,7 @@ it('sends a message in exactly one request to the API, without wait', async () =
     'comment-url': sim.github.comments(7)[0]?.html_url,
   });
   expect(JSON.parse(result.outputs.results ?? '')).toEqual([
-    expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null, polls: 0 }),
+    expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null, polls: 1 }),
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');

@@ -1,33 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
-import type { JobScript, TurnScript } from '../sim/agent.ts';
-import { commentTexts, errors, JOB, simulate, warnings } from './scenario.ts';
+import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
+import { commentTexts, errors, JOB, LONG_TURN, simulate, warnings } from './scenario.ts';
 
 const PR_LINK = 'https://github.com/octo/docs/pull/1';
+const MINUTE = 60_000;
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): JobScript {
   return { id: JOB, base: base ?? {}, turns: [{ steps }] };
 }
 const at = (seconds: number, status: string) => ({ afterMs: seconds * 1000, set: { status } });
 
-async function wait(script: JobScript, inputs: Record<string, string> = {}, isBuilt = false) {
-  await using sim = await simulate({ with: { wait: true, ...inputs }, agent: { jobs: [script] } });
+async function wait(
+  agent: Partial<AgentOptions>,
+  inputs: Record<string, string> = {},
+  isBuilt = false,
+) {
+  await using sim = await simulate({ with: { wait: true, ...inputs }, agent });
   const result = await (isBuilt ? sim.run() : sim.runHere());
   return { result, sim, comments: commentTexts(sim.github) };
 }
 
-it('polls a job once before the message, and then until the agent is done', async () => {
-  const { result, sim, comments } = await wait(
-    job({ prLink: PR_LINK }, at(2, 'active'), at(300, 'completed')),
-    {},
-    true,
-  );
+it('polls a job before the comment and before the message, and then until the agent is done', async () => {
+  const script = job({ prLink: PR_LINK }, at(2, 'active'), at(300, 'completed'));
+  const { result, sim, comments } = await wait({ jobs: [script] }, {}, true);
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({
     ...{ result: 'completed', status: 'completed', delivery: 'sent', confirmed: 'true' },
     ...{ 'pr-link': PR_LINK, prLink: PR_LINK, reason: '' },
   });
-  expect(sim.agent.journal.slice(0, 3).map(({ method }) => method)).toEqual(['GET', 'POST', 'GET']);
+  const methods = sim.agent.journal.slice(0, 4).map(({ method }) => method);
+  expect(methods).toEqual(['GET', 'GET', 'POST', 'GET']);
   expect(sim.agent.posts()).toHaveLength(1);
   expect(sim.agent.gets().length).toBeLessThan(70);
   expect(comments[0]).toContain(titleOf('sending'));
@@ -37,18 +40,43 @@ it('polls a job once before the message, and then until the agent is done', asyn
   expect(result.summary).toContain(titleOf('completed'));
 });
 
+it('one hiccup of each kind ends nothing', async () => {
+  const hiccups: readonly Reply[] = [
+    ...[401, 403, 404, 407, 410, 503].map((status) => ({ status })),
+    { status: 429, headers: { 'retry-after': '3600' } },
+    { body: '<html>Sign in</html>', headers: { 'retry-after': '3600' } },
+    { status: 302, headers: { location: 'https://portal.example/' } },
+    { fault: 'reset' },
+    { fault: 'hang' },
+  ];
+  const { result, sim } = await wait(
+    {
+      jobs: [{ id: JOB, turns: [LONG_TURN] }],
+      // The first polls, and each second one after the message, are normal.
+      onGet: (n) => (n > 2 && n % 2 === 1 ? hiccups[(n - 3) / 2] : undefined),
+    },
+    {},
+    true,
+  );
+  expect(sim.agent.gets().length).toBeGreaterThan(2 + 2 * hiccups.length);
+  expect(result.conclusion).toBe('success');
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
+  // However long the API asks to wait, the end is seen at most half a minute late.
+  expect(result.virtualMs).toBeLessThan(900_000 + 40_000);
+});
+
 it('an outage is a line in the log, and then one a minute', async () => {
   await using sim = await simulate({
     with: { wait: true },
     agent: {
-      jobs: [job({}, at(0, 'active'), at(900, 'completed'))],
+      jobs: [{ id: JOB, turns: [LONG_TURN] }],
       onGet: () => {
         const elapsed = sim.time.elapsed();
-        return elapsed > 60_000 && elapsed < 360_000 ? { status: 503 } : undefined;
+        return elapsed > MINUTE && elapsed < 6 * MINUTE ? { status: 503 } : undefined;
       },
     },
   });
-  const { log, outputs } = await sim.run();
+  const { log, outputs } = await sim.runHere();
   expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   expect(log.match(/^Polling failed\. The API answered 503/gm)).toHaveLength(1);
   const lines = log.match(/^Polling still fails; time-out in .*\.$/gm) ?? [];
@@ -56,74 +84,76 @@ it('an outage is a line in the log, and then one a minute', async () => {
   expect(lines.length).toBeLessThanOrEqual(5);
 });
 
-it('polls at a fixed interval, during settle-seconds as well', async () => {
-  const inputs = { 'poll-interval-seconds': '50' };
-  const { sim } = await wait(job({}, at(0, 'active'), at(300, 'completed')), inputs);
-  expect(sim.agent.gets().length).toBeLessThanOrEqual(8);
-  // Before the message, after 50 s, and after settle-seconds.
-  const settling = await wait(job({}), inputs);
-  expect(settling.sim.agent.gets()).toHaveLength(3);
+it.each<[string, Record<string, string>, string, readonly string[], readonly string[]]>([
+  ['failed', {}, 'failure', [`Job ${JOB}: The agent gave no reason`], []],
+  ['failed', { 'fail-on': 'none' }, 'success', [], [`Job ${JOB}: The agent gave no reason`]],
+  ['completed', { 'fail-on': 'completed' }, 'failure', [`Job ${JOB} is completed, which`], []],
+])('a job that %s, with %j: %s', async (status, inputs, conclusion, failures, others) => {
+  const script = job({}, at(1, 'active'), at(30, status));
+  const { result } = await wait({ jobs: [script] }, inputs);
+  expect(result.conclusion).toBe(conclusion);
+  expect(result.outputs).toMatchObject({ result: status, status, confirmed: 'true' });
+  expect(errors(result)).toEqual(failures.map((text) => expect.stringContaining(text)));
+  expect(warnings(result)).toEqual(others.map((text) => expect.stringContaining(text)));
 });
 
-describe('fail-on', () => {
-  const failed = job({}, at(1, 'active'), at(30, 'failed'));
-  const reason = `Job ${JOB}: The agent gave no reason. Open the job in the dashboard (https://app.mintlify.com).`;
-
-  it('contains failed by default', async () => {
-    const { result, comments } = await wait(failed);
+describe('at the deadline', () => {
+  it('the wait stops after a last poll', async () => {
+    const script = job({}, at(1, 'active'));
+    const inputs = { 'timeout-minutes': '10' };
+    const { result, sim } = await wait({ jobs: [script] }, inputs, true);
     expect(result.conclusion).toBe('failure');
-    expect(result.outputs).toMatchObject({ result: 'failed', status: 'failed', confirmed: 'true' });
-    expect(errors(result)).toEqual([reason]);
-    expect(comments.at(-1)).toContain(titleOf('failed'));
-  });
-
-  it('is none: the step succeeds, with a warning', async () => {
-    const { result } = await wait(failed, { 'fail-on': 'none' });
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs.result).toBe('failed');
-    expect(warnings(result)).toEqual([reason]);
-  });
-
-  it('contains completed: the step fails with the name of the result', async () => {
-    const { result } = await wait(job({}, at(1, 'active'), at(30, 'completed')), {
-      'fail-on': 'completed',
+    expect(result.outputs).toMatchObject({
+      ...{ result: 'timed-out', status: 'active', delivery: 'sent', confirmed: 'false' },
     });
-    expect(result.conclusion).toBe('failure');
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
-    expect(errors(result)).toEqual([`Job ${JOB} is completed, which fails the step (“fail-on”).`]);
+    expect(errors(result)).toEqual([expect.stringMatching(/within 10 min/)]);
+    expect(result.virtualMs).toBeGreaterThanOrEqual(10 * MINUTE);
+    expect(result.virtualMs).toBeLessThan(10 * MINUTE + 10_000);
+    const [first, last] = [sim.agent.gets()[0]?.at ?? 0, sim.agent.gets().at(-1)?.at ?? 0];
+    expect(last - first).toBeGreaterThan(595_000);
+    expect(commentTexts(sim.github).join()).toContain(titleOf('timed-out'));
   });
-});
 
-it('stops waiting at the deadline, after a last poll', async () => {
-  const { result, sim, comments } = await wait(
-    job({}, at(1, 'active')),
-    { 'timeout-minutes': '10' },
-    true,
-  );
-  expect(result.conclusion).toBe('failure');
-  expect(result.outputs).toMatchObject({
-    ...{ result: 'timed-out', status: 'active', delivery: 'sent', confirmed: 'false' },
+  it.each<[string, Partial<AgentOptions>, object]>([
+    [
+      'a poll that hangs',
+      { onGet: (n) => (n < 3 ? undefined : { fault: 'hang' }) },
+      { result: 'timed-out', delivery: 'sent' },
+    ],
+    [
+      'a message that hangs',
+      {
+        // It starts a few seconds before the deadline.
+        onPost: (n) =>
+          n === 1
+            ? { status: 429, headers: { 'retry-after': '55' } }
+            : { fault: 'hang', accept: true },
+      },
+      { result: 'error', delivery: 'unknown' },
+    ],
+  ])('%s ends the step at most 60 s later', async (_, agent, outputs) => {
+    const { result } = await wait({ jobs: [{ id: JOB }], ...agent }, { 'timeout-minutes': '1' });
+    expect(result.outputs).toMatchObject(outputs);
+    expect(result.virtualMs).toBeGreaterThan(MINUTE);
+    // And the report.
+    expect(result.virtualMs).toBeLessThan(2 * MINUTE + 5000);
   });
-  expect(errors(result)).toEqual([expect.stringMatching(/within 10 min/)]);
-  expect(result.virtualMs).toBeGreaterThanOrEqual(600_000);
-  expect(result.virtualMs).toBeLessThan(610_000);
-  const [first, last] = [sim.agent.gets()[0]?.at ?? 0, sim.agent.gets().at(-1)?.at ?? 0];
-  expect(last - first).toBeGreaterThan(595_000);
-  expect(comments.at(-1)).toContain(titleOf('timed-out'));
-});
 
-it('does not report a failed poll that the deadline interrupts', async () => {
-  await using sim = await simulate({
-    with: { wait: true, 'timeout-minutes': '1', 'poll-interval-seconds': '50' },
-    agent: {
-      jobs: [job({}, at(1, 'active'))],
-      // The first poll after the message starts 10 s before the deadline.
-      onGet: (n) => (n === 1 ? undefined : { fault: 'hang' }),
-    },
+  it('the last known status counts', async () => {
+    const statuses = ['completed', 'completed', 'active', 'active'];
+    const { result } = await wait(
+      {
+        jobs: [],
+        onGet: (n) => ({
+          body: { id: JOB, ...(statuses[n - 1] && { status: statuses[n - 1] }) },
+        }),
+        onPost: () => ({ status: 202 }),
+      },
+      { 'timeout-minutes': '1' },
+    );
+    expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
+    expect(errors(result)).toEqual([expect.stringContaining('Its last known status is active')]);
   });
-  const { outputs } = await sim.runHere();
-  expect(outputs.result).toBe('timed-out');
-  expect(outputs.reason).not.toContain('failed');
 });
 
 it('keeps what is known of a job if a response leaves it out', async () => {
@@ -140,44 +170,15 @@ it('keeps what is known of a job if a response leaves it out', async () => {
       { afterMs: 40_000, set: { status: 'completed' } },
     ],
   };
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: { jobs: [{ id: JOB, base, turns: [turn] }] },
-  });
-  const result = await sim.runHere();
+  const { result, comments } = await wait({ jobs: [{ id: JOB, base, turns: [turn] }] });
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   expect(JSON.parse(result.outputs.results ?? '')).toMatchObject([
     { jobId: JOB, status: 'completed', prLink: PR_LINK, model: 'opus', source },
   ]);
-  for (const text of [result.summary, commentTexts(sim.github).at(-1)]) {
+  for (const text of [result.summary, comments.at(-1)]) {
     expect(text).toContain('octo/docs#1');
     expect(text).not.toContain('no pull request');
   }
-});
-
-it('keeps the last known status in a time-out', async () => {
-  await using sim = await simulate({
-    with: { wait: true, 'timeout-minutes': '1' },
-    agent: {
-      onGet(n) {
-        const statuses = ['completed', 'active', 'active'];
-        return { body: { id: JOB, ...(statuses[n - 1] && { status: statuses[n - 1] }) } };
-      },
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
-  expect(errors(result)).toEqual([expect.stringContaining('Its status is active')]);
-});
-
-it('logs each change and, during a long wait, a line a minute', async () => {
-  const { result } = await wait(job({}, at(0, 'active'), at(900, 'completed')));
-  const lines = result.stdout
-    .split('\n')
-    .filter((line) => /is active; time-out in .*\.$/.test(line));
-  expect(lines.length).toBeGreaterThan(10);
-  expect(lines.length).toBeLessThan(16);
-  expect(new Set(lines).size).toBe(lines.length);
 });
 
 it('says nothing of changes if the pull request is another one', async () => {
@@ -196,6 +197,6 @@ it('says nothing of changes if the pull request is another one', async () => {
     },
   });
   const { summary } = await sim.runHere();
-  expect(summary).toContain('octo/agents#8');
-  expect(summary).not.toMatch(/commits|rewritten|created|changed/i);
+  expect(summary).toContain(`[#8](${link(8)})`);
+  expect(summary).not.toMatch(/commits|opened|finished/i);
 });

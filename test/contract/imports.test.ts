@@ -35,7 +35,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@octokit/core': ['vendor/actions.ts'],
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
   'vendor/actions.ts': ['github/api.ts', 'runner/log.ts'],
-  'vendor/undici.ts': ['agent/http.ts', 'github/fetch.ts', 'runner/network.ts'],
+  'vendor/undici.ts': ['agent/http.ts', 'github/api.ts', 'github/fetch.ts', 'runner/network.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'note/data.ts'],
   // Where shapes come in from outside.
@@ -46,7 +46,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'note/data.ts',
     'text.ts',
   ],
-  'p-limit': ['jobs/context.ts'],
+  'p-limit': ['jobs/run.ts'],
 };
 
 interface Module {

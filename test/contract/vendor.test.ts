@@ -78,12 +78,14 @@ it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
   const baseUrl = `https://${HOST}:${port}/api/v3`;
   const script = `
     const { getOctokit } = await import('${own('vendor/actions.ts')}');
-    const { createFetch } = await import('${own('github/fetch.ts')}');
+    const { createConnections, createFetch } = await import('${own('github/fetch.ts')}');
     const { readProxy } = await import('${own('runner/environment.ts')}');
     const { value } = readProxy(process.env, new URL('${baseUrl}'));
-    const octokit = await getOctokit('ghs_1', '${baseUrl}', 'a-test/1', createFetch(value));
-    await octokit.request('GET /repos/{owner}/{repo}', { owner: 'a', repo: 'b', page: 2 });
-    await octokit.request('POST /graphql', { query: '{ viewer { login } }' });`;
+    const fetch = createFetch(createConnections(value), false, () => {});
+    const octokit = await getOctokit('ghs_1', '${baseUrl}', 'a-test/1');
+    const get = { owner: 'a', repo: 'b', page: 2, request: { fetch } };
+    await octokit.request('GET /repos/{owner}/{repo}', get);
+    await octokit.graphql('{ viewer { login } }', { request: { fetch } });`;
   await runScript(script, {
     NODE_EXTRA_CA_CERTS: authority.file,
     NODE_OPTIONS: `--import=${pathToFileURL(join(ROOT, 'test/sim/dns.ts'))}?${HOST}=127.0.0.1`,
@@ -98,7 +100,7 @@ it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
   };
   expect(requests).toMatchObject([
     { method: 'GET', url: '/api/v3/repos/a/b?page=2', headers },
-    { method: 'POST', url: '/api/v3/graphql', body: '{"query":"{ viewer { login } }"}', headers },
+    { method: 'POST', url: '/api/graphql', body: '{"query":"{ viewer { login } }"}', headers },
   ]);
 });
 

@@ -36,10 +36,6 @@ export interface Step {
 export interface Job {
   readonly if?: string | boolean;
   readonly needs?: string | readonly string[];
-  readonly uses?: string;
-  readonly with?: Step['with'];
-  readonly secrets?: Readonly<Record<string, string>> | 'inherit';
-  readonly strategy?: { readonly matrix: unknown };
   readonly permissions?: unknown;
   readonly outputs?: Readonly<Record<string, string>>;
   readonly steps?: readonly Step[];

@@ -9,12 +9,18 @@ import type { Span } from './service.ts';
 
 /** As in src/github/api.ts. */
 export const CALL_MS = 10_000;
-export const AFTER_CANCEL_MS = 4000;
-export const AFTER_LIMIT_MS = 1500;
+export const AFTER_CANCEL_MS = 6000;
 
 interface WrittenNote extends NoteData {
   readonly writtenAt: number;
 }
+
+interface Comment {
+  readonly body: string;
+  readonly createdAt: number;
+}
+
+type Kind = 'list' | 'create' | 'pull';
 
 /** `earlier`: the comments that are there before. */
 export function simulatedGitHub(
@@ -24,81 +30,98 @@ export function simulatedGitHub(
   signal: AbortSignal,
 ) {
   const notes: WrittenNote[] = [];
-  const bodies = earlier.map((note) => composeNote(note, () => ''));
-  const creations: Span[] = [];
+  const comments = earlier.map((note): Comment => {
+    return { body: composeNote(note, () => ''), createdAt: clock.now() - script.earlierMs };
+  });
+  const calls: (Span & { readonly kind: Kind; isDone?: true; shown?: number })[] = [];
   const over = new AbortController();
-  let until = Infinity;
   const endSoon = (): void => void clock.after(AFTER_CANCEL_MS, () => over.abort());
   signal.addEventListener('abort', endSoon, { once: true });
 
   async function call<T>(answer: () => T): Promise<T> {
-    const mostMs = Math.max(0, Math.min(CALL_MS, until - clock.now()));
-    const isSilent = script.callMs > mostMs;
-    await clock.sleep(isSilent ? mostMs : script.callMs, over.signal).catch(() => {});
+    const isSilent = script.callMs > CALL_MS;
+    await clock.sleep(isSilent ? CALL_MS : script.callMs, over.signal).catch(() => {});
     if (isSilent || over.signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time');
     return answer();
   }
 
-  function write(index: number, body: string): void {
-    const note = readNote(body, earlier[0]?.project ?? '');
-    if (typeof note === 'string') throw new Error(`A comment has no note: ${body.slice(0, 200)}`);
-    notes.push({ ...note, writtenAt: clock.now() });
-    bodies[index] = body;
+  /** A call that jobs wait for. */
+  async function spanned<T>(
+    kind: Kind,
+    answer: () => T,
+    refusal?: GitHubError | false,
+  ): Promise<T> {
+    const span: (typeof calls)[number] = { kind, startedAt: clock.now(), endedAt: Infinity };
+    calls.push(span);
+    try {
+      if (refusal) throw refusal;
+      const answered = await call(answer);
+      span.isDone = true;
+      if (Array.isArray(answered)) span.shown = answered.length;
+      return answered;
+    } finally {
+      span.endedAt = clock.now();
+    }
   }
 
-  const urlOf = (index: number): string =>
-    `https://github.com/octo/agents/pull/7#issuecomment-${index}`;
+  function write(index: number, body: string): void {
+    const note = readNote(body, earlier[0]?.project ?? '');
+    if (note === 'unreadable') throw new Error(`A note cannot be read: ${body.slice(0, 200)}`);
+    if (note !== 'none') notes.push({ ...note, writtenAt: clock.now() });
+    comments[index] = { createdAt: comments[index]?.createdAt ?? clock.now(), body };
+  }
 
-  function create(body: string): { id: number; url: string } {
-    const fate = creations.length === 1 ? script.create : 'made';
+  function create(body: string, isFirst: boolean): { id: number; url: string } {
+    const fate = isFirst ? script.create : 'made';
     if (fate === 'refused') throw new GitHubError(403, 'GitHub answered 403');
     if (fate === 'gone') throw new GitHubError(0, 'GitHub did not answer');
+    if (fate === 'unwritten') throw new GitHubError(0, 'no connection', { wasWritten: false });
     if (fate === 'limited') {
-      throw new GitHubError(429, 'GitHub answered 429', undefined, script.pauseMs);
+      const pause = script.pauseMs === null ? {} : { pauseMs: script.pauseMs };
+      throw new GitHubError(429, 'GitHub answered 429', pause);
     }
-    const id = bodies.length;
-    write(id, body);
+    const id = comments.length + 1;
+    write(id - 1, body);
     if (fate === 'lost') throw new GitHubError(502, 'GitHub answered 502');
     return { id, url: urlOf(id) };
   }
 
   const shown = { isMinimized: false, viewerDidAuthor: true };
   const listed = () =>
-    bodies.map((body, index) => ({ id: String(index), body, url: urlOf(index), ...shown }));
+    comments
+      .map((one, index) => ({ ...one, ...shown, id: String(index + 1), url: urlOf(index + 1) }))
+      .filter(({ createdAt }) => createdAt + script.lagMs <= clock.now());
 
   // The other calls are for commands, and for the check of permissions.
   const github: Partial<GitHub> = {
-    limitTo(time) {
-      until = time - EPOCH + AFTER_LIMIT_MS;
-    },
-    ownComments() {
-      if (script.hidesNotes) throw new GitHubError(403, 'GitHub answered 403');
-      return call(listed);
+    ownComments(_, until) {
+      const isRefused = script.hidesNotes || clock.now() + EPOCH > until;
+      return spanned('list', listed, isRefused && new GitHubError(403, 'GitHub answered 403'));
     },
     newestOwnComments: () => call(listed),
     hide: () => call(() => {}),
-    async createComment(_, body) {
-      const span: Span = { startedAt: clock.now(), endedAt: Infinity };
-      creations.push(span);
-      try {
-        return await call(() => create(body));
-      } finally {
-        span.endedAt = clock.now();
-      }
+    createComment(_, body) {
+      const isFirst = calls.every(({ kind }) => kind !== 'create');
+      return spanned('create', () => create(body, isFirst));
     },
     updateComment: (id, body) =>
       call(() => {
         if (script.refusesEdits) throw new GitHubError(404, 'GitHub answered 404');
-        write(id, body);
+        write(id - 1, body);
       }),
-    pullRequest: () => call(() => ({ head: 'c'.repeat(40), commits: 3 })),
-    commits: () => call(() => [{ sha: 'c'.repeat(40), title: 'A change' }]),
+    pullRequest: () => spanned('pull', () => ({ head: 'c'.repeat(40), commits: 3 })),
   };
   return {
     client: github as GitHub,
     /** What the notes of the run said, from the creation to the last edit. */
     notes: notes as readonly WrittenNote[],
-    /** The calls that create a comment. */
-    creations: creations as readonly Span[],
+    /** The calls that jobs wait for; of a list, how many comments it showed. */
+    calls: calls as readonly (typeof calls)[number][],
+    /** How many comments were there before. */
+    before: earlier.length,
   };
+}
+
+function urlOf(id: number): string {
+  return `https://github.com/octo/agents/pull/7#issuecomment-${id}`;
 }

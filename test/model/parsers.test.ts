@@ -3,8 +3,8 @@ import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
+import { cleanText, quoteContext } from '../../src/carried/comment.ts';
 import { isTrusted, TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { cleanText, quoteContext } from '../../src/github/command.ts';
 import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
 import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
@@ -62,16 +62,16 @@ const url = fc
   )
   .map((parts) => parts.join(''));
 
-it('a link is accepted only if it is https to a pull request on a known code host', () => {
-  always(fc.tuple(url, url), ([link, other]) => {
-    const checked = checkPrLink(link, [`https://${HOSTS[3]}`, other]);
+it('a link is accepted only if it is plain https, and has the path of a pull request', () => {
+  always(url, (link) => {
+    const checked = checkPrLink(link);
     if (checked.kind === 'problem') return;
     expect(checked.value).not.toMatch(/[()<>[\]\s"'`{}|\\^$;&*!?#\p{C}]/u);
     const found = new URL(checked.value);
     expect(found.href).toBe(checked.value);
     expect(found.protocol).toBe('https:');
     expect(found.username + found.password + found.search + found.hash).toBe('');
-    expect([...HOSTS.slice(0, 4), URL.parse(other)?.host]).toContain(found.host);
+    expect(found.host).toMatch(/^[a-z0-9.-]+(:\d+)?$/);
     expect(found.pathname).toMatch(/\/(pull|-\/merge_requests|pull-requests)\/[1-9]\d{0,9}$/i);
     expect(found.pathname).not.toMatch(/\/\.+(\/|$)/);
   });
@@ -214,24 +214,14 @@ it('the log contains no command in escaped text', () => {
   );
 });
 
-it('each secret is removed: as it is, in JSON, in a URL, and in base64 at any offset', () => {
+it('each secret is removed, also one that contains another or overlaps itself', () => {
   // Without asterisks: the mask consists of them, so the remaining text could form the secret again.
-  const secret = fc.oneof(
-    fc.stringMatching(/^[\x21-\x29\x2b-\x7e]{8,20}$/),
-    fc.stringMatching(/^[À-ɏぁ-ゖ]{8,12}$/),
-  );
-  const bytes = fc.uint8Array({ maxLength: 20 });
-  always(fc.tuple(secret, hostileText, bytes, bytes), ([one, around, before, after]) => {
-    const redact = redactor([one]);
-    const forms = [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one)];
-    const shown = redact(forms.map((form) => around + form + form).join(''));
-    expect(forms.filter((form) => shown.includes(form))).toEqual([]);
-    const encoded = Buffer.concat([before, Buffer.from(one), after]).toString('base64');
-    for (const part of redact(encoded).split('***')) {
-      for (const shift of [0, 1, 2, 3]) {
-        expect(Buffer.from(part.slice(shift), 'base64').includes(one)).toBe(false);
-      }
-    }
+  const secret = fc.stringMatching(/^[\x21-\x29\x2b-\x7e]{8,20}$/);
+  always(fc.tuple(secret, hostileText, fc.nat({ max: 8 })), ([one, around, cut]) => {
+    const secrets = [one, `${one}${one}`, `b${one}c`];
+    const text = [...secrets, one.slice(0, cut) + one, around].join(around);
+    const shown = redactor(secrets)(text);
+    expect(secrets.filter((each) => shown.includes(each))).toEqual([]);
   });
 });
 

@@ -1,47 +1,39 @@
-import pLimit from 'p-limit';
-import type { GitHub } from '../../src/github/api.ts';
 import type { Trigger } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
-import { type Job, newJob } from '../../src/job.ts';
-import { tellGitHub } from '../../src/jobs/comments.ts';
-import { type Run, save } from '../../src/jobs/context.ts';
+import type { Job } from '../../src/job.ts';
+import { finishOnGitHub } from '../../src/jobs/comments.ts';
 import { runJobs } from '../../src/jobs/fleet.ts';
-import { JobLog } from '../../src/jobs/log.ts';
-import { makePlan, type Plan } from '../../src/jobs/plan.ts';
-import { type AboutNote, hashOf, type NoteData } from '../../src/note/data.ts';
-import { readNotes } from '../../src/note/note.ts';
+import type { Plan } from '../../src/jobs/plan.ts';
+import { prepare, save } from '../../src/jobs/run.ts';
+import { hashOf, type NoteData } from '../../src/note/data.ts';
 import { endedNow } from '../../src/report/outputs.ts';
-import type { RunInfo, Runtime } from '../../src/runner/environment.ts';
-import { ok, problem } from '../../src/text.ts';
+import { type RunInfo, type Runtime, readRunInfo } from '../../src/runner/environment.ts';
 import { EPOCH, type VirtualClock, virtualClock } from './clock.ts';
 import { simulatedGitHub } from './github.ts';
 import { type Part, type Scenario, type Script, WELL } from './scenario.ts';
 import { type Service, type Step, scriptedService, type Work, workOn } from './service.ts';
 
-// Plays a scenario: the jobs of a step, from the first request to the last comment.
+// Plays a scenario: the jobs of a step, from the list of the comments to the last comment.
 
 /** A job after the run. */
 export type Played = Awaited<ReturnType<typeof play>>[number];
 
 const GOLDEN = 0.618034;
-const REPOSITORY_URL = 'https://github.com/octo/agents';
+const PROJECT = 'proj-1';
 const BOT = { login: 'agent[bot]', id: 1, type: 'Bot' };
-/** A job has the pull request 1, and after the work on our message 2. */
-const CONVERSATIONS = {
-  ...{ merge_group: 7, pull_request: 1, pull_request_target: 2, schedule: null, release: null },
-} as const;
+const CONVERSATIONS = { merge_group: 7, pull_request: 1, schedule: null, release: null } as const;
 
 export function conversationOf({ event }: Scenario): number | null {
   return CONVERSATIONS[event];
 }
 
-/** A bot triggers the pull request, which may be that of the job. */
-export function isByBot({ event }: Scenario): boolean {
-  return event === 'pull_request' || event === 'pull_request_target';
+/** Messages of bots are counted by comments. */
+export function isByBot({ event, send }: Scenario): boolean {
+  return event === 'pull_request' && send;
 }
 
 export async function play(scenario: Scenario) {
-  const { parts, startsAt, cancel, attempt, send, event } = scenario;
+  const { parts, startsAt, cancel, event } = scenario;
   const clock = virtualClock(startsAt);
   const controller = new AbortController();
   const { signal } = controller;
@@ -60,8 +52,8 @@ export async function play(scenario: Scenario) {
   if (cancel?.request === null) clock.after(cancel.ms, abort);
 
   const github = simulatedGitHub(scenario, earlierNotes(scenario), clock, signal);
-  const jobs = parts.map(({ job }) => newJob(job.id, !send));
-  const saved = jobs.map((): { delivery: string; accepted: number }[] => []);
+  const jobIds = parts.map(({ job }) => job.id);
+  const saved = jobIds.map((): { delivery: string; accepted: number }[] => []);
   const services = parts.map(({ job, posts, polls, earlier }, index) =>
     scriptedService(
       {
@@ -81,7 +73,7 @@ export async function play(scenario: Scenario) {
 
   // Each job has its own simulated API, independent of the others.
   const serviceOf = (path: string): Service =>
-    services[jobs.findIndex(({ id }) => id === path.split('/')[5])] as Service;
+    services[jobIds.indexOf(path.split('/')[5] ?? '')] as Service;
 
   const runtime = {
     env: {},
@@ -102,13 +94,10 @@ export async function play(scenario: Scenario) {
   } as unknown as Runtime;
   const conversation = conversationOf(scenario);
   const prNumber = event === 'merge_group' ? conversation : null;
-  const about = aboutRun(scenario);
-  const jobIds = jobs.map(({ id }) => id);
-  const given = {
-    ...{ ...scenario, jobIds, githubToken: 'x', command: null, prNumber },
-    maxMessages: null,
-  };
-  const inputs = given as unknown as Inputs;
+  const given = { ...scenario, jobIds, prNumber, githubToken: 'x', command: null };
+  const more = { projectId: PROJECT, maxMessages: null, proxy: { url: '', noProxy: '' } };
+  const baseUrl = new URL('https://api.example');
+  const inputs = { ...given, ...more, baseUrl, apiKey: 'x', prompt: 'x' } as unknown as Inputs;
   const trigger = {
     event,
     conversation: prNumber === null ? conversation : null,
@@ -116,45 +105,24 @@ export async function play(scenario: Scenario) {
     comment: null,
     commit: null,
   } as Trigger;
-  const info = { repositoryUrl: REPOSITORY_URL, attempt, triggeringActor: 'alice' } as RunInfo;
-  const plan = makePlan(inputs, trigger, info, EPOCH);
-  const { deadline } = plan;
-  github.client.limitTo(deadline);
-  const run: Run = {
-    ...{ runtime, info, trigger, github: github.client, asked: null },
-    ...{ inputs, plan, about, prompt: 'x', jobs },
-    agent: {
-      ...runtime,
-      transport: {
-        get: (path, ms) => serviceOf(path).get(path, ms),
-        postOnce: (path, json, ms) => serviceOf(path).postOnce(path, json, ms),
-      },
-      ...{ where: '“api.example”', isDefaultUrl: true, projectId: 'proj-1', deadline },
-      repositoryUrl: REPOSITORY_URL,
-    },
-    notes: await clock.drive(findNotes(plan, github.client, about)),
-    log: new JobLog({ ...runtime, jobs, deadline }),
-    queue: { sends: pLimit(4), polls: pLimit(24), stop: new AbortController() },
-    story: {
-      info,
-      by: 'x',
-      prompt: 'x',
-      startedAt: EPOCH,
-      until: null,
-      command: null,
-      footer: '',
-      count: '',
-      attached: '',
-    },
-    ...{ note: null, release: null },
+  const info = infoOf(scenario);
+  const start = { runtime, info, trigger, github: github.client, asked: null };
+  const request = { prompt: 'x', words: '', parts: [], summary: '', carried: [] };
+  const prepared = await clock.drive(prepare(start, inputs, request));
+  if (prepared.kind !== 'ok') throw new Error(`There is no run: ${prepared.kind}.`);
+  const { jobs, plan, agent } = prepared.value;
+  const transport: Service['transport'] = {
+    get: (path, ms) => serviceOf(path).transport.get(path, ms),
+    postOnce: (path, json, ms) => serviceOf(path).transport.postOnce(path, json, ms),
   };
+  const run = { ...prepared.value, agent: { ...agent, transport } };
 
   const beganAt = clock.now();
   await clock.drive(runJobs(run));
   save(run);
   // A cancellation while the comments are written comes too late for the jobs.
   const stoppedAt = cancelledAt === null ? null : Math.max(cancelledAt, beganAt);
-  await clock.drive(tellGitHub(run, endedNow(jobs, scenario.wait)));
+  await clock.drive(finishOnGitHub(run, endedNow(jobs, scenario.wait)));
   await clock.drain();
 
   return parts.map((part, index) => {
@@ -164,10 +132,9 @@ export async function play(scenario: Scenario) {
       service: services[index] as Service,
       /** When the run began to work on its jobs. Before, it reads the earlier comments. */
       beganAt,
-      endedAt: job.endedAt === null ? Infinity : job.endedAt - EPOCH,
+      endedAt: job.endedAt === undefined ? Infinity : job.endedAt - EPOCH,
       cancelledAt: stoppedAt,
-      /** Whether the run knows the comments of earlier attempts. */
-      knowsNotes: plan.readsNotes && run.notes.kind === 'ok',
+      listed: listedFor(github, job, plan),
       ...knownBefore(part, scenario),
       /** The deliveries that the outputs showed, and how many messages the API had accepted. */
       saved: saved[index] ?? [],
@@ -175,30 +142,33 @@ export async function play(scenario: Scenario) {
   });
 }
 
-async function findNotes(
-  { readsNotes, comments }: Plan,
-  github: GitHub,
-  { project }: AboutNote,
-): Promise<Run['notes']> {
-  if (!readsNotes) return ok([]);
-  if (comments.kind !== 'note') return problem('there is no comment');
-  return readNotes(github, comments.conversation, project);
+/**
+ * What a list shows of the comments from before when it counts for a job: that before the own comment, and if the message is
+ * still to be sent, the one that shows the own comment. `some`: the list lags.
+ */
+function listedFor(
+  { calls, before }: ReturnType<typeof simulatedGitHub>,
+  { end, endedAt = Infinity }: Pick<Job, 'end' | 'endedAt'>,
+  { decidesAgain }: Plan,
+): { readonly first: 'all' | 'some' | 'none'; readonly own: boolean | undefined } {
+  const lists = calls.filter(({ kind }) => kind === 'list');
+  const created = calls.find(({ kind, isDone }) => kind === 'create' && isDone);
+  const at = created?.endedAt ?? Infinity;
+  const { shown } = lists.find(({ startedAt }) => startedAt < at) ?? {};
+  const isOwnShown = lists.some((list) => (list.shown ?? 0) > before);
+  const isOver = !decidesAgain || endedAt < EPOCH + at;
+  return {
+    first: shown === undefined ? 'none' : shown >= before ? 'all' : 'some',
+    // A cancellation ends the second list.
+    own: isOver || (!isOwnShown && end?.result === 'cancelled') ? undefined : isOwnShown,
+  };
 }
 
-function aboutRun({ attempt, timeoutMs }: Scenario): AboutNote {
-  return {
-    ...{ project: hashOf('proj-1'), step: hashOf('step'), leg: '', prompt: hashOf('x') },
-    ...{
-      run: '2',
-      command: '',
-      commit: '',
-      byBot: false,
-      series: hashOf('series'),
-      attempt,
-      id: 'this',
-    },
-    deadline: EPOCH + timeoutMs,
-  };
+function infoOf({ attempt }: Pick<Scenario, 'attempt'>): RunInfo {
+  return readRunInfo({
+    ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '2', GITHUB_TRIGGERING_ACTOR: 'alice' },
+    GITHUB_RUN_ATTEMPT: String(attempt),
+  });
 }
 
 export function wasAccepted({ delivery, isAccepted }: NonNullable<Part['earlier']>): boolean {
@@ -238,14 +208,16 @@ function knownBefore(
 /** The comments of the earlier attempt, and of another run that sent a message to some of the jobs. */
 function earlierNotes(scenario: Scenario): readonly NoteData[] {
   const { parts, startsAt } = scenario;
-  const about = { ...aboutRun(scenario), attempt: 1, over: true };
+  const { runId: run, workflow, step } = infoOf(scenario);
+  const hashes = { project: hashOf(PROJECT), step: hashOf(workflow, step) };
+  const about = { ...hashes, run, attempt: 1, command: '', commit: '', byBot: false };
   const jobs = parts.flatMap((part): NoteData['jobs'] => {
     const { job, earlier } = part;
     if (earlier === null) return [];
     const { delivery, agoMs, knowsBase } = earlier;
     const { knownWork, knownEnd } = knownBefore(part, scenario);
     const isDone = job.earlier.endsAt < startsAt - agoMs - job.lagMs;
-    const sentAt = delivery === 'sent' ? EPOCH + startsAt - agoMs : 0;
+    const sentAt = delivery === 'sent' ? EPOCH + startsAt - agoMs : undefined;
     const base = isDone ? job.earlier.ends : 'active';
     const ended = knownEnd && {
       ...{ result: knownEnd.ends, confirmed: knowsBase, at: Math.round(EPOCH + knownEnd.end) },
@@ -263,8 +235,8 @@ function earlierNotes(scenario: Scenario): readonly NoteData[] {
     return isNoted ? [{ id, delivery: 'sent', sentAt: Math.round(EPOCH + (otherAt ?? 0)) }] : [];
   });
   return [
-    { ...about, id: 'that', jobs },
-    { ...about, id: 'other', run: '1', jobs: others },
+    { ...about, jobs },
+    { ...about, run: '1', jobs: others },
   ];
 }
 

@@ -138,18 +138,17 @@ const settings = fc.record({
     { weight: 2, arbitrary: seconds(600, 7200) },
   ),
   settleMs: fc.constantFrom(0, 1000, 30_000, 60_000, 60_000, 90_000, 3_600_000),
-  interval: mostly(3, null, fc.constant(1000), seconds(1, 60), seconds(60, 3600)),
   onlyWhen: mostly<ReadonlySet<Status> | null>(
     4,
     null,
-    fc.constantFrom(...STATUSES).map((one) => new Set([one, 'active'])),
+    fc.constantFrom(...(Object.keys(STATUSES) as Status[])).map((one) => new Set([one, 'active'])),
   ),
   whenActive: mostly<Inputs['whenActive']>(2, null, fc.constantFrom('send', 'wait')),
   comment: mostly(5, true, fc.constant(false)),
-  event: mostly<'merge_group' | 'pull_request' | 'pull_request_target' | 'schedule' | 'release'>(
+  event: mostly<'merge_group' | 'pull_request' | 'schedule' | 'release'>(
     4,
     'merge_group',
-    fc.constantFrom('pull_request', 'pull_request_target', 'schedule', 'release'),
+    fc.constantFrom('pull_request', 'schedule', 'release'),
   ),
   attempt: mostly(5, 1, fc.constant(2)),
   /** Milliseconds after the start of the process. */
@@ -167,12 +166,15 @@ const settings = fc.record({
   /** From 0 to 1: what the random numbers of the run begin with. */
   jitter: fc.nat({ max: 999 }).map((number) => number / 1000),
   github: fc.record({
-    /** What becomes of the first comment. `lost`: it is made, but the answer is lost; `gone`: it is not made. */
-    create: mostly<'made' | 'refused' | 'limited' | 'lost' | 'gone'>(
+    /** What becomes of the first creation. `lost`: it is made, but the answer is lost; `gone`: it is not made. */
+    create: mostly<'made' | 'refused' | 'limited' | 'lost' | 'gone' | 'unwritten'>(
       8,
       'made',
-      fc.constantFrom('refused', 'limited', 'lost', 'gone'),
+      fc.constantFrom('refused', 'limited', 'lost', 'gone', 'unwritten'),
     ),
+    /** Milliseconds until a list shows a comment, and since the earlier ones were created. */
+    lagMs: mostly(3, 0, seconds(2, 10), seconds(10, 40)),
+    earlierMs: mostly(1, 60_000, seconds(1, 20)),
     /** Milliseconds that each call takes, and that GitHub asks to wait for if the rate is limited. */
     callMs: fc.oneof({ weight: 5, arbitrary: fc.constantFrom(1, 300) }, fc.nat({ max: 12_000 })),
     pauseMs: fc.constantFrom(null, 1000, 30_000, 300_000),
@@ -182,20 +184,15 @@ const settings = fc.record({
   }),
 });
 
-export const scenarios = fc
-  .record({ settings, parts })
-  .map(({ settings: { interval, ...others }, parts }) => ({
-    ...others,
-    whenActive: others.send ? others.whenActive : null,
-    onlyWhen: others.send ? others.onlyWhen : null,
-    // Thousands of polls take long and find nothing new.
-    pollIntervalMs:
-      interval === null ? null : Math.max(interval, Math.ceil(others.timeoutMs / 200)),
-    // In the first attempt, there is nothing before.
-    parts: parts.map((one) =>
-      others.send && others.attempt === 1 ? { ...one, earlier: null } : one,
-    ),
-  }));
+export const scenarios = fc.record({ settings, parts }).map(({ settings: others, parts }) => ({
+  ...others,
+  whenActive: others.send ? others.whenActive : null,
+  onlyWhen: others.send ? others.onlyWhen : null,
+  // In the first attempt, there is nothing before.
+  parts: parts.map((one) =>
+    others.send && others.attempt === 1 ? { ...one, earlier: null } : one,
+  ),
+}));
 export type Scenario = ArbitraryValue<typeof scenarios>;
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer V> ? V : never;

@@ -51,14 +51,18 @@ export interface Span {
   endedAt: number;
 }
 
-export interface Poll extends Span {
+/** `mostMs`: the limit that the client has set. */
+interface Request extends Span {
+  readonly mostMs: number;
   exchange: Exchange | null;
+}
+
+export interface Poll extends Request {
   /** What the client read in it; null if that failed. */
   record: Partial<JobRecord> | null;
 }
 
-export interface Post extends Span {
-  exchange: Exchange | null;
+export interface Post extends Request {
   /** Whether the API accepted it, as far as the connection and the response show. */
   verdict: 'refused' | 'doubtful' | 'accepted';
   /** What the saved outputs and the comment said of the delivery just before. */
@@ -132,7 +136,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock) {
 
   const transport: Transport = {
     async get(_, timeoutMs) {
-      const poll: Poll = blank({ record: null });
+      const poll: Poll = blank({ record: null, mostMs: timeoutMs });
       polls.push(poll);
       const look = () => show(job, acceptedAt, clock.now() - job.lagMs);
       poll.exchange = await request(script.nextPoll(), timeoutMs, look);
@@ -141,7 +145,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock) {
       return poll.exchange;
     },
     async postOnce(_path, _json, timeoutMs) {
-      const post: Post = blank({ verdict: 'refused', before: script.before() });
+      const post: Post = blank({ verdict: 'refused', before: script.before(), mostMs: timeoutMs });
       posts.push(post);
       const step = script.nextPost();
       post.exchange = await request(step, timeoutMs, () => {
@@ -158,7 +162,7 @@ export function scriptedService(script: ServiceScript, clock: VirtualClock) {
   };
 
   return {
-    ...transport,
+    transport,
     posts: posts as readonly Post[],
     polls: polls as readonly Poll[],
     /** How many messages of this attempt the API accepted. */
@@ -250,7 +254,7 @@ export function workOn(job: JobScript, sentAt: number | null): readonly Work[] {
 }
 
 /** The record at a time. The link of our work is that to the second pull request. */
-function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRecord> {
+export function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRecord> {
   const works = workOn(job, sentAt).filter(({ at }) => at <= now);
   const isActive = works.some(({ begin, end }) => begin <= now && now < end);
   const isQueued = job.showsQueue && works.some(({ begin }) => begin > now);
@@ -268,5 +272,5 @@ function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRe
 
 /** Whether a record shows the end of the work on our message. */
 export function showsEnd(record: Partial<JobRecord> | null): boolean {
-  return isFinal(record?.status ?? null) && record?.prLink?.endsWith('/2') === true;
+  return isFinal(record?.status) && record?.prLink?.endsWith('/2') === true;
 }

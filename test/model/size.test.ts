@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText } from '../../src/github/command.ts';
+import { cleanText } from '../../src/carried/comment.ts';
 import { readTrigger } from '../../src/github/event.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { readNote } from '../../src/note/data.ts';
@@ -30,7 +30,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   cleanHidden: (text) => cleanText(`a<!--${text}`),
   code: (text) => code(text, text.length),
   fence: (text) => fence(text, text.length),
-  link: (text) => checkPrLink(`${HOST}/${text}`, [`https://${text}`]),
+  link: (text) => checkPrLink(`${HOST}/${text}`),
   record: (text) =>
     readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),
   note: (text) => readNote(`<!-- agent-follow-up "project":"a"${text}`, 'a'),

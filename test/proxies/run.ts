@@ -84,7 +84,6 @@ async function play(fault: string, start: StartProxy): Promise<Omit<Row, 'fault'
       'base-url': proxy.url,
       wait: fault !== DOWN,
       'timeout-minutes': 0.5,
-      'poll-interval-seconds': 1,
       'settle-seconds': 2,
       comment: false,
     },

@@ -186,8 +186,11 @@ export interface AgentOptions {
   /** `n` counts the complete requests of the method from 1. */
   readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
   readonly onGet?: (n: number, request: JournalEntry) => Scripted<Reply>;
+  /** The n-th job that is created, whose first turn its prompt starts. */
+  readonly create?: (n: number) => JobScript;
 }
 
+/** The prompt of a job that was created counts as its first message. */
 export interface AcceptedMessage {
   readonly jobId: string;
   readonly prompt: string;
@@ -205,6 +208,8 @@ export interface Agent extends AsyncDisposable {
   gets(): readonly JournalEntry[];
   /** The messages that the API accepted, in order. */
   accepted(jobId?: string): readonly AcceptedMessage[];
+  /** The IDs of the jobs that were created, in order. */
+  created(): readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -229,6 +234,8 @@ const DEFAULT_TURN: TurnScript = {
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
   const { clock = Date, hourlyLimit = 100 } = options;
+  const { create = (n) => ({ id: `new-job-${n}` }) } = options;
+  const created: string[] = [];
   const messages: AcceptedMessage[] = [];
   const messagesTo = new Map<string, AcceptedMessage[]>(options.jobs.map(({ id }) => [id, []]));
   const counts = { GET: 0, POST: 0 };
@@ -261,8 +268,20 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
-  const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job/`;
-  const jobAt = new Map(options.jobs.map((job) => [base + encodeURIComponent(job.id), job]));
+  const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job`;
+  const jobAt = new Map(options.jobs.map((job) => [pathOf(job), job]));
+
+  function pathOf({ id }: JobScript): string {
+    return `${base}/${encodeURIComponent(id)}`;
+  }
+
+  function createJob(): JobScript {
+    const job = create(created.length + 1);
+    created.push(job.id);
+    messagesTo.set(job.id, []);
+    jobAt.set(pathOf(job), job);
+    return job;
+  }
 
   function findJob(path: string, suffix: string): JobScript | undefined {
     return path.endsWith(suffix)
@@ -270,9 +289,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       : undefined;
   }
 
-  function post(job: JobScript | undefined, request: JournalEntry): Answer {
+  function post(find: () => JobScript | undefined, request: JournalEntry): Answer {
     if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
-    if (job === undefined) return refusal(404, 'Job not found');
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
       return refusal(400, 'Content-Type must be application/json');
     }
@@ -280,13 +298,20 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     if (hourlyLimit !== null && countSince(clock.now() - HOUR_MS) >= hourlyLimit) {
       return refusal(429, 'Rate limit exceeded');
     }
+    const job = find();
+    if (job === undefined) return refusal(404, 'Job not found');
     const turn = accept(job, request);
-    return { body: { ...recordOf(job), ...turn.answer } };
+    const status = isCreation(request) ? 201 : 200;
+    return { status, body: { ...recordOf(job), ...turn.answer } };
   }
 
   function get(job: JobScript | undefined, request: JournalEntry): Answer {
     if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
     return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
+  }
+
+  function isCreation({ path }: JournalEntry): boolean {
+    return path === base;
   }
 
   function isAuthorized({ headers }: JournalEntry): boolean {
@@ -295,11 +320,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   async function respond(request: JournalEntry): Promise<Reply> {
     if (request.method === 'POST') {
-      const job = findJob(request.path, '/message');
+      const find = () => (isCreation(request) ? createJob() : findJob(request.path, '/message'));
       counts.POST += 1;
       const scripted = await options.onPost?.(counts.POST, request);
-      if (scripted === undefined) return post(job, request);
-      if (job !== undefined && isAccepted(scripted)) accept(job, request);
+      if (scripted === undefined) return post(find, request);
+      const job = isAccepted(scripted) ? find() : undefined;
+      if (job !== undefined) accept(job, request);
       return scripted;
     }
     const job = findJob(request.path, '');
@@ -320,6 +346,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     posts: () => site.journal.filter(({ method }) => method === 'POST'),
     gets: () => site.journal.filter(({ method }) => method === 'GET'),
     accepted,
+    created: () => created,
     [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
   };
 }

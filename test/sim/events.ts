@@ -297,6 +297,8 @@ interface AboutCommit extends Common {
   /** The commit, and the newest one of the pull requests at that time. */
   readonly sha?: string;
   readonly head?: string;
+  /** Other fields of the run or check, which has not failed. */
+  readonly fields?: Json;
 }
 
 /** The list of pull requests is empty for a pull request from a fork. */
@@ -343,8 +345,10 @@ export function workflowRun(
         event: options.startedBy ?? 'pull_request',
         head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
         status: 'completed',
+        name: 'CI',
         conclusion: 'success',
         ...aboutCommit(options),
+        ...options.fields,
       },
       repository: { id: HERE },
       sender,
@@ -355,7 +359,8 @@ export function workflowRun(
 
 export function checks(name: 'check_suite' | 'check_run', options: AboutCommit = {}): WebhookEvent {
   const { repository, sender = ALICE } = options;
-  const overrides = { [name]: aboutCommit(options), repository: { id: HERE }, sender };
+  const about = { ...aboutCommit(options), ...options.fields };
+  const overrides = { [name]: about, repository: { id: HERE }, sender };
   return event(name, options.action ?? 'completed', overrides, repository);
 }
 

@@ -1,8 +1,8 @@
-// Runs a workflow as far as it affects the steps that use this action: events, conditions, expressions,
-// matrices, `needs`, and reusable workflows. Other steps do not run: the test sets their outputs.
+// Runs a workflow as far as it affects the steps that use this action: events, conditions, expressions and
+// `needs`. Other steps do not run.
 
 import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
-import type { Job, Step, Workflow } from '../contract/workflows.ts';
+import { isThisAction, type Job, type Workflow } from '../contract/workflows.ts';
 import type { WebhookEvent } from './events.ts';
 import type { StepResult } from './runner/process.ts';
 
@@ -14,15 +14,8 @@ export interface Setting {
   readonly repository: string;
   readonly vars: Values;
   readonly secrets: Values;
-  /** Outputs of steps that do not run, by the IDs of the steps. */
-  readonly outputs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Does what a step without this action does, and returns its outputs. */
-  script?(step: Step, env: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** Whether a step uses this action, and therefore runs. */
-  isRun(step: Step): boolean;
-  run(given: With, job: string, step: Step): Promise<StepResult>;
-  /** Returns the workflow that a job calls. */
-  open(uses: string): Workflow;
+  /** Runs a step that uses this action. */
+  run(given: With, job: string): Promise<StepResult>;
 }
 
 /** A job after its run. A job that was skipped has no results. */
@@ -40,11 +33,10 @@ const FUNCTIONS = ['success', 'failure', 'always', 'cancelled'] as const;
 /** The status of what a job or step depends on. */
 type Status = 'success' | 'failure' | 'skipped';
 
-/** Runs the jobs in the order of the file, once per combination of their matrix. */
+/** Runs the jobs in the order of the file. */
 export async function playWorkflow(
   workflow: Workflow,
   setting: Setting,
-  inputs: Values = {},
 ): Promise<readonly Played[]> {
   const played: Played[] = [];
   for (const [name, job] of Object.entries(workflow.jobs)) {
@@ -58,7 +50,7 @@ export async function playWorkflow(
       },
       vars: setting.vars,
       secrets: setting.secrets,
-      inputs: { ...(setting.event.payload.inputs as Values | undefined), ...inputs },
+      inputs: setting.event.payload.inputs ?? {},
       needs: Object.fromEntries(needs.map(({ job, ...need }) => [job, need])),
     };
     if (!isMet(job.if, context, statusOf(needs))) {
@@ -72,28 +64,12 @@ export async function playWorkflow(
       });
       continue;
     }
-    const matrices = matricesOf(job, context);
-    for (const [index, matrix] of matrices.entries()) {
-      const strategy = { 'job-index': index, 'job-total': matrices.length };
-      played.push(...(await playJob(name, job, { ...context, matrix, strategy }, setting)));
-    }
+    played.push(await playJob(name, job, context, setting));
   }
   return played;
 }
 
-async function playJob(
-  name: string,
-  job: Job,
-  context: Values,
-  setting: Setting,
-): Promise<readonly Played[]> {
-  if (job.uses !== undefined) {
-    const called = setting.open(job.uses);
-    const given = evaluateAll(job.with ?? {}, context);
-    const secrets =
-      job.secrets === 'inherit' ? setting.secrets : evaluateAll(job.secrets ?? {}, context);
-    return await playWorkflow(called, { ...setting, secrets }, { ...defaultsOf(called), ...given });
-  }
+async function playJob(name: string, job: Job, context: Values, setting: Setting): Promise<Played> {
   const steps: Record<string, { outputs: Values }> = {};
   const results: StepResult[] = [];
   const others: string[] = [];
@@ -101,8 +77,8 @@ async function playJob(
   for (const step of job.steps ?? []) {
     const now = { ...context, steps };
     if (!isMet(step.if, now, failed ? 'failure' : 'success')) continue;
-    if (setting.isRun(step)) {
-      const result = await setting.run(evaluateAll(step.with ?? {}, now) as With, name, step);
+    if (isThisAction(step)) {
+      const result = await setting.run(evaluateAll(step.with ?? {}, now) as With, name);
       results.push(result);
       failed ||= result.conclusion !== 'success';
       if (step.id !== undefined) steps[step.id] = { outputs: result.outputs };
@@ -110,54 +86,25 @@ async function playJob(
       const env = evaluateAll(step.env ?? {}, now) as Readonly<Record<string, string>>;
       const pairs = Object.entries(env).map(([key, value]) => `${key}=${value}`);
       others.push([...pairs, step.run ?? step.uses].join('\n'));
-      const written = setting.script?.(step, env);
-      const outputs = written ?? setting.outputs?.[step.id ?? ''] ?? {};
-      if (step.id !== undefined) steps[step.id] = { outputs };
     }
   }
   const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
   const ended = { outputs: outputs as Played['outputs'], failed, skipped: false };
-  return [{ job: name, ...ended, results, others }];
+  return { job: name, ...ended, results, others };
 }
 
-/** A matrix has the outputs of the job that ends last. */
 function resultOf(name: string, played: readonly Played[]) {
-  const parts = played.filter(({ job }) => job === name);
-  const last = parts.at(-1);
-  if (last === undefined) throw new Error(`The job ${name} is below a job that needs it.`);
-  const ended = parts.some(({ failed }) => failed) ? 'failure' : 'success';
-  const result: Status = last.skipped ? 'skipped' : ended;
-  return { job: name, result, outputs: last.outputs };
+  const needed = played.find(({ job }) => job === name);
+  if (needed === undefined) throw new Error(`The job ${name} is below a job that needs it.`);
+  const ended = needed.failed ? 'failure' : 'success';
+  const result: Status = needed.skipped ? 'skipped' : ended;
+  return { job: name, result, outputs: needed.outputs };
 }
 
 function statusOf(needs: readonly { readonly result: Status }[]): Status {
   const results = needs.map(({ result }) => result);
   if (results.includes('failure')) return 'failure';
   return results.includes('skipped') ? 'skipped' : 'success';
-}
-
-function defaultsOf({ on }: Workflow): Values {
-  const { workflow_call: call } = on as Record<string, { inputs: Record<string, Values> }>;
-  return Object.fromEntries(
-    Object.entries(call?.inputs ?? {}).map(([name, input]) => [name, input.default ?? '']),
-  );
-}
-
-function matricesOf({ strategy }: Job, context: Values): readonly Values[] {
-  if (strategy === undefined) return [{}];
-  const { include = [], ...axes } = evaluateDeep(strategy.matrix, context) as {
-    include?: readonly Values[];
-  } & Record<string, readonly unknown[]>;
-  const empty = Object.entries(axes).find(([, values]) => values.length === 0);
-  if (empty !== undefined) {
-    throw new Error(`Matrix vector '${empty[0]}' does not contain any values`);
-  }
-  const product = Object.entries(axes).reduce<readonly Values[]>(
-    (rows, [axis, values]) =>
-      rows.flatMap((row) => values.map((value) => ({ ...row, [axis]: value }))),
-    [{}],
-  );
-  return Object.keys(axes).length === 0 ? include : [...product, ...include];
 }
 
 /** A condition without a status function also requires success. */
@@ -193,7 +140,7 @@ function evaluateDeep(value: unknown, context: Values): unknown {
 }
 
 /** Uses GitHub's own package. */
-export function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
+function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
   const values = {
     success: status === 'success',
     failure: status === 'failure',

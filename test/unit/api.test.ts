@@ -7,6 +7,8 @@ import { type GitHubOptions as SimOptions, startGitHub } from '../sim/github/ser
 const NUMBER = 7;
 const ACTIONS = 'github-actions[bot]';
 const CREATE = 'POST issues/#/comments';
+/** A time of a clock that a test sets. */
+const UNTIL = 30_000;
 
 type Simulation = Awaited<ReturnType<typeof startGitHub>>;
 const simulate = (options: SimOptions = {}): Promise<Simulation> =>
@@ -33,7 +35,7 @@ describe('comments', () => {
   it('of the own identity are found on all pages, the oldest first', async () => {
     const comments = [...talk(60, ACTIONS), ...talk(150, 'mallory'), ...talk(1, ACTIONS)];
     await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
-    const found = await connect(sim).ownComments(NUMBER);
+    const found = await connect(sim).ownComments(NUMBER, Infinity);
     expect(found.map(({ body }) => body)).toEqual(
       [...talk(60, ACTIONS), ...talk(1, ACTIONS)].map(({ body }) => body),
     );
@@ -43,13 +45,26 @@ describe('comments', () => {
     expect(callsOf(sim).join(' ')).toBe('list list list list list read read');
   });
 
+  it('of the own identity are read once, and again only with a new one by somebody else', async () => {
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments: talk(2, ACTIONS) }] });
+    const github = connect(sim);
+    const list = async () =>
+      (await github.ownComments(NUMBER, Infinity)).map(({ body }) => body).join();
+    await list();
+    await github.createComment(NUMBER, 'note');
+    expect(await list()).toBe(`${ACTIONS} 0,${ACTIONS} 1,note`);
+    sim.addComment(NUMBER, ACTIONS, 'other');
+    expect(await list()).toBe(`${ACTIONS} 0,${ACTIONS} 1,note,other`);
+    expect(callsOf(sim)).toEqual(['list', 'read', CREATE, 'list', 'list', 'read']);
+  });
+
   it('of the own identity of which one is not returned are refused: it may be the one that counts', async () => {
     const none = { body: { data: { nodes: [] } } };
     const issues = [{ number: NUMBER, comments: talk(1, ACTIONS) }];
     const on = ({ body }: { readonly body: string }) =>
       body.includes('nodes(ids') ? none : undefined;
     await using sim = await startGitHub({ issues, on });
-    await expect(connect(sim).ownComments(NUMBER)).rejects.toThrow('unexpected response');
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow('unexpected response');
   });
 
   it('are not known if one is deleted between the two queries', async () => {
@@ -59,7 +74,7 @@ describe('comments', () => {
       issues,
       trouble: { meanwhile: ({ name }, page) => name === 'read' && page.deleteComment(first()) },
     });
-    const found = connect(sim).ownComments(NUMBER);
+    const found = connect(sim).ownComments(NUMBER, Infinity);
     await expect(found).rejects.toThrow('Could not resolve');
   });
 
@@ -89,24 +104,23 @@ describe('comments', () => {
   });
 });
 
-it('a reaction by the same identity is new only once', async () => {
+it('reacts to comments, inline comments and reviews', async () => {
   await using sim = await simulate();
   const comment = sim.addComment(NUMBER, 'alice', '/agent go');
-  const review = sim.addReviewComment(NUMBER, 'alice', '/agent go');
+  const inline = sim.addReviewComment(NUMBER, 'alice', '/agent go');
   const github = connect(sim);
   for (const to of [
     { kind: 'comment', id: comment.id, nodeId: '' },
-    { kind: 'review-comment', id: review.id, nodeId: '' },
+    { kind: 'review-comment', id: inline.id, nodeId: '' },
+    { kind: 'review', id: 1, nodeId: 'PRR_1' },
   ] as const) {
-    const takeBack = await github.react(to, 'rocket');
-    expect(await github.react(to, 'rocket')).toBeNull();
-    expect(await github.react(to, 'eyes')).not.toBeNull();
-    await takeBack?.();
+    await github.react(to, 'eyes');
   }
-  expect(sim.reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes']);
-  const to = { kind: 'review', id: 1, nodeId: 'PRR_1' } as const;
-  expect(await github.react(to, 'rocket')).toBeNull();
-  expect(sim.reactions.at(-1)).toMatchObject({ subject: 'review', id: 'PRR_1' });
+  expect(sim.reactions).toMatchObject([
+    { content: 'eyes', id: comment.id },
+    { content: 'eyes', id: inline.id },
+    { content: 'eyes', subject: 'review', id: 'PRR_1' },
+  ]);
 });
 
 it.each([
@@ -133,17 +147,10 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
-it('the oldest commits of a pull request are read', async () => {
-  const commits = Array.from({ length: 120 }, (_, n) => n.toString(16).padStart(40, '0'));
-  await using sim = await simulate({
-    issues: [{ number: NUMBER, pullRequest: true, commits }],
-    messageOf: (sha) => (sha === commits[1] ? '' : `Change ${sha}\n\nAnd why.`),
-  });
-  const github = connect(sim);
-  expect(await github.pullRequest(NUMBER)).toEqual({ head: commits[119], commits: 120 });
-  expect(await github.commits(NUMBER)).toEqual(
-    commits.slice(0, 100).map((sha, n) => ({ sha, title: n === 1 ? '' : `Change ${sha}` })),
-  );
+it('the newest commit of a pull request is read, and how many it has', async () => {
+  const commits = ['a'.repeat(40), 'b'.repeat(40)];
+  await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
+  expect(await connect(sim).pullRequest(NUMBER)).toEqual({ head: commits[1], commits: 2 });
 });
 
 describe('a call', () => {
@@ -156,7 +163,7 @@ describe('a call', () => {
     ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
   ])('fails if %s', async (_, options, why) => {
     await using sim = await simulate(options);
-    await expect(connect(sim).ownComments(NUMBER)).rejects.toThrow(why);
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow(why);
   });
 
   const json = { 'content-type': 'application/json' };
@@ -210,20 +217,33 @@ describe('a call', () => {
     expect(callsOf(sim)).toHaveLength(1);
   });
 
-  it('takes 3 s at most if the run was cancelled before it', async () => {
+  it.each([
+    [10_000, 'at any time', false],
+    [6000, 'after a cancellation, for all calls together', true],
+  ])('takes %i ms at most %s', async (limit, _, isCancelled) => {
     await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
     const slept: number[] = [];
-    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
+    const limits: number[] = [];
+    const clock = {
+      ...systemClock,
+      sleep: async (ms: number) => void slept.push(ms),
+      timeout(ms: number) {
+        limits.push(ms);
+        return isCancelled ? new AbortController().signal : AbortSignal.abort();
+      },
+    };
     const cancel = new AbortController();
     const github = connect(sim, { clock, signal: cancel.signal });
-    cancel.abort();
-    await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
-    expect(slept).toEqual([3000]);
+    if (isCancelled) cancel.abort();
+    for (const _ of [1, 2]) {
+      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+    }
+    expect([limits, slept]).toEqual([[10_000, 10_000], isCancelled ? [limit] : []]);
   });
 
   it.each<[string, (github: GitHub) => Promise<unknown>]>([
-    ['comments', (github) => github.ownComments(NUMBER)],
-    ['inline comments', (github) => github.reviewComments('PRR_1')],
+    ['comments', (github) => github.ownComments(NUMBER, UNTIL)],
+    ['inline comments', (github) => github.reviewComments('PRR_1', UNTIL)],
   ])('is not made for ever if the pages of a list of %s do not end', async (_, list) => {
     let cursors = 0;
     const page = (startCursor: string | null) => {
@@ -241,7 +261,8 @@ describe('a call', () => {
     expect(callsOf(sim)).toHaveLength(6);
     for (const cursor of [null, 'the same']) {
       await using other = await simulate({ on: () => page(cursor) });
-      await expect(list(connect(other))).rejects.toThrow('unexpected response');
+      const patient = connect(other, { clock: { ...systemClock, now: () => 0 } });
+      await expect(list(patient)).rejects.toThrow('unexpected response');
     }
   });
 

@@ -58,40 +58,27 @@ The output of the check “Vale”:
   it.each<[string, object, string]>([
     ['no app', { app: null }, `The check “Vale” failed on the commit ${COMMIT}: ${PAGE}`],
     [
-      'no link',
-      { html_url: null },
-      `The check “Vale” of the app “Prose” failed on the commit ${COMMIT}`,
-    ],
-    [
-      'another link',
-      { html_url: 'javascript:alert(1)' },
-      `The check “Vale” of the app “Prose” failed on the commit ${COMMIT}`,
-    ],
-    [
-      'a secret in its name',
-      { name: 'a secret' },
-      `The check “a ***” of the app “Prose” failed on the commit ${COMMIT}: ${PAGE}`,
+      'another link, and a secret in its name',
+      { app: null, html_url: 'javascript:alert(1)', name: 'a secret' },
+      `The check “a ***” failed on the commit ${COMMIT}`,
     ],
   ])('of a check with %s', (_, parts, fact) => {
     expect(carry(checkRun(parts)).facts).toEqual([fact]);
   });
 
-  it.each<[string, unknown]>([
-    ['null', null],
-    ['neither title nor summary', { title: null, summary: null }],
-    ['another type', 'text'],
-  ])('carries only the link of a check whose output is %s', (_, output) => {
-    const carried = carry(checkRun({ output }));
-    expect(carried).toMatchObject({ outputs: [], summary: '+ link to `Vale` (c356495)' });
-  });
+  it.each([null, { title: null, summary: null }, 'text'])(
+    'carries only the link of a check whose output is %j',
+    (output) => {
+      const carried = carry(checkRun({ output }));
+      expect(carried).toMatchObject({ outputs: [], summary: '+ link to `Vale` (c356495)' });
+    },
+  );
 
   it.each<[string, unknown]>([
     ['a check that did not fail', checkRun({ conclusion: 'success' })],
-    ['a check that was cancelled', checkRun({ conclusion: 'cancelled' })],
     ['a check without an end', checkRun({ conclusion: null })],
     ['a check of an unknown commit', checkRun({ head_sha: `${COMMIT}\nx` })],
     ['a suite that did not fail', checkSuite({ conclusion: 'neutral' })],
-    ['another event', { issue: { number: 1 } }],
     ['no object', null],
   ])('carries nothing of %s', (_, payload) => {
     expect(carryCheck(payload, redact)).toBeNull();

@@ -3,32 +3,41 @@ import { describe, expect, it } from 'vitest';
 import {
   composeAnswer,
   composeNote,
+  endOfWork,
   hashOf,
   type NoteData,
   type NoteJob,
-  noteOf,
   readNote,
+  toNoteJob,
 } from '../../src/note/data.ts';
-import { OPENING } from '../../src/text.ts';
-import { base, ended, job, NOT_SENT, NOTE, record, SENDING, START } from './record.ts';
+import { MARKER, OPENING } from '../../src/text.ts';
+import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from './record.ts';
 
 const SENT: NoteJob = {
-  ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed' },
-  ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 }, known: true },
+  ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
+  ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
 };
-const FULL: NoteData = { ...NOTE, leg: 'ee', command: 'comment:7', over: true, jobs: [SENT] };
+const FULL: NoteData = {
+  ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true },
+  jobs: [SENT, { id: '', delivery: 'sending' }],
+};
 const BODY = composeNote(FULL, () => 'What people see.');
-const [LINE = ''] = BODY.split('\n');
+const LINE = BODY.split('\n').at(-1) ?? '';
+const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
+
+it('a note begins with the short marker, and its data is the last line', () => {
+  expect(BODY).toBe(`<!-- agent-follow-up -->\nWhat people see.\n\n${LINE}`);
+  expect(LINE).toMatch(/^<!-- agent-follow-up \{"version":1,.*\} -->$/);
+});
 
 describe('readNote', () => {
   it.each<[string, string]>([
     ['as it was written', BODY],
     ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
-    ['with white space around it', `\n ${BODY}\n \n`],
-    ['with other visible text', `${LINE}\nx\n\n<!-- y -->\n`],
-    ['without visible text', LINE],
-    ['above another one', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
-    ['with fields of a later version', BODY.replace('"over":true', '"over":true,"more":[1]')],
+    ['with other visible text', `${MARKER}\nx\n\n<!-- y -->\n\n${LINE}`],
+    ['with text that somebody has added below', `${BODY}\n\nMerged.`],
+    ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
+    ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
   ])('reads a note %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toEqual(FULL);
   });
@@ -36,44 +45,47 @@ describe('readNote', () => {
   it.each<[string, string]>([
     ['empty', ''],
     ['by other means', 'Hello.'],
-    ['of another project', BODY.replace('"project":"aa"', '"project":"ab"')],
-    ['that quotes a part of a note', `> ${OPENING}x -->\n\nI agree.`],
-    ['with the usage', composeAnswer('Write what the agent should do.')],
-    ['of another tool', BODY.replace('agent-follow-up', 'agent-follow-upper')],
+    ['of another project', OTHER_PROJECT],
+    ['of another project that names ours', `${OTHER_PROJECT}\n> "project":"${NOTE.project}"`],
+    ['that only ends like a note, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
+    ['with text before the marker', `Note: ${BODY}`],
+    ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
+    ['with an answer', composeAnswer('Write what the agent should do.')],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
   it.each<[string, string]>([
-    ['with text above it', `Note:\n${BODY}`],
-    ['with text before it', `Note: x\n\n${BODY}`],
-    ['with text behind it', changed(LINE, `${LINE} x`)],
-    ['that is cut', changed(LINE, LINE.slice(0, -9))],
-    ['over two lines', changed('"over"', '\n"over"')],
-    ['that is not JSON', changed('{', '[')],
+    ['with text before its line', changed(LINE, `x ${LINE}`)],
+    ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
+    ['over two lines', changed('"byBot"', '\n"byBot"')],
+    ['that is not JSON', changed('{', '{[')],
     ['of a later version', changed('"version":1', '"version":2')],
-    ['without a version', changed('"version":1,', '')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
-    ['with a negative time', changed(`"sentAt":${START}`, '"sentAt":-1')],
-    ['with attempt 0', changed('"attempt":1', '"attempt":0')],
-    ['with something else as a hash', changed('"leg":"ee"', '"leg":"linux"')],
-    ['without a name', changed('"id":"random"', '"id":""')],
+    ['with something else as a hash', changed(NOTE.step, 'linux')],
     ['without jobs', changed('"jobs"', '"job"')],
     ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
-    ['that is only quoted', BODY.replaceAll(/^/gm, '> ')],
   ])('cannot read a note %s', (_, body) => {
+    expect(body).not.toBe(BODY);
     expect(readNote(body, NOTE.project)).toBe('unreadable');
   });
 
-  it('finds no note in a comment of another project that names ours below', () => {
-    const other = BODY.replace('"project":"aa"', '"project":"ab"');
-    expect(readNote(`${other}\n> "project":"aa"`, NOTE.project)).toBe('none');
-  });
-
   it('never throws, and returns nothing that was not written', () => {
-    const pieces = fc.constantFrom(LINE, BODY, OPENING, '-->', '{', '"', '\n', '\r\n', 'x', '> ');
+    const pieces = fc.constantFrom(
+      LINE,
+      BODY,
+      MARKER,
+      OPENING,
+      '-->',
+      '{',
+      '"',
+      '\n',
+      '\r\n',
+      'x',
+      '> ',
+    );
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 6 }), (all) => {
         const read = readNote(all.join(''), NOTE.project);
@@ -90,7 +102,7 @@ describe('composeNote', () => {
       fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
         const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
         const body = composeNote(data, () => 'Visible.');
-        expect(body).toMatch(/^<!-- agent-follow-up \{[^\n>]*\} -->\nVisible\.$/u);
+        expect(body).toMatch(/^<!-- .* -->\nVisible\.\n\n<!-- agent-follow-up \{[^\n>]*\} -->$/u);
         expect(readNote(body, NOTE.project)).toEqual(data);
       }),
     );
@@ -113,22 +125,24 @@ describe('composeNote', () => {
   });
 });
 
-it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
-  ['a new job', job(), { delivery: 'sending', sentAt: 0 }],
-  ['during the request', job(SENDING), { delivery: 'sending', sentAt: 0 }],
+it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
+  ['a new job', job(), { delivery: 'sending' }],
+  ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
+  ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
   [
-    'a job that was polled',
-    job({ record: record() }),
-    { delivery: 'sending', sentAt: 0, known: true },
+    'a re-run that is refused',
+    job({ message: { kind: 'unknown', isEarlier: true } }),
+    { delivery: 'not-sent' },
   ],
   [
     'a message that the agent works on',
     job({
-      message: { kind: 'sent', at: 1.6 },
-      after: { work: 'our message', finalSince: null, seenAt: 3 },
-      base: base('queued'),
+      message: { kind: 'sent', at: 1.6, isEarlier: false },
+      after: { since: 1.6, work: 'our message' },
+      base: { status: 'queued' },
+      record: record({ prNumber: 7 }),
     }),
-    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'queued' },
+    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'queued', prNumber: 7 },
   ],
   [
     'a job whose end was seen',
@@ -139,31 +153,32 @@ it.each<[string, Parameters<typeof noteOf>[1][number], object]>([
     },
   ],
   [
-    'a job whose end is not certain',
-    ended({ confirmed: false }),
+    'a job that the limit has stopped',
+    ended({ result: 'skipped', limit: 3 }, NOT_SENT),
     {
-      ...{ delivery: 'sent', sentAt: START },
-      ended: { result: 'completed', confirmed: false, at: START },
+      ...{ delivery: 'not-sent', limited: true },
+      ended: { result: 'skipped', confirmed: false, at: START },
     },
   ],
+])('toNoteJob: %s', (_, one, expected) => {
+  expect(JSON.parse(JSON.stringify(toNoteJob(one)))).toEqual({ id: 'job-1', ...expected });
+});
+
+it.each<[string, Partial<NoteJob>, object | undefined]>([
+  ['an end that was seen', {}, { result: 'failed', confirmed: true, at: START + 5 }],
+  ['none that was not', { ended: undefined }, undefined],
+  ['none of a message that was not sent', { delivery: 'not-sent' }, undefined],
   [
-    'a job that has ended, but got no message',
-    ended({}, NOT_SENT),
-    { delivery: 'not-sent', sentAt: 0 },
+    'none after a time-out',
+    { ended: { result: 'timed-out', confirmed: false, at: START } },
+    undefined,
   ],
-  [
-    'a job that was waited for too long',
-    ended({ result: 'timed-out' }),
-    { delivery: 'sent', sentAt: START },
-  ],
-])('noteOf %s', (_, one, expected) => {
-  const { jobs, over } = noteOf(NOTE, [one]);
-  expect(over).toBe(one.end !== null);
-  expect(JSON.parse(JSON.stringify(jobs))).toEqual([{ id: 'job-1', ...expected }]);
+])('endOfWork: %s', (_, parts, expected) => {
+  expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
 });
 
 it('composeAnswer has the marker, so that it is never taken for a command', () => {
-  expect(composeAnswer('x')).toBe(`${OPENING}answer -->\nx`);
+  expect(composeAnswer('x')).toBe(`${MARKER}\nx`);
 });
 
 it('hashOf tells its parts apart', () => {

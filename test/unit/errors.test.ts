@@ -43,60 +43,63 @@ describe('toGitHubError', () => {
   const LIMIT = 'You have exceeded a secondary rate limit.';
   const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
 
-  it.each<[unknown, number, string, number | null]>([
+  it.each<[unknown, number, string, number?]>([
     [
-      Object.assign(new Error('x'), { code: 'EPIPE' }),
+      Object.assign(new Error('x'), { code: 'UND_ERR_SOCKET' }),
       0,
       'could not be reached: connection closed; check the DNS, firewall and proxy of the runner',
-      null,
     ],
     [
       'x',
       0,
       'could not be reached: the connection failed; check the DNS, firewall and proxy of the runner',
-      null,
     ],
-    [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”', null],
-    [refused(500, ''), 500, 'answered 500', null],
-    [refused(500, 'a\n::error::b ”'), 500, 'answered 500: “a ::error::b "”', null],
-    [refused(500, 'c'.repeat(300)), 500, `answered 500: “${'c'.repeat(199)}…”`, null],
+    [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
+    [refused(500, ''), 500, 'answered 500'],
+    [refused(500, 'a\n::error::b ”'), 500, 'answered 500: “a ::error::b "”'],
+    [refused(500, 'c'.repeat(300)), 500, `answered 500: “${'c'.repeat(199)}…”`],
     [refused(403, 'No.', { 'retry-after': '3' }), 429, 'answered 403: “No.”', 3000],
-    [refused(403, 'No.', { 'x-ratelimit-remaining': '0' }), 429, 'answered 403: “No.”', null],
-    [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`, null],
-    [refused(429, ''), 429, 'answered 429', null],
-    [refused(429, '', { 'retry-after': 'soon' }), 429, 'answered 429', null],
-    [refused(422, quick), 429, `answered 422: “${quick}”`, null],
-    [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”', null],
+    [refused(403, 'No.', { 'x-ratelimit-remaining': '0' }), 429, 'answered 403: “No.”'],
+    [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`],
+    [refused(429, ''), 429, 'answered 429'],
+    [refused(429, '', { 'retry-after': 'soon' }), 429, 'answered 429'],
+    [refused(422, quick), 429, `answered 422: “${quick}”`],
+    [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”'],
     // A server error may come after the effect, whatever else it says.
-    [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503', null],
-    [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”', null],
+    [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503'],
+    [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”'],
     [
       failed([{ message: 'Resource not accessible by integration' }]),
       403,
       'answered with an error: “Resource not accessible by integration”',
-      null,
     ],
-    [failed([{}]), 500, 'answered with an error', null],
-    [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”', null],
-    [failed([]), 500, 'answered with an error', null],
+    [failed([{}]), 500, 'answered with an error'],
+    [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”'],
+    [failed([]), 500, 'answered with an error'],
     [
       new TypeError('x'),
       0,
       'returned an unexpected response; it may be from a proxy or captive portal',
-      null,
     ],
-    [failed('oops'), 500, 'answered with an error', null],
+    [failed('oops'), 500, 'answered with an error'],
     [
       Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' }),
       0,
       'could not be reached: the certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN); for a private CA, set ' +
         'NODE_EXTRA_CA_CERTS in the environment of the runner',
-      null,
     ],
-    [new GitHubError(0, 'GitHub is gone'), 0, 'is gone', null],
-    [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone', null],
+    [new GitHubError(0, 'GitHub is gone'), 0, 'is gone'],
+    [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone'],
   ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
-    const expected = { status, message: `GitHub ${message}`, pauseMs };
-    expect(toGitHubError(error, redact)).toMatchObject(expected);
+    const read = toGitHubError(error, redact, true);
+    expect(read).toMatchObject({ status, message: `GitHub ${message}` });
+    expect(read.pauseMs).toBe(pauseMs);
+  });
+
+  it('says whether the request may have been written', () => {
+    const lost = Object.assign(new Error('x'), { code: 'ECONNRESET' });
+    const written = (error: unknown, was: boolean) => toGitHubError(error, redact, was).wasWritten;
+    expect([written(lost, false), written(lost, true)]).toEqual([false, true]);
+    expect(written(refused(403, 'No.'), true)).toBe(true);
   });
 });

@@ -2,19 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
+  checks,
   DEPENDABOT,
   event,
   issueComment,
+  type Json,
   mergeGroup,
+  pullOfCommit,
   pullRequest,
   push,
   RENOVATE,
   review,
   reviewComment,
+  SHA,
   schedule,
   triggerOf,
   type WebhookEvent,
   workflowDispatch,
+  workflowRun,
 } from '../sim/events.ts';
 
 function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
@@ -45,6 +50,63 @@ describe('readTrigger finds the conversation of', () => {
   ])('%s', (_, webhook, expected) => {
     expect(triggerOf(webhook).conversation).toBe(expected);
   });
+});
+
+const ABOUT_COMMITS = ['workflow_run', 'check_suite', 'check_run'] as const;
+
+/** An event about a commit, with these fields. */
+function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): WebhookEvent {
+  const { payload } = name === 'workflow_run' ? workflowRun() : checks(name);
+  return { name, payload: { ...payload, [name]: { ...(payload[name] as Json), ...fields } } };
+}
+
+describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
+  const own = pullOfCommit(7);
+  const foreign = pullOfCommit(8, SHA, 2);
+  const hundred = (repositoryId: number): readonly Json[] =>
+    Array.from({ length: 100 }, (_, index) => pullOfCommit(100 + index, SHA, repositoryId));
+
+  it.each<[string, Json, number | null]>([
+    ['the only pull request', { pull_requests: [own] }, 7],
+    ['the only one in this repository', { pull_requests: [foreign, own, foreign] }, 7],
+    ['the only one of 101', { pull_requests: [...hundred(2), own] }, 7],
+    ['none', { pull_requests: [] }, null],
+    ['none in this repository', { pull_requests: [foreign] }, null],
+    ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
+    ['a hundred', { pull_requests: hundred(1) }, null],
+    ['no list', { pull_requests: undefined }, null],
+    ['something else than a list', { pull_requests: 'x' }, null],
+    ['one that is none', { pull_requests: [own, { number: '1/../2' }] }, null],
+    ['one whose repository is gone', { pull_requests: [{ ...own, base: {} }] }, null],
+  ])('%s', (_, fields, conversation) => {
+    const head = conversation === null ? null : SHA;
+    expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
+      ...{ conversation, commit: { sha: SHA, head, isElsewhere: false } },
+    });
+  });
+
+  it('no commit that is none', () => {
+    const fields = { head_sha: 'main', pull_requests: [own] };
+    expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
+      conversation: null,
+      commit: null,
+    });
+  });
+
+  it.each([
+    ['success', false],
+    ['failure', true],
+    ['timed_out', true],
+    ['cancelled', false],
+    [null, false],
+  ])('whether it failed: %s', (conclusion, hasFailed) => {
+    expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ hasFailed });
+  });
+});
+
+it('readTrigger takes no other event for one about a commit', () => {
+  const { payload } = workflowRun({ pullRequests: [7] });
+  expect(triggerOf({ name: 'push', payload })).toMatchObject({ conversation: null, commit: null });
 });
 
 it.each([

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createFetch, type FetchOptions } from '../../src/github/fetch.ts';
+import { createConnections, createFetch, type FetchOptions } from '../../src/github/fetch.ts';
 
 const MIB = 1024 * 1024;
 const GET: FetchOptions = { method: 'GET', headers: { authorization: 'token t' } };
@@ -35,8 +35,12 @@ async function serve(respond: RequestListener): Promise<Site> {
   };
 }
 
+/** A `fetch` with connections of its own. */
+function open({ wantsRedirect = false, written = (): void => {} } = {}) {
+  return createFetch(createConnections({ url: '', noProxy: '' }), wantsRedirect, written);
+}
 function fetch(url: string, options = GET) {
-  return createFetch({ url: '', noProxy: '' })(url, options);
+  return open()(url, options);
 }
 
 describe('a response', () => {
@@ -92,13 +96,31 @@ it.each([300, 301, 302, 303, 304, 307, 308])(
   },
 );
 
+it('a redirect is the response if the caller wants it, and is not followed', async () => {
+  const location = 'https://logs.example/1?signature=x';
+  await using site = await serve((_, response) => response.writeHead(302, { location }).end());
+  const { status, headers } = await open({ wantsRedirect: true })(site.origin, GET);
+  expect([status, headers.get('location')]).toEqual([302, location]);
+});
+
+it('says when the request is about to be written: without a connection, it never is', async () => {
+  let written = 0;
+  const count = open({ written: () => (written += 1) });
+  const site = await serve((_, response) => response.end());
+  await count(site.origin, POST);
+  expect(written).toBe(1);
+  await site[Symbol.asyncDispose]();
+  await expect(open({ written: () => (written += 1) })(site.origin, POST)).rejects.toThrow();
+  expect(written).toBe(1);
+});
+
 it('consecutive requests use one connection', async () => {
   const sockets = new Set<unknown>();
   await using site = await serve(({ socket }, response) => {
     sockets.add(socket);
     response.end('{}');
   });
-  const fetchMore = createFetch({ url: '', noProxy: '' });
+  const fetchMore = open();
   for (const options of [GET, POST, GET, POST]) {
     await (await fetchMore(site.origin, options)).text();
   }

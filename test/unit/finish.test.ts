@@ -11,8 +11,9 @@ import {
   summarize,
 } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
+import type { Story } from '../../src/report/render.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
-import { base, ended, INFO, job, NOT_SENT, record, SENT, START } from './record.ts';
+import { ended, INFO, job, NOT_SENT, record, SENT, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
@@ -75,14 +76,15 @@ describe('annotate', () => {
     annotate(runtime.log, all, failing(all, new Set(failOn)));
     return logged;
   }
-  const failed = (id: string): Job => ended({ result: 'failed', reason: 'It failed.' }, { id });
-  const unconfirmed = { confirmed: false, reason: 'Perhaps.' };
+  const failed = (id: string): Job =>
+    ended({ result: 'failed', explanation: 'It failed.' }, { id });
+  const unconfirmed = { confirmed: false, explanation: 'Perhaps.' };
 
-  it.each<[string, Partial<End>, Partial<Job>, string | null]>([
-    ['a success without any', {}, {}, null],
+  it.each<[string, Partial<End>, Partial<Job>, string?]>([
+    ['a success without any', {}, {}],
     [
       'an error',
-      { result: 'failed', reason: 'So.' },
+      { result: 'failed', explanation: 'So.' },
       {},
       `error (${titleOf('failed')}): Job job-1: So.`,
     ],
@@ -94,38 +96,39 @@ describe('annotate', () => {
     ],
     [
       'a warning',
-      { result: 'archived', reason: 'So.' },
+      { result: 'archived', explanation: 'So.' },
       {},
       `warning (${titleOf('archived')}): Job job-1: So.`,
     ],
     [
       'a notice',
-      { result: 'skipped', reason: 'So.' },
+      { result: 'skipped', explanation: 'So.' },
       NOT_SENT,
       `notice (${titleOf('skipped')}): Job job-1: So.`,
     ],
     [
       'a doubt as a warning',
       unconfirmed,
-      { base: base('completed') },
+      { base: { status: 'completed' } },
       `warning (${titleOf('unconfirmed')}): Job job-1: Perhaps.`,
     ],
     [
       'a doubt because the agent was at work as a line',
       unconfirmed,
-      { base: base('active') },
+      { base: { status: 'active' } },
       'info: Job job-1: Perhaps.',
     ],
   ])('shows %s', (_, end, parts, annotation) => {
     const one = ended(end, parts);
     const [line, ...others] = logOf([one]);
     expect(line).toBe(`info: ${titleOf(kindOf(one))}.`);
-    expect(others).toEqual(annotation === null ? [] : [annotation]);
+    expect(others).toEqual(annotation === undefined ? [] : [annotation]);
   });
 
-  const because = (id: string, reason: string): Job => ended({ result: 'failed', reason }, { id });
+  const because = (id: string, reason: string): Job =>
+    ended({ result: 'failed', explanation: reason }, { id });
   const skipped = (id: string): Job =>
-    ended({ result: 'skipped', reason: 'Not now.' }, { id, ...NOT_SENT });
+    ended({ result: 'skipped', explanation: 'Not now.' }, { id, ...NOT_SENT });
 
   it('tells each reason of several jobs once, the worst one in the annotation', () => {
     const jobs = [skipped('a'), failed('b'), ended({ result: 'sent' }, { id: 'c' }), skipped('d')];
@@ -195,11 +198,8 @@ describe('crash', () => {
 });
 
 describe('summarize', () => {
-  const story = {
-    ...{ info: INFO, by: null, prompt: '', startedAt: START, until: null, command: null },
-    footer: '',
-    count: '',
-    attached: '',
+  const story: Story = {
+    ...{ info: INFO, occasion: '', prompt: '', attached: '', startedAt: START, command: null },
   };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();
@@ -220,10 +220,10 @@ describe('summarize', () => {
     expect(summaryOf([ended({})], urls)).toContain(words);
   });
 
-  it.each([20, 21])('folds %i jobs that need no attention if there are more than 20', (count) => {
+  it.each([10, 11])('folds %i jobs that need no attention if there are more than 10', (count) => {
     const text = summaryOf(Array.from({ length: count }, (_, n) => ended({}, { id: `job-${n}` })));
     expect(text).toMatch(/^## /);
-    expect(text.includes(`<summary>21 ${wordOf('completed')}</summary>`)).toBe(count > 20);
+    expect(text.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
     expect(text.match(/\| `job-\d+` \|/g)).toHaveLength(count);
   });
 
@@ -231,7 +231,7 @@ describe('summarize', () => {
     const jobs = Array.from({ length: 500 }, (_, n) => {
       const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
       const id = `${'j'.repeat(250)}${n}`;
-      return ended({ reason: `${'あ'.repeat(2000)}${n}` }, { id, record: record({ prLink }) });
+      return ended({ explanation: `${'あ'.repeat(2000)}${n}` }, { id, record: record({ prLink }) });
     });
     const text = summaryOf(jobs);
     expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);

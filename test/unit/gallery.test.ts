@@ -3,6 +3,7 @@ import type { Job } from '../../src/job.ts';
 import { type Kind, WORDS } from '../../src/labels.ts';
 import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
 import {
+  COMMIT,
   commentOf,
   comments,
   ENDED,
@@ -36,7 +37,7 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   const opened = skeleton.match(/<details>/g)?.length ?? 0;
   const closed = skeleton.match(/<\/details>/g)?.length ?? 0;
   return [
-    ...forgedIn({ skeleton, text, ...shown }, isOwn),
+    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter((one) => one !== COMMIT),
     ...(HEADING.test(skeleton) ? [] : [`the heading: ${skeleton.split('\n')[0]}`]),
     ...(opened === closed ? [] : [`${opened} folds are opened, ${closed} are closed`]),
     // Broken Markdown and missing values are visible as text.

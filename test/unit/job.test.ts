@@ -1,28 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import {
-  accepted,
   type Delivery,
   type Done,
   deliveryOf,
-  doubted,
   doubtMs,
   elapsedMs,
-  ended,
-  isBaseFresh,
+  goOn,
+  isCreated,
   isDone,
   isFinal,
   type Job,
   type JobRecord,
-  learned,
   type Message,
+  markCreated,
+  markSending,
+  markSent,
+  markUnknown,
   mayBeSent,
+  NEW_JOB,
   newJob,
-  observed,
-  polling,
-  posting,
-  resumed,
-  sending,
+  recordAnswer,
+  recordEnd,
+  recordPoll,
   setWaiting,
+  startPoll,
+  startSending,
 } from '../../src/job.ts';
 import { endAs } from '../../src/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
@@ -30,13 +32,13 @@ import { job, PULL, record, START } from './record.ts';
 const SETTLE = 60_000;
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
-/** A job that got its message at START. `before`: what the poll just before it showed; null if there was none. */
-function sentTo(before: JobRecord | null): Job {
+/** A job that got its message at START. `before`: what the last poll before it showed, if there was one. */
+function sentTo(before?: JobRecord): Job {
   const one = newJob('job-1', false);
-  if (before !== null) observed(one, before, START, START);
-  sending(one);
-  posting(one, START, null);
-  accepted(one, START);
+  if (before !== undefined) recordPoll(one, before, START, START);
+  markSending(one);
+  startSending(one, undefined, true);
+  markSent(one, START);
   return one;
 }
 
@@ -45,7 +47,7 @@ function poll(one: Job, polls: string, settleMs = SETTLE): Done | number {
   let now = START;
   for (const [, second, status = ''] of polls.matchAll(/(\d+) (\w+)/g)) {
     now = START + Number(second) * 1000;
-    observed(one, record({ status }), now, now);
+    recordPoll(one, record({ status }), now, now);
   }
   const done = isDone(one, settleMs);
   return done === 'no' ? doubtMs(one, now, settleMs) : done;
@@ -84,7 +86,7 @@ describe('isDone or, while that is open, doubtMs', () => {
     ['0 completed, 30 active, 70 completed', 'unconfirmed'],
     ['0 active', Infinity],
   ])('is never confirmed if nothing is known of the time before: %s', (polls, expected) => {
-    expect(poll(sentTo(null), polls)).toBe(expected);
+    expect(poll(sentTo(), polls)).toBe(expected);
     expect(poll(sentTo({ id: 'job-1', prLink: PULL }), polls)).toBe(expected);
   });
 
@@ -98,52 +100,70 @@ describe('isDone or, while that is open, doubtMs', () => {
 
   it('only by a poll that started after the settle time', () => {
     const one = sentTo(record());
-    observed(one, record(), START + 50_000, START + 61_000);
+    recordPoll(one, record(), START + 50_000, START + 61_000);
     expect(isDone(one, SETTLE)).toBe('no');
     expect(doubtMs(one, START + 70_000, SETTLE)).toBe(1000);
   });
 
-  it.each<[string, string | null, boolean, string, Done | number]>([
-    ['as before', COMPLETED, false, '60 completed', 'unconfirmed'],
-    ['at work', COMPLETED, false, '60 active, 70 completed', 'confirmed'],
-    ['seen at work by the earlier attempt', COMPLETED, true, '60 completed', 'confirmed'],
-    ['with nothing known of before', null, true, '60 completed', 'unconfirmed'],
-    ['with other work since', null, false, '60 completed', 5000],
-  ])('continues the message of an earlier attempt: %s', (_, base, isOurs, polls, expected) => {
+  it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done | number]>([
+    ['as before', { base: COMPLETED }, '60 completed', 'unconfirmed'],
+    ['at work', { base: COMPLETED }, '60 active, 70 completed', 'confirmed'],
+    ['seen at work', { base: COMPLETED, isOurs: true }, '60 completed', 'confirmed'],
+    ['with nothing known of before', { isOurs: true }, '60 completed', 'unconfirmed'],
+    ['with other work since', {}, '60 completed', 5000],
+  ])('goes on with the message of an earlier attempt: %s', (_, known, polls, expected) => {
     const one = newJob('job-1', false);
-    resumed(one, START, base, isOurs);
+    goOn(one, { id: 'job-1', sentAt: START - 7000, ...known }, START);
     expect(poll(one, polls)).toBe(expected);
-    expect(deliveryOf(one)).toBe('sent');
+    expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
+  });
+
+  it('counts settle-seconds from this attempt, whatever time the earlier runner had', () => {
+    for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
+      const one = newJob('job-1', false);
+      goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
+      expect(poll(one, '0 completed, 57 completed')).toBe(3000);
+      expect(poll(one, '60 completed')).toBe('unconfirmed');
+    }
+  });
+
+  it('of a job that the message has created is its first final status', () => {
+    const one = newJob(NEW_JOB, false);
+    markSending(one);
+    markCreated(one, 'job-9', START);
+    expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
+    expect([isCreated(one), isCreated(sentTo(record()))]).toEqual([true, false]);
+    expect(poll(one, '0 active')).toBe(Infinity);
+    expect(poll(one, '2 completed')).toBe('confirmed');
   });
 });
 
 describe('a poll', () => {
   it('before the message is the base, and is no evidence', () => {
     const one = newJob('job-1', false);
-    polling(one);
-    observed(one, record({ status: FAILED, prLink: null }), START, START + 300);
+    startPoll(one);
+    recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
     expect(one).toMatchObject({
-      ...{ polls: 1, base: { status: FAILED, prLink: null, at: START } },
-      after: { work: 'earlier work', seenAt: 0 },
+      ...{ polls: 1, base: { status: FAILED, prLink: null } },
+      after: { work: 'earlier work' },
     });
-    expect(isBaseFresh(one, START + 1000)).toBe(true);
-    expect(isBaseFresh(one, START + 1001)).toBe(false);
-    observed(one, { id: 'job-1' }, START + 2000, START + 2300);
-    expect(one.base).toEqual({ status: null, at: START + 2000 });
+    // The last one counts, also for what it leaves out.
+    recordPoll(one, { id: 'job-1' }, START + 2000, START + 2300);
+    expect(one.base).toEqual({});
   });
 
-  it('counts as the base only if it started within a second before the message', () => {
-    const late = newJob('job-1', false);
-    observed(late, record(), START, START);
-    posting(late, START + 1001, null);
-    accepted(late, START + 1100);
-    expect(late.base).toBeNull();
-    expect(poll(late, '2 active, 5 completed')).toBe(5000);
+  it('counts as the base only if it was made just before the message', () => {
+    const one = newJob('job-1', false);
+    recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
+    startSending(one, undefined, false);
+    markSent(one, START);
+    expect(poll(one, '2 completed')).toBe(5000);
+    expect(poll(one, '62 completed')).toBe('unconfirmed');
   });
 
   it('keeps what a response leaves out, and takes over null', () => {
     const one = newJob('job-1', false);
-    const known = (some: Partial<JobRecord>) => learned(one, { id: 'job-1', ...some });
+    const known = (some: Partial<JobRecord>) => recordAnswer(one, { id: 'job-1', ...some });
     known({ model: 'opus' });
     known({ status: COMPLETED, prLink: PULL });
     known({ status: ACTIVE });
@@ -151,14 +171,14 @@ describe('a poll', () => {
     known({ prLink: null });
     expect(one.record?.prLink).toBeNull();
     // The response to the message is no poll.
-    expect(one).toMatchObject({ base: null, polls: 0, after: { seenAt: 0 } });
+    expect([one.base, one.polls, one.after.seenAt]).toEqual([undefined, 0, undefined]);
   });
 
   it('after the message without a status changes nothing of what is known of its work', () => {
     const one = sentTo(record());
-    observed(one, record({ status: ACTIVE }), START + 1000, START + 1000);
+    recordPoll(one, record({ status: ACTIVE }), START + 1000, START + 1000);
     const { after, base } = one;
-    observed(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
+    recordPoll(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
     expect(one).toMatchObject({ after, base, record: { prLink: PULL } });
   });
 });
@@ -174,18 +194,22 @@ describe('what becomes of the message', () => {
   ])('%s: if the run is killed, %s; may be sent: %s; if it ends, %s', (kind, now, open, then) => {
     const one = job({ message: { kind, at: START } as Message, isWaiting: true });
     expect([deliveryOf(one), mayBeSent(one)]).toEqual([now, open]);
-    ended(one, endAs('error', 'So.'), START + 5);
-    expect(one).toMatchObject({ endedAt: START + 5, isWaiting: false, end: { reason: 'So.' } });
+    recordEnd(one, endAs('error', 'So.'), START + 5);
+    expect(one).toMatchObject({
+      endedAt: START + 5,
+      isWaiting: false,
+      end: { explanation: 'So.' },
+    });
     expect([deliveryOf(one), mayBeSent(one)]).toEqual([then, false]);
   });
 
   it('is in doubt after a request without an answer', () => {
     const one = newJob('job-1', false);
     setWaiting(one, true);
-    sending(one);
-    posting(one, START, { number: 7, sha: 'a', commits: 3 });
+    markSending(one);
+    startSending(one, { number: 7, sha: 'a', commits: 3 }, true);
     expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
-    doubted(one);
+    markUnknown(one, false);
     expect(deliveryOf(one)).toBe('unknown');
   });
 });
@@ -196,15 +220,16 @@ it.each([
   ['archived', true],
   [ACTIVE, false],
   ['COMPLETED', false],
-  [null, false],
+  [undefined, false],
 ])('isFinal of %s is %s', (status, expected) => {
   expect(isFinal(status)).toBe(expected);
 });
 
-it.each<[Message, number | null, number | null]>([
-  [{ kind: 'unknown' }, 5, null],
-  [{ kind: 'sent', at: 1 }, null, null],
-  [{ kind: 'sent', at: 1 }, 5, 4],
-])('elapsedMs of the message %j, with the end at %s: %s', (message, endedAt, expected) => {
-  expect(elapsedMs(job({ message, endedAt }))).toBe(expected);
+it.each<[string, Partial<Job>, number | undefined]>([
+  ['in doubt', { message: { kind: 'unknown', isEarlier: false }, endedAt: 5 }, undefined],
+  ['not ended', { message: { kind: 'sent', at: 1, isEarlier: false } }, undefined],
+  ['ended', { message: { kind: 'sent', at: 1, isEarlier: false }, endedAt: 5 }, 4],
+  ['of an earlier runner', { message: { kind: 'sent', at: 9, isEarlier: true }, endedAt: 5 }, 0],
+])('elapsedMs of a message, %s: %s', (_, parts, expected) => {
+  expect(elapsedMs(job(parts))).toBe(expected);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { End, Job } from '../../src/job.ts';
+import { type End, type Job, NEW_JOB } from '../../src/job.ts';
 import { CALM, countKinds, type Kind, kindOf, WORDS, wordOf } from '../../src/labels.ts';
 import { ended, job, NOT_SENT, READ_ONLY, SENDING, SENT, UNKNOWN } from './record.ts';
 
@@ -7,6 +7,8 @@ it.each<[Partial<End> | null, Partial<Job>, Kind]>([
   [null, SENT, 'working'],
   [null, {}, 'sending'],
   [null, SENDING, 'sending'],
+  [null, { id: NEW_JOB }, 'creating'],
+  [null, { id: NEW_JOB, ...SENT }, 'working'],
   [null, UNKNOWN, 'sending'],
   [null, { isWaiting: true }, 'waiting'],
   [null, READ_ONLY, 'working'],
@@ -23,13 +25,14 @@ it.each<[Partial<End> | null, Partial<Job>, Kind]>([
   [{ result: 'active' }, READ_ONLY, 'working'],
   [{ result: 'sent' }, {}, 'sent'],
   [{ result: 'skipped' }, NOT_SENT, 'skipped'],
+  [{ result: 'skipped', limit: 3 }, NOT_SENT, 'limited'],
   [{ result: 'cancelled' }, {}, 'cancelled'],
-  [{ result: 'cancelled' }, READ_ONLY, 'unknown'],
+  [{ result: 'cancelled' }, READ_ONLY, 'unreachable'],
   [{ result: 'cancelled' }, NOT_SENT, 'not-sent'],
-  [{ result: 'cancelled' }, UNKNOWN, 'doubtful'],
-  [{ result: 'error' }, {}, 'unknown'],
-  [{ result: 'error' }, READ_ONLY, 'unknown'],
-  [{ result: 'error' }, UNKNOWN, 'doubtful'],
+  [{ result: 'cancelled' }, UNKNOWN, 'delivery unknown'],
+  [{ result: 'error' }, {}, 'unreachable'],
+  [{ result: 'error' }, READ_ONLY, 'unreachable'],
+  [{ result: 'error' }, UNKNOWN, 'delivery unknown'],
   [{ result: 'error' }, NOT_SENT, 'not-sent'],
 ])('the end %j, %j: %s', (end, parts, kind) => {
   expect(kindOf(end === null ? job(parts) : ended(end, parts))).toBe(kind);

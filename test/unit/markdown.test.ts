@@ -113,13 +113,13 @@ it.each([
   expect(fitting(['aa', 'bb'], room)).toEqual(lines);
 });
 
-it('pullRequestLink leaves out the repository on request', () => {
-  const url = 'https://github.com/octo/docs/pull/104';
-  expect(pullRequestLink(url)).toBe(`[octo/docs#104](${url})`);
-  expect(pullRequestLink(url, true)).toBe(`[#104](${url})`);
-  expect(pullRequestLink('https://gitlab.com/_a_/b/-/merge_requests/7')).toMatch(
-    /^\[\\_a\\_\/b!7\]/,
-  );
+it.each<[string, number | null, string]>([
+  ['https://github.com/octo/docs/pull/104', 104, '#104'],
+  ['https://github.com/octo/docs/pull/104', null, 'octo/docs#104'],
+  ['https://gitlab.com/_a_/b/-/merge_requests/7', null, 'gitlab.com/\\_a\\_/b!7'],
+  ['https://github.com.evil.example/o/r/pull/1', null, 'github.com.evil.example/o/r#1'],
+])('pullRequestLink of %s, with the number %s here, is %s', (prLink, prNumber, label) => {
+  expect(pullRequestLink({ prLink, prNumber })).toBe(`[${label}](${prLink})`);
 });
 
 it('link escapes characters that would end it', () => {

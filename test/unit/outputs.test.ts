@@ -34,7 +34,7 @@ function endOf(id: string, end: Partial<End>, parts: Partial<Job> = {}): Ended {
   return one;
 }
 function outputsOf(...all: readonly Ended[]) {
-  return toOutputs({ ended: all, commentUrls: [] });
+  return toOutputs({ ended: all });
 }
 
 describe('toOutputs', () => {
@@ -45,8 +45,8 @@ describe('toOutputs', () => {
     });
     const all = [
       endOf('a', { confirmed: true }, link(1)),
-      endOf('b', { result: 'failed', confirmed: false, reason: 'It failed.' }, failed),
-      endOf('c', { result: 'failed', confirmed: true, reason: 'It did, too.' }, failed),
+      endOf('b', { result: 'failed', confirmed: false, explanation: 'It failed.' }, failed),
+      endOf('c', { result: 'failed', confirmed: true, explanation: 'It did, too.' }, failed),
       endOf('d', { result: 'skipped' }, { ...NOT_SENT, ...link(2) }),
     ];
     const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
@@ -60,12 +60,12 @@ describe('toOutputs', () => {
   it.each<[string, Partial<End>, Partial<Job>, string]>([
     [
       'failed',
-      { result: 'failed', reason: 'So.' },
+      { result: 'failed', explanation: 'So.' },
       {},
       `1 of 3 jobs ${wordOf('failed')} (“b”): So.`,
     ],
-    ['not sent', { result: 'error', reason: 'So.' }, NOT_SENT, wordOf('not-sent')],
-    ['not confirmed', { confirmed: false, reason: 'So.' }, {}, wordOf('unconfirmed')],
+    ['not sent', { result: 'error', explanation: 'So.' }, NOT_SENT, wordOf('not-sent')],
+    ['not confirmed', { confirmed: false, explanation: 'So.' }, {}, wordOf('unconfirmed')],
     ['without a reason', {}, {}, ''],
   ])('counts the jobs like the worst one: %s', (_, end, parts, words) => {
     expect(outputsOf(endOf('a', {}), endOf('b', end, parts), endOf('c', {})).reason).toContain(
@@ -73,20 +73,19 @@ describe('toOutputs', () => {
     );
   });
 
-  it.each<[string, readonly (boolean | null)[]]>([
-    ['', [null, null]],
-    ['true', [true, null]],
-    ['false', [true, false]],
+  it.each<[string, readonly Partial<End>[]]>([
+    ['', [{}, {}]],
+    ['true', [{ confirmed: true }, {}]],
+    ['false', [{ confirmed: true }, { confirmed: false }]],
   ])('confirmed is "%s" for %j', (expected, all) => {
-    expect(outputsOf(...all.map((confirmed) => endOf('a', { confirmed }))).confirmed).toBe(
-      expected,
-    );
+    expect(outputsOf(...all.map((end) => endOf('a', end))).confirmed).toBe(expected);
   });
 
   it('has a text for each output, whatever is known', () => {
-    const early = { result: 'error', reason: 'Bad input.' };
-    const outputs = toOutputs({ ended: [], early, commentUrls: [] });
-    expect(outputs).toMatchObject({ ...early, delivery: 'not-sent', status: '', results: '[]' });
+    const withoutJobs = { result: 'error', reason: 'Bad input.' };
+    const outputs = toOutputs({ ended: [], withoutJobs });
+    const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
+    expect(outputs).toMatchObject({ ...withoutJobs, ...none });
     expect(new Set(Object.values(outputs).map((value) => typeof value))).toEqual(
       new Set(['string']),
     );
@@ -151,7 +150,7 @@ describe('toOutputs', () => {
     ])('%s, below the limit of a megabyte', (_, fields, reason, expected) => {
       const ids = Array.from({ length: 100 }, (_, n) => `${'j'.repeat(253)}${n}`.slice(-256));
       const all = ids.map((id) =>
-        endOf(id, { result: 'failed', reason }, { record: record(fields) }),
+        endOf(id, { result: 'failed', explanation: reason }, { record: record(fields) }),
       );
       const { results } = outputsOf(...all);
       const entries = JSON.parse(results);
@@ -164,8 +163,7 @@ describe('toOutputs', () => {
   });
 
   it('serialise writes outputs that the runner reads', () => {
-    const early = { result: 'error', reason: 'a\nb' };
-    const outputs = toOutputs({ ended: [], early, commentUrls: [] });
+    const outputs = toOutputs({ ended: [], withoutJobs: { result: 'error', reason: 'a\nb' } });
     const text = serialise(outputs, 'END');
     expect(text).toContain('reason<<END\na\nb\nEND\n');
     expect(text.match(/<<END\n/g)).toHaveLength(Object.keys(outputs).length);
@@ -209,9 +207,9 @@ it.each([
 
 it.each([
   ['before the request', {}, 'not-sent', 'not-sent'],
-  ['during the request', SENDING, 'unknown', 'doubtful'],
+  ['during the request', SENDING, 'unknown', 'delivery unknown'],
   ['after it', SENT, 'sent', 'sent'],
-  ['without a message', READ_ONLY, 'not-sent', 'unknown'],
+  ['without a message', READ_ONLY, 'not-sent', 'unreachable'],
 ] as const)('endedNow, if the run is killed %s: %s', (_, parts, delivery, kind) => {
   const [one] = endedNow([job(parts)], false);
   expect(one && [deliveryOf(one), kindOf(one)]).toEqual([delivery, kind]);

@@ -1,30 +1,35 @@
 import { expect, it } from 'vitest';
 import type { Inputs } from '../../src/inputs.ts';
-import { makePlan, type Plan } from '../../src/jobs/plan.ts';
+import { makePlan, whyNoNote } from '../../src/jobs/plan.ts';
 import {
+  checks,
   event,
   issueComment,
+  mergeGroup,
   pullRequest,
   push,
   RENOVATE,
   review,
-  reviewComment,
   schedule,
   triggerOf,
   workflowDispatch,
+  workflowRun,
 } from '../sim/events.ts';
 import { INPUTS, START } from './record.ts';
 
-const PULL_REQUEST = pullRequest({ number: 7 });
-const BOTS = pullRequest({ number: 7, sender: RENOVATE });
-const COMMENT = issueComment({ number: 8, body: '/agent go' });
-const [NOTE, NO_WAIT] = [
-  { kind: 'note', conversation: 7 },
-  { pollsFirst: false, needsBase: false },
-];
-const WAITS = { waitsForIdle: true, pollsFirst: true, needsBase: true };
+const PERSON = pullRequest({ number: 7 });
+const BOT = pullRequest({ number: 7, sender: RENOVATE });
+const COMMAND = issueComment({ number: 7, body: '/a x' });
+const FAILED = workflowRun({ pullRequests: [7] });
+const FAILED_BY_BOT = workflowRun({ pullRequests: [7], sender: RENOVATE });
+const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
-const BY_BOT = { attempt: 2, triggeringActor: 'renovate[bot]' };
+const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
+const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
+const NOTE = { kind: 'note', conversation: 7 };
+const NOWHERE = 'there is no pull request or issue with a comment';
+const ABOUT_JOBS = 'the event has no pull request or issue';
+const OFF = '“comment: false” is set';
 
 /** An event, the inputs that differ, and the parts of the plan that matter. */
 type Row = [
@@ -35,75 +40,133 @@ type Row = [
   info?: Parameters<typeof makePlan>[2],
 ];
 
-const none = (why: string): object => ({ comments: { kind: 'none', why } });
-const PULLS_OF_JOBS = { comments: { kind: 'pull requests of the jobs' }, pollsFirst: true };
+function planOf(given: Row[1], inputs: Partial<Inputs>, info: Row[4] = FIRST) {
+  return makePlan({ ...INPUTS, ...inputs }, triggerOf(given), info, START);
+}
+
+function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?: Row[4]): void {
+  const plan = planOf(given, inputs, info);
+  expect(plan).toMatchObject({ deadline: START + 60_000, ...expected });
+}
 
 it.each<Row>([
-  ['a message on a pull request', PULL_REQUEST, {}, { comments: NOTE, loopBot: null, ...NO_WAIT }],
-  ['only a message: it holds no runner', PULL_REQUEST, {}, { waitsForIdle: false }],
-  ['with a wait: earlier work comes first', PULL_REQUEST, { wait: true }, WAITS],
-  ['asked to wait for it', PULL_REQUEST, { whenActive: 'wait' }, WAITS],
+  ['only a message: it holds no runner', PERSON, {}, { waitsForIdle: false }],
+  ['with a wait: earlier work comes first', PERSON, { wait: true }, { waitsForIdle: true }],
+  ['asked to wait for it', PERSON, { whenActive: 'wait' }, { waitsForIdle: true }],
+  ['asked not to', PERSON, { wait: true, whenActive: 'send' }, { waitsForIdle: false }],
+  ['no message', PERSON, { send: false, wait: true }, { waitsForIdle: false, comments: NOTE }],
   [
-    'asked not to',
-    PULL_REQUEST,
-    { wait: true, whenActive: 'send' },
-    { waitsForIdle: false, pollsFirst: true, needsBase: true },
+    'only-when: active, which means the agent at work',
+    PERSON,
+    { wait: true, onlyWhen: new Set(['active', 'failed']) },
+    { waitsForIdle: false },
   ],
-  ['only-when', PULL_REQUEST, { onlyWhen: new Set(['failed']) }, { ...NO_WAIT, pollsFirst: true }],
   [
-    'no message: nothing is waited for before',
-    PULL_REQUEST,
-    { send: false, wait: true },
-    { comments: NOTE, waitsForIdle: false, isRerun: false, readsNotes: false, loopBot: null },
+    'only-when: active, asked to wait',
+    PERSON,
+    { wait: true, onlyWhen: new Set(['active']), whenActive: 'wait' },
+    { waitsForIdle: true },
   ],
-  ['only a look', PULL_REQUEST, { send: false }, none('nothing is sent')],
-  ['comment: false', PULL_REQUEST, { comment: false }, none('“comment: false” is set')],
-  ['pr-number', PULL_REQUEST, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ['pr-number on a schedule', schedule(), { prNumber: 7 }, { comments: NOTE, pollsFirst: false }],
+])('makePlan, earlier work: %s', check);
+
+const none = (why: string): object => ({ comments: { kind: 'none', why } });
+it.each<Row>([
+  ['a pull request', PERSON, {}, { comments: NOTE }],
+  ['only a poll', PERSON, { send: false }, none('nothing is sent')],
+  [
+    'a wait without a token',
+    PERSON,
+    { send: false, wait: true, githubToken: '' },
+    none('nothing is sent'),
+  ],
+  ['comment: false', PERSON, { comment: false }, none(OFF)],
+  ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
+  ['pr-number on a schedule', schedule(), { prNumber: 7 }, { comments: NOTE }],
   ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')].map(
-    (given): Row => [given.name, given, {}, PULLS_OF_JOBS],
+    (given): Row => [given.name, given, {}, { comments: { kind: 'pull requests of the jobs' } }],
   ),
+  ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
+  ['a release', event('release'), {}, none(NOWHERE)],
+])('makePlan, the comment: %s', check);
+
+const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };
+it.each<Row>([
+  ['a message', PERSON, {}, { isRerun: false, listsNotes: false, decidesAgain: false }],
+  ['no job-id', PERSON, { jobIds: [] }, LISTS],
+  ['no job-id, and no message', PERSON, { jobIds: [], send: false }, LISTS],
+  ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
+  ['a re-run without a message', PERSON, { send: false }, { isRerun: false }, AGAIN],
+  ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
+  ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
+  ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],
+])('makePlan, the list of notes: %s', check);
+
+it.each<Row>([
+  ['without a message', FAILED, { send: false, wait: true }, {}],
+  ['on another pull request', FAILED, { prNumber: 8 }, {}],
+  ['without a pull request', workflowRun(), {}, {}],
+  ['on that of pr-number', checks('check_run', {}), { prNumber: 8 }, {}],
+  ['on an event about no commit', PERSON, {}, {}],
+])('makePlan, no newest commit is asked for: %s', (_, given, inputs) => {
+  expect(planOf(given, inputs)).not.toHaveProperty('headOf');
+});
+
+const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
+const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
+const uncounted = (most: number, problem: string) => ({ limit: { most, problem } });
+
+it.each<Row>([
+  ['a person with max-messages', PERSON, { maxMessages: 5 }, { byBot: false, limit: { most: 5 } }],
+  ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
+  ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
+  ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
   [
-    'a schedule without a token',
-    schedule(),
-    { githubToken: '' },
-    { ...none('there is no pull request or issue with a comment'), pollsFirst: false },
+    'a push with max-messages and a command',
+    PERSON,
+    { command: '/a', maxMessages: 2 },
+    { limit: { most: 2 } },
   ],
-  ['a release', event('release'), {}, none('there is no pull request or issue with a comment')],
-  ['no job-id', PULL_REQUEST, { jobIds: [] }, { readsNotes: true, isRerun: false }],
-  ['no job-id, and no message', PULL_REQUEST, { jobIds: [], send: false }, { readsNotes: true }],
-  ['a re-run', PULL_REQUEST, {}, { isRerun: true, readsNotes: true, claims: false }, AGAIN],
-  ['a re-run without a message', PULL_REQUEST, { send: false }, { isRerun: false }, AGAIN],
-  ['a re-run by a bot', PULL_REQUEST, {}, { loopBot: 'renovate[bot]', pollsFirst: true }, BY_BOT],
-  ['an event by a bot', BOTS, {}, { loopBot: 'renovate[bot]', pollsFirst: true }],
-  ['an event by a bot, without a message', BOTS, { send: false }, { loopBot: null }],
-  ['a re-run by a person of an event by a bot', BOTS, {}, { loopBot: 'renovate[bot]' }, AGAIN],
+  ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
+  ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
+  ['a bot, “comment: false”', BOT, { comment: false }, uncounted(3, OFF)],
   [
-    'an issue by a bot',
-    event('issues', 'opened', { issue: { number: 7 } }),
+    'a bot without a conversation',
+    checks('check_suite', { sender: RENOVATE }),
     {},
-    { loopBot: null },
-    BY_BOT,
+    uncounted(3, NOWHERE),
   ],
-  ['a command', COMMENT, { command: '/agent' }, { claims: true, isRerun: false }],
-  ['a comment without a command', COMMENT, {}, { claims: false }],
-  ['a re-run of a command', COMMENT, { command: '/agent' }, { claims: true, isRerun: true }, AGAIN],
+  ['a bot, a branch', push(branch), {}, uncounted(3, ABOUT_JOBS)],
+  ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, { limit: { most: 3 } }],
+  ['a bot, a new branch', event('create', undefined, created), {}, uncounted(3, NOWHERE)],
+  ['a person, re-run by a bot', PERSON, { comment: false }, uncounted(3, OFF), AGAIN_BY_BOT],
+  ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(3, ABOUT_JOBS)],
+  ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(3, NOWHERE)],
+  ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
+])('makePlan, a limit: %s', check);
+
+it.each<Row>([
+  ['a person', PERSON, {}, { byBot: false }],
+  ['a person, “comment: false”', PERSON, { comment: false }, {}],
+  ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   [
-    'a command in a review comment',
-    reviewComment({ number: 7, body: '/agent go' }),
-    { command: '/agent' },
-    { claims: true, comments: NOTE },
+    'a review with the command',
+    review({ number: 7, body: '/a x' }),
+    { command: '/a', maxMessages: 5 },
+    {},
   ],
-  [
-    'a command in a review, which has no reactions',
-    review({ number: 7, body: '/agent go' }),
-    { command: '/agent' },
-    { claims: false, comments: NOTE },
-  ],
-])(
-  'makePlan: %s',
-  (_, given, inputs, expected, info = { attempt: 1, triggeringActor: 'alice' }) => {
-    const plan: Plan = makePlan({ ...INPUTS, ...inputs }, triggerOf(given), info, START);
-    expect(plan).toMatchObject({ deadline: START + 60_000, ...expected });
-  },
-);
+  ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
+  ['a schedule', schedule(), { prNumber: 7 }, {}],
+  ['a bot that sends nothing', BOT, { send: false, wait: true }, { byBot: false }],
+  ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, { byBot: true }],
+  ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
+  ['that of a bot, re-run by a person', BOT, {}, { byBot: true }, AGAIN],
+])('makePlan, no limit: %s', (_, given, inputs, expected, info) => {
+  const plan = planOf(given, inputs, info);
+  expect(plan).toMatchObject(expected);
+  expect(plan).not.toHaveProperty('limit');
+});
+
+it('whyNoNote continues a sentence', () => {
+  expect(whyNoNote({ kind: 'pull requests of the jobs' })).toBe(ABOUT_JOBS);
+  expect(whyNoNote({ kind: 'none', why: OFF })).toBe(OFF);
+});

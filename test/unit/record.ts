@@ -35,7 +35,7 @@ export const SENT = {
   after: { since: START, work: 'nothing' },
 } as const;
 export const SENDING = { message: { kind: 'sending' } } as const;
-export const UNKNOWN = { message: { kind: 'unknown' } } as const;
+export const UNKNOWN = { message: { kind: 'unknown', isEarlier: false } } as const;
 export const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 /** With `send: false`. */
 export const READ_ONLY = { isReadOnly: true, message: { kind: 'none' } } as const;

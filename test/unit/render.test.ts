@@ -1,34 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import type { End, Job, JobRecord } from '../../src/job.ts';
+import type { Change, Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
+import { endAs } from '../../src/reasons.ts';
+import { endedNow } from '../../src/report/outputs.ts';
 import {
   logLink,
+  renderBadEnd,
   renderProblem,
   renderStory,
   renderUsage,
   type Story,
 } from '../../src/report/render.ts';
-import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from './record.ts';
+import {
+  ended,
+  INFO,
+  job,
+  NOT_SENT,
+  PULL,
+  READ_ONLY,
+  record,
+  SENT,
+  START,
+  UNKNOWN,
+} from './record.ts';
 
 const LIMIT = 60_000;
 const STORY: Story = {
-  info: INFO,
-  by: 'alice',
-  prompt: 'Say more.',
-  startedAt: START,
-  until: null,
-  command: null,
-  footer: '',
-  count: '',
-  attached: '',
+  ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '' },
+  ...{ startedAt: START, command: null },
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
 const OWN = 'https://github.com/octo/agents/pull/7';
 
-function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation: number | null = 1) {
+/** The blocks of a comment on this pull request. */
+function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation = 1) {
   return renderStory({ ...STORY, ...story }, jobs, conversation, LIMIT).split('\n\n');
+}
+function summaryOf(jobs: readonly Job[], story: Partial<Story>): string {
+  return renderStory({ ...STORY, ...story }, jobs, undefined, LIMIT);
 }
 function icon(kind: Kind): string {
   return `<span aria-hidden="true">${iconOf(kind)}</span>`;
@@ -61,114 +72,111 @@ describe('one job', () => {
     expect(show([job({ isWaiting: true })])[0]).toBe(heading('waiting'));
   });
 
-  it('says what follows: the result and by when, or nothing without a wait', () => {
-    const follows = 'The next update follows at 2026-11-21 12:31 UTC at the latest.';
+  it('says until when the run waits, or that it does not', () => {
+    const waits = 'This run waits until 2026-11-21 12:30 UTC.';
     const waiting = { until: START + 1_800_000 };
     for (const jobs of [[job()], [job(SENT)], [job(), job()]]) {
-      expect(show(jobs, waiting)).toContain(follows);
-      expect(show(jobs)).not.toContain(follows);
+      expect(show(jobs, waiting)).toContain(waits);
+      expect(show(jobs)).not.toContain(waits);
     }
     expect(show([ended({ result: 'sent' })])).toContain('This run does not wait for the result.');
-    expect(show([ended({}), ended({})], waiting)).not.toContain(follows);
+    expect(show([ended({}), ended({})], waiting)).not.toContain(waits);
   });
 
   it('has its reason, in which text by others is code', () => {
     const [first, , reason] = show([
-      ended({ result: 'failed', confirmed: false, reason: 'It said “@octo”.' }),
+      ended({ result: 'failed', confirmed: false, explanation: 'It said “@octo”.' }),
     ]);
     expect(first).toBe(heading('unconfirmed'));
     expect(reason).toBe('It said `@octo`.');
   });
 
-  it('names nobody on a schedule', () => {
-    expect(show([ended({})], { by: null, prompt: '' }).slice(1)).toEqual([
+  it('has no prompt and names nobody where there is none', () => {
+    expect(show([ended({})], { occasion: '', prompt: '' }).slice(1)).toEqual([
       LOG,
       `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
+    const [, facts] = show([ended({}, READ_ONLY)], { prompt: '' });
+    expect(facts).toBe(`No message sent · ${LOG}`);
+    // A re-run that goes on may have another prompt.
+    const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
+    expect(show([ended({}, earlier)]).join()).not.toContain('Say more.');
+    expect(show([ended({}, earlier), ended({})]).join()).toContain('Say more.');
+  });
+
+  it('says which message in a row it is, unless it was not sent', () => {
+    const limit = { most: 3 };
+    const print = (one: Job) => show([one], limit).at(-1);
+    expect(print(ended({}, { number: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
+    expect(print(ended({}, { ...NOT_SENT, number: 2 }))).not.toContain('message');
+    const [title] = show([ended({ result: 'skipped', limit: 3 }, NOT_SENT)], limit);
+    expect(title).toBe(heading('limited'));
   });
 
   const improve = 'Not right? Comment `/agent` and what to change.';
-  const tryAgain = 'To try again, comment `/agent try again`.';
-  const failed = { result: 'failed', reason: 'It failed.' } as const;
+  const tryAgain = 'Comment `/agent try again` to try again.';
+  const failed = { result: 'failed', explanation: 'It failed.' } as const;
+  const unconfirmed = { explanation: 'Perhaps.', confirmed: false };
 
-  it.each<[string, readonly Job[], string | null]>([
+  it.each<[string, readonly Job[], string]>([
     ['completed', [ended({})], improve],
-    ['at work', [job(SENT)], null],
-    ['in doubt', [ended({ result: 'error' }, UNKNOWN)], null],
     ['several completed', [ended({}), ended({})], improve],
-    ['several of both', [ended({}), ended(failed)], null],
+    ['unconfirmed, beside what happened', [ended(unconfirmed)], `Perhaps. ${improve}`],
+    ['failed', [ended(failed)], `It failed. ${tryAgain}`],
+    ['at work: nothing', [job(SENT)], ''],
+    ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
+    ['several of both: nothing', [ended({}), ended(failed)], ''],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
     const story = { command: '/agent' };
-    const texts = show(jobs, story);
-    if (words === null) expect(texts.join()).not.toMatch(/Not right|try again/);
-    else expect(texts.at(-2)).toBe(words);
-    for (const other of [show(jobs), show(jobs, story, null)]) {
-      expect(other.join()).not.toMatch(/Not right|try again/);
-    }
-  });
-
-  it.each<[string, Partial<End>, string]>([
-    ['unconfirmed', { reason: 'Perhaps.', confirmed: false }, `Perhaps. ${improve}`],
-    ['failed', failed, `It failed. ${tryAgain}`],
-  ])('says what to do beside what happened: %s', (_, end, words) => {
-    expect(show([ended(end)], { command: '/agent' })).toContain(words);
-  });
-
-  it.each([
-    ['one job', [ended({})]],
-    ['several', [ended({}), ended({})]],
-  ])('has the words of the author of the workflow above the small print: %s', (_, jobs) => {
-    const footer = 'See [the guide](https://docs.example/guide).';
-    for (const conversation of [1, null]) {
-      const texts = show(jobs, { footer }, conversation);
-      expect(texts.at(-2)).toBe(footer);
-      expect(texts.at(-1)).toMatch(/^<sub>/);
-    }
+    const asks = /Not right|try again/;
+    if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
+    else expect(show(jobs, story)).toContain(words);
+    expect(show(jobs).join()).not.toMatch(asks);
+    expect(summaryOf(jobs, story)).not.toMatch(asks);
   });
 
   const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
-  const linked = (prLink: string, change: Job['change'] = null, after = 60_000): Job =>
-    ended({ confirmed: true }, { record: of(prLink), change, endedAt: START + after });
-  const commits = (count: number): Job['change'] => ({
-    ...{ kind: 'commits', count, before: 'a1', after: 'b2', titles: [] },
+  const linked = (prLink: string, change?: Change, after = 60_000): Job =>
+    ended({}, { record: of(prLink), ...(change && { change }), endedAt: START + after });
+  const commits = (count: number): Change => ({
+    ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
   });
   const range = (url: string): string => `[Review changes](${url}/files/a1..b2)`;
 
   it.each<[string, Job, string]>([
     ['another pull request', linked(PULL), `**[octo/docs#12](${PULL})** · `],
-    ['no time of less than a second', linked(PULL, null, 400), `** · ${LOG}`],
+    ['no time of less than a second', linked(PULL, undefined, 400), `** · ${LOG}`],
     ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min`],
-    ['commits', linked(PULL, commits(3)), `** · **3 new commits** · ${range(PULL)} · `],
-    ['a commit here', linked(OWN, commits(1)), `**1 new commit** · ${range(OWN)} · `],
-    ['another history', linked(PULL, { kind: 'rewritten' }), '** · Branch rewritten · 1\u00a0min'],
-    ['a new one', linked(PULL, { kind: 'created' }), '** · Pull request created · 1\u00a0min'],
+    ['commits', linked(PULL, commits(3)), `** · ${range(PULL)} · `],
+    ['a commit here', linked(OWN, commits(1)), `${range(OWN)} · `],
     ['nothing to review yet', job({ record: of(OWN) }), `Asked by \`alice\` · ${LOG}`],
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
-    expect(links?.startsWith(words) || links?.includes(words)).toBe(true);
+    expect(links).toContain(words);
   });
 
-  it.each<['none' | 'no-pull-request', string]>([
-    ['none', 'no new commits'],
-    ['no-pull-request', 'no pull request'],
-  ])('says in the title that nothing has changed: %s', (kind, words) => {
-    const [title, links] = show([linked(OWN, { kind })], {}, 7);
-    expect(title).toBe(`${heading('completed')}: ${words}`);
-    expect(links).toMatch(/^1\u00a0min · |^\[Review/);
+  it.each<[string, Job, string]>([
+    ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
+    ['a commit', linked(OWN, commits(1)), 'Agent pushed 1 commit'],
+    ['one here', linked(OWN, { kind: 'created' }), `Agent opened [#7](${OWN})`],
+    ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
+    ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
+    ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
+    ['what is not known', linked(OWN), titleOf('completed')],
+    ['a failure', ended({ result: 'failed' }, { change: commits(1) }), titleOf('failed')],
+  ])('says in the title what the agent has done: %s', (_, one, words) => {
+    const [title] = show([one], {}, 7);
+    expect(title).toContain(words);
   });
 
   it('does not lead to the changes first if it needs attention', () => {
-    const record = of(OWN);
-    const failed = ended(
-      { result: 'failed' },
-      { record, change: commits(1), endedAt: START + 60_000 },
-    );
+    const failed = { ...linked(OWN, commits(1)), end: endAs('failed') };
     const [, links] = show([failed], {}, 7);
     expect(links).toBe(`1\u00a0min · ${LOG} · **1 new commit** · ${range(OWN)}`);
   });
 
   it('keeps what comes first if there is no room', () => {
-    const long = ended({ result: 'failed', reason: 'x'.repeat(2000) });
+    const long = ended({ result: 'failed', explanation: 'x'.repeat(2000) });
     const text = renderStory(STORY, [long], 1, 300);
     expect(text.split('\n\n')).toEqual([heading('failed'), LOG]);
   });
@@ -177,10 +185,11 @@ describe('one job', () => {
 describe('several jobs', () => {
   const at = (id: string, kind: 'failed' | 'completed' | 'skipped' | 'sent', ms = 0): Job => {
     const parts = { id, record: record({ prLink: PULL }), endedAt: START + ms };
-    const reason = kind === 'failed' ? 'It failed.' : '';
-    return ended({ result: kind, reason }, kind === 'skipped' ? { ...parts, ...NOT_SENT } : parts);
+    const end = { result: kind, explanation: kind === 'failed' ? 'It failed.' : '' };
+    return ended(end, kind === 'skipped' ? { ...parts, ...NOT_SENT } : parts);
   };
   const working = (id: string): Job => job({ id, ...SENT });
+  const linkTo12 = `[octo/docs#12](${PULL})`;
 
   it('have the counts, the prompt once, a table with the worst first, and the reasons once', () => {
     expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed')])).toEqual([
@@ -188,27 +197,27 @@ describe('several jobs', () => {
       `2 ${wordOf('failed')} · 1 ${wordOf('sent')} · ${LOG}`,
       '> `Say more.`',
       [
-        '| Result | Pull request | Time | Job |',
+        '| Job | Result | Pull request | Time |',
         '| --- | --- | --- | --- |',
-        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) | 7\u00a0min\u00a054\u00a0s | \`b\` |`,
-        `| ${icon('failed')}\u00a0${wordOf('failed')} | [#12](${PULL}) |  | \`c\` |`,
-        `| ${icon('sent')}\u00a0${wordOf('sent')} | [#12](${PULL}) |  | \`a\` |`,
+        `| \`b\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} | 7\u00a0min\u00a054\u00a0s |`,
+        `| \`c\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} |  |`,
+        `| \`a\` | ${icon('sent')}\u00a0${wordOf('sent')} | ${linkTo12} |  |`,
       ].join('\n'),
-      `- ${icon('failed')} [#12](${PULL}) and 1 more: It failed.`,
+      `- ${icon('failed')} ${linkTo12} and 1 more: It failed.`,
       `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
     ]);
   });
 
-  it('name the repository if it differs, and have no columns that are empty', () => {
-    const far = record({ prLink: 'https://gitlab.com/a/b/-/merge_requests/3' });
-    const [, , , table] = show([
-      at('a', 'sent'),
-      ended({ result: 'sent' }, { id: 'b', record: far }),
-    ]);
-    expect(table).toContain('| Result | Pull request | Job |\n');
-    expect(table).toContain('| [octo/docs#12](');
-    expect(table).toContain('| [a/b!3](');
-    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Result | Job |\n');
+  it('name the repository unless it is this one, and have no columns that are empty', () => {
+    const at = (prLink: string, prNumber: number | null) =>
+      ended({ result: 'sent' }, { record: record({ prLink, prNumber }) });
+    const far = at('https://gitlab.com/a/b/-/merge_requests/3', null);
+    const [, , , table] = show([at(OWN, 7), at(PULL, null), far]);
+    expect(table).toContain('| Job | Result | Pull request |\n');
+    for (const label of ['[#7](', '[octo/docs#12](', '[gitlab.com/a/b!3](']) {
+      expect(table).toContain(`| ${label}`);
+    }
+    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Job | Result |\n');
   });
 
   it.each<[string, readonly Job[], Kind, string]>([
@@ -253,7 +262,7 @@ describe('several jobs', () => {
   it('say how many of a fold are shown, and how many are not', () => {
     const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
     const text = renderStory(STORY, jobs, 1, 3000);
-    const rows = text.match(/^\| <span/gm)?.length ?? 0;
+    const rows = text.match(/^\| `job/gm)?.length ?? 0;
     expect(text).toContain(`<summary>60 completed, ${rows} shown</summary>`);
     expect(text).toContain(`\nJobs not shown for lack of room: ${60 - rows} completed.\n`);
   });
@@ -265,12 +274,15 @@ describe('several jobs', () => {
 
   it('count what there is no room for', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
-      ended({ result: 'failed', reason: `Reason ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
+      ended(
+        { result: 'failed', explanation: `Reason ${n} ${'x'.repeat(50)}.` },
+        { id: `job-${n}` },
+      ),
     );
     const text = renderStory(STORY, jobs, 1, 3000);
     expect(text.length).toBeLessThanOrEqual(3000);
     const [, hidden = ''] = /\nJobs not shown for lack of room: (\d+) /.exec(text) ?? [];
-    const rows = text.match(/^\| <span/gm) ?? [];
+    const rows = text.match(/^\| `job/gm) ?? [];
     expect(rows.length + Number(hidden)).toBe(60);
     const [, unsaid = ''] = /Reasons not shown for lack of room: (\d+)/.exec(text) ?? [];
     expect((text.match(/^- <span/gm) ?? []).length + Number(unsaid)).toBe(60);
@@ -283,9 +295,22 @@ it('logLink leads to the attempt', () => {
   );
 });
 
+it('renderBadEnd mentions a person, quotes others as code, and links to the comment', () => {
+  const end = { result: 'failed', explanation: 'It said “@octo”.' } as const;
+  const all = endedNow([ended(end), ended({}, { id: 'b' })], true);
+  const [one, ...others] = all;
+  const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
+  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. [Details](${url})`;
+  const say = (person: string) => one && renderBadEnd(one, [one], person, url);
+  expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
+  expect(one && renderBadEnd(one, [one, ...others], '', url)).toContain(
+    '1 of 2 jobs failed (`job-1`)',
+  );
+});
+
 it('renderProblem and renderUsage answer a command, and never begin with one', () => {
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
-    `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, repeat the command in a new comment. · ${LOG}`,
+    `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, comment again. · ${LOG}`,
   );
   expect(renderUsage('/a`b')).toMatch(
     /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,

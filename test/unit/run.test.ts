@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { run } from '../../src/run.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
 import { startAgent } from '../sim/agent.ts';
 import { ALICE, issueComment } from '../sim/events.ts';
-import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
+import { startGitHub } from '../sim/github/server.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const NUMBER = 7;
+const API = { project: 'p', apiKey: 'mint_12345678', jobs: [{ id: 'j' }] };
 const folder = mkdtempSync(join(tmpdir(), 'run-'));
 const SCHEDULE = join(folder, 'schedule.json');
 writeFileSync(SCHEDULE, '{}');
@@ -29,8 +30,10 @@ function prepare(env: Runtime['env'] = {}, parts: Partial<Runtime> = {}) {
 
 it('without outputs nothing is sent, and that is the only error', async () => {
   const { writeOutputs } = recordingRuntime({}, false).runtime;
-  const { runtime, logged } = prepare({}, { writeOutputs });
+  await using agent = await startAgent({ ...API, clock: Date });
+  const { runtime, logged } = prepare({ 'INPUT_BASE-URL': agent.url }, { writeOutputs });
   expect(await run(runtime)).toBe(1);
+  expect(agent.posts()).toEqual([]);
   const errors = logged.filter((line) => line.startsWith('error'));
   expect(errors).toEqual([
     expect.stringContaining('The outputs cannot be written (ENOSPC), so no message was sent.'),
@@ -56,7 +59,7 @@ it.each([
 ])('with send: false and wait: %s, a cancelled run mentions no message', async (wait, words) => {
   const cancel = new AbortController();
   await using agent = await startAgent({
-    ...{ project: 'p', apiKey: 'mint_12345678', jobs: [{ id: 'j' }], clock: Date },
+    ...{ ...API, clock: Date },
     onGet() {
       cancel.abort();
       return { fault: 'hang' };
@@ -71,46 +74,22 @@ it.each([
   expect(outputs.at(-1)).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
 });
 
-describe('for a command', () => {
-  function startRepository(on?: GitHubOptions['on']): Promise<GitHub> {
-    const collaborators = { alice: { id: ALICE.id, permission: 'write' } } as const;
-    return startGitHub({ issues: [{ number: NUMBER }], collaborators, ...(on && { on }) });
-  }
-
-  function envFor(body: string, github: GitHub): Runtime['env'] {
-    const { name, payload } = issueComment({ number: NUMBER, body });
-    const path = join(folder, 'event.json');
-    writeFileSync(path, JSON.stringify(payload));
-    return {
-      ...{ INPUT_COMMAND: '/agent', INPUT_PROMPT: '', 'INPUT_GITHUB-TOKEN': github.token },
-      ...{ GITHUB_EVENT_NAME: name, GITHUB_EVENT_PATH: path },
-      ...{ GITHUB_REPOSITORY: github.repository, GITHUB_API_URL: github.apiUrl },
-      GITHUB_TRIGGERING_ACTOR: ALICE.login,
-    };
-  }
-
-  it('a run that is cancelled during the permission check sends nothing', async () => {
-    const cancel = new AbortController();
-    await using github = await startRepository(() => {
-      cancel.abort();
-      return { fault: 'hang' };
-    });
-    const env = envFor('/agent go', github);
-    const { runtime, logged, outputs } = prepare(env, { signal: cancel.signal });
-    expect(await run(runtime)).toBe(1);
-    expect(logged.at(-1)).toBe('error: The run was cancelled before anything was sent.');
-    expect(outputs.at(-1)).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
+it.each([
+  ['1', 1],
+  ['2', 0],
+])('attempt %s of a run answers a command with the usage %i times', async (attempt, times) => {
+  const collaborators = { alice: { id: ALICE.id, permission: 'write' } } as const;
+  await using github = await startGitHub({ issues: [{ number: NUMBER }], collaborators });
+  const { name, payload } = issueComment({ number: NUMBER, body: '/agent' });
+  const path = join(folder, 'event.json');
+  writeFileSync(path, JSON.stringify(payload));
+  const { runtime, logged } = prepare({
+    ...{ INPUT_COMMAND: '/agent', INPUT_PROMPT: '', 'INPUT_GITHUB-TOKEN': github.token },
+    ...{ GITHUB_EVENT_NAME: name, GITHUB_EVENT_PATH: path, GITHUB_RUN_ATTEMPT: attempt },
+    ...{ GITHUB_REPOSITORY: github.repository, GITHUB_API_URL: github.apiUrl },
+    GITHUB_TRIGGERING_ACTOR: ALICE.login,
   });
-
-  it.each([
-    ['1', 1],
-    ['2', 0],
-  ])('attempt %s of a run comments with the usage %i times', async (attempt, times) => {
-    await using github = await startRepository();
-    const env = { ...envFor('/agent', github), GITHUB_RUN_ATTEMPT: attempt };
-    const { runtime, logged } = prepare(env);
-    expect(await run(runtime)).toBe(0);
-    expect(logged.at(-1)).toContain('/agent has no prompt; write the prompt after it');
-    expect(github.comments(NUMBER)).toHaveLength(times);
-  });
+  expect(await run(runtime)).toBe(0);
+  expect(logged.at(-1)).toContain('/agent has no prompt; write the prompt after it');
+  expect(github.comments(NUMBER)).toHaveLength(times);
 });

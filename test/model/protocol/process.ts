@@ -1,215 +1,182 @@
-import type { FoundNote, NoteJob } from '../../../src/note/data.ts';
-import { type Claim, judge } from '../../../src/note/rerun.ts';
-import { FOUND, HEARD, type Rule } from './rules.ts';
+import type { Trigger } from '../../../src/github/event.ts';
+import type { Inputs } from '../../../src/inputs.ts';
+import { NEW_JOB } from '../../../src/job.ts';
+import { decide, type Limit, type Verdict } from '../../../src/jobs/decide.ts';
+import { whichJobs } from '../../../src/jobs/which-job.ts';
+import type { FoundNote, MessageId, NoteJob } from '../../../src/note/data.ts';
+import { ok, type Result } from '../../../src/text.ts';
 
-// A process is one execution of a step. It yields the calls that it can make next, and gets one answer.
+// A process is one execution of a step in one attempt: the way to the message in docs/delivery.md. What is to be decided, the
+// real `decide` decides.
+
+/** What docs/delivery.md asks for. A process can leave one rule out, which shows what it is good for. */
+export type Rule =
+  | ('decide before the note' | 'decide after the note' | 'the list shows the own note')
+  | ('only notes above the own' | 'no note, no message' | 'no list, no message')
+  | ('sending from its creation' | 'not-sent is final' | 'sent is final' | 'a doubt is unknown')
+  | ('the last edit again' | 'the job is found again');
 
 export interface Setup {
   readonly name: string;
-  readonly run: string;
-  readonly attempt: number;
-  readonly leg: string;
-  /** Empty if the message is that of a step. */
-  readonly command: string;
+  readonly id: MessageId;
+  /** `NEW_JOB`: it looks for the job in the comments, and creates one if they name none. */
   readonly jobs: readonly string[];
-  /** The intended message, which the API may accept once for each job. */
-  readonly message: string;
-  /** Without a conversation, or with `comment: false`, there are none. */
-  readonly hasNotes: boolean;
-  /** Whose token it has. */
-  readonly identity: string;
-  /** The rule that it leaves out. */
-  readonly off: Rule | null;
+  readonly limit: Limit | undefined;
+  /** Legs of a matrix have messages of their own, which their notes do not tell apart. */
+  readonly leg: string;
+  /** In which conversation, and as whom, it comments; empty if it does not. */
+  readonly place: string;
+  readonly off?: Rule | undefined;
 }
 
-type Delivery = NoteJob['delivery'];
-/** `dropped`: the first poll has shown that it gets no message. */
-type State = Delivery | 'skipped' | 'refused' | 'dropped';
-type States = Readonly<Record<string, State>>;
-export type Says = Readonly<Record<string, Delivery>>;
+/** What becomes of the message to a job. `left out`: it is not in the note. */
+export type State = keyof typeof SAID | 'left out';
 
-type Call = 'list' | 'look' | 'poll' | 'claim' | 'create' | 'edit' | 'remove' | 'send' | 'cancel';
-
-/** A call to GitHub or to the API, or what else may happen to the process. */
-export interface Ask {
-  readonly call: Call;
-  /** Of a note or a rocket. */
-  readonly id?: string;
-  readonly says?: Says;
-  readonly job?: string;
+interface JobState {
+  readonly id: string;
+  readonly is: State;
 }
 
-export interface Answer {
-  readonly ask: Ask;
-  /** A claim is done with 201 and taken with 200. */
-  readonly is: 'done' | 'taken' | 'refused' | 'lost';
-  readonly id?: string;
-  readonly notes?: readonly FoundNote[];
+export interface Note {
+  /** Smaller ones are above. */
+  readonly number: number;
+  /** What it has said, as far as a list may show it; the last one is what it says. */
+  readonly texts: readonly string[];
+  readonly harm?: 'deleted' | 'damaged';
 }
 
-type Calls = Generator<readonly Ask[], void, Answer>;
-
-/** All that a process remembers. */
-export interface Own {
-  jobs: States;
-  ifTaken: States;
-  claim: string | null;
-  note: string | null;
-  shown: Says;
-  failedEdits: number;
+/** With everything that is its own, which no other process changes. */
+export interface Process {
+  readonly at: 'list' | 'create' | 'list again' | 'work' | 'over';
+  readonly jobs: readonly JobState[];
+  readonly note?: Note;
+  /** What its last request asked the note to say. */
+  readonly asked: string;
+  /** Whether an edit had no answer, for which the last one is `repeated`. */
+  readonly doubt: 'none' | 'no answer' | 'repeated';
+  /** Texts on their way to the note, which they reach later, or never. */
+  readonly late: readonly string[];
+  /** The jobs for which the API has, or may have, accepted its message. Nobody sees that. */
+  readonly accepted: readonly string[];
 }
 
-const AFTER = { send: 'sending', resume: 'sent', taken: 'skipped', refuse: 'refused' } as const;
-const DELIVERY = { done: 'sent', refused: 'not-sent', lost: 'unknown', taken: 'unknown' } as const;
-
-export function newOwn({ jobs }: Setup): Own {
-  const all = (state: State) => Object.fromEntries(jobs.map((job) => [job, state]));
-  const nothing = { claim: null, note: null, shown: {}, failedEdits: 0 };
-  return { ...nothing, jobs: all('sending'), ifTaken: all('skipped') };
+export function newProcess(setup: Setup): Process {
+  const { jobs, place } = setup;
+  const blind = place === '' ? 'work' : 'create';
+  const at = isDecided(setup) || jobs.includes(NEW_JOB) ? 'list' : blind;
+  const all = jobs.map((id) => ({ id, is: 'open' }) as const);
+  return { at, jobs: all, asked: '', doubt: 'none', late: [], accepted: [] };
 }
 
-export function* run(setup: Setup, own: Own): Calls {
-  const { attempt, off } = setup;
-  const isClaimed = setup.command !== '' && (attempt === 1 || off !== 'claim: in every attempt');
-  if (attempt > 1) {
-    const { notes } = yield [{ call: 'list' }];
-    const after = (claim: Claim) => change(own.jobs, (_, job) => stateOf(job, notes, setup, claim));
-    own.ifTaken = after({ why: '' });
-    own.jobs = after(isClaimed ? 'pending' : 'none');
-  }
-  if (isClaimed && attempt > 1) yield* claim(setup, own);
-  yield* poll(own);
-  if (isClaimed && attempt === 1) yield* claim(setup, own);
-  own.ifTaken = {};
-  if (off !== 'note: before the message') yield* createNote(setup, own);
-  while (isSending(own) || (isEditDue(setup, own) && own.failedEdits < 2)) {
-    const { ask, is } = yield choices(setup, own);
-    if (ask.call === 'send') own.jobs = { ...own.jobs, [ask.job ?? '']: DELIVERY[is] };
-    if (ask.call === 'cancel') giveUp(setup, own);
-    if (ask.call === 'remove') own.claim = null;
-    if (ask.call === 'edit' && is === 'done') own.shown = ask.says ?? {};
-    else if (ask.call === 'edit' && !isSending(own)) own.failedEdits += 1;
-  }
-  if (off === 'note: before the message') yield* createNote(setup, own);
-  if (!isFree(setup, own) || off === 'removal: done') return;
-  const { is } = yield [{ call: 'remove', id: own.claim ?? '' }];
-  if (is === 'lost' && off === 'removal: by id or once') yield [{ call: 'remove', id: '' }];
+function isDecided({ id, limit }: Setup): boolean {
+  return id.attempt > 1 || limit !== undefined || id.commit !== '';
 }
 
-/** In a re-run, it comes before all that may end a job, because that does not tell whether the message was sent. */
-function* claim(setup: Setup, own: Own): Calls {
-  const { name, attempt, off } = setup;
-  if (!isSending(own)) return;
-  const { is, id = name } = yield [{ call: 'claim', id: name }];
-  if (is === 'done' || (is === 'taken' && off === 'removal: own claim')) own.claim = id;
-  if (is === 'taken' || (is !== 'done' && attempt > 1)) {
-    settle(own, (job) => own.ifTaken[job] ?? 'skipped');
-  } else if (is !== 'done') giveUp(setup, own);
+export function mustListAgain(setup: Setup, process: Process): boolean {
+  const isCreation = process.jobs.some(({ id }) => id === NEW_JOB);
+  const isDue = isOpen(process) && (isDecided(setup) || isCreation);
+  return isDue && setup.off !== 'decide after the note';
 }
 
-/** Of each job that may get the message. */
-function* poll(own: Own): Calls {
-  for (const [job, state] of Object.entries(own.jobs)) {
-    if (state !== 'sending') continue;
-    const { is } = yield [{ call: 'poll', job }];
-    if (is !== 'done') own.jobs = { ...own.jobs, [job]: 'dropped' };
-  }
+export function isOpen({ jobs }: Process): boolean {
+  return jobs.some(({ is }) => is === 'open');
 }
 
-function* createNote(setup: Setup, own: Own): Calls {
-  const { name, hasNotes, off } = setup;
-  const says = saysOf(setup, own, 'note: sending from its creation');
-  const isMeant = Object.values(own.jobs).some((state) => state === 'sending' || state === 'sent');
-  if (!hasNotes || !isMeant) return;
-  let answer = yield [{ call: 'create', id: name, says }, { call: 'cancel' }];
-  if (answer.is === 'lost' && off === 'creation: requested once')
-    answer = yield [{ call: 'create', id: `${name}'`, says }];
-  if (answer.is === 'lost') answer = yield [{ call: 'look', id: name }];
-  if (answer.is !== 'done') return giveUp(setup, own);
-  own.note = answer.id ?? name;
-  own.shown = says;
+export type Notes = Result<readonly FoundNote[]>;
+
+export function afterList(setup: Setup, process: Process, listed: Notes): Process {
+  const { off } = setup;
+  const isFirst = process.at === 'list';
+  if (isFirst && off === 'decide before the note') return { ...process, at: 'create' };
+  const isBlind = listed.kind === 'problem' && off === 'no list, no message';
+  const notes = isBlind ? ok([]) : listed;
+  const jobs = process.jobs.map((job): JobState => {
+    if (job.is !== 'open') return job;
+    const isAgain = job.id !== NEW_JOB && off !== 'the job is found again';
+    const isSought = setup.jobs.includes(NEW_JOB) && (isFirst || isAgain);
+    const id = isSought ? jobNamedIn(notes) : job.id;
+    if (id === undefined || (id !== job.id && !isFirst)) return { ...job, is: 'refused' };
+    const verdict = verdictOn(setup, notes, id);
+    const isTold = verdict.kind === 'limit' && verdict.isTold;
+    const is = isTold && isFirst ? 'not-sent' : AFTER[verdict.kind];
+    // What is created has an ID of its own from then on.
+    const own = verdict.kind === 'go on' ? verdict.sent.id : id;
+    return { id: own, is: isFirst && is === 'not-sent' ? 'left out' : is };
+  });
+  return isFirst ? startNote({ ...process, jobs }) : { ...process, jobs, at: 'work' };
 }
 
-/** While it sends, in any order, and reports. */
-function choices(setup: Setup, own: Own): readonly Ask[] {
-  const asks: Ask[] = isSending(own) ? [{ call: 'cancel' }] : [];
-  for (const [job, state] of Object.entries(own.jobs)) {
-    if (state === 'sending') asks.push({ call: 'send', job });
-  }
-  const says = saysOf(setup, own, 'note: not-sent is final');
-  if (isEditDue(setup, own)) asks.push({ call: 'edit', id: own.note ?? '', says });
-  if (setup.off === 'removal: no message after' && isFree(setup, own))
-    asks.push({ call: 'remove', id: own.claim ?? '' });
-  return asks;
+const AFTER: Readonly<Record<Verdict['kind'], State>> = {
+  ...{ send: 'open', 'go on': 'goes on', refuse: 'refused', limit: 'limited' },
+  ...{ 'list failed': 'not-sent', 'cannot count': 'not-sent' },
+  ...{ 'other creation': 'not-sent', 'same commit': 'not-sent', 'newer commit': 'not-sent' },
+};
+
+/** Without anything to do or to say, it ends without a note. */
+export function startNote(process: Process): Process {
+  const isNoted = process.jobs.some(({ is }) => is !== 'refused' && is !== 'left out');
+  return { ...process, at: isNoted ? 'create' : 'over' };
 }
 
-function change(states: States, to: (state: State, job: string) => State): States {
-  return Object.fromEntries(Object.entries(states).map(([job, its]) => [job, to(its, job)]));
+function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Verdict {
+  const isRerun = message.attempt > 1;
+  return decide({ notes, message, isRerun, isOutdated: false, ...(limit && { limit }) }, id);
+}
+
+/** Of a person, who may create a job. */
+const CREATOR = { commit: null, sender: { login: 'mona', type: 'User' } };
+
+function jobNamedIn(notes: Notes): string | undefined {
+  const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
+  const comments = { kind: 'note', conversation: 1 } as const;
+  const jobs = whichJobs(inputs, comments, notes, CREATOR as unknown as Trigger);
+  return jobs.kind === 'ok' ? jobs.value[0] : undefined;
 }
 
 /** Decides what becomes of the messages that may still be sent. */
-function settle(own: Own, to: (job: string) => State): void {
-  own.jobs = change(own.jobs, (state, job) => (state === 'sending' ? to(job) : state));
+export function settled(process: Process, is: State, at: Process['at']): Process {
+  const jobs = process.jobs.map((job) => (job.is === 'open' ? { ...job, is } : job));
+  return { ...process, jobs, at };
 }
 
-function giveUp({ off }: Setup, own: Own): void {
-  if (off === 'note: sent is final') own.jobs = change(own.jobs, () => 'not-sent');
-  else settle(own, () => 'not-sent');
+export function cancelled({ off }: Setup, process: Process): Process {
+  const jobs = process.jobs.map(({ id }): JobState => ({ id, is: 'open' }));
+  const at = process.at === 'list' || process.at === 'create' ? 'over' : 'work';
+  return settled(off === 'sent is final' ? { ...process, jobs } : process, 'not-sent', at);
 }
 
-/** Only what it has to do with. Without the rule, it says `not-sent` too early. */
-function saysOf({ off }: Setup, { jobs }: Own, rule: Rule): Says {
-  const said = Object.entries(jobs).flatMap(([job, state]): readonly [string, Delivery][] => {
-    if (state === 'skipped' || state === 'refused' || state === 'dropped') return [];
-    return [[job, state === 'sending' && off === rule ? 'not-sent' : state]];
+/** The API has answered, or not. */
+export function answered(process: Process, job: string, is: State, isAccepted: boolean): Process {
+  // No other process creates a job with the number of this note.
+  const id = job === NEW_JOB && is === 'sent' ? `new-${process.note?.number}` : job;
+  const jobs = process.jobs.map((one) => (one.id === job ? { id, is } : one));
+  const accepted = isAccepted ? [...process.accepted, job].toSorted() : process.accepted;
+  return { ...process, jobs, accepted };
+}
+
+const SAID = {
+  ...({ open: 'sending', sent: 'sent', 'goes on': 'sent', unknown: 'unknown' } as const),
+  ...({ 'not-sent': 'not-sent', limited: 'not-sent', refused: 'not-sent' } as const),
+};
+
+/** What its note is to say: the jobs in it, as JSON. */
+export function textOf({ off }: Setup, { jobs, at }: Process): string {
+  const isEarly =
+    off === 'not-sent is final' || (off === 'sending from its creation' && at === 'create');
+  const isWrong = (is: State) =>
+    (is === 'open' && isEarly) || (is === 'unknown' && off === 'a doubt is unknown');
+  const said = jobs.flatMap(({ id, is }): readonly NoteJob[] => {
+    if (is === 'left out') return [];
+    const delivery = isWrong(is) ? 'not-sent' : SAID[is];
+    return [{ id, delivery, ...(is === 'limited' && { limited: true }) }];
   });
-  return Object.fromEntries(said);
+  return JSON.stringify(said);
 }
 
-function isSending({ jobs }: Own): boolean {
-  return Object.values(jobs).includes('sending');
-}
-
-function isEditDue(setup: Setup, own: Own): boolean {
-  const says = saysOf(setup, own, 'note: not-sent is final');
-  return own.note !== null && JSON.stringify(says) !== JSON.stringify(own.shown);
-}
-
-/** Whether it has a claim, and no request for any job can have been accepted. */
-function isFree({ off }: Setup, { claim, jobs }: Own): boolean {
-  const states = Object.values(jobs);
-  const isSent = states.includes('sent') && off !== 'removal: not after sent';
-  const isUnknown = states.includes('unknown') && off !== 'removal: not after unknown';
-  return claim !== null && !isSent && !isUnknown;
-}
-
-function stateOf(job: string, notes: Answer['notes'], setup: Setup, claim: Claim): State {
-  const unknown = claim === 'pending' ? 'send' : 'refuse';
-  return AFTER[notes ? judge(notes, foundNote(setup, {}), job, claim).kind : unknown];
-}
-
-export function foundNote({ run, command, leg, attempt }: Setup, says: Says): FoundNote {
-  const jobs = Object.entries(says).map(([id, delivery]) => ({ id, delivery, sentAt: 0 }));
-  const rest = {
-    project: '',
-    step: '',
-    prompt: '',
-    commit: '',
-    byBot: false,
-    series: '',
-    id: '',
-    deadline: 0,
-    over: false,
-    url: '',
-  };
-  return { ...rest, run, command, leg, attempt, jobs };
-}
-
-/** What the process believes to be the answer. */
-export function heard(answer: Answer, setup: Setup): Answer {
-  const { off } = setup;
-  const is = (off && HEARD[off]?.[`${answer.ask.call} ${answer.is}`]) ?? answer.is;
-  const notes = answer.notes ?? (off === 're-run: needs the list' ? [] : undefined);
-  if (answer.ask.call !== 'list' || notes === undefined) return { ...answer, is };
-  return { ...answer, notes: (off && FOUND[off]?.(notes, foundNote(setup, {}))) ?? notes };
+/** What it asks its note to say next, if anything: a new text or, at its end, once more one that is in doubt. */
+export function dueText(setup: Setup, process: Process): string | undefined {
+  if (process.note === undefined) return undefined;
+  const text = textOf(setup, process);
+  const isAgain = process.doubt === 'no answer' && setup.off !== 'the last edit again';
+  return text !== process.asked || (isAgain && !isOpen(process)) ? text : undefined;
 }

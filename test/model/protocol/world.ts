@@ -1,278 +1,280 @@
-import type { Answer, Ask, Own, Setup } from './process.ts';
-import { foundNote, heard, newOwn, run } from './process.ts';
+import { composeNote, readNote } from '../../../src/note/data.ts';
+import { ok, problem } from '../../../src/text.ts';
+import {
+  afterList,
+  answered,
+  cancelled,
+  dueText,
+  isOpen,
+  mustListAgain,
+  type Note,
+  type Notes,
+  type Process,
+  type Setup,
+  settled,
+  startNote,
+  textOf,
+} from './process.ts';
 
-// GitHub, the API, and everything that can happen to the calls of the processes.
+// GitHub, the API, and all that can happen to the processes and their calls.
 
-/** What happens every day. */
-export const NORMAL = ['never starts', 'cancelled', 'refused by the API'] as const;
-const LOST = ['late', 'answer lost', 'not done', 'refused'] as const;
-/** What must never send twice. */
-export const STORM = ['kill', 'no list', 'no answer', ...LOST] as const;
-export type Fault =
-  | ((typeof NORMAL)[number] | (typeof STORM)[number])
-  // After a refusal, a person deletes the comments that name the job, as it asks for.
-  | ('deleted after a check' | 'deleted after a check of one job')
-  // Nothing can be done about these.
-  | ('refused by a proxy' | 'removed note' | 'removed rocket');
-
-const WRITES: readonly Ask['call'][] = ['claim', 'create', 'edit', 'remove'];
-
-interface Happening {
-  readonly fault: Fault;
-  readonly calls: readonly Ask['call'][];
-  readonly effect: 'done' | 'done later' | 'not done';
-  /** Null if the process dies. */
-  readonly answer: Answer['is'] | null;
-}
-
-const HAPPENINGS: readonly Happening[] = [
-  { fault: 'cancelled', calls: ['cancel'], effect: 'not done', answer: 'refused' },
-  { fault: 'refused by the API', calls: ['poll', 'send'], effect: 'not done', answer: 'refused' },
-  { fault: 'refused by a proxy', calls: ['send'], effect: 'done', answer: 'refused' },
-  { fault: 'no answer', calls: ['send'], effect: 'done', answer: 'lost' },
-  { fault: 'no answer', calls: ['send'], effect: 'not done', answer: 'lost' },
-  { fault: 'no list', calls: ['list', 'look'], effect: 'not done', answer: 'lost' },
-  { fault: 'kill', calls: [...WRITES, 'send'], effect: 'done', answer: null },
-  { fault: 'late', calls: WRITES, effect: 'done later', answer: 'lost' },
-  { fault: 'late', calls: WRITES, effect: 'done later', answer: null },
-  { fault: 'answer lost', calls: WRITES, effect: 'done', answer: 'lost' },
-  { fault: 'not done', calls: WRITES, effect: 'not done', answer: 'lost' },
-  { fault: 'refused', calls: WRITES, effect: 'not done', answer: 'refused' },
+/** What must do no harm. */
+export const STORM = [
+  // The first look drops a job, or the API certainly refuses the message.
+  ...(['kill', 'cancelled', 'dropped', 'refused', 'no answer'] as const),
+  // `hidden`: the list never shows the own note. `no note`: its creation is unclear. `late`: an edit is.
+  ...(['no list', 'hidden', 'no note', 'late'] as const),
 ];
+export type Fault =
+  | (typeof STORM)[number]
+  // Nothing can be done about these.
+  | ('refused by a proxy' | 'deleted' | 'damaged' | 'changed' | 'out of order');
 
 export interface Scenario {
   readonly setups: readonly Setup[];
   readonly faults: readonly Fault[];
-  /** How many faults of a storm there are at most. */
+  /** How many faults there are at most. */
   readonly most: number;
+  /** Whether the list may lack notes, unless it shows the own note below them. */
+  readonly isLagging: boolean;
+  /** Whether it may show what a note said before its last edits. */
+  readonly hasOldTexts: boolean;
   /** Whether an attempt starts only when the one before is over. */
   readonly isInOrder: boolean;
 }
 
-/** `untrue`: it says that a message was sent, which was not. */
-export type Result = 'absent' | 'green' | 'red' | 'refused' | 'untrue';
-
-interface Process {
-  readonly answers: readonly Answer[];
-  readonly own: Own;
-  readonly asks: readonly Ask[];
-  /** Null as long as it is not over. */
-  readonly result: Result | null;
-  /** What makes it different. Its answers do not if it remembers the same. */
-  readonly key: string;
-}
-
-interface Write extends Ask {
-  readonly author: number;
-}
-
 export interface World {
   readonly processes: readonly Process[];
-  readonly notes: readonly Write[];
-  readonly rockets: readonly Write[];
-  /** Writes that take effect later, or never. */
-  readonly late: readonly Write[];
-  /** How many messages the API accepted. Nobody sees when. */
-  readonly accepted: Readonly<Record<string, number>>;
   readonly faultsLeft: number;
 }
 
-export interface Move<One = World> {
-  readonly what: string;
-  readonly world: One;
+/** What a process does next, or what happens to it. */
+type Step = readonly [what: string, process: Process, fault?: Fault | undefined];
+
+/** A process in its world. */
+interface Play {
+  readonly world: World;
+  readonly scenario: Scenario;
+  readonly index: number;
+  readonly setup: Setup;
+  readonly process: Process;
 }
 
-export function newWorld({ setups, most }: Scenario): World {
-  const processes = setups.map((setup) => replay(setup, []));
-  return { processes, notes: [], rockets: [], late: [], accepted: {}, faultsLeft: most };
-}
+const KEYS = new WeakMap<Process, string>();
 
-function replay(setup: Setup, answers: readonly Answer[]): Process {
-  const own = newOwn(setup);
-  const calls = run(setup, own);
-  let { done, value } = calls.next();
-  for (const answer of answers) ({ done, value } = calls.next(heard(answer, setup)));
-  const asks = done ? [] : (value ?? []);
-  return { answers, own, asks, result: null, key: JSON.stringify([asks, own]) };
-}
-
-/** Everything that can happen next. */
-export function movesOf(world: World, scenario: Scenario): readonly Move[] {
-  const { setups, faults } = scenario;
-  const moves = setups.flatMap((_, index) => movesOfProcess(world, scenario, index));
-  for (const write of world.late) {
-    const late = without(write, world.late);
-    const { answer: _, ...done } = takeEffect(write, world, setups);
-    const changed = forget({ ...world, ...done, late });
-    moves.push({ what: `${setups[write.author]?.name} ${write.call}: done now`, world: changed });
+/** Worlds with the same key are the same: runs that differ only in their names can change places. */
+export function keyOf({ processes, faultsLeft }: World, { setups }: Scenario): string {
+  const runs: Record<string, string> = {};
+  for (const [index, process] of processes.entries()) {
+    const { id, ...rest } = at(setups, index);
+    const kind = { ...rest, ...id, name: '', run: '' };
+    const key = KEYS.get(process) ?? JSON.stringify([kind, Object.values(process)]);
+    KEYS.set(process, key);
+    runs[id.run] = `${runs[id.run]}${key}`;
   }
-  moves.push(...deletionsIn(world, scenario));
-  for (const kind of ['note', 'rocket'] as const)
-    for (const one of faults.includes(`removed ${kind}`) ? world[`${kind}s`] : []) {
-      const changed = { ...world, [`${kind}s`]: without(one, world[`${kind}s`]) };
-      moves.push({ what: `the ${kind} of ${one.id} is gone`, world: changed });
-    }
-  return moves;
+  return `${Object.values(runs).toSorted()}${faultsLeft}`;
 }
 
-/** What a refused re-run of a step asks for: check the job, and delete its comments if none says `sent`. */
-function deletionsIn(world: World, { setups, faults }: Scenario): readonly Move[] {
-  const isCareful = faults.includes('deleted after a check');
-  if (!isCareful && !faults.includes('deleted after a check of one job')) return [];
-  return setups.flatMap((setup, index) => {
-    const { result, own } = world.processes[index] as Process;
-    const refused = Object.keys(own.jobs).filter((job) => own.jobs[job] === 'refused');
-    if (result !== 'refused' || setup.command !== '') return [];
-    return refused.flatMap((job): readonly Move[] => {
-      const named = world.notes.filter(({ author, says = {} }) => {
-        const { run, leg, attempt } = setups[author] as Setup;
-        const isSame = run === setup.run && leg === setup.leg && attempt < setup.attempt;
-        return isSame && says[job] !== undefined;
+/** All that can happen next. */
+export function movesOf(world: World, scenario: Scenario): readonly (readonly [string, World])[] {
+  return scenario.setups.flatMap((setup, index) => {
+    const play = { world, scenario, index, setup, process: at(world.processes, index) };
+    const steps = [...stepsOf(play), ...landingsOf(play), ...harmsTo(play)];
+    return steps
+      .filter(([, , fault]) => !fault || (world.faultsLeft > 0 && scenario.faults.includes(fault)))
+      .map(([what, process, fault]): readonly [string, World] => {
+        const processes = world.processes.with(index, forgotten(process, play));
+        const faultsLeft = world.faultsLeft - (fault ? 1 : 0);
+        return [`${setup.name} ${what} ${fault ?? ''}`, { processes, faultsLeft }];
       });
-      const said = named.flatMap(({ says = {} }) => Object.values(says));
-      const checked = isCareful ? named.flatMap(({ says = {} }) => Object.keys(says)) : [job];
-      // Uses of one action have messages of their own, and a person cannot tell them apart either.
-      const arrived = Object.keys(world.accepted);
-      const isThere = checked.some((one) => arrived.some((what) => what.endsWith(` ${one}`)));
-      if (named.length === 0 || said.includes('sent') || isThere) return [];
-      const notes = world.notes.filter((note) => !named.includes(note));
-      const what = `the comments that ${setup.name} names for ${job} are deleted`;
-      return [{ what, world: { ...world, notes } }];
-    });
   });
 }
 
-function movesOfProcess(world: World, scenario: Scenario, index: number): Move[] {
-  const { setups, faults, isInOrder } = scenario;
-  const { asks, answers } = world.processes[index] as Process;
-  const setup = setups[index] as Setup;
-  const isWaiting = setups.some(
-    ({ run, attempt }, other) =>
-      run === setup.run && attempt < setup.attempt && world.processes[other]?.result === null,
+function stepsOf(play: Play): readonly Step[] {
+  const { setup, process } = play;
+  if (process.at === 'over' || isWaiting(play)) return [];
+  const steps = STEPS[process.at](play);
+  const dead: Step = ['dies', settled(process, 'unknown', 'over'), 'kill'];
+  const given: Step = ['gives up', cancelled(setup, process), 'cancelled'];
+  return isOpen(process) ? [...steps, dead, given] : [...steps, dead];
+}
+
+const STEPS = { list, create, 'list again': list, work };
+
+function isWaiting({ world, scenario, setup }: Play): boolean {
+  const { run, attempt } = setup.id;
+  const isBefore = ({ id }: Setup) => id.run === run && id.attempt < attempt;
+  const isEarly = world.processes.some(
+    (process, other) => process.at !== 'over' && isBefore(at(scenario.setups, other)),
   );
-  if (asks.length === 0 || (isWaiting && isInOrder)) return [];
-  const moves: Move[] = [];
-  const add = (how: string, changes: Partial<World>, answer: Answer | null, fault?: Fault) => {
-    const isStorm = STORM.some((one) => one === fault);
-    const faultsLeft = world.faultsLeft - (isStorm ? 1 : 0);
-    if (faultsLeft < 0 || (fault !== undefined && !faults.includes(fault))) return;
-    const next = { ...world, ...changes, faultsLeft };
-    const dead = fault === 'never starts' ? 'absent' : 'red';
-    const after = answer === null ? end(next, index, dead) : tell(next, setup, index, answer);
-    moves.push({ what: `${setup.name} ${how}`, world: after });
-  };
-  add('is killed', {}, null, 'kill');
-  if (answers.length === 0) add('never starts', {}, null, 'never starts');
-  for (const ask of asks) {
-    const write = { ...ask, author: index };
-    const { answer, ...done } = takeEffect(write, world, setups);
-    const isKnown = JSON.stringify(world.late).includes(JSON.stringify(write));
-    const later = isKnown ? {} : { late: [...world.late, write] };
-    const how = [ask.call, ask.job ?? [], Object.values(ask.says ?? {})].flat().join(' ');
-    if (answer !== null) add(how, done, { ask, ...answer });
-    for (const { fault, calls, effect, answer: is } of HAPPENINGS) {
-      if (!calls.includes(ask.call)) continue;
-      const changes = { done, 'done later': later, 'not done': {} }[effect];
-      const end = is === null ? 'and is killed' : `answer ${is}`;
-      const what = ask.call === 'cancel' ? 'is cancelled' : `${how}: ${effect}, ${end}`;
-      add(what, changes, is && { ask, is }, fault);
-    }
-  }
-  return moves;
+  return scenario.isInOrder && isEarly;
 }
 
-/** What a call changes, and its answer: null if it cannot be made. */
-function takeEffect(
-  write: Write,
-  { notes, rockets, accepted }: World,
-  setups: readonly Setup[],
-): Partial<World> & { readonly answer: Omit<Answer, 'ask'> | null } {
-  const setup = setups[write.author] as Setup;
-  const answer = { is: 'done' } as const;
-  const message = `${setup.message} ${write.job}`;
-  switch (write.call) {
-    case 'cancel':
-      return { answer: null };
-    case 'poll':
-      return { answer };
-    case 'list': {
-      const found = ({ author, says = {} }: Write) => foundNote(setups[author] as Setup, says);
-      return { answer: setup.hasNotes ? { ...answer, notes: notes.map(found) } : { is: 'lost' } };
-    }
-    case 'claim': {
-      const rocket = rockets.find(({ author }) => setups[author]?.identity === setup.identity);
-      if (rocket === undefined) return { rockets: [...rockets, write], answer };
-      return { answer: { is: 'taken', id: rocket.id ?? '' } };
-    }
-    case 'create': {
-      const earlier = notes.find(({ author }) => setups[author]?.run === setup.run);
-      const note = { ...write, call: 'edit' } as const;
-      if (setup.off !== 'note: one writer' || earlier === undefined)
-        return { notes: [...notes, note], answer };
-      const { id = '' } = earlier;
-      return { notes: edited(notes, { ...note, id }), answer: { ...answer, id } };
-    }
-    case 'look': {
-      const isByAny = setup.off === 'creation: looked for by its id';
-      const isIts = ({ id, author }: Write) =>
-        isByAny ? setups[author]?.attempt === setup.attempt : id === write.id;
-      const { id } = notes.find(isIts) ?? {};
-      return { answer: id === undefined ? { is: 'lost' } : { ...answer, id } };
-    }
-    case 'send':
-      return { accepted: { ...accepted, [message]: (accepted[message] ?? 0) + 1 }, answer };
-    case 'edit':
-      return { notes: edited(notes, write), answer };
-    case 'remove':
-      return { rockets: rockets.filter(({ id }) => write.id !== '' && id !== write.id), answer };
-  }
+function list(play: Play): readonly Step[] {
+  const { process, scenario, setup } = play;
+  const isFirst = process.at === 'list';
+  const isAll = isFirst || setup.off === 'only notes above the own';
+  const below = isAll ? Infinity : (process.note?.number ?? 0);
+  const mayLack = isFirst || setup.off === 'the list shows the own note';
+  const steps = [
+    ...listsOf(play, below, mayLack && scenario.isLagging).map((notes) => listed(play, notes)),
+    ...listsOf(play, below, true).map((notes) => listed(play, notes, 'out of order')),
+    listed(play, problem('no answer'), 'no list'),
+  ];
+  const unseen = settled(process, 'not-sent', 'work');
+  return isFirst ? steps : [...steps, ['never finds its note', unseen, 'hidden']];
 }
 
-function edited(notes: readonly Write[], write: Write): readonly Write[] {
-  return notes.map((note) => (note.id === write.id ? write : note));
+function listed({ setup, process }: Play, notes: Notes, fault?: Fault): Step {
+  const what = notes.kind === 'ok' ? notes.value.map(({ url }) => url) : notes.problem;
+  return [`${process.at}: ${what}`, afterList(setup, process, notes), fault];
 }
 
-function tell(world: World, setup: Setup, index: number, answer: Answer): World {
-  const { answers } = world.processes[index] as Process;
-  const process = replay(setup, [...answers, answer]);
-  const next = { ...world, processes: world.processes.with(index, process) };
-  return process.asks.length === 0
-    ? end(next, index, resultOf(world, setup, process.own))
-    : forget(next);
+function create({ setup, process, world }: Play): readonly Step[] {
+  const asked = textOf(setup, process);
+  const what = `creates ${asked}`;
+  const next: Process = { ...process, at: mustListAgain(setup, process) ? 'list again' : 'work' };
+  const isBold = setup.off === 'no note, no message';
+  const unclear = isBold ? next : settled(process, 'not-sent', 'over');
+  return [
+    [what, { ...next, note: newNote(world, asked), asked }],
+    [what, { ...unclear, late: [asked] }, 'no note'],
+    ...process.jobs.flatMap((job, place): readonly Step[] => {
+      const jobs = process.jobs.with(place, { ...job, is: 'left out' });
+      const dropped = startNote({ ...process, jobs });
+      return job.is === 'open' ? [[`drops ${job.id}`, dropped, 'dropped']] : [];
+    }),
+  ];
 }
 
-function resultOf({ accepted }: World, { message }: Setup, { jobs }: Own): Result {
-  const states = Object.values(jobs);
-  for (const [job, state] of Object.entries(jobs))
-    if (state === 'sent' && accepted[`${message} ${job}`] === undefined) return 'untrue';
-  if (states.includes('refused')) return 'refused';
-  return states.every((state) => state === 'sent' || state === 'skipped') ? 'green' : 'red';
+function newNote({ processes }: World, text: string): Note {
+  return { number: processes.filter(({ note }) => note !== undefined).length, texts: [text] };
 }
 
-function end(world: World, index: number, result: Result): World {
-  const before = world.processes[index] as Process;
-  const refused = Object.entries(before.own.jobs).filter(([, state]) => state === 'refused');
-  const over = { ...before, asks: [], result, key: JSON.stringify([result, refused]) };
-  return forget({ ...world, processes: world.processes.with(index, over) });
+/** It sends, in any order, and reports. */
+function work(play: Play): readonly Step[] {
+  const { setup, process } = play;
+  const text = isRead(play) ? dueText(setup, process) : undefined;
+  if (!isOpen(process) && text === undefined) return [['ends', { ...process, at: 'over' }]];
+  const open = process.jobs.filter(({ is }) => is === 'open');
+  return [
+    ...open.flatMap(({ id }) => posts(process, id)),
+    ...(text === undefined ? [] : edits(process, text)),
+  ];
+}
+
+function posts(process: Process, job: string): readonly Step[] {
+  const what = `sends to ${job}`;
+  // What has no answer may have arrived, so it counts as accepted.
+  const unknown = answered(process, job, 'unknown', true);
+  return [
+    [what, answered(process, job, 'sent', true)],
+    [what, answered(process, job, 'not-sent', false), 'refused'],
+    [what, answered(process, job, 'not-sent', true), 'refused by a proxy'],
+    [what, unknown, 'no answer'],
+    [what, settled(unknown, 'unknown', 'over'), 'kill'],
+  ];
+}
+
+function edits(process: Process, asked: string): readonly Step[] {
+  const isAgain = asked === process.asked;
+  const late = [...new Set([...process.late, asked])].toSorted();
+  const after = { ...process, asked, doubt: isAgain ? 'repeated' : process.doubt } as const;
+  const doubt = isAgain ? 'repeated' : 'no answer';
+  return [
+    [`edits ${asked}`, landed(after, asked)],
+    [`edits ${asked}`, { ...after, late, doubt }, 'late'],
+  ];
+}
+
+function landed(process: Process, text: string): Process {
+  const { note } = process;
+  return note ? { ...process, note: { ...note, texts: [...note.texts, text] } } : process;
+}
+
+/** What was late takes effect, also when its process is over. */
+function landingsOf(play: Play): readonly Step[] {
+  const { process, world } = play;
+  return process.late.flatMap((text): readonly Step[] => {
+    if (process.note !== undefined && !isRead(play)) return [];
+    const after = { ...process, late: process.late.filter((other) => other !== text) };
+    const isNew = process.note === undefined;
+    const done = isNew ? { ...after, note: newNote(world, text) } : landed(after, text);
+    return [[`has written ${text}`, done]];
+  });
+}
+
+/** What people do to its note. */
+function harmsTo({ process }: Play): readonly Step[] {
+  const { note } = process;
+  if (note === undefined || note.harm !== undefined) return [];
+  const changed = note.texts.at(-1)?.replaceAll(/"(sending|sent|unknown)"/g, '"not-sent"') ?? '';
+  const harmed = (parts: Partial<Note>): Process => ({ ...process, note: { ...note, ...parts } });
+  return [
+    ['loses its note', harmed({ harm: 'deleted' }), 'deleted'],
+    ['has a note with an error', harmed({ harm: 'damaged' }), 'damaged'],
+    ['has another text', harmed({ texts: [changed] }), 'changed'],
+  ];
 }
 
 /** Leaves out what nobody can notice any more, so that more worlds are the same. */
-function forget(world: World): World {
-  const isAsked = (call: string, process: Process | undefined) =>
-    process?.asks.some((ask) => ask.call === call) === true;
-  const isListed = world.processes.some((process) => isAsked('list', process));
-  // A claim may follow the polls.
-  const isClaimed =
-    isListed ||
-    world.processes.some((process) => isAsked('poll', process) || isAsked('claim', process));
-  const isKept = ({ call, author }: Write) => {
-    if (call === 'claim' || call === 'remove') return isClaimed;
-    return isListed || isAsked('look', world.processes[author]);
-  };
-  const [notes, late] = [world.notes.filter(isKept), world.late.filter(isKept)];
-  return { ...world, notes, late, rockets: isClaimed ? world.rockets : [] };
+function forgotten(process: Process, play: Play): Process {
+  const { setup, scenario } = play;
+  const { note } = process;
+  const texts = scenario.hasOldTexts ? note?.texts : note?.texts.slice(-1);
+  const next = note && texts ? { ...process, note: { ...note, texts } } : process;
+  const isSaid = !isRead(play) || dueText(setup, next) === undefined;
+  const isDone = next.at === 'over' || (next.at === 'work' && !isOpen(next) && isSaid);
+  return isDone ? { ...next, at: 'over', asked: '', doubt: 'none' } : next;
 }
 
-function without<One>(one: One, all: readonly One[]): readonly One[] {
-  return all.filter((other) => other !== one);
+/** Whether another process may still read what its note says. */
+function isRead({ world, scenario, index }: Play): boolean {
+  return world.processes.some((process, other) => {
+    const isCreating =
+      process.at === 'create' && mustListAgain(at(scenario.setups, other), process);
+    const isReader = isCreating || process.at === 'list' || process.at === 'list again';
+    return isReader && other !== index;
+  });
+}
+
+/** All lists that it can get of the notes of others with smaller numbers. `lacks`: also those without some of them. */
+function listsOf({ world, scenario, index, setup }: Play, below: number, lacks: boolean): Notes[] {
+  if (setup.place === '') return [problem('no comments')];
+  const found = world.processes.flatMap(({ note }, other) => {
+    const writer = at(scenario.setups, other);
+    const isHere = note !== undefined && other !== index && writer.place === setup.place;
+    return isHere && note.number < below && note.harm !== 'deleted' ? [{ note, writer }] : [];
+  });
+  let lists: Notes[] = [ok([])];
+  for (const { note, writer } of found.sort((one, other) => one.note.number - other.note.number)) {
+    const shown = note.texts.map((text) => readBy(setup, writer, text, note));
+    const longer = shown.flatMap((notes) => lists.map((before) => joined(before, notes)));
+    lists = lacks ? [...longer, ...lists] : longer;
+  }
+  return lists;
+}
+
+function joined(one: Notes, other: Notes): Notes {
+  if (one.kind === 'problem') return one;
+  return other.kind === 'problem' ? other : ok([...one.value, ...other.value]);
+}
+
+const READ = new Map<string, Notes>();
+
+/** What its reader makes of the body of a comment. */
+function readBy({ id: { project } }: Setup, { name, id }: Setup, text: string, note: Note): Notes {
+  const key = JSON.stringify([project, id, text, note.harm]);
+  const known = READ.get(key);
+  if (known !== undefined) return known;
+  const body = composeNote({ ...id, jobs: JSON.parse(text) }, () => 'Visible.');
+  const data = readNote(note.harm === 'damaged' ? body.replace('"jobs"', '') : body, project);
+  const found = data === 'none' || data === 'unreadable' ? [] : [{ ...data, url: name }];
+  const read = data === 'unreadable' ? problem(`cannot read ${name}`) : ok(found);
+  READ.set(key, read);
+  return read;
+}
+
+export function at<One>(all: readonly One[], index: number): One {
+  return all[index] as One;
 }

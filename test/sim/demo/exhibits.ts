@@ -1,9 +1,4 @@
-import {
-  type End,
-  type Job,
-  type JobRecord,
-  newJob,
-} from '../../../src/job.ts';
+import { type End, type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job.ts';
 import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
 import {
   cancelledEnd,
@@ -36,10 +31,12 @@ const START = Date.UTC(2026, 10, 21, 19, 32);
 const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
+/** As a comment names it; GitHub makes it a link. */
+export const COMMIT = OLD.slice(0, 7);
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
 const STORY: Story = {
   info: RUN,
-  by: 'octocat',
+  occasion: 'Asked by `octocat`',
   prompt: 'Add error handling examples to the pages that changed.',
   startedAt: START,
   until: START + LIMITS.inputs.timeoutMs,
@@ -49,10 +46,11 @@ const STORY: Story = {
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;
 const COMMAND = { command: '/agent' };
-/** As fix-checks.yml sends it. */
+/** After a check that failed. */
 const CHECKS = {
-  by: 'mintlify[bot]',
-  prompt: `Checks failed on commit ${OLD} of this pull request. Find out why, and fix it.`,
+  occasion: `After \`CI\` failed on ${COMMIT}`,
+  prompt: '',
+  attached: `+ log of \`links\` (\`CI\`, ${COMMIT})`,
 };
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
@@ -64,15 +62,15 @@ const RESET =
 
 const NOT_YET = { message: { kind: 'open' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
-const IN_DOUBT = { message: { kind: 'unknown' } } as const;
+const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
   Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
-  doubtful: { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
-  unknown: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
+  'delivery unknown': { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
+  unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
@@ -84,6 +82,7 @@ const STATES: Readonly<
   archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
   sending: { status: 'completed', job: NOT_YET, end: () => undefined },
+  creating: { status: '', job: { ...NOT_YET, id: NEW_JOB }, end: () => undefined },
   working: { status: 'active', end: () => undefined },
   sent: { status: 'completed', end: () => endAs('sent') },
   completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
@@ -144,7 +143,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     end: (job) => cancelledEnd({ ...job, ...NOT_YET }, LIMITS),
   },
   'a re-run that is refused': {
-    kind: 'doubtful',
+    kind: 'delivery unknown',
     end: () =>
       refusedEnd(
         'the comment of attempt 1 does not say whether it was sent',
@@ -156,7 +155,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     end: (job) => doneEnd(job, 'no message', SETTLE_MS),
     job: { isReadOnly: true, message: { kind: 'none' } },
-    story: { prompt: '', by: '' },
+    story: { prompt: '', occasion: '' },
   },
   'a prompt of many lines': {
     kind: 'completed',
@@ -167,7 +166,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
-    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), by: '' },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), occasion: '' },
   },
 };
 
@@ -181,11 +180,13 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const open: Job = {
     ...newJob(id, false),
-    record: {
-      ...{ id, status: state.status },
-      ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
-      ...record,
-    },
+    ...(kind !== 'creating' && {
+      record: {
+        ...{ id, status: state.status },
+        ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
+        ...record,
+      },
+    }),
     message: { kind: 'sent', at: START + 2000, isEarlier: false },
     base: { status: 'completed' },
     ...state.job,
@@ -205,7 +206,13 @@ export function fleetOf(kind: Kind, count: number): readonly Job[] {
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Kind[] = ['failed', 'timed-out', 'failed', 'doubtful', 'unconfirmed'];
+  const troubles: readonly Kind[] = [
+    'failed',
+    'timed-out',
+    'failed',
+    'delivery unknown',
+    'unconfirmed',
+  ];
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';

@@ -21,7 +21,6 @@ export const GALLERY = 'npm run demo -- gallery';
 /** In the order in which they come. */
 const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
-  rocket: '🚀',
   hooray: '🎉',
   confused: '😕',
 };

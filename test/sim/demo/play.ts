@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { parse } from 'yaml';
-import { ACTION, isThisAction, read } from '../../contract/workflows.ts';
+import { ACTION } from '../../contract/workflows.ts';
 import { type JournalEntry, startAgent } from '../agent.ts';
 import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
-import { TEMP } from '../platform.ts';
-import { removeFolder } from '../runner/files.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
 import {
@@ -74,10 +69,10 @@ export async function play(
   pace?: number,
 ): Promise<PlayedScenario> {
   using time = virtualTime({ pace });
-  const titles = new Map<string, string>();
   const reviews: Omit<Entry, 'reactions'>[] = [];
   const [pull] = scenario.github.issues;
   let head = '';
+  let lastCheck = 500;
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
@@ -91,25 +86,21 @@ export async function play(
   await using github = await startGitHub({
     repository: REPOSITORY,
     clock: time,
-    messageOf: (sha) => titles.get(sha) ?? 'docs: first draft',
     ...scenario.github,
     on(request) {
       if (request.method !== 'GET') viewer.write?.(request);
       return undefined;
     },
   });
-  push([nameCommit(0, 'docs: first draft')]);
+  push([commit(0, 0)]);
   viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
 
   function commitsFor(n: number): readonly string[] {
-    const { [n - 1]: added = [] } = scenario.commits ?? [];
-    return added.map((title) => nameCommit(n, title));
+    return Array.from({ length: scenario.commits?.[n - 1] ?? 0 }, (_, index) => commit(n, index));
   }
 
-  function nameCommit(n: number, title: string): string {
-    const sha = createHash('sha1').update(`${n} ${title}`).digest('hex');
-    titles.set(sha, title);
-    return sha;
+  function commit(n: number, index: number): string {
+    return createHash('sha1').update(`${n} ${index}`).digest('hex');
   }
 
   /** Adds commits to the first pull request. */
@@ -124,14 +115,15 @@ export async function play(
       case 'event':
         return trigger.event;
       case 'checks': {
-        const { number, by, conclusion } = trigger;
-        const about = { pullRequests: [number], sha: head, repository: REPOSITORY };
-        const event = workflowRun({ ...about, sender: personNamed(by) });
-        const checked = event.payload.workflow_run as object;
-        return {
-          ...event,
-          payload: { ...event.payload, workflow_run: { ...checked, conclusion } },
-        };
+        const { number, by, conclusion, failed } = trigger;
+        const id = ++lastCheck;
+        github.addRun({ id, jobs: failed === undefined ? [] : [failed] });
+        const page = `${github.serverUrl}/${REPOSITORY}/actions/runs/${id}`;
+        return workflowRun({
+          ...{ pullRequests: [number], sha: head, repository: REPOSITORY },
+          sender: personNamed(by),
+          fields: { id, html_url: page, conclusion },
+        });
       }
       default: {
         const { number, by, body } = trigger;
@@ -165,21 +157,16 @@ export async function play(
   async function runOf(run: Run, runId: number): Promise<StepResult | undefined> {
     const event = happen(run);
     const { by = 'github-actions[bot]' } = run.trigger;
-    const workspace = mkdtempSync(join(TEMP, 'workspace-'));
     const played = await playWorkflow(run.workflow, {
       event,
       repository: REPOSITORY,
       vars: { AGENT_PROJECT: PROJECT, ...scenario.vars },
-      secrets: { AGENT_API_KEY: API_KEY, SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/T' },
-      isRun: isThisAction,
-      script: (step, env) => scenario.script?.(run, step, env, workspace) ?? {},
-      open: (uses) => parse(read(uses.replace(`${ACTION}/`, '').replace(/@v1$/, ''))),
+      secrets: { AGENT_API_KEY: API_KEY },
       run: (given, job) =>
         startStep({
           event,
           token: github.token,
           secrets: [API_KEY],
-          workspace,
           github: {
             action_repository: ACTION,
             action_ref: 'v1',
@@ -199,7 +186,6 @@ export async function play(
           onLine: (line) => viewer.line?.(line),
         }).result,
     });
-    removeFolder(workspace);
     return played.flatMap(({ results }) => results)[0];
   }
 

@@ -3,6 +3,7 @@ import { ACTION, read, type Step, type Workflow } from '../../contract/workflows
 import type { Agent, AgentOptions, JobPart, TurnScript } from '../agent.ts';
 import type { WebhookEvent } from '../events.ts';
 import type { InlineOptions } from '../github/reviews.ts';
+import type { RunJobOptions } from '../github/runs.ts';
 import type { GitHub, GitHubOptions } from '../github/server.ts';
 import type { StepResult } from '../runner/process.ts';
 
@@ -16,23 +17,19 @@ export interface Scenario {
   readonly title: string;
   /** Lines that describe the simulated API and GitHub. */
   readonly setup: readonly string[];
-  readonly agent: Pick<AgentOptions, 'jobs' | 'onPost' | 'onGet'>;
+  readonly agent: Pick<AgentOptions, 'jobs' | 'onPost' | 'create'>;
   readonly github: Required<Pick<GitHubOptions, 'issues' | 'collaborators'>>;
-  /** The titles of the commits that the agent adds to the first pull request because of the n-th message. */
-  readonly commits?: readonly (readonly string[])[];
+  /** How many commits the agent adds to the first pull request because of the n-th message. */
+  readonly commits?: readonly number[];
   /** Virtual seconds per real second. */
   readonly pace: number;
   /** Variables of the repository, besides the project. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly runs: readonly Run[];
-  /** Does what a step without the action does in a run, and returns its outputs. */
-  script?(run: Run, step: Step, env: Variables, workspace: string): Variables;
   /** Sentences about the end of the scenario, and whether each is true. */
   check(end: FinalState): Readonly<Record<string, boolean>>;
   readonly lessons: readonly string[];
 }
-
-export type Variables = Readonly<Record<string, string>>;
 
 export interface Run {
   readonly title: string;
@@ -57,8 +54,8 @@ export type Trigger =
       readonly number: number;
       readonly by: string;
       readonly conclusion: string;
-      /** What they have written. */
-      readonly log?: string;
+      /** What the job that failed has written. */
+      readonly failed?: RunJobOptions;
     };
 
 export interface Written {

@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { line, writePrompt } from '../../action/failed-checks.ts';
 import { ALICE, push } from '../events.ts';
-import { HAS_POSIX_SHELL } from '../platform.ts';
+import type { RunJobOptions } from '../github/runs.ts';
 import {
   endedWith,
   example,
   idleJob,
+  linkTo,
   REPOSITORY,
   type Run,
   type Scenario,
@@ -19,8 +17,6 @@ export const JOB = 'job_8f41c2';
 export const PULL = 42;
 export const COMPARE = `https://github.com/${REPOSITORY}/compare/1f2e3d4...5a6b7c8`;
 const AGENT = 'mintlify[bot]';
-/** For that many polls, the agent works on the first prompt. */
-const BUSY_POLLS = 5;
 const MERGED = push({ repository: REPOSITORY });
 /** Links that the checks find broken. The agent fixes one for each message. */
 const BROKEN = ['/guides/retries', '/reference/errors', '/errors#codes', '/errors#429'];
@@ -31,18 +27,15 @@ export const scenario: Scenario = {
     'API:    the agent takes a minute for each message. Its first three fixes of the broken links are',
     '        not enough.',
     `GitHub: repository ${REPOSITORY}, in which alice and rita have write access. Its workflows are`,
-    '        create-a-job.yml, send-back.yml and fix-checks.yml, as in examples/.',
+    '        create-a-job.yml and loop.yml, as in examples/.',
   ],
   agent: {
-    jobs: [
-      {
-        id: JOB,
-        base: idleJob(PULL),
-        turns: [turn(4000, 60_000)],
-      },
-    ],
-    onGet: (n) =>
-      n <= BUSY_POLLS ? { body: { id: JOB, status: 'active', prLink: null } } : undefined,
+    jobs: [],
+    create: () => ({
+      id: JOB,
+      base: idleJob(null, 'active'),
+      turns: [turn(0, 60_000, { prLink: linkTo(PULL) }), turn(4000, 60_000)],
+    }),
   },
   github: {
     issues: [{ number: PULL, pullRequest: true, commits: [] }],
@@ -51,17 +44,7 @@ export const scenario: Scenario = {
       rita: { id: 2001, permission: 'write' },
     },
   },
-  commits: [
-    [
-      'docs: show a request that fails',
-      'docs: link the guide to retries',
-      'docs: say what 429 means',
-    ],
-    ['docs: fix the link to the guide'],
-    ['docs: fix the link to the reference'],
-    ['docs: fix the link to the error codes'],
-    ['docs: remove the link to error 429', 'docs: link the table of error codes'],
-  ],
+  commits: [0, 3, 1, 1, 1, 2],
   pace: 120,
   runs: [
     {
@@ -76,7 +59,7 @@ export const scenario: Scenario = {
     },
     {
       title: 'rita reviews the pull request',
-      about: 'send-back.yml has no job-id: the comment names the job.',
+      about: 'loop.yml has no job-id: the comment names the job.',
       trigger: {
         kind: 'review',
         number: PULL,
@@ -88,13 +71,9 @@ export const scenario: Scenario = {
           { path: 'docs/limits.mdx', line: 7, body: 'What does 429 mean?' },
         ],
       },
-      ...example('send-back'),
+      ...example('loop'),
     },
-    failure(
-      0,
-      'The checks fail',
-      'The message is the end of the log, as fix-checks.yml writes it.',
-    ),
+    failure(0, 'The checks fail', 'The message has the log of the step that failed.'),
     failure(1, 'They fail again', 'The agent has fixed one link, but there are more.'),
     failure(2, 'They fail a third time', 'This is the last message in a row.'),
     failure(3, 'They fail a fourth time', 'A new comment asks for a person, who gets a mail.'),
@@ -108,54 +87,49 @@ export const scenario: Scenario = {
         by: 'rita',
         body: '/agent there is no page about error 429: link the table of error codes',
       },
-      ...example('send-back'),
+      ...example('loop'),
     },
     {
       title: 'The checks pass',
       about: 'alice merges #42. It changes only docs/, so create-a-job.yml does not run.',
       trigger: { kind: 'checks', number: PULL, by: AGENT, conclusion: 'success' },
-      ...example('fix-checks'),
+      ...example('loop'),
     },
   ],
-  script({ trigger }, { id }, env, workspace) {
-    if (id === 'create') return { 'job-id': JOB };
-    const log = trigger.kind === 'checks' ? (trigger.log ?? '') : '';
-    const prompt = HAS_POSIX_SHELL
-      ? writePrompt({ jobs: [{ name: 'links', log: line(log) }], env }).prompt
-      : `Checks failed on commit ${env.COMMIT} of this pull request. Find out why, and fix it.\n`;
-    writeFileSync(join(workspace, 'failed-checks.md'), prompt);
-    return {};
-  },
   check: ({ agent, github, results }) => {
     const [created, reviewed, ...others] = results;
     const [fourth, same, command, passed] = others.slice(-4);
     const stops = github.comments(PULL).filter(({ body }) => body.includes('Limit reached'));
+    const prompts = agent.accepted(JOB).map(({ prompt }) => prompt);
     return {
-      'The workflow that created the job sent no message, and named the job in a comment.':
-        endedWith(created, 'success', { result: 'completed', delivery: 'not-sent' }),
+      'One step created the job, waited for it, and named it in a comment on #42.': endedWith(
+        created,
+        'success',
+        { result: 'completed', delivery: 'sent', 'job-id': JOB },
+      ),
       'The review was one message, with its three inline comments.':
         endedWith(reviewed, 'success', { result: 'completed', 'job-id': JOB }) &&
         ['Show the request', 'guide to retries', 'What does 429'].every((text) =>
-          agent.accepted(JOB)[0]?.prompt.includes(text),
+          prompts[1]?.includes(text),
         ),
       'Three logs went out. Then one comment asked for a person.':
+        prompts.filter((prompt) => prompt.includes('broken link')).length === 3 &&
         [fourth, same].every((one) => endedWith(one, 'success', { result: 'skipped' })) &&
         stops.length === 1,
       'The command went out, and the checks that passed started no runner.':
         endedWith(command, 'success', { result: 'completed' }) && passed === undefined,
-      'The agent got five messages, each once.': agent.posts().length === 5,
+      'The job was created once, and got five messages, each once.': agent.posts().length === 6,
     };
   },
   lessons: [
     'No workflow has a job-id: the comments of the action on the pull request name the job.',
-    '👀: the command is accepted. 🚀: the message is sent. 🎉: the agent is done. 😕: it failed.',
+    '👀: the command is accepted. 🎉: the agent is done. 😕: it failed.',
     'Checks, however often they fail, send three messages in a row at most. The number starts again',
     'with a command by a person.',
   ],
 };
 
 function failure(fixed: number, title: string, about: string): Run {
-  const log = BROKEN.slice(fixed).map((page) => `docs/errors.mdx: broken link ${page}`);
   return {
     title,
     about,
@@ -164,8 +138,36 @@ function failure(fixed: number, title: string, about: string): Run {
       number: PULL,
       by: AGENT,
       conclusion: 'failure',
-      log: log.join('\n'),
+      failed: jobWith(BROKEN.slice(fixed)),
     },
-    ...example('fix-checks'),
+    ...example('loop'),
+  };
+}
+
+/** A job with its log, as GitHub has it: with times, marks and colors, and with the other steps. */
+function jobWith(pages: readonly string[]): RunJobOptions {
+  const at = (second: number): string => `2026-11-21T19:32:${String(second).padStart(2, '0')}`;
+  const line = (second: number, text: string): string => `${at(second)}.1234567Z ${text}\n`;
+  const broken = pages.map((page) =>
+    line(5, `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`),
+  );
+  return {
+    name: 'links',
+    steps: [
+      {
+        name: 'Install',
+        conclusion: 'success',
+        started_at: `${at(0)}Z`,
+        completed_at: `${at(3)}Z`,
+      },
+      { name: 'Check links', started_at: `${at(4)}Z`, completed_at: `${at(6)}Z` },
+    ],
+    log: [
+      line(1, 'added 231 packages'),
+      line(4, '##[group]Run npm run links'),
+      ...broken,
+      line(6, '##[error]Process completed with exit code 1.'),
+      line(6, 'Post job cleanup.'),
+    ].join(''),
   };
 }

@@ -6,6 +6,9 @@ import type { Trigger } from './scenario.ts';
 
 const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
+/** The inputs of steps, which most steps share. */
+const shownGroups = new Set<string>();
+let group: string[] | undefined;
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
 /** Prints a scenario as it happens. */
@@ -28,10 +31,14 @@ export const terminal: Viewer = {
     console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
   },
   line(text) {
-    if (text === '##[endgroup]') return;
-    const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
-    const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
-    console.log(styleText(colour, `  ${text.replace('##[group]', '▾ ')}`));
+    if (text.startsWith('##[group]')) group = [];
+    group?.push(text);
+    if (text === '##[endgroup]') {
+      printGroup(group ?? []);
+      group = undefined;
+    } else if (group === undefined) {
+      printLine(text);
+    }
   },
   write(request) {
     const seen = whatIsSeen(request);
@@ -56,9 +63,24 @@ export const terminal: Viewer = {
     for (const { number, author, body, reactions } of entries) {
       printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    if (entries.length !== 1) printBox('The job summary', summary);
+    if (entries.length === 0) printBox('The job summary', summary);
   },
 };
+
+/** Prints what the runner shows of a step, but only once. */
+function printGroup([title = '', ...lines]: readonly string[]): void {
+  const all = lines.join('\n');
+  const isNew = !shownGroups.has(all);
+  shownGroups.add(all);
+  printLine(title.replace('##[group]', isNew ? '▾ ' : '▸ '));
+  if (isNew) lines.slice(0, -1).forEach(printLine);
+}
+
+function printLine(text: string): void {
+  const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
+  const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
+  console.log(styleText(colour, `  ${text}`));
+}
 
 /** What people or checks do. */
 function describe(trigger: Trigger): readonly string[] {
@@ -96,7 +118,7 @@ function printBox(title: string, markdown: string): void {
 /** Markdown of the action, as far as a terminal can show it. */
 function readable(markdown: string): string {
   return markdown
-    .replace(/^<!--.*-->\n|^> ```.*\n|<[^>]+>|`/gm, '')
+    .replace(/^<!--.*-->\n?|^> ```.*\n|<[^>]+>|`/gm, '')
     .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
     .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
     .replace(/^\|[ |-]+\|\n/gm, '')

@@ -54,6 +54,7 @@ const SCHEMA = buildSchema(`
     author: Actor
     editor: Actor
     lastEditedAt: DateTime
+    replyTo: PullRequestReviewComment
   }
   interface Actor { login: String! }
   type User implements Actor { login: String!, databaseId: Int }

@@ -7,6 +7,7 @@ import { permission } from './permissions.ts';
 import { listCommits, pullRequest } from './pulls.ts';
 import { type Reactions, react, unreact } from './reactions.ts';
 import { type Repository, refusal } from './repository.ts';
+import type { openRuns } from './runs.ts';
 
 export const NOT_FOUND = refusal(404, 'Not Found');
 const FORBIDDEN = refusal(403, 'Resource not accessible by integration');
@@ -17,10 +18,14 @@ export type Forbids = (isWrite: boolean) => boolean;
 interface Context {
   readonly repository: Repository;
   readonly reactions: Reactions;
+  readonly runs: ReturnType<typeof openRuns>;
+  /** Where the logs are. */
+  readonly logOrigin: string;
   readonly forbids: Forbids;
 }
 
-export function rest({ repository, reactions, forbids }: Context, call: Call): Answer {
+export function rest(context: Context, call: Call): Answer {
+  const { repository, reactions, runs, logOrigin, forbids } = context;
   const { name, method, request, login, query } = call;
   if (forbids(method !== 'GET')) return FORBIDDEN;
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
@@ -40,6 +45,8 @@ export function rest({ repository, reactions, forbids }: Context, call: Call): A
     'DELETE pulls/comments/#/reactions/#': () => line && unreact(reactions, line, second),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
     'GET pulls/#/commits': () => pull && listCommits(repository, pull, query),
+    'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
+    'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),
     'GET collaborators/*/permission': () => permission(repository, login),
   };
   return routes[name]?.() ?? NOT_FOUND;

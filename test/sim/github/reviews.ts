@@ -19,15 +19,19 @@ export interface InlineOptions {
   readonly author?: string | null;
   /** Who edited it last, if anybody did. Null: the account was deleted. */
   readonly editor?: string | null;
+  /** Whether it is a reply to another comment. */
+  readonly isReply?: boolean;
 }
 
-export interface InlineComment extends Required<Omit<InlineOptions, 'editor' | 'movedTo'>> {
+export interface InlineComment
+  extends Required<Omit<InlineOptions, 'editor' | 'movedTo' | 'isReply'>> {
   readonly id: number;
   readonly url: string;
   readonly originalLine: number | null;
   readonly originalStartLine: number | null;
   readonly editor: string | null;
   readonly lastEditedAt: string | null;
+  readonly replyTo: { readonly id: string } | null;
 }
 
 export interface ReviewActions {
@@ -62,6 +66,7 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       originalStartLine: startLine,
       editor: editor ?? null,
       lastEditedAt: editor === undefined ? null : now(),
+      replyTo: options.isReply === true ? { id: `PRRC_${lastId - 1}` } : null,
     };
   }
 

@@ -9,10 +9,13 @@ import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { type Forbids, NOT_FOUND, rest } from './rest.ts';
 import type { ReviewActions } from './reviews.ts';
+import { openRuns, type RunActions, type WorkflowRunOptions } from './runs.ts';
 import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
+  /** Runs of workflows. */
+  readonly runs?: readonly WorkflowRunOptions[];
   /** False: 404, as on hosts without GraphQL. */
   readonly graphql?: boolean;
   /** Called first. `trouble` does not apply to what it returns. */
@@ -23,7 +26,7 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly forbids?: (call: Call) => boolean;
 }
 
-export interface GitHub extends AsyncDisposable, PageActions, ReviewActions {
+export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, RunActions {
   readonly apiUrl: string;
   readonly graphqlUrl: string;
   readonly serverUrl: string;
@@ -31,6 +34,8 @@ export interface GitHub extends AsyncDisposable, PageActions, ReviewActions {
   readonly token: string;
   readonly journal: readonly JournalEntry[];
   readonly reactions: readonly Reaction[];
+  /** The requests for logs, on another host. */
+  readonly downloads: readonly JournalEntry[];
   /** The oldest first, including those that lists do not show yet. */
   comments(number: number): readonly Comment[];
   /** All attempts to write by REST, including failed ones. */
@@ -46,6 +51,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const log = openCallLog();
   const play = openTrouble(trouble, repository.actions);
   const graph = openGraph(repository, reactions);
+  const runs = openRuns(options.runs ?? []);
+  const logs = await serve(clock, runs.download);
 
   const site = await serve(clock, async (request): Promise<Reply> => {
     const call = log.add(request);
@@ -56,7 +63,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
     const forbids: Forbids = (isWrite) => (readOnly && isWrite) || options.forbids?.(call) === true;
-    const context = { repository, reactions, forbids };
+    const context = { repository, reactions, runs, logOrigin: logs.origin, forbids };
     return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
 
@@ -70,11 +77,16 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     get reactions() {
       return reactions.all();
     },
+    downloads: logs.journal,
+    addRun: runs.addRun,
     comments: repository.comments,
     ...repository.actions,
     writes: () =>
       site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
     calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
-    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await site[Symbol.asyncDispose]();
+      await logs[Symbol.asyncDispose]();
+    },
   };
 }

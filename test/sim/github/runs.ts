@@ -1,0 +1,86 @@
+// Runs of workflows, by REST. The logs of their jobs are on another host, to which GitHub redirects.
+
+import type { Answer, JournalEntry, Reply } from '../agent.ts';
+
+export interface WorkflowRunOptions {
+  readonly id: number;
+  /** Default: 1. */
+  readonly attempt?: number;
+  readonly jobs: readonly RunJobOptions[];
+}
+
+export interface RunJobOptions {
+  readonly name: string;
+  /** Default: `failure`. */
+  readonly conclusion?: string;
+  /** Default: none. */
+  readonly steps?: readonly RunStep[];
+  /** What the other host answers. Default: an empty log. */
+  readonly log?: string | Reply;
+  /** Where GitHub redirects to instead. */
+  readonly redirect?: string;
+}
+
+export interface RunStep {
+  readonly name: string;
+  /** Default: `failure`. */
+  readonly conclusion?: string;
+  /** ISO 8601, in whole seconds. */
+  readonly started_at?: string;
+  readonly completed_at?: string;
+}
+
+export interface RunActions {
+  addRun(run: WorkflowRunOptions): void;
+}
+
+/** What makes the URL of a log a secret. */
+export const SIGNATURE = 'sig-canary-51c0de';
+
+const FAILED = { status: 'completed', conclusion: 'failure' };
+
+export function openRuns(given: readonly WorkflowRunOptions[]) {
+  const jobsOf = new Map<string, readonly (RunJobOptions & { readonly id: number })[]>();
+  let lastId = 0;
+  given.forEach(addRun);
+
+  function addRun({ id, attempt = 1, jobs }: WorkflowRunOptions): void {
+    jobsOf.set(
+      keyOf(id, attempt),
+      jobs.map((job) => ({ ...job, id: ++lastId })),
+    );
+  }
+
+  function find(id: number) {
+    return [...jobsOf.values()].flat().find((job) => job.id === id);
+  }
+
+  return {
+    addRun,
+    /** https://docs.github.com/en/rest/actions/workflow-jobs#list-jobs-for-a-workflow-run-attempt */
+    list(run: number, attempt: number, query: URLSearchParams): Answer | undefined {
+      const jobs = jobsOf.get(keyOf(run, attempt));
+      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
+      const end = Number(query.get('page') ?? 1) * size;
+      const page = jobs?.slice(end - size, end).map(({ log: _, redirect: __, ...job }) => ({
+        ...{ ...FAILED, ...job, run_id: run, run_attempt: attempt },
+        steps: (job.steps ?? []).map((step, index) => ({ ...FAILED, number: index + 1, ...step })),
+      }));
+      return page && { body: { total_count: jobs?.length, jobs: page } };
+    },
+    redirect(id: number, origin: string): Answer | undefined {
+      const job = find(id);
+      const location = job?.redirect ?? `${origin}/logs/${id}?${SIGNATURE}`;
+      return job && { status: 302, headers: { location } };
+    },
+    /** What the other host answers. */
+    download({ path }: JournalEntry): Reply {
+      const { log = '' } = find(Number(/^\/logs\/(\d+)\?/.exec(path)?.[1])) ?? {};
+      return typeof log === 'string' ? { body: log } : log;
+    },
+  };
+}
+
+function keyOf(run: number, attempt: number): string {
+  return `${run} ${attempt}`;
+}
