@@ -1,9 +1,9 @@
 import { code } from '../report/markdown.ts';
-import { readPartsInside } from '../runner/files.ts';
+import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
 import { type Carried, named } from './carried.ts';
-import { type Output, Tail, toOutput } from './output.ts';
+import { type Output, tailOf, toOutput } from './output.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 
@@ -35,8 +35,8 @@ export function carryFiles(
 }
 
 function readOutput(name: string, workspace: string, redact: Redact): Result<Output> {
-  const tail = new Tail();
-  const read = readPartsInside(workspace, name, SIZE_LIMIT, (part) => tail.add(part));
+  const read = readInside(workspace, name, SIZE_LIMIT);
   if (read.kind === 'problem') return read;
+  const tail = tailOf(new TextDecoder().decode(read.value));
   return ok(toOutput(`The file ${named(name, redact)}`, tail, redact));
 }
