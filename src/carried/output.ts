@@ -1,8 +1,8 @@
 import type { Redact } from '../runner/log.ts';
-import { backticksAround, hasVisibleText } from '../text.ts';
-import { clean } from './clean.ts';
+import { backticksAround, hasVisibleText, withoutInvisible } from '../text.ts';
 
-// Keeps the end of what programs and files say, however much it is, and shares the room in a message among them.
+// Keeps the end of what programs and files say, however much it is, cleans it so that only what a reader of the log would see
+// is left, and shares the room in a message among them. Every expression here takes linear time.
 
 /** Characters of all that programs say in one message. */
 const ROOM = 20_000;
@@ -40,6 +40,39 @@ export function tailOf(text: string): Tail {
   const tail = new Tail();
   for (const line of text.replace(/\n$/, '').split('\n')) tail.add(line);
   return tail;
+}
+
+/** Colors and moves of the cursor (ECMA-48, 5.4), and also colors as some tools write them: `^[[31m`. */
+const SEQUENCES = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\^\[\[(?:\??[0-9;]+[A-Za-z]|[mK])/g;
+/** Links and titles of windows, up to their end in the same line. */
+const OPERATING_SYSTEM_COMMANDS = /(?:\x1b|\^\[)\][^\x07\x1b^\n]*(?:\x07|\^G|(?:\x1b|\^\[)\\)/g;
+/** GitHub puts a time before each line of a log, always with seven digits. */
+const TIMES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ?/gm;
+/** The runner takes them for commands anywhere in a line (actions/runner, ActionCommand.cs). */
+const MARKS = /^##\[(\w*)\]/gm;
+/** A longer run would make the fence as long. */
+const MOST_BACKTICKS = /`{11,}/g;
+
+/** Line breaks become `\n`. HTML comments stay: in a fence, they are as visible as any text. */
+export function clean(text: string): string {
+  const plain = text
+    .replace(/\r+\n?/g, '\n')
+    .replace(OPERATING_SYSTEM_COMMANDS, '')
+    .replace(SEQUENCES, '');
+  // After the sequences, whose first character is invisible, and before all that must not be put together again.
+  return withoutInvisible(plain)
+    .replace(/[\u2028\u2029]/g, ' ')
+    .replaceAll('\ufffd', '')
+    .replace(TIMES, '')
+    .replace(MARKS, (_, mark: string) => readable(mark))
+    .replaceAll('##[', '## [')
+    .replace(MOST_BACKTICKS, '`'.repeat(10))
+    .trimEnd();
+}
+
+/** `##[error]` says what kind of line it is; `##[group]` and others only how to show it. */
+function readable(mark: string): string {
+  return /^(error|warning|notice|debug)$/.test(mark) ? `${mark}: ` : '';
 }
 
 /** Secrets are taken out after the cleaning, because a color can split one, and before the cut. */

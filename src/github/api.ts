@@ -106,7 +106,7 @@ const reviewComment = z.object({
   ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
   replyTo: z.nullable(z.object({ id: z.string() })),
 });
-type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
+export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
 const reviewAnswer = z.object({
   node: z.object({
     comments: z.object({
@@ -416,7 +416,7 @@ export class GitHub {
 type Way = 'plain' | 'own connection' | 'wants a redirect';
 
 function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {
-  return conclusion !== null && FAILURES.has(conclusion);
+  return FAILURES.has(conclusion);
 }
 
 /** Without a new one, a list would end too early, or never. */

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { clean } from '../../src/carried/clean.ts';
-import { fenced, type Output, quoteOutputs, tailOf, toOutput } from '../../src/carried/output.ts';
+import {
+  clean,
+  fenced,
+  type Output,
+  quoteOutputs,
+  tailOf,
+  toOutput,
+} from '../../src/carried/output.ts';
 
 const MB = 1_000_000;
 const keep = (text: string): string => text;
