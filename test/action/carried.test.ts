@@ -202,8 +202,8 @@ The log of the step “Check links” of the job “links”:
     expect(sim.github.downloads[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('is found on any page of the jobs, with the prompt of the workflow before it', async () => {
-    const others = Array.from({ length: 130 }, (_, n) => ({ name: `${n}`, conclusion: 'success' }));
+  it('is found among other jobs, with the prompt of the workflow before it', async () => {
+    const others = Array.from({ length: 90 }, (_, n) => ({ name: `${n}`, conclusion: 'success' }));
     const scenario = afterRun([...others, linksJob(), { name: 'vale', conclusion: 'timed_out' }]);
     await using sim = await simulate({ ...scenario, with: { prompt: 'Change only *.mdx.' } });
     await sim.runHere();
