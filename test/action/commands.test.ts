@@ -355,19 +355,15 @@ describe('if job-id is empty', () => {
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
-  it.each<[number, RegExp]>([
-    [
-      2,
-      /name 2 jobs here: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Set “job-id”/,
-    ],
-    [12, /name 12 jobs here: “job-1” in .*, “job-10” in \S+ and 2 more\. Set/],
-  ])('%i jobs are an error that lists 10 at most', async (count, words) => {
-    const jobs = Array.from({ length: count }, (_, index) => ({ id: `job-${index + 1}` }));
+  it('several jobs are an error that names two of them', async () => {
+    const jobs = ['job-1', 'job-2', 'job-3'].map((id) => ({ id }));
     await using sim = await simulate({ agent: { jobs } });
     for (const { id } of jobs) await sim.runHere({ with: { 'job-id': id } });
+    const words =
+      /name several jobs here: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Set “job-id”/;
     const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
-    expect(sim.agent.accepted()).toHaveLength(count);
+    expect(sim.agent.accepted()).toHaveLength(3);
   });
 
   it.each<[string, Scenario, RegExp]>([
