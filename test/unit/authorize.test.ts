@@ -191,7 +191,7 @@ describe('authorize', () => {
         event: issues(MALLORY),
         collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
       },
-      [`${lacks}. “minimum-permission: triage” would be enough. ${onIssues}`],
+      [`${lacks}. ${onIssues}`],
     ],
     [
       'no sender',

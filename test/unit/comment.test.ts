@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compose, type Request } from '../../src/carried/carry.ts';
-import {
-  cleanText,
-  type InlineComment,
-  quoteContext,
-  quoteInline,
-  readWords,
-} from '../../src/carried/comment.ts';
-import type { CodeContext } from '../../src/github/event.ts';
+import { cleanText, readWords } from '../../src/carried/comment.ts';
+import { compose, type Request } from '../../src/carried/request.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
@@ -112,52 +105,25 @@ describe('cleanText', () => {
 });
 
 describe('compose', () => {
-  const failure = { facts: ['`CI` failed.'], outputs: [], isFailure: true, warning: '' };
-  const NONE: Request = { prompt: '', words: '', parts: [], summary: '', carried: [] };
-  const log = { ...failure, summary: '+ log of `CI`' };
+  const NONE: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
   it.each<[string, Partial<Request>, prompt: string, shown: string, attached: string]>([
     ['a prompt', { prompt: 'Go.' }, 'Go.', 'Go.', ''],
     [
       'a prompt before words',
       { prompt: 'Be brief.', words: 'Go.' },
-      'Be brief.\n\nGo.',
-      'Be brief.\n\nGo.',
-      '',
+      ...(['Be brief.\n\nGo.', 'Be brief.\n\nGo.', ''] as const),
     ],
     [
-      'the code with the words',
-      { words: 'Go.', parts: ['Context.'] },
-      'Go.\n\nContext.',
-      'Go.\n\nContext.',
-      '',
-    ],
-    [
-      'inline comments, which people see as a summary',
-      { words: 'Go.', parts: ['One.', 'Two.'], summary: '+ 2 comments' },
-      ...(['Go.\n\nOne.\n\nTwo.', 'Go.', '+ 2 comments'] as const),
-    ],
-    [
-      'a failure with a prompt',
-      { prompt: 'Go.', carried: [log] },
-      'Go.\n\n`CI` failed.',
-      'Go.',
-      log.summary,
-    ],
-    [
-      'a failure alone',
-      { carried: [log] },
-      ...(['Find out why, and fix it.\n\n`CI` failed.', '', log.summary] as const),
-    ],
-    [
-      'words with a failure',
-      { words: 'Go.', summary: '+ 1 comment', carried: [log] },
-      ...(['Go.\n\n`CI` failed.', 'Go.', '+ 1 comment + log of `CI`'] as const),
+      'what belongs to the words, of which people see a summary',
+      { words: 'Go.', parts: ['One.', 'Two.'], attached: ['+ 2 comments', '+ `a.txt`'] },
+      ...(['Go.\n\nOne.\n\nTwo.', 'Go.', '+ 2 comments + `a.txt`'] as const),
     ],
   ])('%s', (_, given, prompt, shown, attached) => {
     expect(compose({ ...NONE, ...given })).toEqual({ prompt, shown, attached });
   });
 });
+<<<<<<< HEAD
 
 const CODE: CodeContext = {
   path: 'docs/a.md',
@@ -238,3 +204,5 @@ describe('quoteInline', () => {
     expect(texts).toEqual(['one', 'two', 'three', 'four', 'five', 'six']);
   });
 });
+=======
+>>>>>>> price
