@@ -116,7 +116,8 @@ async function report(run: Run): Promise<0 | 1> {
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
   const commentUrl = run.note?.url ?? '';
-  const code = close(runtime, { ended, commentUrls: [commentUrl] }, failed.length > 0 ? 1 : 0);
+  const isBad = failed.length > 0 || runtime.signal.aborted;
+  const code = close(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   const commentUrls = await finishOnGitHub(run, ended);
   // Only then, the URLs of the comments on the pull requests of the jobs are known.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import { issueComment } from '../sim/events.ts';
-import { answer, head, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
+import { answer, head, whole, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
@@ -107,7 +107,7 @@ const PHASES: readonly Phase[] = [
     scenario: (interrupt) => ({
       with: { 'base-url': 'https://localhost' },
       step: {
-        ...onLine('Sending the message', interrupt),
+        ...onLine('The API is at', interrupt),
         ...resolver('localhost', 'hang'),
       },
     }),
@@ -119,7 +119,7 @@ const PHASES: readonly Phase[] = [
       const hole = await startBlackHole();
       return {
         with: { 'base-url': `http://127.0.0.1:${hole.port}` },
-        step: onLine('Sending the message', interrupt),
+        step: onLine('The API is at', interrupt),
         [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
       };
     },
@@ -129,7 +129,8 @@ const PHASES: readonly Phase[] = [
     name: 'while it reads the response to the message',
     async scenario(interrupt) {
       const server = await startFaultServer({
-        onRequest() {
+        onRequest({ method }) {
+          if (method === 'GET') return answer(whole(200, { id: JOB, status: 'completed' }));
           // By then, the step has read the head.
           setTimeout(interrupt, 1000);
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
@@ -215,18 +216,19 @@ describe.runIf(HAS_SIGNALS).concurrent('after two signals, a step ends at once',
 
 describe.concurrent('a step that is killed has already set its outputs', () => {
   it.each([
-    [BEFORE_POLL, 'error', 'The run ended before the message was sent.'],
-    [WHEN_ACTIVE, 'error', 'The run ended before the message was sent.'],
+    [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
+    [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
     [
       IN_POST,
       'error',
+      JOB,
       'The run ended while the message was being sent. The message may have arrived',
     ],
-    [IN_WAIT, 'sent', 'The run ended before the agent was done.'],
-  ])('%o', async (phase, ended, reason) => {
+    [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
+  ])('%o', async (phase, ended, jobId, reason) => {
     const { result, sim } = await play(phase, 'SIGKILL');
     expect(result.outputs).toMatchObject({
-      ...{ result: ended, delivery: phase.delivery, 'job-id': JOB },
+      ...{ result: ended, delivery: phase.delivery, 'job-id': jobId },
       reason: expect.stringContaining(reason),
     });
     // A re-run must not take it for a message that was certainly not sent.
@@ -274,7 +276,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
 
 describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
-    [IN_POST, 'SIGTERM', 'doubtful', 'The message may have arrived'],
+    [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
     [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
     [WHEN_ACTIVE, 'SIGINT', 'not-sent', 'cancelled before the message was sent'],
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
