@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import { issueComment } from '../sim/events.ts';
-import { answer, head, whole, startBlackHole, startFaultServer } from '../sim/fault-server.ts';
+import { answer, head, startBlackHole, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
