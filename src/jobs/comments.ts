@@ -56,7 +56,7 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
     ...runtime,
     ...{ github, conversation, until },
     data: () => ({ ...message, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderStory(story, jobs, conversation, limit),
+    render: (limit) => renderStory(story, jobs, { conversation, limit }),
   });
 }
 
