@@ -9,8 +9,7 @@ import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
 import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
-import { pause } from './deadline.ts';
-import { endJob, openJobs, type Run } from './run.ts';
+import { endJob, openJobs, pause, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.

@@ -29,12 +29,10 @@ import {
 } from '../reasons.ts';
 import { listing, type Result } from '../text.ts';
 import { announce, listAgain } from './comments.ts';
-import { canStillSend, type Outcome } from './deadline.ts';
 import { decide, type Verdict } from './decide.ts';
-import { firstPoll } from './poll.ts';
-import { endJob, openJobs, type Run, save, setRequest } from './run.ts';
+import { firstPoll, waitForAgent, waitForEarlierWork } from './poll.ts';
+import { canStillSend, endJob, type Outcome, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
-import { waitForAgent, waitForEarlierWork } from './wait.ts';
 import { whichJobs } from './which-job.ts';
 
 // All jobs of a step, from the first poll to the end: docs/note.md draws the way. Each stage may end some jobs; then one loop
