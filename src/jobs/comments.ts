@@ -130,7 +130,6 @@ function isLateLimit({ end, number }: Ended): boolean {
   return end.limit !== undefined && number !== undefined;
 }
 
-/** Shows the end of a command to its author. */
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;

@@ -61,7 +61,6 @@ function isUntoldLimit([, verdict]: readonly [Job, Verdict]): boolean {
   return verdict.kind === 'limit' && !verdict.isTold;
 }
 
-/** What is decided for each job that may still get the message. */
 function decideOn(
   run: Run,
   notes: Result<readonly FoundNote[]>,
@@ -115,7 +114,6 @@ function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
   endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
 }
 
-/** What stops a new message. */
 function applyNew(run: Run, job: Job, verdict: Verdict | undefined): void {
   const end = verdict && endOf(run, verdict);
   if (end !== undefined) endJob(run, job, end);
@@ -194,7 +192,6 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
   return onlyWhen === null || onlyWhen.has(counted) ? undefined : unwantedEnd(job, onlyWhen);
 }
 
-/** Ends the jobs whose message can no longer be sent. */
 function endLate(run: Run): void {
   for (const job of openJobs(run)) {
     const can = canStillSend(run, job);
@@ -216,7 +213,6 @@ async function followJob(run: Run, job: Job): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
-/** Sends the message as soon as the agent is done with earlier work. */
 async function sendToJob(run: Run, job: Job): Promise<Outcome<'sent' | 'busy'>> {
   const failed: SendClass[] = [];
   for (;;) {

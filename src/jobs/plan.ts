@@ -17,9 +17,7 @@ export interface Plan {
   readonly listsNotes: boolean;
   /** Whether they are listed again below the own note, because other runs may have come first. */
   readonly decidesAgain: boolean;
-  /** Whether each message waits until the agent is done with earlier work. */
   readonly waitsForIdle: boolean;
-  /** Whether a bot triggered the message. */
   readonly byBot: boolean;
   readonly limit?: Limit;
   /** The pull request of the event, if the message is about its newest commit. */

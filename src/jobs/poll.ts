@@ -173,7 +173,6 @@ export function nextPollMs(sinceMs: number): number {
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
 }
 
-/** Polls until the agent is done, the deadline is reached or the run is cancelled. */
 export async function waitForAgent(run: Run, job: Job): Promise<End> {
   const { inputs, plan, runtime } = run;
   const { clock } = runtime;

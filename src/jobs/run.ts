@@ -19,7 +19,6 @@ import { type Skipped, whichJobs } from './which-job.ts';
 
 // What a run works with.
 
-/** What an authorized run works with. */
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
@@ -31,7 +30,6 @@ export interface Run extends Start {
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
-  /** In the order of the inputs. */
   readonly jobs: readonly Job[];
   readonly log: JobLog;
   readonly queue: Queue;
@@ -168,7 +166,6 @@ export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
   });
 }
 
-/** The jobs that nothing has stopped, as long as no message is sent. */
 export function openJobs({ jobs }: Run): readonly Job[] {
   return jobs.filter((job) => job.end === undefined && job.message.kind === 'open');
 }

@@ -12,7 +12,6 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-/** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
   reason: string,
