@@ -170,7 +170,6 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 
 // What changes a job.
 
-/** A poll is about to start. */
 export function startPoll(job: Job): void {
   write(job, { polls: job.polls + 1 });
 }
@@ -200,17 +199,14 @@ export function recordAnswer(job: Job, record: JobRecord): void {
   write(job, { record: { ...job.record, ...record } });
 }
 
-/** Whether the message waits for earlier work. */
 export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
 }
 
-/** Under a limit, which message in a row it is. */
 export function setNumber(job: Job, number: number): void {
   write(job, { number });
 }
 
-/** From now on, the message may be sent at any moment. */
 export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }

@@ -1,9 +1,9 @@
 import { carry } from './carried/carry.ts';
-import { readWords } from './carried/comment.ts';
+import { askedBy, readWords } from './carried/comment.ts';
 import type { Request, Start } from './carried/request.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
-import { mayCarry, readTrigger, type Trigger, whyNoSecrets } from './github/event.ts';
+import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
@@ -48,7 +48,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (words.kind === 'problem') return skip(runtime, words.problem);
 
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
-  const asked = isAsked(trigger, whoMaySend) ? trigger.comment : null;
+  const asked = askedBy(trigger, whoMaySend);
   const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
@@ -76,14 +76,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       return code;
     }
   }
-}
-
-/** Whether the message is that of the comment or review: one with the command or, without one, each review. */
-function isAsked(
-  { comment }: Trigger,
-  { command, send }: { readonly command: string | null; readonly send: boolean },
-): boolean {
-  return send && (command !== null || comment?.kind === 'review');
 }
 
 /** Milliseconds; https://docs.github.com/en/actions/reference/limits. */

@@ -12,7 +12,6 @@ const NOTHING: Request = { prompt: '', words: '', parts: [], outputs: [], attach
 
 type Carrying =
   | Result<Request>
-  /** There is nothing to send. */
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
   | { readonly kind: 'usage' };

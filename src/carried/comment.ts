@@ -1,4 +1,5 @@
 import { type CommentTrigger, isPerson, type Trigger } from '../github/event.ts';
+import type { Inputs } from '../inputs.ts';
 import {
   hasVisibleText,
   OPENING,
@@ -10,6 +11,14 @@ import {
 } from '../text.ts';
 
 // What a person writes in a comment or review for the agent.
+
+/** The comment or review whose words are sent: one with the command or, without one, each review. */
+export function askedBy(
+  { comment }: Trigger,
+  { command, send }: Pick<Inputs, 'command' | 'send'>,
+): CommentTrigger | null {
+  return send && (command !== null || comment?.kind === 'review') ? comment : null;
+}
 
 /**
  * The words for the agent: after the command or, of a review without one, the whole text. Empty if there are none. The problem

@@ -55,7 +55,6 @@ export function describeCheck(commit: CommitTrigger, info: RunInfo, redact: Reda
 interface FailedJob {
   readonly id: number;
   readonly name: string;
-  /** Only those that failed. */
   readonly steps: readonly Step[];
 }
 

@@ -20,7 +20,6 @@ export interface Start {
 export interface Carried {
   /** Paragraphs, in which names by others are quoted. */
   readonly parts: readonly string[];
-  /** What programs said. */
   readonly outputs: readonly Output[];
   /** What people see instead: Markdown, in which names by others are code, such as ``+ `vale.txt` ``; without secrets. */
   readonly attached: readonly string[];

@@ -404,7 +404,6 @@ export class GitHub {
   }
 }
 
-/** How a call is made. */
 type Way = 'plain' | 'own connection' | 'wants a redirect';
 
 function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { lenient, ok, parseJson, problem, type Result } from '../text.ts';
 
-/** What triggered the run. */
 export interface Trigger {
   readonly event: string;
   /** The number of the pull request or issue of the event, if there is one. */
@@ -48,7 +47,6 @@ export interface CommentTrigger {
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
   readonly body: string;
-  /** Whether it is a review that approves. */
   readonly approves: boolean;
   readonly authorId: number;
   readonly sender: Account;

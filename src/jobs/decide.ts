@@ -31,10 +31,8 @@ export type Verdict =
   | { readonly kind: 'refuse'; readonly why: string; readonly notes: readonly FoundNote[] }
   /** What was sent before is not known, or cannot be counted. */
   | { readonly kind: 'list failed' | 'cannot count'; readonly why: string }
-  /** Another run sends, or has sent, a message about the same commit. */
   | { readonly kind: 'same commit'; readonly url: string }
   | { readonly kind: 'newer commit' }
-  /** Another run is creating, or has created, the job. */
   | { readonly kind: 'other creation'; readonly url: string }
   /** `isTold`: the newest note of the step about the job says it already. */
   | { readonly kind: 'limit'; readonly most: number; readonly isTold: boolean };

@@ -16,9 +16,8 @@ import {
 import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { canStillSend, type Outcome, over } from './deadline.ts';
 import { firstPoll, takeAnswer } from './poll.ts';
-import { openJobs, type Run, save } from './run.ts';
+import { canStillSend, type Outcome, openJobs, over, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 

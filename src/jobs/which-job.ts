@@ -9,7 +9,6 @@ import type { Comments } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
-/** There is nothing to do. */
 export interface Skipped {
   readonly kind: 'skipped';
   readonly reason: string;

@@ -12,7 +12,6 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-/** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
   reason: string,
@@ -161,7 +160,7 @@ export function summarize(
     .map(({ url, number }) => link(`#${number}`, url));
   const label = urls.length === 1 ? 'Comment' : 'Comments';
   const links = urls.length === 0 ? '' : `${label}: ${urls.join(', ')}`;
-  writeSummary(runtime, renderStory(story, jobs, undefined, SUMMARY_LIMIT, links));
+  writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments: links }));
 }
 
 function writeSummary(runtime: Runtime, markdown: string): void {

@@ -122,7 +122,6 @@ export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   );
 }
 
-/** The jobs that fail the step. */
 export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
   return ended.filter(
     ({ end: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),

@@ -4,13 +4,11 @@ import type { Log, Redact } from './log.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a run takes from the process. */
 export interface Runtime {
   readonly env: Env;
   readonly log: Log;
   readonly redact: Redact;
   readonly clock: Clock;
-  /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
   readonly random: () => number;
@@ -22,7 +20,6 @@ export interface Runtime {
 /** What the environment variables of the runner say about a run. */
 export interface RunInfo {
   readonly apiUrl: string;
-  /** `owner/name`. */
   readonly repository: string;
   readonly repositoryUrl: string;
   readonly runId: string;

@@ -45,7 +45,7 @@ function show(
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
   });
   const of = { info: INFO, occasion: 'Asked', prompt: 'Go.', attached: '', startedAt: START };
-  return renderStory({ ...of, command: null, ...story }, jobs, 1, 60_000);
+  return renderStory({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
 }
 function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<JobRecord> = {}) {
   const end = { result: 'failed', confirmed: true, explanation } as const;
