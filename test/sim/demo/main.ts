@@ -1,5 +1,5 @@
 // `npm run demo` runs the built action against a simulated API and a simulated GitHub, and shows
-// everything that a user would see. `npm run demo -- faults` plays another scenario; several names play
+// everything that a user would see. `npm run demo -- every-night` plays another scenario; several names play
 // several scenarios in order. `npm run demo -- gallery` shows every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';

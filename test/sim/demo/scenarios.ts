@@ -1,5 +1,4 @@
 import { scenario as everyNight } from './every-night.ts';
-import { scenario as faults } from './faults.ts';
 import type { Scenario } from './scenario.ts';
 import { scenario as story } from './story.ts';
 
@@ -7,5 +6,4 @@ import { scenario as story } from './story.ts';
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['story', story],
   ['every-night', everyNight],
-  ['faults', faults],
 ]);
