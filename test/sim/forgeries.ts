@@ -22,8 +22,6 @@ const RUNNER: Readonly<Record<string, string>> = {
   'an output': '::set-output name=status::forged',
   'a mask on a letter': '::add-mask::e',
   'a mask in the middle of a line': 'all is well ##[add-mask]e',
-  'an error in brackets with properties': '>>> ##[error file=a.ts;line=1]forged',
-  'more number signs than needed': '####[error]forged',
   'the end of all commands, ended': '::stop-commands::forged\n::add-mask::x\n::forged::',
   'a command after a lone carriage return': 'ok\r::error::forged',
   'a command after CR LF': 'ok\r\n::error::forged\r\n',
@@ -37,31 +35,21 @@ const RUNNER: Readonly<Record<string, string>> = {
 
 const SCREEN: Readonly<Record<string, string>> = {
   'a cleared screen': '\u001b[2J\u001b[Hforged',
-  'a link of the terminal': '\u001b]8;;https://evil.example\u0007forged\u001b]8;;\u0007',
   'backspaces over the line': `all is well${'\b'.repeat(11)}forged`,
   'a NUL': 'all\0is\0well\0::error::forged',
   'a reversed line': '\u202edegrof si siht\u202c',
   'tags that spell a command': `ok${[...'::error::forged'].map(toTag).join('')}`,
   'variation selectors that hide bytes': `ok${'\u{e0100}\ufe00\u{e01ef}'.repeat(20)}`,
   'nothing visible': '\u200b\u2060\u3164\u2800\u00a0',
-  'stacked accents': `forged${'\u0301\u0489'.repeat(200)}`,
   'a lone high surrogate': 'a\ud800b',
   'surrogates the wrong way round': '\udf89\ud83c ##[error]forged',
 };
 
 const MARKDOWN: Readonly<Record<string, string>> = {
   'a link': '[forged](https://evil.example/login)',
-  'a link to a script': '[forged](javascript:alert(1))',
-  'a reference link': '[forged][evil]\n\n[evil]: https://evil.example "forged"',
-  'an autolink': '<https://evil.example>',
-  'a bare URL': 'see https://evil.example/login now',
   'an image': '![forged](https://evil.example/pixel.png)',
-  'an image in a link': '[![forged](https://evil.example/a.png)](https://evil.example)',
   'a mention': '@octocat please check',
   'a reference to an issue': 'fixes #1, closes #99999',
-  'a reference to another repository': 'fixes octo/agents#1 and octocat#2',
-  'a heading': '# forged\n\nforged\n======\n\n---',
-  'a quotation and an alert': '> [!CAUTION]\n> forged @octocat',
   'a code span that closes early': 'x` @octocat [forged](https://evil.example) `x',
   'runs of backticks of each length': '` `` ``` ```` ````` @octocat `````` ``````` #1',
   'backslashes before backticks': '\\` @octocat \\`` #1 \\',
@@ -69,15 +57,10 @@ const MARKDOWN: Readonly<Record<string, string>> = {
   'an indented fence': 'x\n   ```\n@octocat #1\n\t```',
   'a fence after other line ends': 'x\r```\r@octocat #1\u2028```\u2028#1\u0085```\u0085#1\v```\f#1',
   'a table break': 'x | @octocat | [forged](https://evil.example) |\n| --- | --- |\n| #1 | x |',
-  'emphasis that would not close': '**forged __forged ~~forged *forged',
-  'a footnote': 'forged[^1]\n\n[^1]: @octocat https://evil.example',
-  mathematics: '$$\n\\href{https://evil.example}{forged}\n$$',
-  'a Mermaid chart': '```mermaid\nflowchart LR\nA-->B\nclick A "https://evil.example"\n```',
 };
 
 const HTML: Readonly<Record<string, string>> = {
   'an HTML link': '<a href="https://evil.example">forged</a>',
-  'a script': '<script>alert(1)</script>',
   'the end of the fold': '</details>\n\n@octocat\n\n<details open><summary>forged</summary>',
   'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
   'a comment that stays open': '<!-- forged',
@@ -85,7 +68,6 @@ const HTML: Readonly<Record<string, string>> = {
   'the last line of a comment by the action':
     'ok\n<!-- agent-follow-up {"version":1,"jobs":[]} -->',
   'character references': '&lt;b&gt; &#64;octocat &commat;octocat &#35;1 &#x60; &#10;&#10;# forged',
-  'a style': '<span style="position:fixed;inset:0">forged</span><sub>@octocat</sub>',
 };
 
 /** URLs that resemble the link to a pull request. */
@@ -94,15 +76,12 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'a link that closes early':
     'https://github.com/octo/agents/pull/1)@octocat[forged](//evil.example',
   'a link with a user': 'https://github.com@evil.example/octo/agents/pull/1',
-  'a link to a longer host': 'https://github.com.evil.example/octo/agents/pull/1',
   'a link with a query': 'https://github.com/octo/agents/pull/1?x=](//evil.example)&y=@octocat#1',
-  'a link with Markdown in it': 'https://github.com/octo/`@octocat`/pull/1',
   'a link to a script in disguise': 'java\tscript:alert(1)//github.com/octo/agents/pull/1',
   'a link with letters of another script': 'https://gіthub.com/octo/agents/pull/1',
 };
 
 const LONG: Readonly<Record<string, string>> = {
-  'a long line': 'forged '.repeat(585),
   'many backticks': '`'.repeat(4096),
   'a command behind the cut': `${'x'.repeat(198)}\n::error::forged ##[error]forged`,
   'a mention behind the cut': `${'`'.repeat(190)} ${'x'.repeat(900)} @octocat #1`,
