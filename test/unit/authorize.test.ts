@@ -128,10 +128,7 @@ describe('authorize', () => {
     ['a bot', { event: issues(RENOVATE) }, 'denied', []],
     ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'denied', []],
     ['a bot that is named', renovate, 'allowed', []],
-    ['a bot, in another case', { ...renovate, access: allowing('Renovate[bot]') }, 'denied', []],
-    ['a bot, without its suffix', { ...renovate, access: allowing('renovate') }, 'denied', []],
     ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
-    ['a writer of the type Bot', { event: issues({ ...ALICE, type: 'Bot' }) }, 'denied', []],
     [
       'a bot without a suffix',
       { event: issues({ login: 'Copilot', id: 9, type: 'Bot' }), access: allowing('Copilot') },
@@ -151,8 +148,6 @@ describe('authorize', () => {
     ['no sender', { event: issues(undefined) }, 'failed', []],
     ['no sender, without a check', { event: issues(null), access: noCheck }, 'failed', []],
     ['no ID', { event: issues({ login: 'alice', type: 'User' }) }, 'failed', []],
-    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
-    ['no type', { event: issues({ login: 'alice', id: 1001 }) }, 'failed', []],
     ['a re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
     ['a re-run by the author', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
     ['a re-run by a stranger', { attempt: 2, by: 'mallory' }, 'denied', ['alice', 'mallory']],
@@ -214,16 +209,6 @@ describe('authorize', () => {
       [`${lacks}. “minimum-permission: triage” would be enough. ${onIssues}`],
     ],
     [
-      'an organization',
-      { event: issues({ ...ALICE, login: 'octo', type: 'Organization' }) },
-      ['“octo” is neither a person nor in “allowed-bots”.', onIssues],
-    ],
-    [
-      'no sender',
-      { event: { name: 'moon\n::error::phase', payload: {} } },
-      ['The event “moon ::error::phase” does not say who started it'],
-    ],
-    [
       'an error',
       { collaborator: () => Promise.reject(new GitHubError(401, '“github-token” is empty')) },
       [
@@ -232,18 +217,8 @@ describe('authorize', () => {
       ],
     ],
     [
-      'a token without access',
-      { collaborator: () => Promise.reject(new GitHubError(403, 'no')) },
-      ['cannot be checked: no. Check “github-token”, or remove it', '“minimum-permission: none”'],
-    ],
-    [
       'an outage',
       { collaborator: () => Promise.reject(new GitHubError(502, 'no')) },
-      ['The permission of “alice” cannot be checked: no. Try again later.'],
-    ],
-    [
-      'a rate limit',
-      { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
       ['The permission of “alice” cannot be checked: no. Try again later.'],
     ],
   ])('explains what to do about %s', async (_, run, words) => {
@@ -262,7 +237,6 @@ describe('authorize', () => {
     ['a bot', { event: issues(RENOVATE) }, 'notice'],
     ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]' }, 'notice'],
     ['a stranger', { event: issues(MALLORY) }, 'warning'],
-    ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'warning'],
     [
       'a stranger who comments',
       { event: issueComment({ number: 7, body: 'x', author: MALLORY }) },

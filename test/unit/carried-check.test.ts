@@ -94,12 +94,4 @@ The output of the check “Vale”:
     expect(facts[0]).not.toMatch(/[\n\u202e]/);
     expect(summary).toContain('``a`“b” --><!-- agent-follow-up {} -->`` (c356495)');
   });
-
-  it('keeps hostile output in the fence', () => {
-    const summary = `> \`\`\`\n\`\`\`\`\n##[error]\u202ex\n${'`'.repeat(100_000)}`;
-    const text = composeCarried([carry(checkRun({ output: { title: null, summary } }))]).join();
-    const [, ticks, inside] = /> (`{11})text\n([\s\S]*)\n> \1$/.exec(text) ?? [];
-    expect(ticks).toBe('`'.repeat(11));
-    expect(inside).toBe(`> > \`\`\`\n> \`\`\`\`\n> error: x\n> ${'`'.repeat(10)}`);
-  });
 });

@@ -81,8 +81,6 @@ describe('readLog', () => {
   it.each<[string, readonly Step[]]>([
     ['no failed step', []],
     ['no times', [{ name: 'test' }]],
-    ['one time', [{ ...step('test', 2, 5), completed_at: null }]],
-    ['what is no time', [{ ...step('test', 2, 5), started_at: 'yesterday' }]],
     [
       'the time of a step that did not begin',
       [{ name: 'test', started_at: '0001-01-01T00:00:00Z', completed_at: '0001-01-01T00:00:00Z' }],
@@ -117,17 +115,6 @@ describe('readLog', () => {
     }
   });
 
-  it('takes an error in the middle of a line for text', async () => {
-    const log = line(5, 'a ##[error]b') + line(5, 'c');
-    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', 'a ##[error]b\nc\n']]);
-  });
-
-  it('reads lines after a byte order mark, at the beginning and later', async () => {
-    const log = `\ufeff${line(4, 'a')}\ufeff${line(5, 'b')}`;
-    const [[name, text] = []] = await read(log, [step('test', 5, 5)]);
-    expect([name, text]).toEqual(['test', `\ufeff${line(5, 'b')}`]);
-  });
-
   it('keeps the steps apart up to the third', async () => {
     const steps = [1, 2, 3, 5, 6].map((second) => step(`s${second}`, second, second));
     expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);
@@ -137,22 +124,11 @@ describe('readLog', () => {
     const log = `${line(5, '##[error]a')}${line(5, 'x'.repeat(1000)).repeat(2000)}`;
     expect(await read(log, [step('test', 5, 5)])).toEqual([['test', '##[error]a\n']]);
   });
-
-  it('counts all lines of a step of which it keeps the end', async () => {
-    const log = line(1, 'before') + line(3, 'x'.repeat(70)).repeat(100_000) + line(9, 'after');
-    const [part] = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);
-    const { text, lines, isWhole } = part?.tail.read() ?? {};
-    expect([lines, isWhole]).toEqual([100_000, false]);
-    expect(text?.length).toBeLessThanOrEqual(400_000);
-  });
 });
 
 const units: readonly (readonly [string, string | Uint8Array])[] = [
-  ['one line', 'x'],
   ['empty lines', '\n'],
   ['lines', line(3, 'x'.repeat(70))],
-  ['errors in the last second', line(5, '##[error]')],
-  ['lines and errors by turns', line(5, '##[error]') + line(5, 'a')],
   ['seconds by turns', line(2, '') + line(3, '')],
   ['bytes that are not UTF-8', Buffer.from([0xff])],
 ];

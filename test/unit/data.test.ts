@@ -73,15 +73,10 @@ describe('readNote', () => {
     ['with text before its line', changed(LINE, `x ${LINE}`)],
     ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
     ['that is cut', changed(LINE, LINE.slice(0, -9))],
-    ['over two lines', changed('"byBot"', '\n"byBot"')],
-    ['that is not JSON', changed('{', '{[')],
     ['of a later version', changed('"version":1', '"version":2')],
     ['without a version', changed('"version":1,', '')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
-    ['with a negative time', changed(`"sentAt":${START}`, '"sentAt":-1')],
-    ['with attempt 0', changed('"attempt":1', '"attempt":0')],
-    ['with something else as a hash', changed(NOTE.step, 'linux')],
     ['with something else as a commit', changed('"commit":"c', '"commit":"main')],
     ['without jobs', changed('"jobs"', '"job"')],
     ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
@@ -202,10 +197,6 @@ it.each<[string, Partial<NoteJob>, object | undefined]>([
   ],
 ])('endOfWork: %s', (_, parts, expected) => {
   expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
-});
-
-it('composeAnswer has the marker, so that it is never taken for a command', () => {
-  expect(composeAnswer('x')).toBe(`${MARKER}\nx`);
 });
 
 it('hashOf tells its parts apart', () => {

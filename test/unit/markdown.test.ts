@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  blocks,
   code,
-  dotted,
   fence,
   fitting,
   link,
@@ -96,11 +94,6 @@ it.each([
   [`“${'x'.repeat(301)}”`, `\`${'x'.repeat(299)}…\``],
 ])('sentenceToMarkdown of %j is %s', (sentence, expected) => {
   expect(sentenceToMarkdown(sentence)).toBe(expected);
-});
-
-it('dotted and blocks leave out empty texts', () => {
-  expect(dotted(['a', '', 'b'])).toBe('a · b');
-  expect(blocks(['a', '', 'b'])).toBe('a\n\nb');
 });
 
 it.each([

@@ -208,18 +208,6 @@ describe('several jobs', () => {
     ]);
   });
 
-  it('name the repository unless it is this one, and have no columns that are empty', () => {
-    const at = (prLink: string, prNumber: number | null) =>
-      ended({ result: 'sent' }, { record: record({ prLink, prNumber }) });
-    const far = at('https://gitlab.com/a/b/-/merge_requests/3', null);
-    const [, , , table] = show([at(OWN, 7), at(PULL, null), far]);
-    expect(table).toContain('| Job | Result | Pull request |\n');
-    for (const label of ['[#7](', '[octo/docs#12](', '[gitlab.com/a/b!3](']) {
-      expect(table).toContain(`| ${label}`);
-    }
-    expect(show([job({ id: 'a' }), job({ id: 'b' })])[3]).toContain('| Job | Result |\n');
-  });
-
   it.each<[string, readonly Job[], Kind, string]>([
     [
       'one is bad',
@@ -241,8 +229,6 @@ describe('several jobs', () => {
       'completed',
       '2 agent jobs completed',
     ],
-    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs skipped'],
-    ['failed', [at('a', 'failed'), at('b', 'failed')], 'failed', '2 agent jobs failed'],
     ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
     ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
     ['mixed', [at('a', 'sent'), at('b', 'completed')], 'sent', '2 agent jobs done'],
@@ -265,11 +251,6 @@ describe('several jobs', () => {
     const rows = text.match(/^\| `job/gm)?.length ?? 0;
     expect(text).toContain(`<summary>60 completed, ${rows} shown</summary>`);
     expect(text).toContain(`\nJobs not shown for lack of room: ${60 - rows} completed.\n`);
-  });
-
-  it('are counted once if all are the same', () => {
-    const [, counts] = show([at('a', 'completed'), at('b', 'completed')]);
-    expect(counts).toBe(LOG);
   });
 
   it('count what there is no room for', () => {
