@@ -9,14 +9,12 @@ import {
   type Json,
   review,
   type WebhookEvent,
-  workflowDispatch,
   workflowRun,
 } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
-  errors,
   ownComments,
   PULL,
   type Scenario,
@@ -321,12 +319,5 @@ describe('attach', () => {
     ]);
     expect(commentOf(sim)).toContain('> `fix these`\n> <sub>+ `vale.txt`</sub>');
     expect(commands.map(({ name }) => name)).not.toContain('error');
-  });
-
-  it('alone is no message', async () => {
-    await using sim = await simulate({ step: { workspace, event: workflowDispatch() } });
-    const result = await sim.runHere({ with: { prompt: '', attach: 'vale.txt' } });
-    expect(errors(result)).toEqual([expect.stringMatching(/prompt is empty/)]);
-    expect(sim.agent.journal).toEqual([]);
   });
 });

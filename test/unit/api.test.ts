@@ -166,12 +166,6 @@ describe('a call', () => {
     expect(callsOf(sim)).toEqual(['POST /api/graphql']);
   });
 
-  it('is not repeated if GitHub has refused it', async () => {
-    await using sim = await simulate({ readOnly: true, forbids: () => true });
-    await expect(connect(sim).collaborator('alice')).rejects.toMatchObject({ status: 403 });
-    expect(callsOf(sim)).toHaveLength(1);
-  });
-
   it.each([
     [10_000, 'at any time', false],
     [6000, 'after a cancellation, for all calls together', true],

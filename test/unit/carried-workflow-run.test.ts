@@ -101,11 +101,6 @@ The log of the job “build”:
     expect(carried.warning).toBe('');
   });
 
-  it('names the failed steps of a log whose lines cannot be told apart', async () => {
-    const { text } = await carry([job(1, 'links', 'a', 'b')], { logs: { 1: 'c' } });
-    expect(text).toContain('The log of the job “links”, which failed at “a” and “b”:\n\n');
-  });
-
   it('names 20 jobs, and reads the logs of the first five', async () => {
     const jobs = Array.from({ length: 23 }, (_, index) => job(index, `j${index}`));
     const logs = Object.fromEntries(jobs.map(({ id, name }) => [id, name]));
@@ -114,15 +109,6 @@ The log of the job “build”:
     expect(text).toContain('Failed jobs: “j0”, “j1”, ');
     expect(text).toContain('“j18”, “j19” and 3 more.');
     expect(summary).toBe('+ log of `j0`, `j1`, `j2`, `j3` and `j4` (`CI`, c356495)');
-  });
-
-  it('goes on without a log that cannot be read', async () => {
-    const carried = await carry([job(1, 'links'), job(2, 'build')], { logs: { 2: 'b' } });
-    expect(carried.facts[1]).toBe(
-      'Failed jobs: “links” and “build”. The log of “links” could not be read.',
-    );
-    expect(carried.summary).toBe('+ log of `build` (`CI`, c356495)');
-    expect(carried.warning).toBe('The log of “links” could not be read: 127.0.0.1 answered 404.');
   });
 
   const forbidden = '; the job needs “permissions:” with “actions: read”';

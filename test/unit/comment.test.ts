@@ -29,7 +29,6 @@ const reviewed = (body: string | null, action = 'submitted'): WebhookEvent =>
 describe('readWords', () => {
   it.each<[string, string | null, WebhookEvent, string]>([
     ['the text after the command', '/agent', on('/agent go'), 'go'],
-    ['many lines, CRLF', '/agent', on('/agent add\r\n\r\n- this\r\n'), 'add\n\n- this'],
     ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
     ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
     ['only the command', '/agent', on('/agent'), ''],
@@ -53,8 +52,6 @@ describe('readWords', () => {
   it.each<[string, WebhookEvent, string]>([
     ['no command', on('Nice work!'), noCommand],
     ['white space before it', on(' /agent go'), noCommand],
-    ['a longer word', on('/AGENTS go'), noCommand],
-    ['a command in the middle', on('please\n/agent go'), noCommand],
     ['a quoted command', on('> /agent go'), noCommand],
     ['a review without text', reviewed(null), noCommand],
     ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
@@ -157,7 +154,6 @@ describe('quoteContext', () => {
     ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
     ['a line that no longer exists', { line: null }, `“docs/a.md”. ${hunk}`],
     ['no diff', { diffHunk: '' }, '“docs/a.md”, line 12.'],
-    ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
   ])('of %s', (_, parts, expected) => {
     const context = `Context: this was written on the file ${expected}`;
     expect(quoteContext({ ...CODE, ...parts })).toBe(context);
@@ -169,20 +165,10 @@ describe('a quoted diff', () => {
 
   it.each([
     ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
-    [
-      'backticks that only invisible characters separate',
-      '+`\u200b`\u202e`',
-      '````diff\n+```\n````',
-    ],
     ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
     ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
     ['more lines', `@@\n+first${long(50)}`, `\`\`\`diff\n@@\n…${long(50)}\n\`\`\``],
     ['other line breaks, which start no line', '+a\u2028```\u2029b', '````diff\n+a```b\n````'],
-    [
-      '250,000 backticks',
-      `+${'`a'.repeat(250_000)}`,
-      `\`\`\`diff\n+${'`a'.repeat(250_000)}\n\`\`\``,
-    ],
     ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
   ])('with %s', (_, diffHunk, expected) => {
     const block = expected.replace(/^/gm, '> ');

@@ -1,21 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import { kindOf, titleOf, wordOf } from '../../src/labels.ts';
-import { annotate, cancelled, crash, fail, skip, summarize } from '../../src/report/finish.ts';
+import { annotate, cancelled, crash, fail, summarize } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Story } from '../../src/report/render.ts';
 import { ended, INFO, NOT_SENT, record, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
-
-describe('skip', () => {
-  it('succeeds, with a notice and the URL of the comment', () => {
-    const { runtime, logged, outputs } = recordingRuntime();
-    expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(logged).toEqual(['notice: Not for me.']);
-    const url = { 'comment-url': 'https://github.com/c' };
-    expect(outputs).toMatchObject([{ result: 'skipped', reason: 'Not for me.', ...url }]);
-  });
-});
 
 it('fail reports the error in the annotation, the outputs and the summary, without secrets', () => {
   const redact = (text: string): string => text.replaceAll('s3cret', '***');
@@ -123,7 +113,6 @@ describe('annotate', () => {
 describe('crash', () => {
   it.each([
     ['an error', new RangeError('too deep'), 'RangeError: too deep'],
-    ['a value that is not an error', 'a thing', 'a thing'],
     ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
   ])('reports %s, and the stack only for debugging', (_, thrown, what) => {
     const { runtime, logged, outputs } = recordingRuntime();

@@ -89,12 +89,6 @@ describe('toOutputs', () => {
 
     it.each<[string, Partial<JobRecord>, string, object]>([
       [
-        'are whole if short',
-        { model: 'opus' },
-        'It failed.',
-        { model: 'opus', reason: 'It failed.' },
-      ],
-      [
         'are cut',
         { model: 'm'.repeat(4096) },
         'x'.repeat(600),

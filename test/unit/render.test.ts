@@ -83,14 +83,6 @@ describe('one job', () => {
     expect(show([ended({}), ended({})], waiting)).not.toContain(waits);
   });
 
-  it('has its reason, in which text by others is code', () => {
-    const [first, , reason] = show([
-      ended({ result: 'failed', confirmed: false, explanation: 'It said “@octo”.' }),
-    ]);
-    expect(first).toBe(heading('unconfirmed'));
-    expect(reason).toBe('It said `@octo`.');
-  });
-
   it('has no prompt and names nobody where there is none', () => {
     expect(show([ended({})], { occasion: '', prompt: '' }).slice(1)).toEqual([
       LOG,
@@ -120,7 +112,6 @@ describe('one job', () => {
 
   it.each<[string, readonly Job[], string]>([
     ['completed', [ended({})], improve],
-    ['several completed', [ended({}), ended({})], improve],
     ['unconfirmed, beside what happened', [ended(unconfirmed)], `Perhaps. ${improve}`],
     ['failed', [ended(failed)], `It failed. ${tryAgain}`],
     ['at work: nothing', [job(SENT)], ''],
@@ -148,7 +139,6 @@ describe('one job', () => {
     ['no time of less than a second', linked(PULL, undefined, 400), `** · ${LOG}`],
     ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min`],
     ['commits', linked(PULL, commits(3)), `** · ${range(PULL)} · `],
-    ['a commit here', linked(OWN, commits(1)), `${range(OWN)} · `],
     ['nothing to review yet', job({ record: of(OWN) }), `Asked by \`alice\` · ${LOG}`],
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
@@ -157,7 +147,6 @@ describe('one job', () => {
 
   it.each<[string, Job, string]>([
     ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
-    ['a commit', linked(OWN, commits(1)), 'Agent pushed 1 commit'],
     ['one here', linked(OWN, { kind: 'created' }), `Agent opened [#7](${OWN})`],
     ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
     ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
@@ -173,12 +162,6 @@ describe('one job', () => {
     const failed = { ...linked(OWN, commits(1)), end: endAs('failed') };
     const [, links] = show([failed], {}, 7);
     expect(links).toBe(`1\u00a0min · ${LOG} · **1 new commit** · ${range(OWN)}`);
-  });
-
-  it('keeps what comes first if there is no room', () => {
-    const long = ended({ result: 'failed', explanation: 'x'.repeat(2000) });
-    const text = renderStory(STORY, [long], 1, 300);
-    expect(text.split('\n\n')).toEqual([heading('failed'), LOG]);
   });
 });
 
@@ -231,18 +214,8 @@ describe('several jobs', () => {
     ],
     ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
     ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
-    ['mixed', [at('a', 'sent'), at('b', 'completed')], 'sent', '2 agent jobs done'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
-  });
-
-  it.each([10, 11])('fold %i jobs that need no attention, if there are more than 10', (count) => {
-    const jobs = Array.from({ length: count }, (_, n) => at(`job-${n}`, 'completed'));
-    const text = show([at('x', 'failed'), ...jobs]).join('\n\n');
-    const [open = '', folded = ''] = text.split('<details>');
-    expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
-    expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
-    expect(folded.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
   });
 
   it('say how many of a fold are shown, and how many are not', () => {
