@@ -80,7 +80,7 @@ export type Message =
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
-/** What the agent works on: the states in the diagram "confirmed" of docs/delivery.md. */
+/** What the agent works on: the table "confirmed" of docs/delivery.md has the outcomes. */
 export type Work = 'earlier work' | 'nothing' | 'our message';
 
 /** What the polls after the message have shown. */
@@ -340,7 +340,7 @@ export function statusBefore({ base }: Pick<Job, 'base'>): string | undefined {
   return base?.status;
 }
 
-// When the agent is done: docs/delivery.md draws it.
+// When the agent is done: docs/delivery.md has the table.
 
 function startOfAfter(before: string | undefined, since: number): After {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };

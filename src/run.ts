@@ -1,5 +1,6 @@
-import { carry, type Request } from './carried/carry.ts';
+import { carry } from './carried/carry.ts';
 import { readWords } from './carried/comment.ts';
+import type { Request, Start } from './carried/request.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, type Trigger, whyNoSecrets } from './github/event.ts';
@@ -7,7 +8,7 @@ import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { prepare, type Run, type Start } from './jobs/run.ts';
+import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
@@ -58,7 +59,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const carried = await carry(start, inputs, asked, words.value);
+  const carried = await carry(start, inputs, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
   switch (carried.kind) {
     case 'nothing':

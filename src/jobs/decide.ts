@@ -3,7 +3,7 @@ import { type FoundNote, isSameMessage, type MessageId, type NoteJob } from '../
 import type { Result } from '../text.ts';
 
 // Whether a message to a job may be sent: one pure rule for re-runs, commits, heads and limits. It is asked twice, before the
-// note of the run and after it, so that it is exact for any number of runs at once. docs/note.md explains it.
+// note of the run and after it, so that it is exact for any number of runs at once. docs/delivery.md explains it.
 
 /** What may stop messages in a row. `problem` is a phrase: why they cannot be counted. */
 export interface Limit {

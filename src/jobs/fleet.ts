@@ -37,8 +37,8 @@ import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 import { whichJobs } from './which-job.ts';
 
-// All jobs of a step, from the first poll to the end: docs/note.md draws the way. Each stage may end some jobs; then one loop
-// follows each job that is left.
+// All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
+// one loop follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {
   const { inputs, jobs } = run;

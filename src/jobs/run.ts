@@ -1,8 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
-import { compose, type Request } from '../carried/carry.ts';
+import { compose, type Request, type Start } from '../carried/request.ts';
 import type { GitHub } from '../github/api.ts';
-import type { CommentTrigger, Trigger } from '../github/event.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
@@ -11,23 +10,12 @@ import { saveOutputs } from '../report/finish.ts';
 import { code } from '../report/markdown.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
 
 // What a run works with.
-
-/** What is known before the run is authorized. */
-export interface Start {
-  readonly runtime: Runtime;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
-  readonly github: GitHub;
-  /** The comment with the command that started the run; null without one. */
-  readonly asked: CommentTrigger | null;
-}
 
 /** What an authorized run works with. */
 export interface Run extends Start {
@@ -134,7 +122,7 @@ function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
   const { commit, comment, event } = trigger;
   if (commit !== null) {
     const what = code(redact(commit.name), 60) || 'a check';
-    return `After ${what}${commit.hasFailed ? ' failed' : ''} on ${commit.sha.slice(0, 7)}`;
+    return `After ${what}${commit.failure === null ? '' : ' failed'} on ${commit.sha.slice(0, 7)}`;
   }
   const by = comment?.sender.login ?? (event === 'schedule' ? '' : info.actor);
   return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;

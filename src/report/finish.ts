@@ -133,21 +133,16 @@ function isAtWork(status: string | undefined): boolean {
   return status !== undefined && !isFinal(status);
 }
 
-/** The most lines in the closing list. */
-const LISTED = 20;
-
 /** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
-  for (const [reason, jobs] of untold.slice(0, LISTED)) {
+  for (const [reason, jobs] of untold) {
     const [id = '', ...others] = jobs.map((job) => job.id);
     const [word = ''] = jobs.map((job) => wordOf(kindOf(job)));
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
-  const left = untold.length - LISTED;
-  if (left > 0) log.info(`More reasons are in the job summary: ${left}.`);
   log.info(`${ended.length} jobs: ${countKinds(ended.map(kindOf))}.`);
 }
 

@@ -82,24 +82,6 @@ describe('a comment is sent if its author has the permission, whatever GitHub ca
       await expectVerdict(expected, { event, collaborators, isBuilt: true });
     },
   );
-
-  it.each<[Level, Verdict]>([
-    ['write', 'skipped'],
-    ['admin', 'sent'],
-  ])('with “minimum-permission: maintain”: %s', async (level, expected) => {
-    const inputs = { 'minimum-permission': 'maintain' };
-    await expectVerdict(expected, { with: inputs, collaborators: { alice: collaborator(level) } });
-  });
-});
-
-describe('a re-run is sent if both have the permission', () => {
-  it.each<[string, Level, Level, Verdict]>([
-    ['only the author', 'write', 'read', 'skipped'],
-    ['only who re-runs it', 'read', 'admin', 'skipped'],
-  ])('%s', async (_, author, other, expected) => {
-    const collaborators = { alice: collaborator(author), bob: collaborator(other, 3) };
-    await expectVerdict(expected, { collaborators, by: 'bob' });
-  });
 });
 
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;

@@ -5,7 +5,6 @@ import { issueComment, pullRequest, workflowRun } from '../sim/events.ts';
 import {
   callNames,
   JOB,
-  meetAt,
   notes,
   ownComments,
   PULL,
@@ -17,9 +16,7 @@ import {
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
 
-const OTHER = 8;
 const NEWER = 'b'.repeat(40);
-const PULLS = { issues: [PULL, OTHER].map((number) => ({ number, pullRequest: true })) };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const SENT = { result: 'sent', delivery: 'sent' };
 const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
@@ -98,7 +95,6 @@ describe('nothing is sent about a commit', () => {
 
 describe('a message about a commit is sent', () => {
   it.each<[string, Reply]>([
-    ['is refused', { status: 403 }],
     ['is reset', { fault: 'reset' }],
     ['has no answer', { fault: 'hang' }],
     ['makes no sense', { body: { head: { sha: 'main' } } }],
@@ -109,15 +105,6 @@ describe('a message about a commit is sent', () => {
     });
     sim.github.push(PULL, NEWER);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
-  });
-
-  it('if pr-number names another pull request, which is not asked', async () => {
-    await using sim = await simulate({ github: PULLS, with: { 'pr-number': OTHER } });
-    expect((await sim.runHere({ step: { event: OUTDATED } })).outputs).toMatchObject(SENT);
-    expect(sim.github.calls('GET pulls/#')).toEqual([]);
-    const own = { 'pr-number': PULL };
-    const outdated = await sim.runHere({ step: { event: OUTDATED }, with: own });
-    expect(outdated.outputs).toMatchObject(SKIPPED);
   });
 });
 
@@ -134,40 +121,6 @@ describe('a commit gets one message', () => {
     }
     expect(sim.agent.posts()).toHaveLength(1);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-
-  it('if three runs in processes of their own do so at once', async () => {
-    await using sim = await simulate({
-      with: { 'max-messages': 5 },
-      step: { event: FAILED },
-      // None of them sees the comment of another one before its own.
-      github: { ...PULLS, on: meetAt(3, 'POST issues/#/comments', () => sim) },
-      time: { graceMs: 60_000 },
-    });
-    const runs = ['2', '3', '4'].map((run_id) => sim.start({ step: later(run_id) }).result);
-    const results = (await Promise.all(runs)).map(({ outputs }) => outputs.result);
-    expect(results.sort()).toEqual(['sent', 'skipped', 'skipped']);
-    expect(sim.agent.posts()).toHaveLength(1);
-    const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
-    expect(deliveries).toEqual(['sent', 'not-sent', 'not-sent']);
-    // What was not sent has no number.
-    const counted = ownComments(sim.github).map(({ body }) => /message \d of 5/.test(body));
-    expect(counted).toEqual([true, false, false]);
-  });
-
-  it('which a re-run goes on with, whatever has happened since', async () => {
-    await using sim = await simulate({
-      with: { 'max-messages': 1, wait: true },
-      step: { event: FAILED },
-    });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed' });
-    sim.github.push(PULL, NEWER);
-    const event = workflowRun({ ...RUN, sha: NEWER });
-    const other = await sim.runHere({ step: { event, ...later('2') } });
-    expect(other.outputs.reason).toContain('has sent, or may have sent, 1 message');
-    const { outputs } = await sim.runHere({ step: AGAIN });
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
-import { mergeGroup, pullRequest, schedule, workflowRun } from '../sim/events.ts';
+import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
@@ -30,7 +30,6 @@ const RATE: Answer = {
   status: 403,
   body: { message: 'You have exceeded a secondary rate limit.' },
 };
-const LATER = { github: { run_id: '2' } };
 const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 /** Answers the calls to GitHub that are for this. */
@@ -82,27 +81,6 @@ describe.concurrent('the creation of the comment', () => {
     expect(notes(sim.github)).toHaveLength(1);
   });
 
-  it.each<[string, Reply]>([
-    ['a rate limit without a time', RATE],
-    ['429', { status: 429 }],
-    ['422 in other words', { status: 422, body: { message: 'was submitted too quickly' } }],
-  ])('is given up at once by %s, and a re-run sends', async (_, reply) => {
-    let isLimited = true;
-    await using attempts = await openAttempts('a comment', {
-      github: {
-        on: () => (isLimited && purposes(attempts.sim).at(-1) === 'note' ? reply : undefined),
-      },
-    });
-    const { sim, run } = attempts;
-    const first = await run(1);
-    expect(first.outputs).toMatchObject(NOT_SENT);
-    expect(errors(first)).toEqual([expect.stringContaining('rate limit')]);
-    expect(purposes(sim).filter((name) => name === 'note')).toHaveLength(1);
-    isLimited = false;
-    expect((await run(2)).outputs).toMatchObject(SENT);
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
-
   it('that fails in a re-run that only goes on is a warning', async () => {
     let isRerun = false;
     await using attempts = await openAttempts('a step', {
@@ -124,9 +102,6 @@ describe.concurrent('the creation of the comment', () => {
 describe.concurrent('edits of the comment', () => {
   it.each<[string, (nth: number) => boolean, Reply, string?]>([
     ['are made again', (nth) => nth <= 2, { status: 502 }],
-    ['with 200 by something else are made again', (nth) => nth <= 2, { body: '<html>' }],
-    // The first one follows the message, and the second one the end of the work.
-    ['for their rate are made again', (nth) => nth === 2, { status: 429 }],
     ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
   ])('that fail %s, and the result stays', async (_, fails, reply, said) => {
     const replies = answering('edit', (nth) => (fails(nth) ? reply : undefined));
@@ -301,36 +276,4 @@ it('300 long comments of a stranger do not block a command without job-id', asyn
   expect((await run(1)).outputs).toMatchObject(SENT);
   expect((await run(2)).outputs).toMatchObject(SENT);
   expect(sim.agent.accepted()).toHaveLength(2);
-});
-
-it('on a schedule, each of 35 pull requests has the end in its comment, by three calls', async () => {
-  const pulls = Array.from({ length: 35 }, (_, index) => index + 100);
-  await using sim = await simulate({
-    with: {
-      ...{ wait: true, 'when-active': 'send', 'timeout-minutes': '2' },
-      'job-id': pulls.map((n) => `job-${n}`).join(' '),
-    },
-    agent: {
-      jobs: pulls.map((n) => ({
-        id: `job-${n}`,
-        base: { prLink: `https://github.com/octo/agents/pull/${n}` },
-        turns: [LONG_TURN],
-      })),
-    },
-    github: { issues: pulls.map((number) => ({ number, pullRequest: true })) },
-    step: { event: schedule() },
-  });
-  await sim.runHere({ with: { wait: false }, step: LATER });
-  const from = sim.github.calls().length;
-  const { outputs } = await sim.run();
-  expect(outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-  const calls = purposes(sim, from);
-  const each = ['note', 'newest', 'minimize'];
-  expect(calls.toSorted()).toEqual(pulls.flatMap(() => each).toSorted());
-  for (const number of pulls) {
-    expect(ownComments(sim.github, number)).toMatchObject([
-      { isMinimized: true },
-      { body: expect.stringContaining(titleOf('timed-out')) },
-    ]);
-  }
 });

@@ -71,7 +71,6 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
       with: { ...trigger.with, 'job-id': jobOf(index) },
       step: {
         event: trigger.event,
-        matrix: isStep ? { leg: index } : null,
         github: isStep ? facts : { ...facts, run_id: String(index + 1) },
       },
     });

@@ -3,7 +3,8 @@ import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText, quoteContext } from '../../src/carried/comment.ts';
+import { cleanText } from '../../src/carried/comment.ts';
+import { describeCode } from '../../src/carried/review.ts';
 import { isTrusted, TRUSTED_EVENTS } from '../../src/github/authorize.ts';
 import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
 import { readInputs } from '../../src/inputs.ts';
@@ -171,8 +172,9 @@ it('the prompt of a comment has no hidden text, and its diff is in one block', (
     expect(cleaned.isWellFormed()).toBe(true);
     expect(cleaned).not.toContain('<!--');
     expect(cleanText(cleaned)).toBe(cleaned);
-    const prompt = quoteContext({ path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` });
-    const [, block = ''] = prompt.split('The part of the diff around it:\n\n');
+    const context = { path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` };
+    const [part = ''] = describeCode(context, (text) => text).parts;
+    const [, block = ''] = part.split('The part of the diff around it:\n\n');
     expect(render(block)).toMatch(
       /^<blockquote>\n<pre><code class="language-diff">[^<]*<\/code><\/pre>\n<\/blockquote>$/,
     );

@@ -97,7 +97,7 @@ export async function playRun(scene: Scene, world: World) {
     clock: clock.seen,
     trouble: { listLagMs: world.listLagMs ?? 0 },
   });
-  const reactions = openReactions(repository.now);
+  const reactions = openReactions();
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
   const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
@@ -213,7 +213,7 @@ export async function playRun(scene: Scene, world: World) {
       ...{ code, result, confirmed, delivery, warnings },
       titles: comments.map(({ body }) => body.split('\n').find((line) => /^(#|[^<\s])/.test(line))),
       messages: sentAt === undefined ? acceptedAt.size : 0,
-      reactions: reactions.all().map(({ content }) => content),
+      reactions: reactions.all.map(({ content }) => content),
     },
     reason,
     endsAt: endOfWork(),

@@ -153,15 +153,12 @@ describe('explain', () => {
 
   const BLOCKED = 'Something before the API, such as a firewall, answered 403 to the message';
   const ACT = 'Ask those who run it to let this runner through, or use another runner.';
-  const PAGE =
-    '<!DOCTYPE html><html><head><style>a{b:c}</style><title>Blocked</title></head>\n' +
-    '<body><h1>Sorry,&nbsp;s3cret</h1>\n::error::x ”';
-  it.each<[string, Partial<Answer>, string]>([
-    ['a word', saying('error code: 1010'), `${BLOCKED}: “error code: 1010”. ${ACT}`],
-    ['a page', saying(PAGE), `${BLOCKED}: “Blocked Sorry,&nbsp;*** ::error::x "”. ${ACT}`],
-    ['a body that cannot be read', unread, `${BLOCKED}. ${ACT}`],
-  ])('of 403 with %s, does not blame the key', (_, body, words) => {
-    expect(explained(answer(403, body), 'send', true)).toBe(words);
+  it.each<[string, Partial<Answer>]>([
+    ['a word', saying('error code: 1010')],
+    ['a page', saying('<h1>Sorry, s3cret</h1>\n::error::x')],
+    ['a body that cannot be read', unread],
+  ])('of 403 with %s, does not blame the key', (_, body) => {
+    expect(explained(answer(403, body), 'send', true)).toBe(`${BLOCKED}. ${ACT}`);
   });
 
   it.each([

@@ -73,10 +73,7 @@ describe('isTrusted', () => {
     ['a push to another branch by a bot', push({ ...branch, sender: RENOVATE }), false],
     ['a branch', create('branch', 'agent/fix', ALICE), true],
     ['a branch by a bot', create('branch', 'agent/fix', RENOVATE), false],
-    ['a tag by a bot', create('tag', 'v1', RENOVATE), true],
     ['a push by nobody', { name: 'push', payload: { ...branch, repository: {} } }, false],
-    ['a schedule', schedule(), true],
-    ['a comment', issueComment({ number: 7, body: '/agent go' }), false],
   ])('%s: %j', (_, given, expected) => {
     expect(isTrusted(triggerOf(given))).toBe(expected);
   });
@@ -145,7 +142,7 @@ describe('authorize', () => {
     ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'denied', []],
     ['no sender', { event: issues(undefined) }, 'failed', []],
     ['no sender, without a check', { event: issues(null), access: noCheck }, 'failed', []],
-    ['no ID', { event: issues({ login: 'alice', type: 'User' }) }, 'failed', []],
+    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
     ['a re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
     ['a re-run by the author', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
     ['a re-run by a stranger', { attempt: 2, by: 'mallory' }, 'denied', ['alice', 'mallory']],
@@ -176,20 +173,6 @@ describe('authorize', () => {
     expect(await authorizeRun(run)).toMatchObject({ kind, requested });
   });
 
-  const other: Collaborator = { id: 3, login: 'bob', permission: 'write' };
-  it.each([
-    ['another account', async () => other, 'failed'],
-    ['the login in another case', writers, 'allowed'],
-    ['no collaborator', async () => null, 'denied'],
-    ['less than needed', async () => ({ ...ALICE, permission: 'triage' as const }), 'denied'],
-    ['nothing', async () => ({ ...ALICE, permission: 'none' as const }), 'denied'],
-    ['an error', () => Promise.reject(new GitHubError(500, 'no')), 'failed'],
-    ['a bug', () => Promise.reject(new TypeError('x')), 'failed'],
-  ] as const)('decides about a re-runner if GitHub returns %s', async (_, collaborator, kind) => {
-    const run = { ...renovate, attempt: 2, by: 'Alice', collaborator };
-    expect(await authorizeRun(run)).toMatchObject({ kind });
-  });
-
   const lacks = '“mallory” lacks the write permission on this repository (“minimum-permission”)';
   const onIssues = 'On the event “issues”, this is checked because people without write access';
   it.each<[string, Run, readonly string[]]>([
@@ -204,7 +187,7 @@ describe('authorize', () => {
         event: issues(MALLORY),
         collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
       },
-      [`${lacks}. “minimum-permission: triage” would be enough. ${onIssues}`],
+      [`${lacks}. ${onIssues}`],
     ],
     [
       'an error',
@@ -215,20 +198,13 @@ describe('authorize', () => {
       ],
     ],
     [
-      'an outage',
-      { collaborator: () => Promise.reject(new GitHubError(502, 'no')) },
+      'a rate limit',
+      { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
       ['The permission of “alice” cannot be checked: no. Try again later.'],
     ],
   ])('explains what to do about %s', async (_, run, words) => {
     const { reason } = (await authorizeRun(run)) as { readonly reason?: string };
     for (const part of words) expect(reason).toContain(part);
-  });
-
-  it('does not explain permissions to the author of a comment', async () => {
-    const stranger = issueComment({ number: 7, body: 'x', author: MALLORY });
-    expect(await authorizeRun({ event: stranger })).toMatchObject({
-      reason: `Nothing was sent. ${lacks}, or “github-token” cannot read it.`,
-    });
   });
 
   it.each<[string, Run, 'notice' | 'warning']>([

@@ -20,10 +20,7 @@ async function* inChunks(log: string | Uint8Array, size: number): AsyncGenerator
 async function read(log: string | Uint8Array, steps: readonly Step[], size = 65_536) {
   const parts = await readLog(inChunks(log, size), steps);
   const textOf = ({ tail }: LogPart): string =>
-    tail
-      .read()
-      .text.replaceAll('\r\n', '\n')
-      .replace(/^.{27}Z /gm, '');
+    tail.text.replaceAll('\r\n', '\n').replace(/^.{27}Z /gm, '');
   return parts.map((part) => [part.step, textOf(part)]);
 }
 
@@ -47,20 +44,17 @@ describe('readLog', () => {
   it.each<[string, readonly Step[], readonly [string | null, string][]]>([
     ['a step', [step('test', 2, 5)], [['test', TEST]]],
     [
+      'two steps',
+      [step('test', 2, 5), step('upload', 6, 6)],
+      [
+        ['test', TEST],
+        ['upload', 'c\n##[error]exit code 2\n'],
+      ],
+    ],
+    [
       'a step whose last second has no error',
       [step('test', 1, 3)],
       [['test', 'set up\n##[group]Run test\na\nmore of a\n']],
-    ],
-    [
-      'times with an offset',
-      [
-        {
-          name: 'test',
-          started_at: '2026-11-21T21:32:02.000+02:00',
-          completed_at: '2026-11-21T19:32:05Z',
-        },
-      ],
-      [['test', TEST]],
     ],
   ])('finds the lines of %s, however they arrive', async (_, steps, expected) => {
     for (const size of [1, 7, 30, 64, 100, 65_536]) {
@@ -73,10 +67,14 @@ describe('readLog', () => {
   it.each<[string, readonly Step[]]>([
     ['no failed step', []],
     ['no times', [{ name: 'test' }]],
+    ['one time', [{ ...step('test', 2, 5), completed_at: null }]],
+    ['what is no time', [{ ...step('test', 2, 5), started_at: 'yesterday' }]],
     [
       'the time of a step that did not begin',
       [{ name: 'test', started_at: '0001-01-01T00:00:00Z', completed_at: '0001-01-01T00:00:00Z' }],
     ],
+    ['times without lines', [step('test', 40, 50)]],
+    ['a step before its beginning', [step('test', 5, 2)]],
     ['one of two steps without lines', [step('test', 2, 5), step('later', 40, 50)]],
   ])('takes the whole log for %s', async (_, steps) => {
     expect(await read(LOG, steps)).toEqual([[null, whole]]);
@@ -98,6 +96,22 @@ describe('readLog', () => {
     expect(await read(log, [step('test', 5, 5)])).toEqual([
       ['test', 'a\n##[error]b\nc\n##[error]d\n'],
     ]);
+    const part = log.slice(0, log.indexOf('of the next') - 29);
+    for (const end of [part, part.trimEnd()]) {
+      const [[, text] = []] = await read(end, [step('test', 5, 5)]);
+      expect(text?.trimEnd()).toBe('a\n##[error]b\nc\n##[error]d');
+    }
+  });
+
+  it('takes an error in the middle of a line for text', async () => {
+    const log = line(5, 'a ##[error]b') + line(5, 'c');
+    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', 'a ##[error]b\nc\n']]);
+  });
+
+  it('reads lines after a byte order mark, at the beginning and later', async () => {
+    const log = `\ufeff${line(4, 'a')}\ufeff${line(5, 'b')}`;
+    const [[name, text] = []] = await read(log, [step('test', 5, 5)]);
+    expect([name, text]).toEqual(['test', `\ufeff${line(5, 'b')}`]);
   });
 
   it('keeps the steps apart up to the third', async () => {
@@ -105,15 +119,20 @@ describe('readLog', () => {
     expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);
   });
 
-  it('loses none of the lines of a step to a next one with a lot of them', async () => {
-    const log = `${line(5, '##[error]a')}${line(5, 'x'.repeat(1000)).repeat(2000)}`;
-    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', '##[error]a\n']]);
+  it('counts all lines of a step of which it keeps the end', async () => {
+    const log = line(1, 'before') + line(3, 'x'.repeat(70)).repeat(100_000) + line(9, 'after');
+    const [part] = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);
+    const { text, lines, isWhole } = part?.tail ?? {};
+    expect([lines, isWhole]).toEqual([100_000, false]);
+    expect(text?.length).toBeLessThanOrEqual(400_000);
   });
 });
 
 const units: readonly (readonly [string, string | Uint8Array])[] = [
-  ['empty lines', '\n'],
+  ['one line', 'x'],
   ['lines', line(3, 'x'.repeat(70))],
+  ['errors in the last second', line(5, '##[error]')],
+  ['lines and errors by turns', line(5, '##[error]') + line(5, 'a')],
   ['seconds by turns', line(2, '') + line(3, '')],
   ['bytes that are not UTF-8', Buffer.from([0xff])],
 ];
@@ -125,5 +144,5 @@ it.each(units)('reads 10 MB of %s, and keeps only the end', async (_, unit) => {
     for (let count = 0; count < 153; count += 1) yield chunk;
   }
   const parts = await readLog(log(), [step('a', 2, 5), step('b', 3, 5), step('c', 5, 5)]);
-  for (const { tail } of parts) expect(tail.read().text.length).toBeLessThanOrEqual(400_000);
+  for (const { tail } of parts) expect(tail.text.length).toBeLessThanOrEqual(400_000);
 });

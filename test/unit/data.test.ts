@@ -11,17 +11,7 @@ import {
   toNoteJob,
 } from '../../src/note/data.ts';
 import { MARKER } from '../../src/text.ts';
-import {
-  ended,
-  job,
-  NOT_SENT,
-  NOTE,
-  record,
-  SENDING,
-  SENT as SENT_JOB,
-  START,
-  UNKNOWN,
-} from './record.ts';
+import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from './record.ts';
 
 const SENT: NoteJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
@@ -44,7 +34,6 @@ describe('readNote', () => {
   it.each<[string, string]>([
     ['as it was written', BODY],
     ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
-    ['with white space around it', `\n ${BODY}\n \n`],
     ['with other visible text', `${MARKER}\nx\n\n<!-- y -->\n\n${LINE}`],
     ['with text that somebody has added below', `${BODY}\n\nMerged.`],
     ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
@@ -62,20 +51,20 @@ describe('readNote', () => {
     ['with text before the marker', `Note: ${BODY}`],
     ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
     ['with an answer', composeAnswer('Write what the agent should do.')],
-    ['of another tool', BODY.replaceAll('agent-follow-up', 'agent-follow-upper')],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
   it.each<[string, string]>([
+    ['with text before its line', changed(LINE, `x ${LINE}`)],
     ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
-    ['that is cut', changed(LINE, LINE.slice(0, -9))],
+    ['over two lines', changed('"byBot"', '\n"byBot"')],
+    ['that is not JSON', changed('{', '{[')],
     ['of a later version', changed('"version":1', '"version":2')],
-    ['without a version', changed('"version":1,', '')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
-    ['with something else as a commit', changed('"commit":"c', '"commit":"main')],
+    ['with something else as a hash', changed(NOTE.step, 'linux')],
     ['without jobs', changed('"jobs"', '"job"')],
     ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
   ])('cannot read a note %s', (_, body) => {
@@ -117,7 +106,6 @@ describe('composeNote', () => {
 it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
   ['a new job', job(), { delivery: 'sending' }],
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
-  ['during the request', job(SENDING), { delivery: 'sending' }],
   ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
   [
     'a re-run that is refused',
@@ -140,14 +128,6 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
     {
       ...{ delivery: 'sent', sentAt: START },
       ended: { result: 'failed', confirmed: true, at: START + 2 },
-    },
-  ],
-  [
-    'a job that was waited for too long',
-    ended({ result: 'timed-out' }, SENT_JOB),
-    {
-      ...{ delivery: 'sent', sentAt: START },
-      ended: { result: 'timed-out', confirmed: false, at: START },
     },
   ],
   [

@@ -84,13 +84,28 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   });
 
   it.each([
-    ['success', false],
-    ['failure', true],
-    ['timed_out', true],
-    ['cancelled', false],
-    [null, false],
-  ])('whether it failed: %s', (conclusion, hasFailed) => {
-    expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ hasFailed });
+    ['success', null],
+    ['failure', 'failed'],
+    ['timed_out', 'timed out'],
+    ['cancelled', null],
+    [null, null],
+  ])('how it failed: %s', (conclusion, failure) => {
+    expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ failure });
+  });
+
+  it.each([
+    [
+      { html_url: 'no URL', output: null },
+      { url: '', said: '' },
+    ],
+    [{ output: { title: null, summary: 'b' } }, { said: 'b' }],
+    [{ output: { title: 'a', summary: 'b' } }, { said: 'a\n\nb' }],
+    [
+      { id: 5, html_url: 'https://github.com/x' },
+      { id: 5, url: 'https://github.com/x' },
+    ],
+  ])('what it says: %j', (fields, expected) => {
+    expect(triggerOf(aboutCommit(name, fields)).commit).toMatchObject(expected);
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { append, readInside, readPartsInside, readWhole } from '../../src/runner/files.ts';
+import { append, readInside, readWhole } from '../../src/runner/files.ts';
 import { HAS_FULL_DEVICE, HAS_NAMED_PIPES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
@@ -82,19 +82,6 @@ describe('readInside', () => {
     const why = 'is a symbolic link or in a linked folder; name the file itself';
     expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
   });
-});
-
-it('readPartsInside reads a file to its end, unless it is too large', () => {
-  const text = 'a'.repeat(150_000);
-  writeFileSync(join(workspace, 'long'), text);
-  let read = '';
-  const take = (part: Uint8Array): void => {
-    read += Buffer.from(part).toString();
-  };
-  expect(readPartsInside(workspace, 'long', 149_999, take)).toMatchObject({ kind: 'problem' });
-  expect(read).toBe('');
-  expect(readPartsInside(workspace, 'long', 150_000, take)).toMatchObject({ kind: 'ok' });
-  expect(read).toBe(text);
 });
 
 it('readWhole returns null if it cannot read, or would wait for a pipe', () => {

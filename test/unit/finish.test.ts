@@ -85,8 +85,6 @@ describe('annotate', () => {
     expect(others).toEqual(annotation === undefined ? [] : [annotation]);
   });
 
-  const because = (id: string, reason: string): Job =>
-    ended({ result: 'failed', explanation: reason }, { id });
   const skipped = (id: string): Job =>
     ended({ result: 'skipped', explanation: 'Not now.' }, { id, ...NOT_SENT });
 
@@ -96,16 +94,6 @@ describe('annotate', () => {
       `info: Job a and 1 more: ${wordOf('skipped')}. Not now.`,
       `info: 5 jobs: 2 ${wordOf('failed')}, 1 ${wordOf('sent')}, 2 ${wordOf('skipped')}.`,
       `error (${titleOf('failed')}): 2 of 5 jobs ${wordOf('failed')} (first “b”): It failed.`,
-    ]);
-  });
-
-  it('tells at most 20 reasons, and counts the others', () => {
-    const logged = logOf(Array.from({ length: 30 }, (_, n) => because(`j${n}`, `Reason ${n}.`)));
-    expect(logged).toHaveLength(23);
-    expect(logged[0]).toBe(`info: Job j1: ${wordOf('failed')}. Reason 1.`);
-    expect(logged.slice(20, 22)).toEqual([
-      'info: More reasons are in the job summary: 9.',
-      `info: 30 jobs: 30 ${wordOf('failed')}.`,
     ]);
   });
 });

@@ -96,9 +96,7 @@ describe('edits of a note', () => {
     ['an answer that was lost', [lost], [15_000], 'ok'],
     ['two of them', [lost, new GitHubError(502, 'bad')], [15_000], 'bad.'],
     ['a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
-    ['a rate limit', [limited(7000)], [7000], 'ok'],
-    ['a rate limit without a time', [limited()], [45_000], 'ok'],
-    ['a rate limit of an hour', [limited(3_600_000)], [], 'slow. This is a rate limit of GitHub'],
+    ['a rate limit', [limited(7000)], [15_000], 'ok'],
     ['a bug', Array(2).fill(new TypeError('x')), [15_000], 'an unexpected error.'],
   ])('end with the last one once more, if that may help: %s', async (_, edit, pauses, said) => {
     const { note, slept, edited } = open({ edit });

@@ -92,13 +92,13 @@ describe('toOutputs', () => {
         'are cut',
         { model: 'm'.repeat(4096) },
         'x'.repeat(600),
-        { model: `${'m'.repeat(374)}…`, reason: `${'x'.repeat(374)}…` },
+        { model: `${'m'.repeat(499)}…`, reason: `${'x'.repeat(499)}…` },
       ],
       [
         'have no half characters',
         {},
-        `x${rocket.repeat(300)}`,
-        { reason: `x${rocket.repeat(186)}\ufffd…` },
+        rocket.repeat(300),
+        { reason: `${rocket.repeat(249)}\ufffd…` },
       ],
       ['name each job', longest, '\u3042'.repeat(2000), { status: longest.status }],
     ])('%s, below the limit of a megabyte', (_, fields, reason, expected) => {

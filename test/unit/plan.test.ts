@@ -66,12 +66,6 @@ it.each<Row>([
     { wait: true, onlyWhen: new Set(['active']), whenActive: 'wait' },
     { waitsForIdle: true },
   ],
-  [
-    'only-when: failed',
-    PERSON,
-    { wait: true, onlyWhen: new Set(['failed']) },
-    { waitsForIdle: true },
-  ],
 ])('makePlan, earlier work: %s', check);
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
@@ -99,18 +93,10 @@ it.each<Row>([
   ['no job-id', PERSON, { jobIds: [] }, LISTS],
   ['no job-id, and no message', PERSON, { jobIds: [], send: false }, LISTS],
   ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
-  [
-    'a re-run that cannot have a comment',
-    PERSON,
-    { comment: false },
-    { isRerun: true, listsNotes: true, decidesAgain: false },
-    AGAIN,
-  ],
   ['a re-run without a message', PERSON, { send: false }, { isRerun: false }, AGAIN],
   ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
   ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],
-  ['a commit on its pull request', FAILED, { prNumber: 7 }, { headOf: 7 }],
 ])('makePlan, the list of notes: %s', check);
 
 it.each<Row>([
@@ -131,16 +117,8 @@ it.each<Row>([
   ['a person with max-messages', PERSON, { maxMessages: 5 }, { byBot: false, limit: { most: 5 } }],
   ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
   ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
-  ['a bot with max-messages', BOT, { maxMessages: 100 }, { limit: { most: 100 } }],
   ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
   ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
-  [
-    'a command that a bot re-runs',
-    COMMAND,
-    { command: '/a' },
-    { byBot: true, limit: { most: 3 } },
-    AGAIN_BY_BOT,
-  ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, uncounted(3, OFF)],
   [

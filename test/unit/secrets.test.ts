@@ -21,9 +21,4 @@ describe('readSecrets', () => {
     });
     expect(secrets).toEqual(['mint_key', 'ghs_token']);
   });
-
-  it('returns only the long lines of a key with line breaks', () => {
-    const env = { 'INPUT_API-KEY': 'mint_abcdefgh\n}\nX-Evil: 1' };
-    expect(readSecrets(env)).toEqual(['mint_abcdefgh', 'X-Evil: 1']);
-  });
 });
