@@ -8,8 +8,7 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import type { Call } from '../sim/github/call-log.ts';
-import type { StepRun } from '../sim/runner/process.ts';
+import { type Blow, openAttempts } from './attempts.ts';
 import {
   commentTexts,
   errors,
@@ -151,43 +150,19 @@ describe('one run creates at most one job, however often it is run again:', () =
     expect(sim.agent.created()).toHaveLength(created);
   });
 
-  it.each<[string, (call: Call) => boolean, boolean, object]>([
-    ['before the answer', () => false, true, REFUSED],
-    ['before the ID is noted', ({ name }) => name === 'PATCH issues/comments/#', false, REFUSED],
-    [
-      'after the ID is noted',
-      ({ request }) => request.body.includes(NEW),
-      false,
-      { ...DONE, 'job-id': NEW },
-    ],
-  ])('it is killed %s', async (where, isHit, isAtPost, again) => {
-    let run: StepRun | undefined;
-    const isApplied = where.startsWith('after');
-    const kill = (isNow: boolean): boolean => {
-      if (isNow) run?.kill('SIGKILL');
-      return isNow && run !== undefined;
-    };
-    await using sim = await creating(
-      {
-        with: { wait: true },
-        github: {
-          ...ISSUE,
-          on: () => {
-            const call = sim.github.calls().at(-1);
-            const isKilled = call !== undefined && !isApplied && isHit(call) && kill(true);
-            return isKilled ? { fault: 'hang' } : undefined;
-          },
-          trouble: { loses: (call) => isApplied && isHit(call) && kill(true) },
-        },
-      },
-      { onPost: () => (kill(isAtPost) ? { fault: 'hang', accept: true } : undefined) },
-    );
-    run = sim.start();
-    expect((await run.result).signal).toBe('SIGKILL');
-    run = undefined;
-    const { outputs } = await sim.runHere({ step: rerun() });
-    expect(outputs).toMatchObject(again);
-    expect(sim.agent.posts()).toHaveLength(1);
+  it.each<[string, Pick<Blow, 'at' | 'isApplied'>, object]>([
+    ['before the answer', { at: 'message', isApplied: true }, REFUSED],
+    ['before the ID is noted', { at: 'edit', isApplied: false }, REFUSED],
+    ['after the ID is noted', { at: 'edit', isApplied: true }, { ...DONE, 'job-id': NEW }],
+  ])('it is killed %s', async (_, blow, again) => {
+    await using attempts = await openAttempts('a step', {
+      with: { ...CREATES, wait: true },
+      agent: { jobs: [], create },
+      github: ISSUE,
+    });
+    await attempts.run(1, { blow: { ...blow, by: 'SIGKILL' } });
+    expect((await attempts.run(2)).outputs).toMatchObject(again);
+    expect(attempts.sim.agent.posts()).toHaveLength(1);
   });
 
   it('without a conversation, a re-run creates nothing', async () => {

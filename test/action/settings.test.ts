@@ -99,11 +99,6 @@ describe.concurrent('with an invalid', () => {
     expect(others).toEqual([]);
   });
 
-  it('input, an issue', async () => {
-    await skips({ wait: 'yes' }, issueBy(MALLORY), 1);
-    await fails({ wait: 'yes' }, issueBy(ALICE), 'wait must be', 1);
-  });
-
   it('command, fails only for people with write access', async () => {
     const words = 'command must be one word';
     for (const body of ['/agent go', 'Thanks!']) {
@@ -111,7 +106,6 @@ describe.concurrent('with an invalid', () => {
       const { sim } = await fails(COMMAND, commentBy(ALICE, body), words, 1);
       expect(sim.github.writes()).toEqual([]);
     }
-    await skips(COMMAND, issueBy(MALLORY), 1);
     await fails(COMMAND, issueBy(ALICE), words, 1);
   });
 });
@@ -158,7 +152,7 @@ it.concurrent.each<[string, WebhookEvent, string]>([
 ])(
   'an event without access to secrets is skipped, whatever is set: %s',
   async (_, event, words) => {
-    for (const inputs of [{}, { 'api-key': ' \n' }, { wait: 'yes', 'github-token': '' }]) {
+    for (const inputs of [{}, { wait: 'yes', 'github-token': '' }]) {
       const result = await skips({ 'api-key': '', ...inputs }, event, 0);
       const why = `api-key is empty, because GitHub passes ${words}`;
       expect(result.outputs.reason).toBe(`Nothing was sent. ${why}`);

@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import type { StepRun } from '../sim/runner/process.ts';
-import {
-  commentTexts,
-  errors,
-  notes,
-  type Scenario,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { commentTexts, errors, notes, type Simulation, simulate } from './scenario.ts';
 
 // With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
 
@@ -80,18 +71,6 @@ describe('a message to a job at work', () => {
     const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
-  });
-
-  it.each<[string, Scenario['with'], string]>([
-    ['without wait, too', { 'when-active': 'wait' }, 'sent'],
-    ['by default with wait: true', { wait: true }, 'completed'],
-  ])('waits %s', async (_, inputs, ended) => {
-    await using sim = await simulate({ with: inputs, agent: busy(2) });
-    const startedAt = sim.time.now();
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: ended, delivery: 'sent' });
-    expect(sentAfter(sim, startedAt)).toBeGreaterThan(2);
-    expect(sentAfter(sim, startedAt)).toBeLessThan(3);
   });
 
   it.each([WAIT, { wait: true, 'when-active': 'send' }, {}])(
@@ -181,15 +160,6 @@ it('a job at work is not waited for once the API accepts no more messages', asyn
 });
 
 describe('beside only-when', () => {
-  it('active, a message goes to the agent at work: it is the one that is meant', async () => {
-    const inputs = { wait: true, 'only-when': 'active' };
-    await using sim = await simulate({ with: inputs, agent: busy(2) });
-    const startedAt = sim.time.now();
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(sentAfter(sim, startedAt)).toBeLessThan(0.5);
-  });
-
   it('a job that is left out is not waited for', async () => {
     const inputs = { ...WAIT, 'only-when': 'completed failed' };
     await using sim = await simulate({ with: inputs, agent: busy(2) });
@@ -199,22 +169,4 @@ describe('beside only-when', () => {
     expect(sim.agent.gets()).toHaveLength(1);
     expect(sim.github.writes()).toEqual([]);
   });
-});
-
-it('a re-run of a run that was killed during the wait sends nothing', async () => {
-  let run: StepRun | undefined;
-  const agent = busy(5, (minute) => {
-    if (minute > 2) run?.kill('SIGKILL');
-    return undefined;
-  });
-  await using sim = await simulate({ with: WAIT, agent });
-  run = sim.start();
-  expect((await run.result).outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'sending' }] }]);
-  run = undefined;
-  const again = await sim.runHere({ step: { github: { run_attempt: '2' } } });
-  expect(again.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-  expect(errors(again)).toHaveLength(1);
-  expect(warnings(again)).toEqual([]);
-  expect(sim.agent.posts()).toEqual([]);
 });

@@ -46,11 +46,6 @@ describe('readRecord', () => {
       },
       { id: 'a', status: '***', model: 'a ***', source: { repository: '***', ref: '***' } },
     ],
-    [
-      'ignores brackets in strings, and lists',
-      { id: 'a', x: '[{'.repeat(200), y: Array(200).fill([]) },
-      { id: 'a' },
-    ],
   ])('%s', (_, body, value) => {
     expect(readRecord(JSON.stringify(body), redact, REPOSITORY)).toEqual({ kind: 'ok', value });
   });
@@ -62,22 +57,12 @@ describe('readRecord', () => {
     expect(readRecord(body, hide, REPOSITORY)).toEqual({ kind: 'ok', value });
   });
 
-  it('ignores the names of prototypes', () => {
-    const body = '{"id":"a","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'ok', value: { id: 'a' } });
-    expect('x' in {}).toBe(false);
-  });
-
   const NO_RECORD = 'JSON that is not a job record';
   it.each([
     ['', 'an empty body'],
     ['{"id":"jö', 'invalid JSON (10 bytes)'],
     [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
-    ['[]', NO_RECORD],
     ['null', NO_RECORD],
-    ['"x"', NO_RECORD],
-    ['7', NO_RECORD],
-    ['{}', NO_RECORD],
     ['{"id":7}', NO_RECORD],
   ])('refuses %.20j', (body, problem) => {
     expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'problem', problem });
@@ -138,7 +123,6 @@ describe('explain', () => {
       '402 to the message: “No credits.”. The API wants credits, so it did not accept the message. ' +
         `Buy credits or allow overages at ${USAGE_URL}.`,
     ],
-    [answer(402), 'poll', 'when the job was polled. The API wants credits. Buy credits or'],
     [answer(403, saying({ error: 'no' })), 'create', 'lacks the write scope'],
     [answer(403, saying('null')), 'poll', 'lacks the read scope'],
     [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
@@ -152,8 +136,6 @@ describe('explain', () => {
     ],
     [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
-    [answer(408), 'send', 'answered 408 to the message.'],
-    [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
     [answer(304), 'send', 'a redirect, which is never followed; check the base URL.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
@@ -164,7 +146,6 @@ describe('explain', () => {
     ],
     [answer(200), 'send', 'with no content type, was not'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
-    [answer(502, saying({ message: 'no' })), 'send', 'to the message: “no”.'],
     [answer(400, saying({ error: 7 })), 'send', 'to the message. Check'],
   ])('%#: %o', (exchange, doing, words) => {
     expect(explained(exchange, doing, true)).toContain(words);

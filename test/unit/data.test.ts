@@ -10,7 +10,7 @@ import {
   readNote,
   toNoteJob,
 } from '../../src/note/data.ts';
-import { MARKER, OPENING } from '../../src/text.ts';
+import { MARKER } from '../../src/text.ts';
 import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from './record.ts';
 
 const SENT: NoteJob = {
@@ -70,28 +70,6 @@ describe('readNote', () => {
   ])('cannot read a note %s', (_, body) => {
     expect(body).not.toBe(BODY);
     expect(readNote(body, NOTE.project)).toBe('unreadable');
-  });
-
-  it('never throws, and returns nothing that was not written', () => {
-    const pieces = fc.constantFrom(
-      LINE,
-      BODY,
-      MARKER,
-      OPENING,
-      '-->',
-      '{',
-      '"',
-      '\n',
-      '\r\n',
-      'x',
-      '> ',
-    );
-    fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 6 }), (all) => {
-        const read = readNote(all.join(''), NOTE.project);
-        if (typeof read !== 'string') expect(read).toEqual(FULL);
-      }),
-    );
   });
 });
 
@@ -175,10 +153,6 @@ it.each<[string, Partial<NoteJob>, object | undefined]>([
   ],
 ])('endOfWork: %s', (_, parts, expected) => {
   expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
-});
-
-it('composeAnswer has the marker, so that it is never taken for a command', () => {
-  expect(composeAnswer('x')).toBe(`${MARKER}\nx`);
 });
 
 it('hashOf tells its parts apart', () => {

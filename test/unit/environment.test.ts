@@ -29,7 +29,6 @@ it.each<[string, Record<string, string>, object]>([
     },
   ],
   ['only the first actor', { GITHUB_ACTOR: 'alice' }, { actor: 'alice', triggeringActor: '' }],
-  ['only the name of the workflow', { GITHUB_WORKFLOW: 'CI' }, { workflow: 'CI' }],
 ])('readRunInfo reads %s', (_, env, expected) => {
   expect(readRunInfo(env)).toMatchObject(expected);
 });

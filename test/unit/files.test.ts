@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { append, codeOf, readInside, readWhole } from '../../src/runner/files.ts';
+import { append, readInside, readWhole } from '../../src/runner/files.ts';
 import { HAS_FULL_DEVICE, HAS_NAMED_PIPES } from '../sim/platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
@@ -90,13 +90,6 @@ it('readWhole returns null if it cannot read, or would wait for a pipe', () => {
 });
 
 describe('append', () => {
-  it('appends to a file, and creates it', () => {
-    const path = join(folder, 'output');
-    append(path, 'a');
-    append(path, 'b');
-    expect(readFileSync(path, 'utf8')).toBe('ab');
-  });
-
   it.each([
     [undefined, 'ENOENT'],
     [workspace, 'EISDIR'],
@@ -104,12 +97,4 @@ describe('append', () => {
   ] as const)('throws if it cannot write: %j', (path, why) => {
     expect(() => append(path, 'a')).toThrow(why);
   });
-});
-
-it.each([
-  [Object.assign(new Error('no space left'), { code: 'ENOSPC' }), 'ENOSPC'],
-  [new Error('no code'), ''],
-  ['not an error', ''],
-])('the code of %s is "%s"', (error, code) => {
-  expect(codeOf(error)).toBe(code);
 });

@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../src/agent/answers.ts';
-import type { AgentContext, Answer } from '../../src/agent/http.ts';
 import type { Job, JobRecord } from '../../src/job.ts';
 import { ACTION_URL, checkPrLink } from '../../src/link.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
 import { code } from '../../src/report/markdown.ts';
 import type { Ended } from '../../src/report/outputs.ts';
 import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/report/render.ts';
-import { escapeCommands } from '../../src/runner/log.ts';
 import { quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
-import { parseCommands } from '../sim/runner/commands.ts';
 import { ended, INFO, NOTE, record, START } from './record.ts';
 
 /** A link may be on any host, because its label has that. */
@@ -117,42 +113,6 @@ describe('any text by others is shown only as code, in', () => {
         ...[...(isSame ? [] : [read]), ...(isChanged ? [shown.skeleton] : [])],
       ];
     }, texts);
-    expect(found).toEqual([]);
-  });
-});
-
-const RESPONSE: Answer = {
-  ...{ kind: 'answer', status: 400, contentType: 'application/json', retryAfter: [] },
-  body: { kind: 'ok', value: '' },
-};
-function saying(json: unknown): Partial<Answer> {
-  return { body: { kind: 'ok', value: typeof json === 'string' ? json : JSON.stringify(json) } };
-}
-const PARTS: Readonly<Record<string, (text: string) => Partial<Answer>>> = {
-  'the field error': (text) => saying({ error: text }),
-  'the field message': (text) => saying({ message: text }),
-  'the body': (text) => saying(text),
-  'the content type': (contentType) => ({ contentType }),
-  'the header Retry-After': (text) => ({ retryAfter: [text] }),
-};
-const CONTEXT = {
-  ...{ where: '“agent.example”', isDefaultUrl: true, clock: { now: () => START } },
-  redact: (text: string) => text,
-} as Partial<AgentContext> as AgentContext;
-const STATUSES = [200, 301, 400, 401, 403, 404, 408, 409, 429, 451, 500, 502, 503, 504];
-
-describe('explain quotes any text as one line of plain text, in', () => {
-  it.each(Object.entries(PARTS))('%s', (_, part) => {
-    const found = findProblems((text) =>
-      STATUSES.flatMap((status) =>
-        (['send', 'poll'] as const).flatMap((doing) => {
-          const line = explain({ ...RESPONSE, status, ...part(text) }, doing, CONTEXT);
-          const odd = line.match(/[\n\t\u2028\u2029]|(?![\u200c\u200d])[\p{Cc}\p{Cf}]/gu) ?? [];
-          const long = line.length > 700 ? [line.length] : [];
-          return [...parseCommands(escapeCommands(line)), ...odd, ...long];
-        }),
-      ),
-    );
     expect(found).toEqual([]);
   });
 });

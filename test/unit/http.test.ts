@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { postMessage } from '../../src/agent/client.ts';
 import { type AgentContext, createTransport } from '../../src/agent/http.ts';
-import type { SendClass } from '../../src/agent/retry.ts';
 import { systemClock } from '../../src/clock.ts';
 import { NEW_JOB } from '../../src/job.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
@@ -29,13 +28,6 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
-it('requests other paths as they are, below the base URL', async () => {
-  await using server = await startFaultServer();
-  const id = 'A_b~c:d@e.-';
-  await openTransport(`${server.origin}/base/`).get(`/v2/agent/${id}/job/${id}`, 30_000);
-  expect(server.journal[0]?.path).toBe(`/base/v2/agent/${id}/job/${id}`);
-});
-
 it('the clock takes any time for a timeout, without a warning of Node', async () => {
   const warnings: Error[] = [];
   const addWarning = (warning: Error): number => warnings.push(warning);
@@ -48,8 +40,7 @@ it('the clock takes any time for a timeout, without a warning of Node', async ()
 });
 
 describe('the creation of a job', () => {
-  /** Asks for it once; `failed` has the classes of the times before. */
-  async function create(behaviour: Behaviour, failed: readonly SendClass[] = []) {
+  async function create(behaviour: Behaviour) {
     await using server = await startFaultServer({ onRequest: () => behaviour });
     const context: AgentContext = {
       ...recordingRuntime().runtime,
@@ -57,14 +48,12 @@ describe('the creation of a job', () => {
       ...{ where: '“agent.example”', isDefaultUrl: true, projectId: 'project_1' },
       ...{ repositoryUrl: 'https://github.com/octo/agents', deadline: Number.POSITIVE_INFINITY },
     };
-    const sent = await postMessage(context, NEW_JOB, 'Go.', failed);
+    const sent = await postMessage(context, NEW_JOB, 'Go.', []);
     expect(server.journal).toMatchObject([
       { method: 'POST', path: '/v2/agent/project_1/job', body: '{"prompt":"Go."}' },
     ]);
     return sent;
   }
-  const type = { 'content-type': 'application/json' };
-  const limited = answer(whole(429, {}, { ...type, 'retry-after': '1' }));
 
   it.each([201, 200])('is known by the ID in a response with %i', async (status) => {
     const record = { id: 'new-1', status: 'active' };
@@ -77,8 +66,6 @@ describe('the creation of a job', () => {
     ['a body without an ID', answer(whole(201, {})), 'returned JSON that is not a job record.'],
     ['an ID that is a path', answer(whole(200, { id: 'a/b' })), 'returned an ID that is not one.'],
     ['an empty ID', answer(whole(200, { id: '' })), 'returned an ID that is not one.'],
-    ['a bad body', answer(whole(201, '{"id":"n')), 'but returned invalid JSON (8 bytes).'],
-    ['a page', answer(whole(200, '<html>', { 'content-type': 'text/html' })), 'was not a record'],
     ['502', answer(whole(502, {})), 'answered 502 when the job was to be created.'],
     ['503', answer(whole(503, {}, { 'retry-after': '1' })), 'answered 503'],
     ['no response', answer('', 'end'), 'was lost after the request was written: connection closed'],
@@ -86,21 +73,6 @@ describe('the creation of a job', () => {
     expect(await create(behaviour)).toEqual({
       kind: 'doubtful',
       why: expect.stringContaining(why),
-    });
-  });
-
-  it('is repeated after 429, twice', async () => {
-    expect(await create(limited)).toMatchObject({ sendClass: 'rate-limited', afterMs: 1000 });
-    const twice = await create(limited, ['rate-limited', 'rate-limited']);
-    expect(twice).toMatchObject({ kind: 'refused', afterMs: null });
-  });
-
-  it.each([
-    [401, 'The API key is expired'],
-    [404, 'There is no such project'],
-  ])('is refused by %i', async (status, why) => {
-    expect(await create(answer(whole(status, { error: 'No.' })))).toMatchObject({
-      ...{ kind: 'refused', afterMs: null, why: expect.stringContaining(why) },
     });
   });
 });

@@ -50,29 +50,21 @@ describe('readInputs accepts', () => {
   it.each<[string, Record<string, string>, Partial<Inputs>]>([
     ['white space around a key', { 'api-key': ' mint_abc12345\n' }, { apiKey: 'mint_abc12345' }],
     ['white space around an ID', { 'job-id': '\tjob-1 ' }, { jobIds: ['job-1'] }],
-    ['a key without the prefix', { 'api-key': 'abc' }, { apiKey: 'abc' }],
-    ['fractions', { 'timeout-minutes': '0.5' }, { timeoutMs: 30_000 }],
-    ['the longest time', { 'timeout-minutes': '7200' }, { timeoutMs: 432_000_000 }],
-    ['a limit', { 'max-messages': '100' }, { maxMessages: 100 }],
-    ['files', { attach: '\n a.txt\nb c.txt\n' }, { attach: 'a.txt\nb c.txt' }],
     ['create-job', { 'job-id': '', 'create-job': 'true' }, { jobIds: [], createJob: true }],
     ['a settle time of 0', { 'settle-seconds': '0' }, { settleMs: 0 }],
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
-    ['a number', { 'pr-number': '12' }, { prNumber: 12 }],
     ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
     ['no job-id', { 'job-id': '' }, { jobIds: [] }],
     ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
-    ['three dots', { 'job-id': '...' }, { jobIds: ['...'] }],
     ['IDs of a YAML block', { 'job-id': 'a\nb\r\n  c\n' }, { jobIds: ['a', 'b', 'c'] }],
     ['any separators', { 'job-id': ' a,\t b ,,\u00a0c,' }, { jobIds: ['a', 'b', 'c'] }],
     ['repeated IDs', { 'job-id': 'b a b A' }, { jobIds: ['b', 'a', 'A'] }],
     ['IDs as JSON', { 'job-id': '[\n "a", "", " b ", "a"]' }, { jobIds: ['a', 'b'] }],
     ['100 IDs', { 'job-id': `${manyIds(100)}, job-1` }, { jobIds: manyIds(100).split('\n') }],
     ['any status', { 'only-when': 'any' }, { onlyWhen: null }],
-    ['one', { 'only-when': 'failed' }, { onlyWhen: new Set(['failed'] as const) }],
     ['none', { 'fail-on': 'none' }, { failOn: new Set() }],
     [
       'a list',
@@ -95,10 +87,8 @@ describe('readInputs accepts', () => {
 
   it.each([
     ['https://example.com', 'https://example.com/'],
-    ['https://example.com/a/b/', 'https://example.com/a/b/'],
     ['https://example.com:8443', 'https://example.com:8443/'],
     ['http://localhost:3000', 'http://localhost:3000/'],
-    ['http://127.8.9.10:3000', 'http://127.8.9.10:3000/'],
     ['http://[::1]:3000', 'http://[::1]:3000/'],
   ])('base-url %s', (text, href) => {
     expect(valid({ 'base-url': text }).baseUrl.href).toBe(href);

@@ -56,7 +56,6 @@ it.each([
   ['https://ghe.example/octo/agents/pull/7', null],
   ['https://github.com/octo/agents/pull/', null],
   ['https://github.com/octo/agents/pull/7/files', null],
-  ['https://github.com/octo/agents/pull/07', null],
   ['https://github.com/octo/agents/pull/12345678901', null],
 ])('ownPullRequest of %s is %s', (link, number) => {
   expect(ownPullRequest(link, 'https://github.com/octo/agents')).toBe(number);

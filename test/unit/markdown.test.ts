@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  blocks,
   code,
-  dotted,
   fence,
   fitting,
   link,
@@ -56,10 +54,7 @@ describe('quotation', () => {
 
   it.each([
     ['one line', 'a', '> `a`'],
-    ['one line with space around it', '\n a\r\n', '> `a`'],
     ['lines', 'a\r\nb\rc', '> ```text\n> a\n> b\n> c\n> ```'],
-    ['a fence in it', 'a\n```\nb', '> ````text\n> a\n> ```\n> b\n> ````'],
-    ['12 lines', lines(12), quoted(`\`\`\`text\n${lines(12)}\n\`\`\``)],
     ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n${PART}`)],
     ['1000 characters', 'x'.repeat(1000), `> \`${'x'.repeat(1000)}\``],
     ['a long line', 'x'.repeat(2000), quoted(`\`${'x'.repeat(999)}…\`\n${PART}`)],
@@ -69,7 +64,6 @@ describe('quotation', () => {
       quoted(`\`\`\`text\n${'x'.repeat(600)}\n${'x'.repeat(398)}…\n\`\`\`\n${PART}`),
     ],
     ['space before and after it', `${'\n'.repeat(1500)}a${'\r\n '.repeat(1500)}`, '> `a`'],
-    ['invisible characters before it', `${'\u200b\r\n'.repeat(1500)}a`, '> `a`'],
     ['empty lines in it', `a${'\n'.repeat(1500)}b`, quoted(`\`\`\`text\na\n\`\`\`\n${PART}`)],
     ['nothing', ' \u200b\n', ''],
   ])('shows %s', (_, text, expected) => {
@@ -96,11 +90,6 @@ it.each([
   [`“${'x'.repeat(301)}”`, `\`${'x'.repeat(299)}…\``],
 ])('sentenceToMarkdown of %j is %s', (sentence, expected) => {
   expect(sentenceToMarkdown(sentence)).toBe(expected);
-});
-
-it('dotted and blocks leave out empty texts', () => {
-  expect(dotted(['a', '', 'b'])).toBe('a · b');
-  expect(blocks(['a', '', 'b'])).toBe('a\n\nb');
 });
 
 it.each([

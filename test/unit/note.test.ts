@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import { composeAnswer, composeNote, type NoteData, type NoteJob } from '../../src/note/data.ts';
-import { commentId, Note, readNotes } from '../../src/note/note.ts';
+import { Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
 const PAGE = 'https://github.com/octo/agents/pull/7';
@@ -188,11 +188,4 @@ it('readNotes returns the notes of the project, or names the comment that cannot
     kind: 'problem',
     problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
   });
-});
-
-it('commentId reads the number of a comment', () => {
-  expect(commentId(`${PAGE}#issuecomment-3000000001`)).toBe(3_000_000_001);
-  for (const url of [PAGE, `${PAGE}#issuecomment-x`, `${PAGE}#discussion_r3`]) {
-    expect(commentId(url)).toBeNaN();
-  }
 });
