@@ -80,7 +80,7 @@ export type Message =
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
-/** What the agent works on: the states in the diagram "confirmed" of docs/delivery.md. */
+/** What the agent works on: the table "confirmed" of docs/delivery.md has the outcomes. */
 export type Work = 'earlier work' | 'nothing' | 'our message';
 
 /** What the polls after the message have shown. */
@@ -170,7 +170,6 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 
 // What changes a job.
 
-/** A poll is about to start. */
 export function startPoll(job: Job): void {
   write(job, { polls: job.polls + 1 });
 }
@@ -200,17 +199,14 @@ export function recordAnswer(job: Job, record: JobRecord): void {
   write(job, { record: { ...job.record, ...record } });
 }
 
-/** Whether the message waits for earlier work. */
 export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
 }
 
-/** Under a limit, which message in a row it is. */
 export function setNumber(job: Job, number: number): void {
   write(job, { number });
 }
 
-/** From now on, the message may be sent at any moment. */
 export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
@@ -340,7 +336,7 @@ export function statusBefore({ base }: Pick<Job, 'base'>): string | undefined {
   return base?.status;
 }
 
-// When the agent is done: docs/delivery.md draws it.
+// When the agent is done: docs/delivery.md has the table.
 
 function startOfAfter(before: string | undefined, since: number): After {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };

@@ -8,7 +8,6 @@ export const DASHBOARD_URL = 'https://app.mintlify.com';
 export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 /** Where they see and buy credits, and allow overages (https://www.mintlify.com/docs/credits). */
 export const USAGE_URL = `${DASHBOARD_URL}/settings/organization/usage`;
-/** Where people find this action. */
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
 /** `PULL_REQUEST` must know the same paths. */

@@ -7,6 +7,7 @@ import {
   isFinal,
   isKnownStatus,
   type Job,
+  NEW_JOB,
   statusBefore,
   statusOf,
 } from './job.ts';
@@ -25,6 +26,12 @@ interface EndingRun {
 
 const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
+const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
+
+/** `isNew`: the message creates the job. */
+function doubtAbout(isNew: boolean): string {
+  return isNew ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED;
+}
 
 export function endAs(result: End['result'], ...texts: readonly string[]): End {
   return { result, explanation: sentences(...texts) };
@@ -38,7 +45,11 @@ export function endNow(job: Job, wait: boolean): End {
     case 'not-sent':
       return endAs('error', 'The run ended before the message was sent.');
     case 'unknown':
-      return endAs('error', 'The run ended while the message was being sent.', IT_MAY_HAVE_ARRIVED);
+      return endAs(
+        'error',
+        'The run ended while the message was being sent.',
+        doubtAbout(job.id === NEW_JOB),
+      );
     case 'sent':
       return wait
         ? { ...endAs('sent', 'The run ended before the agent was done.'), confirmed: false }
@@ -160,14 +171,14 @@ export function stoppedEnd(why: string): End {
 }
 
 /** It is not known whether the message was delivered. */
-export function doubtfulEnd(why: string, isCancelled: boolean): End {
+export function doubtfulEnd(why: string, isCancelled: boolean, isNew = false): End {
   return isCancelled
     ? endAs(
         'cancelled',
         'The run was cancelled while the message was being sent.',
-        IT_MAY_HAVE_ARRIVED,
+        doubtAbout(isNew),
       )
-    : endAs('error', why, IT_MAY_HAVE_ARRIVED);
+    : endAs('error', why, doubtAbout(isNew));
 }
 
 /** `only-when` leaves the job out. */

@@ -1,13 +1,14 @@
-import { carry, type Request } from './carried/carry.ts';
-import { readWords } from './carried/comment.ts';
+import { carry } from './carried/carry.ts';
+import { askedBy, readWords } from './carried/comment.ts';
+import type { Request, Start } from './carried/request.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
-import { mayCarry, readTrigger, type Trigger, whyNoSecrets } from './github/event.ts';
+import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
-import { prepare, type Run, type Start } from './jobs/run.ts';
+import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
@@ -47,7 +48,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (words.kind === 'problem') return skip(runtime, words.problem);
 
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
-  const asked = isAsked(trigger, whoMaySend) ? trigger.comment : null;
+  const asked = askedBy(trigger, whoMaySend);
   const start: Start = { runtime, info, trigger, github, asked };
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
@@ -58,7 +59,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const carried = await carry(start, inputs, asked, words.value);
+  const carried = await carry(start, inputs, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
   switch (carried.kind) {
     case 'nothing':
@@ -75,14 +76,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       return code;
     }
   }
-}
-
-/** Whether the message is that of the comment or review: one with the command or, without one, each review. */
-function isAsked(
-  { comment }: Trigger,
-  { command, send }: { readonly command: string | null; readonly send: boolean },
-): boolean {
-  return send && (command !== null || comment?.kind === 'review');
 }
 
 /** Milliseconds; https://docs.github.com/en/actions/reference/limits. */

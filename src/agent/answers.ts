@@ -98,10 +98,9 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
   const { status, body } = exchange;
   const when = WHEN[doing];
   if (status === 403 && !isJson(body)) {
-    const words = body.kind === 'ok' ? firstWords(redact(body.value)) : '';
     return (
-      `Something before the API, such as a firewall, answered 403 ${when}${words}. Ask those who run it to let ` +
-      'this runner through, or use another runner.'
+      `Something before the API, such as a firewall, answered 403 ${when}. Ask those who run it to let this runner ` +
+      'through, or use another runner.'
     );
   }
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
@@ -153,7 +152,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       return 'The prompt is too long; make it shorter.';
     case 429:
       return doing === 'poll'
-        ? 'The API was polled too often; a longer polling interval may help.'
+        ? 'The API was polled too often.'
         : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
   }
   if (status >= 500) return 'The API itself has a problem.';
@@ -166,16 +165,6 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
 /** The API explains each refusal in JSON. */
 function isJson(body: Answer['body']): boolean {
   return body.kind === 'ok' && parseJson(body.value) !== undefined;
-}
-
-/** The first words that a page or a text shows: `: “words”`, or an empty text. */
-function firstWords(page: string): string {
-  const words = page
-    .slice(0, 4000)
-    .replace(/<(style|script)\b[\s\S]*?(<\/\1>|$)/gi, ' ')
-    .replace(/<[^>]*>/g, ' ')
-    .trim();
-  return words === '' ? '' : `: ${quote(words, 100)}`;
 }
 
 /** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */

@@ -1,119 +1,81 @@
-import type { GitHub } from '../github/api.ts';
-import type { CommentTrigger, Trigger } from '../github/event.ts';
+import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
-import { type Ok, ok } from '../text.ts';
-import { type Carried, composeCarried, FIX_IT } from './carried.ts';
-import { carryCheck } from './check.ts';
-import { quoteContext } from './comment.ts';
-import { carryFiles } from './files.ts';
-import { readReview } from './review.ts';
-import { carryFailedRun, type FailedRun, readFailedRun } from './workflow-run.ts';
+import { ok, type Result } from '../text.ts';
+import { describeCheck, FIX_IT, readFailedRun } from './failure.ts';
+import { readFiles } from './files.ts';
+import type { Carried, Request, Start } from './request.ts';
+import { describeCode, readReview } from './review.ts';
 
-// What a message says: the prompt of the workflow, the words of a person, and what the event and files carry.
+// Reads what a message says.
 
-/** All that is sent. The logs of a run that failed are read later, and only if a message is sent. */
-export interface Request {
-  /** Of the workflow; empty for none. */
-  readonly prompt: string;
-  /** The words of a person; empty for none. */
-  readonly words: string;
-  /** What belongs to the words: the code that they are about, or the inline comments of a review. */
-  readonly parts: readonly string[];
-  /** What people see instead of the parts; empty if they see them. */
-  readonly summary: string;
-  readonly carried: readonly Carried[];
-  readonly failedRun?: FailedRun;
-}
+const NOTHING: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
-/** What it reads with. */
-export interface Reading {
-  readonly runtime: Runtime;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
-  readonly github: GitHub;
-}
-
-export type Carrying =
-  | Ok<Request>
-  /** There is nothing to send. */
+type Carrying =
+  | Result<Request>
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
-  | { readonly kind: 'usage' }
-  /** `problem`: half of a message is worse than none. */
-  | { readonly kind: 'problem'; readonly problem: string };
+  | { readonly kind: 'usage' };
 
-/** Reads all but logs. `words` are those of the comment or review `asked`, if there is one. */
-export async function carry(
-  { runtime, trigger, github }: Reading,
-  inputs: Inputs,
-  asked: CommentTrigger | null,
-  words: string,
-): Promise<Carrying> {
-  const { prompt, command, send } = inputs;
-  const files = carryFiles(inputs.attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
+/** Reads all but logs. `words` are those of the comment or review that is asked. */
+export async function carry(start: Start, inputs: Inputs, words: string): Promise<Carrying> {
+  const { runtime, trigger, info, asked } = start;
+  const { prompt, send, attach } = inputs;
+  const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
   if (files.kind === 'problem') return files;
-  if (!send) return ok({ prompt: '', words: '', parts: [], summary: '', carried: [] });
-  const attached = files.value === null ? [] : [files.value];
-  if (asked?.kind === 'review') {
-    const until = runtime.clock.startedAt + inputs.timeoutMs;
-    const review = await readReview(asked, github, until);
-    if (review.kind === 'problem') return review;
-    const { areReplies, ...comments } = review.value;
-    const { length } = comments.parts;
-    const isReply = words === '' && areReplies && (length > 0 || prompt === '');
-    if (command === null && (isReply || (asked.approves && length === 0))) {
-      return { kind: 'nothing', reason: 'The review asks for nothing.' };
-    }
-    return orUsage({ prompt, words, ...comments, carried: attached }, command);
-  }
+  if (!send) return ok(NOTHING);
+  const request = { prompt, words, ...files.value };
+  if (asked?.kind === 'review') return carryReview(start, asked, inputs, request);
   if (asked !== null) {
-    const parts = asked.context === null ? [] : [quoteContext(asked.context)];
-    return orUsage({ prompt, words, parts, summary: '', carried: attached }, command);
+    if (prompt === '' && words === '') return { kind: 'usage' };
+    return ok(
+      asked.context === null ? request : add(request, describeCode(asked.context, runtime.redact)),
+    );
   }
-  const check = carryCheck(trigger.payload, runtime.redact);
-  const failedRun = trigger.event === 'workflow_run' ? readFailedRun(trigger.payload) : null;
-  const carried = check === null ? attached : [check, ...attached];
-  if (prompt === '' && check === null && failedRun === null) {
-    return { kind: 'nothing', reason: 'Nothing has failed, and there is no prompt.' };
+  const { commit } = trigger;
+  if (commit?.failure) {
+    const ask = prompt === '' ? { ...request, parts: [FIX_IT] } : request;
+    const isRun = commit.kind === 'workflow_run';
+    return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
   }
-  const request = { prompt, words, parts: [], summary: '', carried };
-  return ok(failedRun === null ? request : { ...request, failedRun });
+  return prompt === ''
+    ? { kind: 'nothing', reason: 'Nothing has failed, and there is no prompt.' }
+    : ok(request);
 }
 
-/** A bare command sends the prompt of the workflow, or the inline comments of the review. */
-function orUsage(request: Request, command: string | null): Carrying {
-  const { prompt, words, summary } = request;
-  const isBare = command !== null && prompt === '' && words === '' && summary === '';
-  return isBare ? { kind: 'usage' } : ok(request);
-}
-
-/** Reads what is only read if a message is sent. It never rejects. */
-export async function withLogs(
-  { runtime, info, github }: Reading,
+async function carryReview(
+  { runtime, github }: Start,
+  review: CommentTrigger,
+  { command, timeoutMs }: Inputs,
   request: Request,
-): Promise<Request> {
-  const { failedRun } = request;
-  if (failedRun === undefined) return request;
-  const logs = await carryFailedRun(failedRun, github, { ...runtime, apiUrl: info.apiUrl });
-  if (logs.warning !== '') runtime.log.warning(logs.warning);
-  return { ...request, carried: [logs, ...request.carried] };
+): Promise<Carrying> {
+  const read = await readReview(review, github, runtime.clock.startedAt + timeoutMs);
+  if (read.kind === 'problem') return read;
+  const { carried, areReplies } = read.value;
+  const isBare = carried.parts.length === 0;
+  const saysNothing = request.words === '' && isBare && request.prompt === '';
+  if (command !== null) {
+    return saysNothing ? { kind: 'usage' } : ok(add(request, carried));
+  }
+  // GitHub makes a review of a single reply, too.
+  const isReply = request.words === '' && !isBare && areReplies;
+  return saysNothing || isReply || (review.approves && isBare)
+    ? { kind: 'nothing', reason: 'The review asks for nothing.' }
+    : ok(add(request, carried));
 }
 
-/** The message, and what people see of it: the words of people, and a line for all else. */
-export function compose({ prompt, words, parts, summary, carried }: Request) {
-  const isAboutFailure = carried.some(({ isFailure }) => isFailure);
-  const ask = prompt === '' && words === '' && isAboutFailure ? FIX_IT : prompt;
-  const shownParts = summary === '' ? parts : [];
+/** What the event carries stands before the files. */
+function add(request: Request, { parts, outputs, attached }: Carried): Request {
   return {
-    prompt: paragraphs([ask, words, ...parts, ...composeCarried(carried)]),
-    shown: paragraphs([prompt, words, ...shownParts]),
-    attached: [summary, ...carried.map((one) => one.summary)]
-      .filter((line) => line !== '')
-      .join(' '),
+    ...request,
+    parts: [...request.parts, ...parts],
+    outputs: [...outputs, ...request.outputs],
+    attached: [...attached, ...request.attached],
   };
 }
 
-function paragraphs(texts: readonly string[]): string {
-  return texts.filter((text) => text !== '').join('\n\n');
+/** Reads the logs of a run that failed, which is only done if a message is sent. It never rejects. */
+export async function withLogs(start: Start, request: Request): Promise<Request> {
+  const { commit } = start.trigger;
+  const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
+  return isFailedRun ? add(request, await readFailedRun(start, commit)) : request;
 }

@@ -1,4 +1,5 @@
-import { type CodeContext, type CommentTrigger, isPerson, type Trigger } from '../github/event.ts';
+import { type CommentTrigger, isPerson, type Trigger } from '../github/event.ts';
+import type { Inputs } from '../inputs.ts';
 import {
   hasVisibleText,
   OPENING,
@@ -8,9 +9,16 @@ import {
   type Result,
   withoutInvisible,
 } from '../text.ts';
-import { fenced } from './output.ts';
 
-// What a person writes in a comment or review: the words for the agent, and the code that they are about.
+// What a person writes in a comment or review for the agent.
+
+/** The comment or review whose words are sent: one with the command or, without one, each review. */
+export function askedBy(
+  { comment }: Trigger,
+  { command, send }: Pick<Inputs, 'command' | 'send'>,
+): CommentTrigger | null {
+  return send && (command !== null || comment?.kind === 'review') ? comment : null;
+}
 
 /**
  * The words for the agent: after the command or, of a review without one, the whole text. Empty if there are none. The problem
@@ -23,7 +31,7 @@ export function readWords({ comment, commit }: Trigger, command: string | null):
     );
   }
   if (comment !== null) return readComment(comment, command);
-  if (command !== null && commit !== null && !commit.hasFailed) {
+  if (command !== null && commit !== null && commit.failure === null) {
     return problem('Nothing has failed, so there is nothing to send.');
   }
   return ok('');
@@ -85,56 +93,4 @@ function withoutHtmlComments(text: string): string {
   const rest = text.slice(0, closed).replace(comments, '') + text.slice(closed);
   const opening = rest.indexOf('<!--');
   return opening === -1 ? rest : rest.slice(0, opening);
-}
-
-/** An inline comment of a review. */
-export interface InlineComment extends CodeContext {
-  /** Whether the lines are those of an older commit. */
-  readonly isOutdated: boolean;
-  readonly text: string;
-}
-
-/** The inline comments of a review, in the order of the files and lines. */
-export function quoteInline(comments: readonly InlineComment[]): readonly string[] {
-  const sorted = comments.toSorted(
-    (one, other) =>
-      Number(one.path > other.path) - Number(one.path < other.path) ||
-      (one.line ?? 0) - (other.line ?? 0),
-  );
-  return sorted.map((comment, index) => {
-    const { diffHunk, isOutdated, text } = comment;
-    const age = isOutdated ? ' of an older commit' : '';
-    const where = `Comment ${index + 1} of ${comments.length}, on ${placeOf(comment)}${age}:`;
-    const hunk = quoteDiff(diffHunk);
-    return [where, hunk, cleanText(text).trim()].filter((part) => part !== '').join('\n\n');
-  });
-}
-
-/** The code that a review comment is about. */
-export function quoteContext(context: CodeContext): string {
-  const where = `Context: this was written on ${placeOf(context)}.`;
-  const hunk = quoteDiff(context.diffHunk);
-  return hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
-}
-
-function placeOf({ path, line, startLine }: CodeContext): string {
-  // After a line break or a quotation mark, a file name would look like text of the author.
-  const file = `the file ${quote(path, 1000)}`;
-  if (line === null) return file;
-  return startLine === null || startLine === line
-    ? `${file}, line ${line}`
-    : `${file}, lines ${startLine} to ${line}`;
-}
-
-/** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */
-const MOST_DIFF_LINES = 50;
-
-function quoteDiff(diffHunk: string): string {
-  // With a line break for a lone \r, a line would not begin with the sign of the diff.
-  const [head = '', ...lines] = withoutInvisible(diffHunk)
-    .replace(/[\u2028\u2029]/g, '')
-    .split('\n');
-  const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
-  const hunk = [head, ...end].join('\n');
-  return hunk === '' ? '' : fenced(hunk, 'diff');
 }

@@ -1,6 +1,7 @@
 import { untilAborted } from '../clock.ts';
+import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
-import { createAgent, explainConnection } from '../runner/network.ts';
+import { explainConnection } from '../runner/network.ts';
 import { ok, problem, type Result } from '../text.ts';
 
 // Downloads the log of a job from the host that GitHub redirects to. The URL is signed: whoever has it can read the log.
@@ -32,9 +33,7 @@ export async function download<T>(
   }
   const proxy = readProxy(env, url);
   if (proxy.kind === 'problem') return problem('the settings of the proxy are not valid');
-  const noProxy = `${proxy.value.noProxy},localhost,127.0.0.1,::1`;
-  const unlimited = { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 };
-  const dispatcher = createAgent({ ...proxy.value, noProxy }, unlimited);
+  const dispatcher = createConnections(proxy.value);
   try {
     signal.throwIfAborted();
     const { origin, pathname, search } = url;
@@ -51,7 +50,11 @@ export async function download<T>(
 }
 
 async function readResponse<T>(
-  { statusCode, headers, body }: Awaited<ReturnType<ReturnType<typeof createAgent>['request']>>,
+  {
+    statusCode,
+    headers,
+    body,
+  }: Awaited<ReturnType<ReturnType<typeof createConnections>['request']>>,
   host: string,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
 ): Promise<Result<T>> {

@@ -1,9 +1,9 @@
 import { code } from '../report/markdown.ts';
-import { readPartsInside } from '../runner/files.ts';
+import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
-import { type Carried, named } from './carried.ts';
-import { createDecoder, createTail, type Output, toOutput } from './output.ts';
+import { type Output, tailOf, toOutput } from './output.ts';
+import type { Carried } from './request.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 
@@ -11,34 +11,22 @@ const MOST_FILES = 5;
 /** Bytes of a file. */
 const SIZE_LIMIT = 10 * 1024 * 1024;
 
-/** `paths` has one in each line. The problem is that of the input; null without a path. */
-export function carryFiles(
-  paths: string,
-  workspace: string,
-  redact: Redact,
-): Result<Carried | null> {
+/** `paths` has one in each line. The problem is that of the input. */
+export function readFiles(paths: string, workspace: string, redact: Redact): Result<Carried> {
   const names = paths.split(/[\r\n]+/).flatMap((line) => line.trim() || []);
-  if (names.length === 0) return ok(null);
+  if (names.length === 0) return ok({ parts: [], outputs: [], attached: [] });
   if (names.length > MOST_FILES) {
     return problem(`attach names ${names.length} files; name at most ${MOST_FILES}.`);
   }
   const outputs: Output[] = [];
   for (const name of names) {
-    const output = readOutput(name, workspace, redact);
-    if (output.kind === 'problem') {
-      return problem(`attach: ${quote(redact(name), 60)} ${output.problem}.`);
+    const file = readInside(workspace, name, SIZE_LIMIT);
+    if (file.kind === 'problem') {
+      return problem(`attach: ${quote(redact(name), 60)} ${file.problem}.`);
     }
-    outputs.push(output.value);
+    const tail = tailOf(new TextDecoder().decode(file.value));
+    outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
   }
-  const summary = `+ ${listing(names.map((name) => code(redact(name), 60)))}`;
-  return ok({ facts: [], outputs, summary, isFailure: false, warning: '' });
-}
-
-function readOutput(name: string, workspace: string, redact: Redact): Result<Output> {
-  const tail = createTail();
-  const decode = createDecoder();
-  const read = readPartsInside(workspace, name, SIZE_LIMIT, (part) => tail.add(decode(part)));
-  if (read.kind === 'problem') return read;
-  tail.add(decode(undefined));
-  return ok(toOutput(`The file ${named(name, redact)}`, tail, redact));
+  const shown = listing(names.map((name) => code(redact(name), 60)));
+  return ok({ parts: [], outputs, attached: [`+ ${shown}`] });
 }

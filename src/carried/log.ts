@@ -1,8 +1,8 @@
-import { createDecoder, createTail, type Tail } from './output.ts';
+import { Tail } from './output.ts';
 
 // Finds the lines of failed steps in the log of a job, which may be of any size: only the ends of them are kept.
 
-/** A step as GitHub's API describes it. The times are ISO 8601, in whole seconds. */
+/** A step as GitHub's API describes it. The times are ISO 8601 in UTC, truncated to whole seconds. */
 export interface Step {
   readonly name: string;
   readonly started_at?: string | null | undefined;
@@ -15,108 +15,57 @@ export interface LogPart {
   readonly tail: Tail;
 }
 
-/** What takes the lines of a log, in their order. */
-interface LineSink {
-  add(lines: string, second: string): void;
-  /** All lines of an error were added. */
-  endError(second: string): void;
-}
-
 /** Failed steps of a job whose lines are shown, the first ones. */
 const MOST_STEPS = 3;
-/** Characters of a line that show to which step it belongs. */
-const LINE_HEAD = 64;
+/** Characters of a line that are kept, the last ones. */
+const LONGEST_LINE = 100_000;
 /** The beginning of each line, except of those that belong to the line before. */
-const TIME = /\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{7}Z (##\[error\])?/y;
+const TIME = /^\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z /;
 
 /** Reads a log to its end. Unless each step has times and lines, the end of the whole log stands for all of them. */
 export async function readLog(
   chunks: AsyncIterable<Uint8Array>,
   failed: readonly Step[],
 ): Promise<readonly LogPart[]> {
-  const steps = failed.slice(0, MOST_STEPS);
-  const whole = createTail();
-  const selections = steps.flatMap((step) => createSelection(step) ?? []);
-  const readLines = createLineReader({
-    add(lines, second) {
-      whole.add(lines);
-      for (const selection of selections) selection.add(lines, second);
-    },
-    endError(second) {
-      for (const selection of selections) selection.endError(second);
-    },
-  });
-  const decode = createDecoder();
-  for await (const chunk of chunks) readLines(decode(chunk), false);
-  readLines(decode(undefined), true);
-  const found = selections.filter(({ tail }) => tail.read().text !== '');
-  if (found.length > 0 && found.length === steps.length) return found;
-  return [{ step: null, tail: whole }];
-}
-
-/**
- * Selects the lines of a step by their times; null if the step has none. GitHub truncates the times of steps to seconds,
- * so the first lines of the next step have the last second of this one. They come after its last error.
- */
-function createSelection(step: Step): (LogPart & LineSink) | null {
-  const [first, last] = [secondOf(step.started_at), secondOf(step.completed_at)];
-  if (first === null || last === null) return null;
-  const tail = createTail();
-  let afterError: Tail | null = null;
-  return {
-    step: step.name,
-    tail,
-    add(lines, second) {
-      if (second < first || second > last) return;
-      const taker = second === last ? (afterError ?? tail) : tail;
-      taker.add(lines);
-    },
-    endError(second) {
-      if (second !== last) return;
-      if (afterError !== null) tail.append(afterError);
-      afterError = createTail();
-    },
-  };
-}
-
-/** `2026-11-21T19:32:00`, as lines begin; null if it is no time. */
-function secondOf(time: string | null | undefined): string | null {
-  const ms = Date.parse(time ?? '');
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString().slice(0, 19);
-}
-
-/** Splits a log, whose line breaks are `\n`, into runs of lines of the same second, each with one error at its end. */
-function createLineReader(sink: LineSink): (text: string, isLast: boolean) => void {
-  let held = '';
-  let isLineStart = true;
+  const whole = new Tail();
+  const steps = failed.slice(0, MOST_STEPS).map(({ name, started_at, completed_at }) => ({
+    step: name,
+    first: started_at?.slice(0, 19) ?? '',
+    last: completed_at?.slice(0, 19) ?? '',
+    tail: new Tail(),
+  }));
   let second = '';
-  let isError = false;
-  return (text, isLast) => {
-    const all = held + text;
-    let [from, at] = [0, 0];
-    while (at < all.length) {
-      const end = all.indexOf('\n', at) + 1;
-      // The rest of the time may be in the next chunk.
-      if (isLineStart && end === 0 && all.length - at < LINE_HEAD && !isLast) break;
-      if (isLineStart && beginLine(all, from, at)) from = at;
-      isLineStart = end > 0;
-      at = end || all.length;
+  for await (const lines of inLines(chunks)) {
+    for (const line of lines) {
+      second = TIME.exec(line)?.[1] ?? second;
+      whole.add(line);
+      for (const { first, last, tail } of steps) {
+        if (first !== '' && first <= second && second <= last) tail.add(line);
+      }
     }
-    sink.add(all.slice(from, at), second);
-    held = all.slice(at);
-    if (isLast && isError) sink.endError(second);
-  };
-
-  /** Returns whether a new run begins with this line. */
-  function beginLine(all: string, from: number, at: number): boolean {
-    TIME.lastIndex = at;
-    const [, time, mark] = TIME.exec(all) ?? [];
-    if (time === undefined) return false;
-    const isNewRun = time !== second || isError;
-    if (isNewRun) sink.add(all.slice(from, at), second);
-    if (isError) sink.endError(second);
-    second = time;
-    isError = mark !== undefined;
-    return isNewRun;
   }
+  for (const { tail, last } of steps) tail.text = withoutNextStep(tail.text, last);
+  const isFound = steps.length > 0 && steps.every(({ tail }) => tail.text !== '');
+  return isFound ? steps : [{ step: null, tail: whole }];
+}
+
+/** The lines that end in each chunk. */
+async function* inLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = (lines.pop() ?? '').slice(-LONGEST_LINE);
+    yield lines;
+  }
+  if (rest !== '') yield [rest];
+}
+
+/** The first lines of the next step have the last second of this one, too. They come after its last error. */
+function withoutNextStep(text: string, last: string): string {
+  const error = [...text.matchAll(/^(.{19})\.\d+Z ##\[error\]/gm)].at(-1);
+  if (error?.[1] !== last) return text;
+  // What belongs to the error has no time.
+  const end = text.slice(error.index).search(/\n(?=\ufeff?\d{4}-\d\d-\d\dT)/);
+  return end === -1 ? text : text.slice(0, error.index + end + 1);
 }

@@ -106,7 +106,7 @@ const reviewComment = z.object({
   ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
   replyTo: z.nullable(z.object({ id: z.string() })),
 });
-type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
+export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
 const reviewAnswer = z.object({
   node: z.object({
     comments: z.object({
@@ -134,9 +134,8 @@ const jobsAnswer = z.object({
   ),
 });
 type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
-/** Jobs of a run that are listed at once, and lists at most. */
-const JOBS_AT_ONCE = 100;
-const MOST_LISTS_OF_JOBS = 10;
+/** The most that GitHub lists at once; failures beyond them are not looked for. */
+const MOST_JOBS_OF_RUN = 100;
 
 const collaboratorAnswer = z.object({
   user: z.nullable(
@@ -319,17 +318,10 @@ export class GitHub {
   /** The jobs of an attempt of a run that failed, each with the steps that failed. */
   async failedJobs(runId: number, attempt: number): Promise<readonly FailedJob[]> {
     const route =
-      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
-    const failed: FailedJob[] = [];
-    for (let page = 1; page <= MOST_LISTS_OF_JOBS; page += 1) {
-      const given = { runId, attempt, per_page: JOBS_AT_ONCE, page };
-      const { jobs } = await this.#read(route, given, jobsAnswer);
-      failed.push(
-        ...jobs.filter(hasFailed).map((job) => ({ ...job, steps: job.steps.filter(hasFailed) })),
-      );
-      if (jobs.length < JOBS_AT_ONCE) break;
-    }
-    return failed;
+      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page}';
+    const given = { runId, attempt, per_page: MOST_JOBS_OF_RUN };
+    const { jobs } = await this.#read(route, given, jobsAnswer);
+    return jobs.filter(hasFailed).map((job) => ({ ...job, steps: job.steps.filter(hasFailed) }));
   }
 
   /** Where the log of a job can be downloaded for a minute. The URL is a secret. */
@@ -350,11 +342,24 @@ export class GitHub {
   }
 
   #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse(await this.#graphql(query, variables), schema));
+    return this.#twice(async () => parse(await this.#graphql(query, variables), schema));
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return twice(async () => parse(await this.#request(route, parameters), schema));
+    return this.#twice(async () => parse(await this.#request(route, parameters), schema));
+  }
+
+  /** Octokit's retry plugin would repeat writes as well. A cancelled run reads nothing: its comment needs the time. */
+  async #twice<T>(read: () => Promise<T>): Promise<T> {
+    const { signal } = this.#options;
+    for (let failed = 1; ; failed += 1) {
+      try {
+        return await untilAborted(read(), signal);
+      } catch (error) {
+        if (signal.aborted) throw new GitHubError(0, 'the run was cancelled', { cause: error });
+        if (failed > 1 || !isUnclear(error)) throw error;
+      }
+    }
   }
 
   async #graphql(query: string, variables: object): Promise<unknown> {
@@ -399,27 +404,16 @@ export class GitHub {
   }
 }
 
-/** How a call is made. */
 type Way = 'plain' | 'own connection' | 'wants a redirect';
 
 function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {
-  return conclusion !== null && FAILURES.has(conclusion);
+  return FAILURES.has(conclusion);
 }
 
 /** Without a new one, a list would end too early, or never. */
 function nextCursor(next: string | null, last: string | null): string {
   if (next === null || next === last) throw unexpectedResponse();
   return next;
-}
-
-/** Octokit's retry plugin would repeat writes as well. */
-async function twice<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isUnclear(error)) throw error;
-    return read();
-  }
 }
 
 function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {

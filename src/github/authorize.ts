@@ -145,7 +145,5 @@ async function checkPermission(
   const { permission } = found;
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   if (levels.indexOf(permission) >= levels.indexOf(minimum)) return ALLOWED;
-  const enough =
-    permission === 'none' ? '' : ` “minimum-permission: ${permission}” would be enough.`;
-  return denied(trigger, `${name} lacks the ${needed}.${enough}`);
+  return denied(trigger, `${name} lacks the ${needed}.`);
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { lenient, ok, parseJson, problem, type Result } from '../text.ts';
 
-/** What triggered the run. */
 export interface Trigger {
   readonly event: string;
   /** The number of the pull request or issue of the event, if there is one. */
@@ -14,19 +13,27 @@ export interface Trigger {
   readonly isOtherBranch: boolean;
   /** On the three comment events: the comment or review. */
   readonly comment: CommentTrigger | null;
-  /** On events about a commit: the commit. */
+  /** On events about a commit: what ran on it. */
   readonly commit: CommitTrigger | null;
-  /** For what the message carries of it. */
-  readonly payload: unknown;
 }
 
-interface CommitTrigger {
+/** A run of a workflow, a check or a suite of checks. */
+export interface CommitTrigger {
+  readonly kind: (typeof COMMIT_EVENTS)[number];
+  readonly id: number;
+  /** Of the run. */
+  readonly attempt: number;
   readonly sha: string;
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
-  readonly hasFailed: boolean;
+  /** How it failed; null if it did not. */
+  readonly failure: 'failed' | 'timed out' | null;
   /** Of the workflow, the check or, of a suite of checks, its app. */
   readonly name: string;
+  /** The page for people; empty if the payload has none. */
+  readonly url: string;
+  /** The title and summary of a check; empty for none. */
+  readonly said: string;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
   readonly head: string | null;
 }
@@ -40,7 +47,6 @@ export interface CommentTrigger {
   /** The number of the pull request or issue that it belongs to. */
   readonly conversation: number;
   readonly body: string;
-  /** Whether it is a review that approves. */
   readonly approves: boolean;
   readonly authorId: number;
   readonly sender: Account;
@@ -78,9 +84,11 @@ export function isCommentEvent(event: string): boolean {
   return COMMENT_EVENTS.has(event);
 }
 
+const COMMIT_EVENTS = ['workflow_run', 'check_suite', 'check_run'] as const;
+
 /** Whether a message may carry something of the event even without a command, so that it needs no prompt. */
 export function mayCarry(event: string): boolean {
-  return ['pull_request_review', 'workflow_run', 'check_run', 'check_suite'].includes(event);
+  return ['pull_request_review', ...COMMIT_EVENTS].includes(event);
 }
 
 /**
@@ -146,9 +154,13 @@ const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const branch = z.catch(z.nullish(z.string()), null);
 const aboutCommit = lenient(
   z.object({
+    id: positive,
+    run_attempt: z.catch(positive, 1),
     head_sha: sha,
     conclusion: text,
     name: text,
+    html_url: z.catch(z.url(), ''),
+    output: z.catch(z.object({ title: text, summary: text }), { title: '', summary: '' }),
     app: z.catch(z.object({ name: text }), { name: '' }),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     head_branch: branch,
@@ -215,7 +227,6 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     isOtherBranch: isOtherBranch(event, data),
     comment,
     commit,
-    payload: json,
   });
 }
 
@@ -226,27 +237,37 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
-/** Conclusions of runs and checks; a run whose job has timed out often ends as cancelled. */
-export const FAILURES: ReadonlySet<string> = new Set(['failure', 'timed_out']);
+/** Conclusions of runs, jobs, steps and checks; a run whose job has timed out often ends as cancelled. */
+export const FAILURES: ReadonlyMap<string | null, 'failed' | 'timed out'> = new Map([
+  ['failure', 'failed'],
+  ['timed_out', 'timed out'],
+]);
 
 /** The commit of an event about one, and its pull request, if exactly one in this repository has it. */
 function readCommit(
   event: string,
   payload: Payload,
 ): { readonly commit: CommitTrigger | null; readonly pull: number | null } {
-  const { workflow_run, check_suite, check_run, repository } = payload;
-  const about = new Map(Object.entries({ workflow_run, check_suite, check_run })).get(event);
-  if (about === undefined) return { commit: null, pull: null };
+  const { repository } = payload;
+  const kind = COMMIT_EVENTS.find((one) => one === event);
+  const about = kind && payload[kind];
+  if (kind === undefined || about === undefined) return { commit: null, pull: null };
   const [own, ...others] = about.pull_requests.filter(
     ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
   );
   const isClear = own !== undefined && others.length === 0;
+  const { title, summary } = about.output;
   return {
     commit: {
+      kind,
+      id: about.id,
+      attempt: about.run_attempt,
       sha: about.head_sha,
       isElsewhere: isElsewhere(event, payload),
-      hasFailed: FAILURES.has(about.conclusion),
+      failure: FAILURES.get(about.conclusion) ?? null,
       name: about.name || about.app.name,
+      url: about.html_url,
+      said: [title, summary].filter((part) => part !== '').join('\n\n'),
       head: isClear ? own.head.sha : null,
     },
     pull: isClear ? own.number : null,

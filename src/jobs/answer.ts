@@ -1,3 +1,4 @@
+import type { Start } from '../carried/request.ts';
 import type { ReactionContent } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
 import { composeAnswer } from '../note/data.ts';
@@ -5,7 +6,6 @@ import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
 import { sentences } from '../text.ts';
-import type { Start } from './run.ts';
 
 // The answers to a command: reactions, and a comment if the command cannot be carried out.
 

@@ -9,8 +9,7 @@ import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
 import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
-import { pause } from './deadline.ts';
-import { endJob, openJobs, type Run } from './run.ts';
+import { endJob, openJobs, pause, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -56,7 +55,7 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
     ...runtime,
     ...{ github, conversation, until },
     data: () => ({ ...message, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderStory(story, jobs, conversation, limit),
+    render: (limit) => renderStory(story, jobs, { conversation, limit }),
   });
 }
 
@@ -131,7 +130,6 @@ function isLateLimit({ end, number }: Ended): boolean {
   return end.limit !== undefined && number !== undefined;
 }
 
-/** Shows the end of a command to its author. */
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;

@@ -3,7 +3,7 @@ import { type FoundNote, isSameMessage, type MessageId, type NoteJob } from '../
 import type { Result } from '../text.ts';
 
 // Whether a message to a job may be sent: one pure rule for re-runs, commits, heads and limits. It is asked twice, before the
-// note of the run and after it, so that it is exact for any number of runs at once. docs/note.md explains it.
+// note of the run and after it, so that it is exact for any number of runs at once. docs/delivery.md explains it.
 
 /** What may stop messages in a row. `problem` is a phrase: why they cannot be counted. */
 export interface Limit {
@@ -31,10 +31,8 @@ export type Verdict =
   | { readonly kind: 'refuse'; readonly why: string; readonly notes: readonly FoundNote[] }
   /** What was sent before is not known, or cannot be counted. */
   | { readonly kind: 'list failed' | 'cannot count'; readonly why: string }
-  /** Another run sends, or has sent, a message about the same commit. */
   | { readonly kind: 'same commit'; readonly url: string }
   | { readonly kind: 'newer commit' }
-  /** Another run is creating, or has created, the job. */
   | { readonly kind: 'other creation'; readonly url: string }
   /** `isTold`: the newest note of the step about the job says it already. */
   | { readonly kind: 'limit'; readonly most: number; readonly isTold: boolean };

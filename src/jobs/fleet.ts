@@ -29,16 +29,14 @@ import {
 } from '../reasons.ts';
 import { listing, type Result } from '../text.ts';
 import { announce, listAgain } from './comments.ts';
-import { canStillSend, type Outcome } from './deadline.ts';
 import { decide, type Verdict } from './decide.ts';
-import { firstPoll } from './poll.ts';
-import { endJob, openJobs, type Run, save, setRequest } from './run.ts';
+import { firstPoll, waitForAgent, waitForEarlierWork } from './poll.ts';
+import { canStillSend, endJob, type Outcome, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
-import { waitForAgent, waitForEarlierWork } from './wait.ts';
 import { whichJobs } from './which-job.ts';
 
-// All jobs of a step, from the first poll to the end: docs/note.md draws the way. Each stage may end some jobs; then one loop
-// follows each job that is left.
+// All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
+// one loop follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {
   const { inputs, jobs } = run;
@@ -63,7 +61,6 @@ function isUntoldLimit([, verdict]: readonly [Job, Verdict]): boolean {
   return verdict.kind === 'limit' && !verdict.isTold;
 }
 
-/** What is decided for each job that may still get the message. */
 function decideOn(
   run: Run,
   notes: Result<readonly FoundNote[]>,
@@ -117,7 +114,6 @@ function applyEarlier(run: Run, job: Job, verdict: Verdict): void {
   endJob(run, job, refusedEnd(verdict.why, remedyOf(job, verdict.notes)));
 }
 
-/** What stops a new message. */
 function applyNew(run: Run, job: Job, verdict: Verdict | undefined): void {
   const end = verdict && endOf(run, verdict);
   if (end !== undefined) endJob(run, job, end);
@@ -196,7 +192,6 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
   return onlyWhen === null || onlyWhen.has(counted) ? undefined : unwantedEnd(job, onlyWhen);
 }
 
-/** Ends the jobs whose message can no longer be sent. */
 function endLate(run: Run): void {
   for (const job of openJobs(run)) {
     const can = canStillSend(run, job);
@@ -218,7 +213,6 @@ async function followJob(run: Run, job: Job): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
-/** Sends the message as soon as the agent is done with earlier work. */
 async function sendToJob(run: Run, job: Job): Promise<Outcome<'sent' | 'busy'>> {
   const failed: SendClass[] = [];
   for (;;) {

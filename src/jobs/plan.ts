@@ -1,3 +1,4 @@
+import { askedBy } from '../carried/comment.ts';
 import { isTrusted } from '../github/authorize.ts';
 import { BOT_SUFFIX, EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
@@ -16,9 +17,7 @@ export interface Plan {
   readonly listsNotes: boolean;
   /** Whether they are listed again below the own note, because other runs may have come first. */
   readonly decidesAgain: boolean;
-  /** Whether each message waits until the agent is done with earlier work. */
   readonly waitsForIdle: boolean;
-  /** Whether a bot triggered the message. */
   readonly byBot: boolean;
   readonly limit?: Limit;
   /** The pull request of the event, if the message is about its newest commit. */
@@ -83,15 +82,15 @@ const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
 function planLimit(
-  { maxMessages, command }: Inputs,
+  inputs: Inputs,
   trigger: Trigger,
   info: Rerun,
   comments: Comments,
 ): Limit | undefined {
   const byBot = isByBot(trigger, info);
   const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(info);
-  const { comment } = trigger;
-  const isAsked = comment !== null && (command !== null || comment.kind === 'review');
+  const isAsked = askedBy(trigger, inputs) !== null;
+  const { maxMessages } = inputs;
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isRerunByPerson || (isAsked && !byBot)) return undefined;
   if (comments.kind === 'note') return { most };

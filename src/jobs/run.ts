@@ -1,17 +1,17 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
-import { compose, type Request } from '../carried/carry.ts';
+import { LEAST_POST_MS } from '../agent/retry.ts';
+import { compose, type Request, type Start } from '../carried/request.ts';
 import type { GitHub } from '../github/api.ts';
-import type { CommentTrigger, Trigger } from '../github/event.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
+import { cancelledEnd, timedOutEnd } from '../reasons.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { code } from '../report/markdown.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
@@ -19,17 +19,6 @@ import { type Skipped, whichJobs } from './which-job.ts';
 
 // What a run works with.
 
-/** What is known before the run is authorized. */
-export interface Start {
-  readonly runtime: Runtime;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
-  readonly github: GitHub;
-  /** The comment with the command that started the run; null without one. */
-  readonly asked: CommentTrigger | null;
-}
-
-/** What an authorized run works with. */
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
@@ -41,7 +30,6 @@ export interface Run extends Start {
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
-  /** In the order of the inputs. */
   readonly jobs: readonly Job[];
   readonly log: JobLog;
   readonly queue: Queue;
@@ -134,7 +122,7 @@ function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
   const { commit, comment, event } = trigger;
   if (commit !== null) {
     const what = code(redact(commit.name), 60) || 'a check';
-    return `After ${what}${commit.hasFailed ? ' failed' : ''} on ${commit.sha.slice(0, 7)}`;
+    return `After ${what}${commit.failure === null ? '' : ' failed'} on ${commit.sha.slice(0, 7)}`;
   }
   const by = comment?.sender.login ?? (event === 'schedule' ? '' : info.actor);
   return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;
@@ -178,7 +166,6 @@ export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
   });
 }
 
-/** The jobs that nothing has stopped, as long as no message is sent. */
 export function openJobs({ jobs }: Run): readonly Job[] {
   return jobs.filter((job) => job.end === undefined && job.message.kind === 'open');
 }
@@ -193,4 +180,36 @@ export function endJob(run: Run, job: Job, end: End): void {
     run.runtime.clock.now(),
   );
   run.log.ended(job);
+}
+
+// When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
+// messages.
+
+/** How a loop goes on: what it was called for has happened, or the job has to end. */
+export type Outcome<Kind extends string> =
+  | { readonly kind: Kind }
+  | { readonly kind: 'over'; readonly end: End };
+
+export function over(end: End): Outcome<never> {
+  return { kind: 'over', end };
+}
+
+/**
+ * Whether a message can still be sent after a pause of `afterMs`. If not, the job is over; `why` says why the last request
+ * failed.
+ */
+export function canStillSend(run: Run, job: Job, afterMs = 0, why = ''): Outcome<'yes'> {
+  const { clock, signal } = run.runtime;
+  const stop = run.queue.stop.signal;
+  if (signal.aborted) return over(cancelledEnd(job, run));
+  if (stop.aborted) return over(stop.reason);
+  if (run.plan.deadline - clock.now() - afterMs <= LEAST_POST_MS) {
+    return over(timedOutEnd(job, run, why));
+  }
+  return { kind: 'yes' };
+}
+
+/** A cancellation ends the pause early. */
+export function pause({ runtime: { clock, signal } }: Run, ms: number): Promise<void> {
+  return clock.sleep(ms, signal).catch(() => {});
 }

@@ -16,9 +16,8 @@ import {
 import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { canStillSend, type Outcome, over } from './deadline.ts';
 import { firstPoll, takeAnswer } from './poll.ts';
-import { openJobs, type Run, save } from './run.ts';
+import { canStillSend, type Outcome, openJobs, over, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -91,7 +90,7 @@ function markAllAsSending(run: Run): Outcome<'marked'> {
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
   if (sent.kind === 'doubtful') {
     markUnknown(job, false);
-    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted));
+    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB));
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {

@@ -4,12 +4,11 @@ import { CHECK_NAME, type Inputs } from '../inputs.ts';
 import { NEW_JOB } from '../job.ts';
 import { DASHBOARD_URL } from '../link.ts';
 import type { FoundNote } from '../note/data.ts';
-import { listing, ok, problem, quote, type Result } from '../text.ts';
+import { ok, problem, quote, type Result } from '../text.ts';
 import type { Comments } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
-/** There is nothing to do. */
 export interface Skipped {
   readonly kind: 'skipped';
   readonly reason: string;
@@ -36,9 +35,13 @@ export function whichJobs(
       `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
     );
   }
-  const named = [...namedJobs(notes.value)];
-  const [first, ...others] = named;
-  if (others.length > 0) return whenSeveralNamed(named);
+  const [first, other] = namedJobs(notes.value);
+  if (first !== undefined && other !== undefined) {
+    const [one, two] = [first, other].map(([id, url]) => `${quote(id, 256)} in ${url}`);
+    return problem(
+      `Comments of this action name several jobs here: ${one} and ${two}. Set “job-id” to one of them.`,
+    );
+  }
   if (first !== undefined) return ok([first[0]]);
   const doubtful = notes.value.find(isCreationInDoubt);
   return doubtful === undefined
@@ -95,16 +98,4 @@ function whenNobodyNames(
  */
 function mayCreate(trigger: Trigger): boolean {
   return isTrusted(trigger) || (trigger.sender !== null && isPerson(trigger.sender));
-}
-
-/** Jobs in an error. */
-const MOST_NAMED = 10;
-
-function whenSeveralNamed(named: readonly (readonly [id: string, url: string])[]): Result<never> {
-  const shown = named.slice(0, MOST_NAMED).map(([id, url]) => `${quote(id, 256)} in ${url}`);
-  const left = named.length - shown.length;
-  const listed = listing([...shown, ...(left > 0 ? [`${left} more`] : [])]);
-  return problem(
-    `Comments of this action name ${named.length} jobs here: ${listed}. Set “job-id” to one of them.`,
-  );
 }

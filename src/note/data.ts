@@ -14,7 +14,8 @@ import {
 } from '../job.ts';
 import { MARKER, OPENING } from '../text.ts';
 
-// The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/note.md explains it.
+// The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md
+// explains it.
 
 const VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));

@@ -20,11 +20,10 @@ interface NoteOptions extends Pick<Runtime, 'clock' | 'signal'> {
 const MOST_CREATIONS = 3;
 /** Milliseconds between two creations if the first was certainly not written. */
 const CREATE_AGAIN_MS = 1000;
-/** Milliseconds that a creation, and the last edit, wait for a rate limit; and if GitHub does not say for how long. */
+/** Milliseconds that a creation waits for a rate limit. */
 const LONGEST_RATE_PAUSE_MS = 60_000;
-const RATE_PAUSE_MS = 45_000;
 /** Milliseconds after which the last edit is made once more: one without an answer may come late, and be the last word. */
-const LATE_EDIT_MS = 15_000;
+const LAST_EDIT_AGAIN_MS = 15_000;
 
 export class Note {
   readonly #options: NoteOptions;
@@ -74,9 +73,9 @@ export class Note {
   async close(): Promise<Result<string>> {
     const { clock, signal } = this.#options;
     let edited = await this.#edit();
-    const pauseMs = Math.max(this.#mayBeLate ? LATE_EDIT_MS : 0, pauseForRateLimit(edited));
-    if (pauseMs > 0 && !signal.aborted) {
-      await clock.sleep(pauseMs, signal).catch(() => {});
+    const isRateLimit = edited !== 'done' && edited.status === 429;
+    if ((this.#mayBeLate || isRateLimit) && !signal.aborted) {
+      await clock.sleep(LAST_EDIT_AGAIN_MS, signal).catch(() => {});
       edited = await this.#edit();
     }
     if (edited === 'done') return ok(this.url);
@@ -127,13 +126,6 @@ function pauseBeforeCreation(error: unknown, failed: number): number {
   if (!error.wasWritten) return CREATE_AGAIN_MS * failed;
   const { status, pauseMs = Infinity } = error;
   return status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : Infinity;
-}
-
-/** Milliseconds; 0 if a second edit would be refused, too. */
-function pauseForRateLimit(edited: 'done' | GitHubError): number {
-  if (edited === 'done' || edited.status !== 429) return 0;
-  const { pauseMs = RATE_PAUSE_MS } = edited;
-  return pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : 0;
 }
 
 /** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */

@@ -1,4 +1,4 @@
-import { isFinal, type Job, statusBefore } from '../job.ts';
+import { isFinal, type Job, NEW_JOB, statusBefore } from '../job.ts';
 import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
@@ -12,7 +12,6 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-/** There is nothing to do. The step succeeds if the outputs can be written. */
 export function skip(
   runtime: Runtime,
   reason: string,
@@ -116,7 +115,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listReasons(log, ended, end.explanation);
-  const about = isOnly ? `Job ${id}: ` : '';
+  const about = isOnly && id !== NEW_JOB ? `Job ${id}: ` : '';
   const text = about + overallReason(main, ended);
   // Only fail-on makes a failure of a result that needs no reason.
   const failure =
@@ -133,21 +132,16 @@ function isAtWork(status: string | undefined): boolean {
   return status !== undefined && !isFinal(status);
 }
 
-/** The most lines in the closing list. */
-const LISTED = 20;
-
 /** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
-  for (const [reason, jobs] of untold.slice(0, LISTED)) {
+  for (const [reason, jobs] of untold) {
     const [id = '', ...others] = jobs.map((job) => job.id);
     const [word = ''] = jobs.map((job) => wordOf(kindOf(job)));
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
-  const left = untold.length - LISTED;
-  if (left > 0) log.info(`More reasons are in the job summary: ${left}.`);
   log.info(`${ended.length} jobs: ${countKinds(ended.map(kindOf))}.`);
 }
 
@@ -166,7 +160,7 @@ export function summarize(
     .map(({ url, number }) => link(`#${number}`, url));
   const label = urls.length === 1 ? 'Comment' : 'Comments';
   const links = urls.length === 0 ? '' : `${label}: ${urls.join(', ')}`;
-  writeSummary(runtime, renderStory(story, jobs, undefined, SUMMARY_LIMIT, links));
+  writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments: links }));
 }
 
 function writeSummary(runtime: Runtime, markdown: string): void {

@@ -60,23 +60,21 @@ export function overallReason(main: Ended, ended: readonly Ended[]): string {
   return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${end.explanation}`;
 }
 
-/** Characters of all texts in `results` together, and of each: all outputs of a job may have a megabyte. */
-const ALL_TEXTS = 150_000;
-const LONGEST_TEXT = 1000;
+/** Characters of a text in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */
+const LONGEST_TEXT = 500;
 
 /** One line per job; other runners lose all outputs if a line is long. */
 function renderResults(ended: readonly Ended[]): string {
-  const limit = Math.min(LONGEST_TEXT, Math.floor(ALL_TEXTS / 4 / Math.max(1, ended.length)));
-  const lines = ended.map((job) => JSON.stringify(toEntry(job, limit)));
+  const lines = ended.map((job) => JSON.stringify(toEntry(job)));
   return `[${lines.join(',\n')}]`;
 }
 
 /** An object of `results`, with its fields in this order. */
-function toEntry(job: Ended, limit: number) {
+function toEntry(job: Ended) {
   const { id, record, polls, end } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
-    typeof text === 'string' ? oneLine(text, limit) : null;
+    typeof text === 'string' ? oneLine(text, LONGEST_TEXT) : null;
   const { source } = record ?? {};
   return {
     jobId: id,
@@ -124,7 +122,6 @@ export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   );
 }
 
-/** The jobs that fail the step. */
 export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
   return ended.filter(
     ({ end: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),

@@ -19,7 +19,6 @@ import {
   code,
   dotted,
   fence,
-  fitting,
   icon,
   link,
   pullRequestLink,
@@ -54,33 +53,22 @@ export interface Story {
 /** Where a story is shown. */
 interface Place {
   /** The number of the pull request or issue with the comment; undefined for the summary. */
-  readonly conversation: number | undefined;
+  readonly conversation?: number;
   /** The most characters. */
   readonly limit: number;
   /** Links to the comments, in the summary. */
-  readonly comments: string;
+  readonly comments?: string;
 }
 
-/**
- * At most `limit` characters. `conversation` is the number of the pull request or issue with the comment; undefined for
- * the summary, whose links to the comments are `comments`.
- */
-export function renderStory(
-  story: Story,
-  jobs: readonly Job[],
-  conversation: number | undefined,
-  limit: number,
-  comments = '',
-): string {
+export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
   const [only, ...others] = jobs;
-  const place = { conversation, limit, comments };
   return only !== undefined && others.length === 0
     ? renderJob(story, only, place)
     : renderAll(story, jobs, place);
 }
 
 function renderJob(story: Story, job: Job, place: Place): string {
-  const { conversation, limit } = place;
+  const { conversation } = place;
   const kind = kindOf(job);
   const { occasion } = story;
   // An email shows the comment as it was created, so it begins like a message.
@@ -93,7 +81,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const isCalm = CALM.has(kind);
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
   const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
-  const texts = [
+  return blocks([
     heading(`${icon(iconOf(kind))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
@@ -104,8 +92,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
       job.id === '' ? '' : `job ${code(job.id, 256)}`,
       renderNumber(story, job),
     ]),
-  ].filter((text) => text !== '');
-  return blocks(fitting(texts, limit));
+  ]);
 }
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
@@ -184,21 +171,17 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   const { conversation, limit } = place;
   const kinds = jobs.map(kindOf);
   const open = kinds.find((kind) => OPEN.has(kind));
-  const head = fitting(
-    [
-      heading(titleOfAll(kinds), conversation === undefined),
-      // The title counts jobs that are all the same.
-      dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
-      renderPrompt(story, jobs),
-      open === undefined ? '' : outlook(story, open),
-    ].filter((text) => text !== ''),
-    limit,
-  );
+  const head = blocks([
+    heading(titleOfAll(kinds), conversation === undefined),
+    // The title counts jobs that are all the same.
+    dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
+    renderPrompt(story, jobs),
+    open === undefined ? '' : outlook(story, open),
+  ]);
   // Nobody can reply to a summary.
   const next = conversation === undefined ? '' : nextStep(story, kinds);
   const end = blocks(ending(story, next, place, [story.occasion]));
-  const room = limit - blocks(head).length - end.length;
-  return blocks([...head, renderJobs(jobs, room), end]);
+  return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
 }
 
 function areSame(kinds: readonly Kind[]): boolean {
@@ -213,21 +196,11 @@ function titleOfAll(kinds: readonly Kind[]): string {
   return `${icon(iconOf(open ?? worst))} ${words}`;
 }
 
-/** Kinds whose word is what happened to a job: `2 agent jobs failed`. */
-const EVENTS: ReadonlySet<Kind> = new Set([
-  'failed',
-  'timed-out',
-  'cancelled',
-  'archived',
-  'completed',
-  'skipped',
-]);
-
 function wordsForSame(kind: Kind, count: number): string {
   const jobs = `${count} agent jobs`;
   if (kind === 'sending') return `Sending a message to ${jobs}`;
   if (kind === 'sent') return `${jobs} got the message`;
-  return `${jobs}${EVENTS.has(kind) ? '' : ':'} ${wordOf(kind)}`;
+  return `${jobs}: ${wordOf(kind)}`;
 }
 
 function wordsForMixed(kinds: readonly Kind[]): string {
@@ -245,7 +218,7 @@ function wordsForMixed(kinds: readonly Kind[]): string {
 function ending(
   story: Story,
   next: string,
-  { comments }: Place,
+  { comments = '' }: Place,
   details: readonly string[],
 ): readonly string[] {
   const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];

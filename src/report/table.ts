@@ -15,8 +15,8 @@ import {
 
 /** If more jobs need no attention, they are folded. */
 const MOST_OPEN = 10;
-/** Characters that are reserved for the head of a table, and for the note that something is left out. */
-const FRAME = 200;
+/** Characters that are reserved for the heads of two tables, and for the note that something is left out. */
+const FRAME = 600;
 
 /** How long the agent took; empty if that is not known. */
 export function timeTaken(job: Job): string {
@@ -31,33 +31,25 @@ function inOneLine(text: string): string {
 
 export function renderJobs(jobs: readonly Job[], room: number): string {
   const sorted = jobs.toSorted((one, other) => byAttention(kindOf(one), kindOf(other)));
-  const groups = [...Map.groupBy(sorted, kindOf)]
-    .filter(([kind, { length }]) => CALM.has(kind) && length > MOST_OPEN)
-    .map(([, group]) => group);
-  const inGroups = new Set(groups.flat());
-  const open = sorted.filter((job) => !inGroups.has(job));
+  const calm = sorted.filter((job) => CALM.has(kindOf(job)));
+  const closed = calm.length > MOST_OPEN ? calm : [];
+  const open = sorted.filter((job) => !closed.includes(job));
   const reasons = renderReasons(sorted, room / 4);
   // Columns that are empty in all jobs are left out.
   const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job) !== ''));
   const head = [toRow(columns.map(([title]) => title)), toRow(columns.map(() => '---'))];
-  const ordered = [...open, ...inGroups];
-  const rows = ordered.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job))));
-  const fits = fitting(rows, room - reasons.length - FRAME * (groups.length + 2));
-  const shown = new Map(fits.map((row, index) => [ordered[index], row]));
-  const render = (group: readonly Job[]): string => {
-    const some = group.flatMap((job) => shown.get(job) ?? []);
-    if (some.length === 0) return '';
-    const table = [...head, ...some].join('\n');
-    if (group === open) return table;
-    const part = some.length === group.length ? '' : `, ${some.length} shown`;
-    return folded(countKinds(group.map(kindOf)) + part, table);
-  };
-  const hidden = ordered.slice(shown.size).map(kindOf);
+  const toRows = (group: readonly Job[]): readonly string[] =>
+    group.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job))));
+  const fits = fitting(toRows([...open, ...closed]), room - reasons.length - FRAME);
+  const render = (rows: readonly string[]): string =>
+    rows.length === 0 ? '' : [...head, ...rows].join('\n');
+  const folds = render(fits.slice(open.length));
+  const left = jobs.length - fits.length;
   return blocks([
-    render(open),
+    render(fits.slice(0, open.length)),
     reasons,
-    ...groups.map(render),
-    hidden.length === 0 ? '' : `Jobs not shown for lack of room: ${countKinds(hidden)}.`,
+    folds === '' ? '' : folded(countKinds(closed.map(kindOf)), folds),
+    left === 0 ? '' : `Jobs not shown for lack of room: ${left}.`,
   ]);
 }
 

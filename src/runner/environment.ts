@@ -1,16 +1,14 @@
 import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../text.ts';
-import { type Log, type Redact, SHORTEST_SECRET } from './log.ts';
+import type { Log, Redact } from './log.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a run takes from the process. */
 export interface Runtime {
   readonly env: Env;
   readonly log: Log;
   readonly redact: Redact;
   readonly clock: Clock;
-  /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   /** 0 to 1, uniform. */
   readonly random: () => number;
@@ -22,7 +20,6 @@ export interface Runtime {
 /** What the environment variables of the runner say about a run. */
 export interface RunInfo {
   readonly apiUrl: string;
-  /** `owner/name`. */
   readonly repository: string;
   readonly repositoryUrl: string;
   readonly runId: string;
@@ -91,13 +88,7 @@ export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
  * password of a proxy: only its host is shown, and errors of connections are put into our own words.
  */
 export function readSecrets(env: Env): readonly string[] {
-  const inputs = [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value = '') => {
-    const lines = value.trim().split(/[\r\n]+/);
-    // In a broken secret of several lines, short lines would mask ordinary words.
-    const shortest = lines.length > 1 ? SHORTEST_SECRET : 1;
-    return lines.map((line) => line.trim()).filter(({ length }) => length >= shortest);
-  });
-  return [...new Set(inputs)];
+  return [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value) => value?.trim() || []);
 }
 
 function variable(env: Env, name: string): string {

@@ -1,17 +1,6 @@
-import {
-  appendFileSync,
-  closeSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../text.ts';
-
-const PART_BYTES = 64 * 1024;
 
 /** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
@@ -22,45 +11,12 @@ export function readWhole(path: string): Uint8Array | null {
   }
 }
 
-/** Reads a file of at most `maxBytes` inside `folder`. */
-export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
-  return useInside(folder, path, maxBytes, (file) => readFileSync(file));
-}
-
-/** Reads the same kind of file part by part. `take` must not keep a part: the next one replaces it. */
-export function readPartsInside(
-  folder: string,
-  path: string,
-  maxBytes: number,
-  take: (part: Uint8Array) => void,
-): Result<void> {
-  return useInside(folder, path, maxBytes, (name) => {
-    const file = openSync(name, 'r');
-    try {
-      const part = Buffer.alloc(PART_BYTES);
-      // A program may still be writing to it.
-      let left = maxBytes;
-      for (let size = -1; size !== 0 && left > 0; left -= size) {
-        size = readSync(file, part, 0, Math.min(left, PART_BYTES), null);
-        take(part.subarray(0, size));
-      }
-    } finally {
-      closeSync(file);
-    }
-  });
-}
-
 /**
- * Finds a file of at most `maxBytes` inside `folder`. A pull request must not make the action send another
+ * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send another
  * file of the runner's machine, or one in `.git`, where the checkout may have left its token. So no symbolic
  * link is followed.
  */
-function useInside<T>(
-  folder: string,
-  path: string,
-  maxBytes: number,
-  use: (file: string) => T,
-): Result<T> {
+export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {
     const root = realpathSync(folder);
     // An absolute path may start with the folder's own path, which may be a link.
@@ -81,7 +37,7 @@ function useInside<T>(
     if (stats.size > maxBytes) {
       return problem(`has more than ${maxBytes} bytes, which is the limit; shorten it`);
     }
-    return ok(use(file));
+    return ok(readFileSync(file));
   } catch (error) {
     const code = codeOf(error);
     return problem(

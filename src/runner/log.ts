@@ -53,7 +53,7 @@ export function escapeCommands(text: string): string {
 export type Redact = (text: string) => string;
 
 /** Characters. A shorter value also occurs in ordinary words. */
-export const SHORTEST_SECRET = 8;
+const SHORTEST_SECRET = 8;
 
 /**
  * The runner masks secrets only in its log, not in what is sent to an API, written to a file or passed to another job.

@@ -7,7 +7,6 @@ import { codeOf } from './files.ts';
 /** The version of package.json; a test holds the two equal. */
 const VERSION = '1.0.0';
 
-/** How each request says who makes it. */
 export const USER_AGENT = `agent-follow-up/${VERSION}`;
 
 /** Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. */

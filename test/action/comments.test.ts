@@ -1,47 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
-import type { Reply, TurnScript } from '../sim/agent.ts';
-import {
-  ALICE,
-  issueComment,
-  pullRequest,
-  push,
-  schedule,
-  type WebhookEvent,
-  event as webhook,
-  workflowDispatch,
-} from '../sim/events.ts';
-import type { Comment } from '../sim/github/issues.ts';
+import { iconOf, titleOf } from '../../src/labels.ts';
+import type { TurnScript } from '../sim/agent.ts';
+import { ALICE, pullRequest, RENOVATE, schedule, event as webhook } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   callNames,
   commentTexts,
   errors,
   JOB,
-  LONG_TURN,
   notes,
   ownComments,
   PULL,
   type Scenario,
   simulate,
-  TOKEN,
+  visibleIn,
   warnings,
 } from './scenario.ts';
 
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ELSEWHERE = LINK.replace('agents', 'docs');
 const BY_ALICE = pullRequest({ number: PULL });
+const BY_BOT = pullRequest({ number: PULL, sender: RENOVATE });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
 const LINKED = { id: JOB, base: { prLink: LINK } };
 const LATER = { github: { run_id: '900' } };
 
-/** What people see of a comment. */
-function visible({ body }: Comment): string {
-  return body.replace(/^<!--.*-->\n/, '');
+function textsOn(github: GitHub, number = PULL): readonly string[] {
+  return ownComments(github, number).map(({ body }) => visibleIn(body));
 }
 
-function visibleIn(github: GitHub, number = PULL): readonly string[] {
-  return ownComments(github, number).map(visible);
+/** The comments that are no notes. */
+function told(github: GitHub): readonly string[] {
+  const ids = new Set(ownComments(github).map(({ id }) => id));
+  return github.comments(PULL).flatMap(({ id, body }) => (ids.has(id) ? [] : body));
 }
 
 /** A turn with this end. */
@@ -76,13 +67,13 @@ describe('the comment of a step', () => {
       `### <span aria-hidden="true">⏳</span> ${titleOf('sending')}`,
       'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
       '> `Add error handling examples.`',
-      expect.stringMatching(/^The next update follows at .* UTC at the latest\.$/),
+      expect.stringMatching(/^This run waits until .* UTC\.$/),
       expect.stringMatching(/^<sub>job `job-1` · .* · \[Agent Follow-up\]\(.*\)<\/sub>$/),
     ]);
-    const [last = '', ...others] = visibleIn(sim.github);
+    const [last = '', ...others] = textsOn(sim.github);
     expect(others).toEqual([]);
     expect(last).toMatch(
-      /^### <span aria-hidden="true">✅<\/span> Agent completed: no pull request\n\n/,
+      /^### <span aria-hidden="true">✅<\/span> Agent finished without a pull request\n\n/,
     );
     expect(last.match(/Add error handling examples/g)).toHaveLength(1);
     expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
@@ -97,59 +88,42 @@ describe('the comment of a step', () => {
       /The agent gave no reason\. Open the job in the \[dashboard\]/,
     ],
     [
-      'an agent that was not seen at work',
-      { agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } },
-      titleOf('unconfirmed'),
-      /1 min after it, .*Check the job/,
-    ],
-    [
-      'an agent that was at work already',
-      {
-        with: { 'when-active': 'send' },
-        agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
-      },
-      titleOf('unconfirmed'),
-      /already at work when the message was sent/,
-    ],
-    [
-      'an agent that takes too long',
-      { with: { 'timeout-minutes': '2' }, agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } },
-      titleOf('timed-out'),
-      /not done within 2 min\./,
-    ],
-    [
       'an agent at work on something else until the end',
       {
         with: { 'timeout-minutes': '2', 'when-active': 'wait' },
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
       titleOf('not-sent'),
-      /could not be sent within 2 min\./,
-    ],
-    [
-      'a message that was refused',
-      { agent: { onPost: () => ({ status: 400, body: { error: '*Too* long @alice' } }) } },
-      titleOf('not-sent'),
-      /The API answered 400 to the message: `\*Too\* long @alice`/,
+      /not sent within 2 min, because the agent was not seen to be done with something else/,
     ],
     [
       'a lost answer',
       { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
-      titleOf('doubtful'),
+      titleOf('delivery unknown'),
       /it was not sent again\. Check the job in the \[dashboard\]\(https:\/\/app\.mintlify\.com\)/,
     ],
-  ])('and the summary say what happened and what to do: %s', async (_, scenario, title, words) => {
+  ])('says what happened and what to do, and a new one mails it: %s', async (...row) => {
+    const [name, scenario, title, words] = row;
     const inputs = { wait: true, ...scenario.with };
-    await using sim = await simulate({ ...scenario, with: inputs });
-    const result = await sim.runHere();
-    const [text = ''] = visibleIn(sim.github);
+    await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
+    const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
+    const [text = ''] = textsOn(sim.github);
     for (const shown of [text, result.summary]) {
       expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
       expect(shown).toMatch(words);
-      expect(shown).not.toMatch(/✅|Agent completed|no pull request/);
+      expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
     }
     // Who reads a comment did not write the workflow.
     expect(text).not.toMatch(/timeout-minutes|settle-seconds|when-active/);
+
+    const [mail = '', ...others] = told(sim.github);
+    expect(others).toEqual([]);
+    expect(mail).toMatch(/^<!-- agent-follow-up -->\n@alice .*$/);
+    expect(mail).toContain(`${title}. `);
+    expect(mail).toMatch(words);
+    const url = ownComments(sim.github)[0]?.html_url;
+    expect(mail).toContain(`[Details](${url})`);
+    expect(result.outputs['comment-url']).toBe(url);
   });
 
   it('says from the first that the message waits for earlier work', async () => {
@@ -169,35 +143,8 @@ describe('the comment of a step', () => {
       '### <span aria-hidden="true">⏳</span> Waiting for earlier work: message not sent yet',
     );
     expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
-    expect(titles.at(-1)).toContain(titleOf('completed'));
+    expect(titles.at(-1)).toContain(iconOf('completed'));
     expect(result.log).toContain('Waiting for earlier work: the agent is at work');
-  });
-
-  it('of several jobs counts those that need attention, and lists them first', async () => {
-    const ids = Array.from({ length: 24 }, (_, index) => `job-${index}`);
-    const bad = ids.filter((_, index) => index % 9 === 4);
-    const jobs = ids.map((id) => ({
-      id,
-      turns: [turnTo(bad.includes(id) ? 'failed' : 'completed')],
-    }));
-    await using sim = await simulate({
-      with: { 'job-id': ids.join(' '), wait: true },
-      agent: { jobs },
-    });
-    const result = await sim.runHere();
-    const [text = ''] = visibleIn(sim.github);
-    for (const shown of [text, result.summary]) {
-      expect(shown).toMatch(/^##+ <span .*❌<\/span> 3 of 24 agent jobs need attention\n/);
-      expect(shown).toMatch(/\n3 failed · 21 completed · \[log\]/);
-      const [open = '', folded = ''] = shown.split('<summary>21 completed</summary>');
-      expect(open.match(/`job-\d+` \|/g)).toHaveLength(3);
-      expect(folded.match(/`job-\d+` \|/g)).toHaveLength(21);
-      // The same reason stands there once.
-      expect(open).toContain('`job-4` and 2 more: The agent gave no reason');
-    }
-    expect(callNames(sim.github).filter((name) => name === 'POST issues/#/comments')).toEqual([
-      'POST issues/#/comments',
-    ]);
   });
 
   it('hides the older ones of the step, and no others', async () => {
@@ -217,15 +164,6 @@ describe('the comment of a step', () => {
     }
   });
 
-  it('does not hide the one of a run that is still waiting', async () => {
-    await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } });
-    const long = sim.runHere({ with: { wait: true }, step: { github: { run_id: '1' } } });
-    await sim.pass(20_000);
-    await sim.runHere({ step: { github: { run_id: '2' } } });
-    expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
-    await long;
-  });
-
   it('stays if it cannot be hidden, which only the debug log says', async () => {
     await using sim = await simulate({
       github: {
@@ -239,39 +177,11 @@ describe('the comment of a step', () => {
     expect(result.log).toContain('##[debug]Older comments were not hidden: GitHub answered');
     expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
   });
-
-  it('is not written with comment: false, or if nothing is to be sent', async () => {
-    await using sim = await simulate();
-    const silent = await sim.runHere({ with: { comment: false } });
-    expect(silent.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    const skipped = await sim.runHere({ with: { 'only-when': 'failed' } });
-    expect(skipped.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
-    expect(sim.github.journal).toEqual([]);
-  });
-
-  it('is on the pull request of pr-number', async () => {
-    await using sim = await simulate({ with: { 'pr-number': '7' }, step: { event: schedule() } });
-    await sim.runHere();
-    expect(notes(sim.github)).toHaveLength(1);
-  });
-
-  it('can be on an issue', async () => {
-    const { payload } = issueComment({ number: PULL, body: 'hello', onPullRequest: false });
-    await using sim = await simulate({ step: { event: { name: 'issues', payload } } });
-    await sim.runHere();
-    expect(notes(sim.github)).toHaveLength(1);
-  });
 });
 
 describe('a comment that cannot be created', () => {
-  const CREATE = 'POST issues/#/comments';
   const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
-  const TOKEN = 'Check “github-token”';
-  const NUMBER = 'Check “pr-number”';
   const LOCKED = 'The conversation is locked';
-  const LIMIT = 'This is a rate limit of GitHub for the token';
-  const LATER_ON = { status: 429, headers: { 'retry-after': '60' } };
-  const HOSTILE = { status: 404, body: { message: 'a\n::error::b ##[error]c' } };
   const BROKEN_PROXY = {
     github: { api_url: 'https://github.invalid/api/v3' },
     env: { HTTPS_PROXY: '[' },
@@ -279,21 +189,11 @@ describe('a comment that cannot be created', () => {
   const issue = (locked: boolean, readOnly = false): Scenario => {
     return { github: { issues: [{ number: PULL, locked }], readOnly } };
   };
-  const answers = (reply: Reply): Scenario => ({ github: { on: () => reply } });
 
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
-    ['an unknown number', { with: { 'pr-number': '99' } }, 'GitHub answered 404', NUMBER],
-    ['no token', { with: { 'github-token': '' } }, '“github-token” is empty', TOKEN],
-    ['a bad token', { with: { 'github-token': 'wrong_token' } }, '401: “Bad credentials”', TOKEN],
-    ['HTML', answers({ body: '<html>' }), 'it may be from a proxy or captive portal', ''],
-    ['a server error', answers({ status: 502, body: 'Bad' }), 'GitHub answered 502', ''],
-    ['a lost connection', answers({ fault: 'reset' }), 'GitHub could not be reached', ''],
-    ['no response', answers({ fault: 'hang' }), 'GitHub did not answer in time', ''],
-    ['a rate limit that lasts', answers(LATER_ON), 'GitHub answered 429.', LIMIT],
     ['a broken proxy variable', { step: BROKEN_PROXY }, 'check HTTPS_PROXY', ''],
-    ['hostile words', answers(HOSTILE), '404: “a ::error::b ##', NUMBER],
   ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
     const [name, scenario, cause, remedy] = row;
     await using sim = await simulate({
@@ -306,24 +206,11 @@ describe('a comment that cannot be created', () => {
     expect(error).toContain('The comment could not be created: ');
     expect(error).toContain(cause);
     expect(error).toContain('set “comment: false”');
-    const remedies = [RIGHTS, TOKEN, NUMBER, LOCKED, LIMIT].filter((text) => error.includes(text));
+    const remedies = [RIGHTS, LOCKED].filter((text) => error.includes(text));
     expect(remedies).toEqual(remedy === '' ? [] : [remedy]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(result.outputs['comment-url']).toBe('');
     expect(sim.agent.posts()).toEqual([]);
-  });
-
-  it('but was, without an answer, is found', async () => {
-    await using sim = await simulate({
-      with: { wait: true },
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        trouble: { loses: ({ name }) => name === CREATE },
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(visibleIn(sim.github)).toEqual([expect.stringContaining(titleOf('completed'))]);
   });
 });
 
@@ -365,22 +252,6 @@ describe('on an event without a pull request or issue', () => {
       .flatMap((number) => ownComments(sim.github, number))
       .map((one) => one.html_url);
     expect(result.outputs['comment-url']).toBe(urls.join('\n'));
-
-    // On a pull request of one job, a command needs no job-id.
-    const { id } = sim.github.addComment(8, 'alice', '/agent go on');
-    const command = await sim.runHere({
-      with: { command: '/agent', prompt: '', 'job-id': '', wait: false },
-      step: { event: issueComment({ number: 8, body: '/agent go on', id }) },
-    });
-    expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': 'job-2' });
-
-    // The next run hides the comment of this one, but not that of the command.
-    await sim.runHere({ step: LATER });
-    expect(ownComments(sim.github, 8).map(({ isMinimized }) => isMinimized)).toEqual([
-      true,
-      false,
-      false,
-    ]);
   });
 
   it('a pull request that the agent has just created gets the comment', async () => {
@@ -390,21 +261,10 @@ describe('on an event without a pull request or issue', () => {
       agent: { jobs: [{ id: JOB, turns: [turnTo('completed', LINK)] }] },
     });
     const result = await sim.run();
-    const [text] = visibleIn(sim.github);
-    expect(text).toContain('Pull request created');
+    const [text] = textsOn(sim.github);
+    expect(text).toContain('Agent opened');
     expect(text).not.toContain('Asked by');
     expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
-  });
-
-  it.each<[string, WebhookEvent]>([
-    ['workflow_dispatch', workflowDispatch()],
-    ['push', push()],
-    ['repository_dispatch', { ...push(), name: 'repository_dispatch' }],
-  ])('without wait, one poll finds the pull request: %s', async (_, event) => {
-    await using sim = await simulate({ step: { event }, agent: { jobs: [LINKED] } });
-    await sim.runHere();
-    expect(sim.agent.journal.map(({ method }) => method)).toEqual(['GET', 'POST']);
-    expect(visibleIn(sim.github)).toEqual([expect.stringContaining(titleOf('sent'))]);
   });
 
   it.each<[string, Scenario]>([
@@ -443,122 +303,118 @@ describe('on an event without a pull request or issue', () => {
     expect(warnings(result)).toEqual([
       expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
     ]);
+    expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
   });
 });
 
 describe('what the agent has changed', () => {
   const OLD = '0'.repeat(40);
   const NEW = ['1', '2', '3'].map((digit) => digit.repeat(40));
-  const MANY = Array.from({ length: 251 }, (_, index) => String(index).padStart(40, 'b'));
-  const LONG = { commits: MANY.slice(0, 130), isForced: true };
-  const PART = { commits: [...NEW.slice(2), OLD], isForced: true };
-  const READ = 'GET pulls/#';
   const range = `[Review changes](${LINK}/files/${OLD}..`;
-  const hanging: Scenario['github'] = {
-    on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? { fault: 'hang' } : undefined),
-  };
-
-  /** GitHub shows the old head once more after the work. */
-  const late = (): Scenario['github'] => {
-    const stale = { head: { sha: OLD }, commits: 1 };
-    let reads = 0;
-    return {
-      on: ({ path }) => (/\/pulls\/\d+$/.test(path) && ++reads === 2 ? { body: stale } : undefined),
-    };
-  };
+  const NO_TITLE = titleOf('completed');
 
   interface Case {
     /** The link before the work, and after it. */
     readonly links?: readonly [string | null, string | null];
     readonly status?: string;
-    readonly commits?: readonly string[];
     readonly pushed?: readonly string[];
-    readonly isForced?: boolean;
     /** Whether the API takes the message only after a pause. */
     readonly isLimited?: boolean;
     readonly github?: Scenario['github'];
     readonly with?: Scenario['with'];
   }
 
-  it.each<[string, Case, string]>([
-    ['3 new commits', { pushed: NEW }, `**3 new commits** · ${range}${'3'.repeat(40)})`],
-    ['1 new commit', { pushed: NEW.slice(0, 1) }, `**1 new commit** · ${range}${'1'.repeat(40)})`],
-    ['the titles', { pushed: NEW }, `\n- \`Change ${'1'.repeat(40)}\` [1111111](${LINK}/commits/1`],
+  it.each<[string, Case, string, string?]>([
+    ['3 commits', { pushed: NEW }, 'Agent pushed 3 commits', `${range}${'3'.repeat(40)})`],
+    ['after a failure', { status: 'failed', pushed: NEW }, titleOf('failed'), '**3 new commits**'],
+    ['no new commit', {}, 'Agent finished: no new commit seen'],
+    ['a new pull request', { links: [null, LINK] }, 'Agent opened [#7]('],
+    ['no files', { links: [null, null] }, 'Agent finished without a pull request'],
+    ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, NO_TITLE],
     [
-      'a title with a secret',
-      { pushed: NEW.slice(0, 1), github: { messageOf: () => `Use ${TOKEN}\n` } },
-      '\n- `Use ***` [1111111](',
+      'a GitHub that never answers',
+      {
+        github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? { fault: 'hang' } : undefined) },
+      },
+      NO_TITLE,
     ],
-    ['commits that GitHub shows late', { pushed: NEW, github: late() }, '**3 new commits**'],
-    ['after a failure', { status: 'failed', pushed: NEW }, '**3 new commits**'],
-    ['of 100 commits', { commits: MANY.slice(0, 97), pushed: NEW }, '**3 new commits**'],
-    ['no new commits', {}, `${titleOf('completed')}: no new commits`],
-    ['a rewritten branch', { pushed: NEW, isForced: true }, 'Branch rewritten · '],
-    ['a rewritten branch of many commits', { ...LONG, pushed: MANY.slice(120) }, ''],
-    ['a branch with a part in its base', { ...PART, pushed: [OLD, ...NEW.slice(0, 1)] }, ''],
-    ['a new pull request', { links: [null, LINK] }, 'Pull request created'],
-    ['no files', { links: [null, null] }, `${titleOf('completed')}: no pull request`],
-    ['no files, but a failure', { links: [null, null], status: 'failed' }, ''],
-    ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, ''],
-    ['a pull request that is not found', { links: [`${LINK}9`, `${LINK}9`] }, ''],
-    ['no permission', { pushed: NEW, github: { forbids: ({ name }) => name === READ } }, ''],
-    [
-      'no permission at the end',
-      { pushed: NEW, github: { forbids: ({ name, nth }) => name === READ && nth > 1 } },
-      '',
-    ],
-    ['a GitHub that never answers', { pushed: NEW, github: hanging }, ''],
-    ['more commits than GitHub lists at a time', { commits: MANY.slice(0, 98), pushed: NEW }, ''],
     [
       'commits before a message that was sent again',
       { pushed: NEW, isLimited: true },
-      'no new commits',
+      'no new commit seen',
     ],
-    ['a run without wait', { pushed: NEW, with: { wait: false } }, ''],
-  ])('is shown if it is known: %s', async (name, row, says) => {
-    const { links: [before, after] = [LINK, LINK], status = 'completed', commits = [OLD] } = row;
+    ['a run without wait', { pushed: NEW, with: { wait: false } }, titleOf('sent')],
+  ])('is the title if it is known: %s', async (name, row, title, more = '') => {
+    const { links: [before, after] = [LINK, LINK], status = 'completed' } = row;
     await using sim = await simulate({
       with: { wait: true, ...row.with },
       agent: {
         jobs: [{ id: JOB, base: { prLink: before }, turns: [turnTo(status, after)] }],
         onPost(n) {
-          const { pushed = [], isForced = false, isLimited = false } = row;
+          const { pushed = [], isLimited = false } = row;
           if (n > 1) return undefined;
-          if (isForced) sim.github.forcePush(PULL, ...pushed);
-          else sim.github.push(PULL, ...pushed);
+          sim.github.push(PULL, ...pushed);
           return isLimited ? { status: 429 } : undefined;
         },
       },
-      github: { issues: [{ number: PULL, pullRequest: true, commits }], ...row.github },
+      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }], ...row.github },
     });
-    const result = await (name === '3 new commits' ? sim.run() : sim.runHere());
+    const result = await (name === '3 commits' ? sim.run() : sim.runHere());
     expect(result.outputs.delivery).toBe('sent');
-    // GitHub delays the message by a second at most.
-    const [read] = sim.github.calls(READ);
-    const [post] = sim.agent.posts();
-    if (read !== undefined) expect((post?.at ?? 0) - read.request.at).toBeLessThan(5000);
-    const [text = ''] = visibleIn(sim.github);
+    const [text = ''] = textsOn(sim.github);
     for (const shown of [text, result.summary]) {
-      if (says !== '') expect(shown).toContain(says);
-      else expect(shown).not.toMatch(/new commit|rewritten|created|no pull request|\.\./);
+      expect(`${shown.split('\n')[0]}\n`).toContain(title);
+      if (more === '') expect(shown).not.toMatch(/new commits|\.\.[0-9a-f]/);
+      else expect(shown).toContain(more);
     }
-    expect(errors(result)).toHaveLength(status === 'failed' ? 1 : 0);
+  });
+});
+
+describe('the short comment about a bad end', () => {
+  const FAILS = { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } };
+  it('mentions no bot, and nobody if nobody asked', async () => {
+    for (const event of [BY_BOT, schedule()]) {
+      const inputs = { 'allowed-bots': RENOVATE.login, 'pr-number': PULL };
+      await using sim = await simulate({ ...FAILS, with: { wait: true, ...inputs } });
+      await sim.runHere({ step: { event } });
+      expect(told(sim.github)).toEqual([expect.not.stringContaining('@')]);
+    }
   });
 
-  it('while the message waits for earlier work is not read', async () => {
-    await using sim = await simulate({
-      with: { wait: true, 'when-active': 'wait' },
-      agent: {
-        jobs: [{ id: JOB, base: { prLink: LINK }, turns: [turnTo('completed', LINK)] }],
-        onGet: (n) => (n > 3 ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } }),
-      },
-      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
-    });
+  it('is neither hidden nor counted, and never again about the same end', async () => {
+    const inputs = { wait: true, 'max-messages': 2 };
+    await using sim = await simulate({ ...FAILS, with: inputs, step: { event: BY_ALICE } });
+    const again = { run_attempt: '2', triggering_actor: 'alice' };
+    for (const github of [{ run_id: '1' }, { run_id: '1', ...again }, { run_id: '2' }]) {
+      expect((await sim.runHere({ step: { github } })).outputs.result).toBe('failed');
+    }
+    expect(told(sim.github)).toHaveLength(2);
+    const hidden = sim.github.comments(PULL).map(({ isMinimized }) => isMinimized);
+    expect(hidden).toEqual([true, false, false, false]);
+  });
+
+  it.each<[string, Scenario]>([
+    ['a success', { with: { wait: true } }],
+    ['a message that is sent', {}],
+    ['a job that is left out', { with: { 'only-when': 'failed' } }],
+    ['comment: false', { ...FAILS, with: { wait: true, comment: false } }],
+    ['a run that got no comment before', { agent: { onGet: () => ({ status: 401 }) } }],
+  ])('is not there for %s', async (_, scenario) => {
+    await using sim = await simulate({ step: { event: BY_ALICE }, ...scenario });
     await sim.runHere();
-    const [post] = sim.agent.posts();
-    // In whole milliseconds: the first read and the message can have the same one.
-    const reads = sim.github.calls(READ).map(({ request }) => request.at <= (post?.at ?? 0));
-    expect(reads).toEqual([true, false, false]);
-    expect(visibleIn(sim.github)).toEqual([expect.stringContaining('no new commits')]);
+    expect(told(sim.github)).toEqual([]);
+  });
+
+  it('changes no result if it fails', async () => {
+    await using sim = await simulate({
+      ...FAILS,
+      with: { wait: true },
+      github: { on: ({ body }) => (body.includes('[Details](') ? { status: 502 } : undefined) },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
+    expect(warnings(result)).toEqual([
+      expect.stringContaining('The comment about the end could not be created'),
+    ]);
   });
 });

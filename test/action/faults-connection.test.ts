@@ -1,10 +1,7 @@
 import { afterAll, describe } from 'vitest';
 import {
   answer,
-  type Ending,
   type FaultServerOptions,
-  head,
-  selfSigned,
   startAuthority,
   startFaultServer,
   whole,
@@ -67,32 +64,17 @@ describe('polls three times, and sends nothing, if no connection can be opened:'
       },
       unreached(/“agent\.invalid”: .*DNS\. Check the base URL and the DNS/),
     ],
-    [
-      'refused on IPv6 and IPv4',
-      {
-        built: true,
-        with: { 'base-url': 'http://localhost:9' },
-        step: resolver('localhost', '::1,127.0.0.1'),
-      },
-      unreached(/“localhost:9”: connection refused/),
-    ],
-    [
-      'DNS hangs',
-      resolved('hang', SILENT),
-      { ...unreached(/.*: no connection within 10 s/), atLeastMs: 30_000, withinMs: 36_000 },
-    ],
   ]);
 });
 
 describe('tries up to three times to open the connection of the message:', () => {
   const outage = { ...NOT_SENT, attempts: 3, withinMs: 20_000 };
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  const handshake = (ending: Ending & ('hang' | 'reset'), more: Fault = {}): SetUp =>
-    secure(
-      () => TRUSTED.issue(),
-      { ...more, ...trusting },
-      { onConnection: onItsConnection(ending) },
-    );
+  const handshakeHangs = secure(
+    () => TRUSTED.issue(),
+    { ...SILENT, ...trusting },
+    { onConnection: onItsConnection('hang') },
+  );
   testFaults([
     ['DNS fails once', resolved('127.0.0.1;EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
     [
@@ -100,14 +82,7 @@ describe('tries up to three times to open the connection of the message:', () =>
       resolved('127.0.0.1;EAI_AGAIN'),
       { ...outage, error: /^Job job-1: Could not reach .* “localhost:\d+”: DNS did not answer/ },
     ],
-    [
-      'DNS hangs',
-      resolved('127.0.0.1;hang', SILENT),
-      { ...SILENCE, attempts: 3, error: /no connection within 10 s/ },
-    ],
-    ['refused on IPv6, accepted on IPv4', resolved('::1,127.0.0.1'), SENT],
-    ['a TLS handshake that hangs', handshake('hang', SILENT), { ...SILENCE, attempts: 3 }],
-    ['a TLS handshake that is reset', handshake('reset'), outage],
+    ['a TLS handshake that hangs', handshakeHangs, { ...SILENCE, attempts: 3 }],
   ]);
 });
 
@@ -117,14 +92,13 @@ describe('does not send the message again once the request may have been written
   const minute = { atLeastMs: 60_000, withinMs: 62_000 };
   const connection = (ending: 'end' | 'hang', more?: Fault): SetUp =>
     onMessage(answer(''), more, { onConnection: onItsConnection(ending) });
-  const half = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le';
   testFaults([
     ['the connection ends at once', connection('end'), unread],
     ['the server reads nothing', connection('hang', SILENT), { ...unread, ...minute }],
     ...(['reset', 'end', 'hang'] as const).flatMap((ending): readonly Row[] => {
       const late = ending === 'hang' ? minute : {};
       const more: Fault = ending === 'hang' ? SILENT : {};
-      const onFirstBytes = onItsConnection({ kind: 'mid-request', ending } as const);
+      const onFirstBytes = onItsConnection(answer('', ending));
       return [
         [
           `the server reads half of the request, then ${ending}`,
@@ -136,39 +110,13 @@ describe('does not send the message again once the request may have been written
           onMessage(answer('', ending), more),
           { ...lost, ...late },
         ],
-        [
-          `half of the headers, then ${ending}`,
-          onMessage(answer(half, ending), more),
-          { ...lost, ...late },
-        ],
       ];
     }),
-    [
-      'a status line of one byte at a time',
-      onMessage({ kind: 'drip', bytes: 'HTTP/1.1 200 ', drop: 'O', everyMs: 50 }, SILENT),
-      { ...lost, ...minute },
-    ],
-    ['a response that is not HTTP', onMessage(answer('SSH-2.0-OpenSSH_9.9\r\n', 'end')), lost],
-    [
-      'a 101 that switches the protocol',
-      onMessage(answer(head(101, { connection: 'upgrade', upgrade: 'h2c' }))),
-      UNKNOWN,
-    ],
-    // The HTTP client then closes the connection, and never reads the final response.
-    ['an unrequested 100 Continue', onMessage(answer(head(100) + OK)), UNKNOWN],
   ]);
 });
 
-describe('accepts a response', () => {
-  const ends = `${head(200, { 'content-type': 'application/json' })}${JSON.stringify(RECORD)}`;
+describe('takes the answer', () => {
   testFaults([
-    [
-      'after 500 informational responses',
-      onMessage(answer(head(103, { link: '</x>' }).repeat(500) + OK)),
-      SENT,
-    ],
-    ['with a second response after it', onMessage(answer(OK + whole(500, {}).toString())), SENT],
-    ['that ends with the connection', onMessage(answer(ends, 'end')), SENT],
     [
       'that refuses the request before it is complete',
       onMessage(answer(''), LARGE, {
@@ -194,28 +142,20 @@ function secure(
 describe('sends the message only over trusted TLS:', () => {
   /** Node reads additional CAs only from its environment at the start. */
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  const oldTls = async () => ({
-    ...(await TRUSTED.issue()),
-    ...{ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
-  });
   const elsewhere = () => TRUSTED.issue({ hosts: ['agent.example'] });
   /** After a single poll: what is set up wrongly stays so. */
   const once = (error: RegExp): Expected => ({
     ...{ ...NOT_SENT, attempts: 0, withinMs: 1000 },
     error: new RegExp(`^Job job-1: Could not reach .*${error.source}`),
   });
-  const ofRunner = once(/certificate.*NODE_EXTRA_CA_CERTS/);
   testFaults([
     ['a private CA that is trusted', secure(() => TRUSTED.issue(), trusting), SENT],
-    ['a private CA that is not trusted', secure(() => TRUSTED.issue()), ofRunner],
-    ['a self-signed certificate', secure(selfSigned), ofRunner],
     [
-      'an expired certificate',
-      secure(() => TRUSTED.issue({ expired: true }), trusting),
-      once(/certificate.*EXPIRED/),
+      'a private CA that is not trusted',
+      secure(() => TRUSTED.issue()),
+      once(/certificate.*NODE_EXTRA_CA_CERTS/),
     ],
     ['the certificate of another host', secure(elsewhere, trusting), once(/certificate/)],
-    ['TLS 1.1 at most', secure(oldTls, trusting), once(/TLS/)],
     [
       'plain HTTP on the port of https',
       async (use) => {

@@ -1,11 +1,8 @@
 import { describe, expect } from 'vitest';
 import { type PostReply, serve } from '../sim/agent.ts';
-import { answer, head } from '../sim/fault-server.ts';
 import {
-  COMPLETED,
   type Expected,
   type Fault,
-  onMessage,
   REFUSED,
   type Row,
   SENT,
@@ -33,15 +30,7 @@ const limited = (retryAfter: string): PostReply => ({
 
 describe('reports the message as sent if the API answers', () => {
   const empty = { ...SENT, warns: [/accepted the message \(204\), but returned an empty body/] };
-  testFaults([
-    ['202', always({ status: 202, body: { id: JOB, status: 'active' } }), SENT],
-    ['204', always({ status: 204 }), empty],
-    [
-      '204, with wait',
-      always({ status: 204 }, { wait: true }),
-      { ...COMPLETED, warns: empty.warns, withinMs: 120_000 },
-    ],
-  ]);
+  testFaults([['204', always({ status: 204 }), empty]]);
 });
 
 describe('does not follow a redirect', () => {
@@ -61,29 +50,12 @@ describe('does not follow a redirect', () => {
         { ...REFUSED, error },
       ],
     ),
-    [
-      '308 to the same host',
-      {
-        agent: {
-          onPost: (_, { headers, path }) => ({
-            status: 308,
-            headers: { location: `http://${headers.host}${path}` },
-          }),
-        },
-      },
-      { ...REFUSED, error },
-    ],
   ]);
 });
 
 describe('does not send a refused message again:', () => {
   const hostile = `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`;
   testFaults([
-    [
-      '402',
-      always({ status: 402, body: { error: 'No credits.' } }),
-      { ...REFUSED, error: /answered 402 to the message: “No credits\.”.*settings\/organization/ },
-    ],
     [
       '400 that quotes the key, commands and control characters, and is very long',
       always({ status: 400, body: { error: `bad key ${KEY}, ${hostile}` } }, { comment: true }),
@@ -100,11 +72,6 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
   testFaults([
     ['429 for 120 s', first(limited('120')), sentAfter(120_000)],
     ['429 for an hour', always(limited('3600')), refusedUntil],
-    [
-      '429 until 2 s before the deadline, after which nothing is sent',
-      always(limited('58'), { 'timeout-minutes': '1' }),
-      refusedUntil,
-    ],
     ['429, then 502', first(limited('1'), { status: 502 }), { ...UNKNOWN, posts: 2 }],
     [
       '429 without Retry-After each time',
@@ -118,7 +85,6 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
 });
 
 describe('does not send a message again if its delivery is unknown:', () => {
-  const status = (line: string) => onMessage(answer(head(200).replace('200', line), 'end'));
   testFaults([
     ...[408, 503].map(
       (code): Row => [
@@ -127,8 +93,6 @@ describe('does not send a message again if its delivery is unknown:', () => {
         { ...UNKNOWN, error: new RegExp(`answered ${code} .*not sent again\\.`) },
       ],
     ),
-    ['the status 600', status('600'), UNKNOWN],
-    ['the status two', status('two'), UNKNOWN],
     [
       '502, and the job becomes active',
       { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
-import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
+import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
 import {
   COMPLETED,
   type Expected,
@@ -15,10 +15,9 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB, KEY, type Simulation, simulate } from './scenario.ts';
+import { JOB } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
-const READ_ONLY = { ...WAIT, send: 'false', prompt: '' } as const;
 const FIVE_MINUTES = { 'timeout-minutes': '5' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
@@ -44,19 +43,6 @@ const timedOut: Expected = {
 describe('waits for a job with', () => {
   testFaults([
     [
-      'the status active, then completed',
-      job({}, at(3000, 'active'), at(40_000, 'completed')),
-      completed,
-    ],
-    [
-      'the status archived during the wait',
-      {
-        ...job({}, at(1000, 'active'), at(30_000, 'archived')),
-        also: ({ outputs }) => expect(outputs.status).toBe('archived'),
-      },
-      { ...completed, result: 'archived', exit: 1, error: /the job is archived; use another/ },
-    ],
-    [
       'a link that leads to no pull request',
       {
         ...job(
@@ -72,7 +58,6 @@ describe('waits for a job with', () => {
       [
         ['queued', 'queued'],
         ['that is missing', undefined],
-        ['that is a workflow command', '\n::set-output name=result::completed'],
       ] as const
     ).map(
       ([name, status]): Row => [
@@ -87,42 +72,6 @@ describe('waits for a job with', () => {
         { ...timedOut, warns: [/no status|status that this action does not know/] },
       ],
     ),
-    [
-      'an unknown status for a while',
-      job({}, at(0, 'queued'), at(20_000, 'active'), at(40_000, 'completed')),
-      { ...completed, warns: [/does not know/] },
-    ],
-  ]);
-});
-
-describe('repeats any poll after the message that fails, with', () => {
-  const asks = { 'retry-after': '3600', location: `https://evil.example/${KEY}` };
-  const failed = (name: string, reply: Reply): Row => [
-    name,
-    {
-      ...withPolls((n) => (n === 3 || n === 5 ? reply : undefined)),
-      // However long the API asks to wait.
-      also(_, { agent }) {
-        const times = agent.gets().map((request) => request.at);
-        const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-        expect(Math.max(...pauses)).toBeLessThan(32_000);
-      },
-    },
-    completed,
-  ];
-  testFaults([
-    ...[302, 401, 404, 407, 410, 429, 503].map((status) =>
-      failed(`${status}`, { status, headers: asks }),
-    ),
-    failed('the page of a firewall', { status: 403, body: '<html>Blocked' }),
-    failed('a reset', { fault: 'reset' }),
-    failed('an empty body', { body: '', headers: asks }),
-    failed('the record of another job', { body: { id: 'another', status: 'completed' } }),
-    [
-      'no response for 30 s',
-      { ...withPolls((n) => (n === 3 ? { fault: 'hang' } : undefined)), ...SILENT },
-      completed,
-    ],
   ]);
 });
 
@@ -133,8 +82,7 @@ function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Faul
     start ||= now;
     const minute = (now - start) / 60_000;
     if (minute > 2 && minute < 2 + minutes) return reply;
-    const isBefore = n < 3 && inputs.send !== 'false';
-    return { body: { ...RECORD, status: isBefore || minute > 15 ? 'completed' : 'active' } };
+    return { body: { ...RECORD, status: n < 3 || minute > 15 ? 'completed' : 'active' } };
   };
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
@@ -148,12 +96,6 @@ describe('waits through an outage of', () => {
   const late = (error: RegExp): Expected => ({ ...timedOut, error });
   testFaults([
     ['9 minutes of 503', outage(9, { status: 503 }), survived],
-    ['9 minutes of 401', outage(9, { status: 401 }), survived],
-    [
-      '9 minutes with send: false',
-      outage(9, { fault: 'reset' }, READ_ONLY),
-      { ...survived, posts: 0, delivery: 'not-sent', confirmed: '' },
-    ],
     [
       'an hour of 401, but fails after 10 minutes',
       outage(60, { status: 401, body: { error: 'expired' } }),
@@ -163,11 +105,6 @@ describe('waits through an outage of', () => {
       'resets until the deadline',
       outage(60, { fault: 'reset' }, FIVE_MINUTES),
       late(/within 5 min.*The last poll failed: .*reset/),
-    ],
-    [
-      '429 until after the deadline',
-      outage(60, { status: 429, headers: { 'retry-after': '7200' } }, FIVE_MINUTES),
-      late(/within 5 min.*The last poll failed: .*429/),
     ],
   ]);
 });
@@ -197,11 +134,6 @@ describe('sends nothing if a poll before the message', () => {
       ],
     ),
     [
-      'hangs each time',
-      { ...withPolls(() => ({ fault: 'hang' })), ...SILENT, also: polls(3) },
-      unsent(/3 polls failed in a row.* no answer within 30 s/, 95_000),
-    ],
-    [
       'gets 500 each time',
       { ...withPolls(() => ({ status: 500 })), also: polls(3) },
       unsent(/: 3 polls failed in a row\. The API answered 500/, 10_000),
@@ -229,11 +161,6 @@ describe('sends nothing if a poll before the message', () => {
       withPolls(() => asks('28'), { 'timeout-minutes': '0.5' }),
       { ...unsent(/could not be sent within 30 s.*429/, 5000), result: 'timed-out' },
     ],
-    [
-      'is over less than 2 s before the deadline',
-      withPolls(() => undefined, { 'timeout-minutes': '0.033' }),
-      { ...unsent(/could not be sent within 2 s/, 2000), result: 'timed-out' },
-    ],
   ]);
 });
 
@@ -257,21 +184,6 @@ describe('stops waiting at the deadline', () => {
   testFaults([
     ['during a response that does not start', hanging(answer('', 'hang')), minute],
     [
-      'during a body of one byte at a time',
-      hanging({
-        kind: 'drip',
-        bytes: head(200, { 'content-type': 'application/json', 'content-length': 1e6 }),
-        drop: ' ',
-        everyMs: 30,
-      }),
-      minute,
-    ],
-    [
-      'during settle-seconds',
-      { ...job({}), with: { ...WAIT, 'timeout-minutes': '0.5' } },
-      { ...timedOut, error: /within 30 s/, atLeastMs: 30_000, withinMs: 32_500 },
-    ],
-    [
       'during the message, which has its 60 s',
       {
         ...SILENT,
@@ -281,25 +193,4 @@ describe('stops waiting at the deadline', () => {
       { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
     ],
   ]);
-
-  it.concurrent('but takes the answers to what it has asked before', async () => {
-    const soon = { time: { graceMs: 100 } };
-    let sim: Simulation | undefined;
-    const late = async (): Promise<undefined> => sim?.pass(25_000) as Promise<undefined>;
-    await using sent = await simulate({
-      ...{ ...soon, with: { 'timeout-minutes': '0.3' } },
-      agent: { onPost: late },
-    });
-    sim = sent;
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-
-    // The agent works for a minute.
-    await using waited = await simulate({
-      ...{ ...soon, with: { ...WAIT, 'timeout-minutes': '1' } },
-      agent: { onGet: (n) => (n > 3 ? late() : undefined) },
-    });
-    sim = waited;
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(sim.time.elapsed()).toBeGreaterThan(60_000);
-  });
 });

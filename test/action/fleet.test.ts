@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { nextPollMs } from '../../src/jobs/wait.ts';
+import { nextPollMs } from '../../src/jobs/poll.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -50,9 +50,9 @@ function resultsOf({ outputs }: StepResult): readonly JobResult[] {
   return JSON.parse(outputs.results ?? '');
 }
 
-/** The polls that the job would need alone, including the two before the message. */
+/** The polls that the job would need alone, including the one before the message. */
 function pollsAlone(lengthMs: number): number {
-  let polls = 2;
+  let polls = 1;
   for (let at = 0; at < lengthMs; polls++) at += nextPollMs(at);
   return polls;
 }
@@ -119,17 +119,18 @@ it(
       github: { run_id: '2' },
     };
     const unclear = await run({ with: { command: '/agent', prompt: '', 'job-id': '' }, step });
-    expect(errors(unclear)).toEqual([expect.stringMatching(/ name 100 jobs here: “0b7e/)]);
+    expect(errors(unclear)).toEqual([expect.stringMatching(/ name several jobs here: “0b7e/)]);
   },
   TIMEOUT_MS,
 );
 
-it.each<[string, Scenario['with']]>([
-  ['sends', {}],
-  ['only looks', { send: 'false', wait: true, prompt: '' }],
+it.each<[string, number, Scenario['with']]>([
+  ['sends', 3, {}],
+  // It also reads which message it continues.
+  ['only looks', 5, { send: 'false', wait: true, prompt: '' }],
 ])(
-  'on a schedule, a step with 20 pull requests that %s makes at most 3 calls for each, and one comment a second',
-  async (_, inputs) => {
+  'on a schedule, a step with 20 pull requests that %s makes at most %i calls for each, and one comment a second',
+  async (_, most, inputs) => {
     const names = Array.from({ length: 20 }, (_, index) => `job-${index}`);
     const pullOf = (index: number): number => 100 + index;
     await using sim = await simulate({
@@ -149,7 +150,7 @@ it.each<[string, Scenario['with']]>([
     const { outputs } = await sim.runHere({ step: { github: { run_id: '2' } } });
     expect(outputs.delivery).toBe(inputs?.send === 'false' ? 'not-sent' : 'sent');
     const calls = sim.github.calls().slice(before);
-    expect(calls.length).toBeLessThanOrEqual(names.length * 3);
+    expect(calls.length).toBeLessThanOrEqual(names.length * most);
     expect(outputs['comment-url']?.split('\n')).toHaveLength(names.length);
     // Requests that are sent a second apart may arrive a little closer, so this measures ten at a time.
     const created = calls.filter(({ name }) => name === 'POST issues/#/comments');

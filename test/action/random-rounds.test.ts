@@ -3,7 +3,7 @@ import { setTimeout as pass } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import { type Origin, purposeOf, triggerOf } from './attempts.ts';
-import { expectPromises, JOB, type Simulation, simulate } from './scenario.ts';
+import { expectPromises, type Simulation, simulate } from './scenario.ts';
 
 // Random rounds of the built action, in several processes at once, with re-runs. GitHub is slow, shows new comments
 // late, loses answers and limits rates; the API refuses messages or fails; and processes are killed at any time.
@@ -11,7 +11,7 @@ import { expectPromises, JOB, type Simulation, simulate } from './scenario.ts';
 
 interface Round {
   readonly origin: Origin;
-  /** Jobs of a matrix, or workflows that react to the same command. */
+  /** Legs of a matrix, or workflows that answer the same command, each with a job of its own. */
   readonly size: number;
   readonly attempts: number;
 }
@@ -47,12 +47,14 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
       trouble: {
         latencyMs: ({ n }) => 10 + 290 * draw('latency', n),
         listLagMs: LIST_LAG_MS,
-        loses: (call) => purposeOf(call) !== 'check' && draw('loss', call.n) < 0.15,
+        // An edit whose answer is lost is only made again, after a pause in real time.
+        loses: (call) =>
+          !['check', 'edit'].includes(purposeOf(call)) && draw('loss', call.n) < 0.15,
         limits: ({ n }) => (draw('limit', n) < 0.03 ? 1 : undefined),
       },
     },
     agent: {
-      jobs: [{ id: JOB }],
+      jobs: Array.from({ length: size }, (_, index) => ({ id: jobOf(index) })),
       onPost(n) {
         if (draw('refusal', n) < 0.2) return { status: 401 };
         return draw('failure', n) < 0.1 ? { status: 503, accept: true } : undefined;
@@ -66,10 +68,9 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
     await pass(draw('start', index, attempt) * LATEST_START_MS);
     const facts = { run_attempt: String(attempt), triggering_actor: 'alice' };
     const one = sim.start({
-      with: { ...trigger.with, ...(isStep && { prompt: `To leg ${index}.` }) },
+      with: { ...trigger.with, 'job-id': jobOf(index) },
       step: {
         event: trigger.event,
-        matrix: isStep ? { leg: index } : null,
         github: isStep ? facts : { ...facts, run_id: String(index + 1) },
       },
     });
@@ -86,9 +87,13 @@ async function playRound({ origin, size, attempts }: Round): Promise<number> {
     // Until GitHub has started a re-run, its lists show all comments.
     await pass(LIST_LAG_MS);
   }
-  const prompts = sim.agent.accepted().map(({ prompt }) => prompt);
-  expect(prompts, historyOf(sim)).toEqual([...new Set(prompts)]);
-  return prompts.length;
+  const ids = sim.agent.accepted().map(({ jobId }) => jobId);
+  expect(ids, historyOf(sim)).toEqual([...new Set(ids)]);
+  return ids.length;
+}
+
+function jobOf(index: number): string {
+  return `job-${index}`;
 }
 
 /** All requests, for a round that fails. */

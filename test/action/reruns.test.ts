@@ -159,7 +159,6 @@ const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
 describe.concurrent('a re-run is refused if', () => {
-  const NO_TEXT = { body: { data: { nodes: [null] } } };
   const DATA = `{"version":2,"project":"${hashOf(PROJECT)}"}`;
   const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
   const unread = 'the comments of the conversation cannot be read: GitHub';
@@ -168,12 +167,6 @@ describe.concurrent('a re-run is refused if', () => {
   it.each<[string, Origin, string, Scenario, string?]>([
     ['the list of comments fails', 'a step', `${unread} answered`, failing],
     ['the list fails, also for a command,', 'a comment', `${unread} answered`, failing],
-    [
-      'GitHub lists a comment and does not return its text',
-      'a step',
-      `${unread} returned an unexpected response`,
-      { github: { on: ({ body }) => (body.includes('nodes(ids') ? NO_TEXT : undefined) } },
-    ],
     [
       'a comment of the action cannot be read',
       'a step',
@@ -231,21 +224,13 @@ it('a re-run that goes on is not ended by a poll that fails, nor by only-when', 
 });
 
 describe.concurrent('a re-run sends, because', () => {
-  it.each<[string, string, (body: string) => string]>([
-    [
-      'a note of another project',
-      'github-actions[bot]',
-      (body) => body.replace(hashOf(PROJECT), hashOf('another')),
-    ],
-    ['a copy of the note by someone else', 'mallory', (body) => body],
-  ])('%s does not count', async (_, author, change) => {
+  it('a copy of its note by someone else does not count', async () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1);
     const [own] = ownComments(sim.github);
-    if (own === undefined) throw new Error('There is no comment.');
-    sim.github.deleteComment(own.id);
-    sim.github.addComment(PULL, author, change(own.body));
+    sim.github.deleteComment(own?.id ?? 0);
+    sim.github.addComment(PULL, 'mallory', own?.body ?? '');
     expect((await run(2)).outputs).toMatchObject(SENT);
     expect(sim.agent.accepted()).toHaveLength(2);
   });
@@ -262,7 +247,7 @@ describe.concurrent('a re-run sends, because', () => {
     const ids = [JOB, 'job-2'];
     const agent = { jobs: ids.map((id) => ({ id })) };
     await using attempts = await openAttempts('a step', { agent });
-    const leg = (id: string) => ({ with: { 'job-id': id }, step: { matrix: { id } } });
+    const leg = (id: string) => ({ with: { 'job-id': id } });
     await attempts.run(1, leg(JOB));
     for (const attempt of [2, 3]) {
       for (const id of ids) {
@@ -275,7 +260,7 @@ describe.concurrent('a re-run sends, because', () => {
 
 it('a re-run of one of two legs to the same job goes on with what the other has sent', async () => {
   await using attempts = await openAttempts('a step');
-  const leg = (name: string) => ({ with: { prompt: `To ${name}.` }, step: { matrix: { name } } });
+  const leg = (name: string) => ({ with: { prompt: `To ${name}.` } });
   await attempts.run(1, leg('a'));
   expect((await attempts.run(2, leg('b'))).outputs).toMatchObject(SENT);
   expect(attempts.sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.']);
@@ -306,34 +291,20 @@ it.each<[Origin, Answer]>([
   expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual([JOB, 'job-2']);
 });
 
-it('a re-run with another prompt goes on, and its comment quotes no prompt that was not sent', async () => {
-  await using attempts = await openAttempts('a step');
-  await attempts.run(1);
-  for (const attempt of [2, 3]) {
-    const { outputs } = await attempts.run(attempt, { with: { prompt: 'Something else.' } });
-    expect(outputs).toMatchObject(SENT);
-  }
-  expect(attempts.sim.agent.accepted()).toHaveLength(1);
-  const [first, ...later] = ownComments(attempts.sim.github).map(({ body }) => body);
-  expect(first).toContain('Add error handling examples.');
-  expect(later.join()).not.toContain('Something else.');
-});
-
-it('a re-run with ten jobs of which nine are sent does not ask to delete their comment', async () => {
-  const ids = Array.from({ length: 10 }, (_, index) => `job-${index + 1}`);
+it('a re-run of two jobs of which one is sent does not ask to delete their comment', async () => {
   await using attempts = await openAttempts('a step', {
-    with: { 'job-id': ids.join() },
+    with: { 'job-id': `${JOB} job-2` },
     agent: {
-      jobs: ids.map((id) => ({ id })),
-      onPost: (_, { path }) => (path.includes('job-7/') ? { status: 503 } : undefined),
+      jobs: [{ id: JOB }, { id: 'job-2' }],
+      onPost: (_, { path }) => (path.includes('job-2') ? { status: 503 } : undefined),
     },
   });
   await attempts.run(1);
   const { outputs } = await attempts.run(2);
   expect(outputs).toMatchObject(REFUSED);
-  expect(outputs.reason).toMatch(/1 of 10 jobs.*start a new run with this job alone\.$/);
+  expect(outputs.reason).toMatch(/1 of 2 jobs.*start a new run with this job alone\.$/);
   expect(outputs.reason).not.toContain('delete');
-  expect(attempts.sim.agent.accepted()).toHaveLength(9);
+  expect(attempts.sim.agent.accepted()).toHaveLength(1);
 });
 
 it('a re-run reports the end of its own message, without a poll, and not that of a later one', async () => {

@@ -240,7 +240,12 @@ export function commentTexts(github: GitHub): readonly string[] {
   return github
     .writes()
     .flatMap(({ body }) => JSON.parse(body || '{}').body ?? [])
-    .map((body) => body.replace(/^<!--.*?-->\n/, ''));
+    .map((body) => visibleIn(body));
+}
+
+/** What people see of the body of a comment. */
+export function visibleIn(body: string): string {
+  return body.replace(/^<!--.*-->\n/, '').replace(/\n\n<!--.*-->$/, '');
 }
 
 /** The comments of the action on a conversation. */

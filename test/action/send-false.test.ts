@@ -22,7 +22,6 @@ const LATER_RUN = { github: { run_id: '900' } };
 describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
-    ['completed', 'completed', 'success', ''],
     ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job in'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
@@ -71,11 +70,6 @@ describe('send: false', () => {
     expect(sim.github.journal).toEqual([]);
   });
 
-  it('ignores the prompt', async () => {
-    await using sim = await simulate({ with: { ...READ_ONLY, 'prompt-file': '../../etc/passwd' } });
-    expect((await sim.runHere()).outputs.result).toBe('completed');
-  });
-
   it('waits until the first final status, and names the job in a comment from its first poll on', async () => {
     await using sim = await simulate({
       with: WAITING,
@@ -98,23 +92,8 @@ describe('send: false', () => {
     expect(result.summary).toContain(titleOf('completed'));
   });
 
-  it('stops waiting at the deadline', async () => {
-    await using sim = await simulate({
-      with: { ...WAITING, 'timeout-minutes': '1' },
-      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([
-      expect.stringContaining('Its last known status is active, and it may'),
-    ]);
-  });
-
-  it.each([
-    ['without wait', READ_ONLY],
-    ['with wait', WAITING],
-  ])('a job that the API does not know is not written down: %s', async (_, inputs) => {
-    await using sim = await simulate({ with: { ...inputs, 'job-id': 'job-2' } });
+  it('a job that the API does not know is not written down', async () => {
+    await using sim = await simulate({ with: { ...WAITING, 'job-id': 'job-2' } });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(errors(result)).toEqual([

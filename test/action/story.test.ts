@@ -109,7 +109,8 @@ describe('the pull request of the agent, from a merge to a merge', () => {
 
 /** Who wrote it, whether it is hidden, its first line, and the last of its messages in a row. */
 function describeEntry({ author, body, isMinimized }: Entry): string {
-  const [line = ''] = body.replace(/^<!--.*-->\n|<[^>]+>|^### /gm, '').split('\n');
+  const text = body.replace(/^<!--.*-->\n|<[^>]+>|^### /gm, '');
+  const [line = ''] = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('\n');
   const [count] = /message \d of \d/.exec(body) ?? [];
   const hidden = isMinimized ? ', hidden' : '';
   return `${author}${hidden}: ${line}${count === undefined ? '' : `, ${count}`}`;

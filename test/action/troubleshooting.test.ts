@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { PostReply } from '../sim/agent.ts';
 import { event, issueComment, type Person, RENOVATE } from '../sim/events.ts';
 import { selfSigned, startFaultServer } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -19,33 +20,47 @@ async function run(scenario: Scenario): Promise<StepResult> {
   return await sim.runHere();
 }
 
-/** The first poll takes the status before the message; all others fail. */
-function failAfterTheMessage() {
-  return (n: number) => (n === 1 ? undefined : { status: 503 });
-}
+/** Answers of the API after the first poll. */
+const onPost = (answer: PostReply): Scenario => ({
+  agent: { jobs: [{ id: JOB }], onPost: () => answer },
+});
+const AT_WORK = { jobs: [{ id: JOB, base: { status: 'active' } }] };
+const BY_COMMENT: Scenario = {
+  with: { 'job-id': '', command: '/agent' },
+  step: { event: issueComment(COMMAND) },
+};
 
 /** A run that causes each message, by the beginning of the message. */
 const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
+  'No comment of this action': () => run(BY_COMMENT),
+  'Set “job-id” to one': async () => {
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
+    await sim.runHere();
+    await sim.runHere({ with: { 'job-id': 'job-2' }, step: { github: { run_id: '2' } } });
+    return await sim.runHere({
+      ...BY_COMMENT,
+      step: { ...BY_COMMENT.step, github: { run_id: '3' } },
+    });
+  },
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
-  'The API key is expired': () => run({ agent: { jobs: [], onPost: () => ({ status: 401 }) } }),
-  'The API key lacks the write scope': () =>
-    run({ agent: { jobs: [], onPost: () => ({ status: 403, body: { error: 'No.' } }) } }),
-  'The API wants credits': () => run({ agent: { jobs: [], onPost: () => ({ status: 402 }) } }),
-  'Something before the API': () =>
-    run({ agent: { jobs: [], onPost: () => ({ status: 403, body: 'error code: 1010' }) } }),
+  'The API key is expired': () => run(onPost({ status: 401 })),
+  'The API key lacks the write scope': () => run(onPost({ status: 403, body: { error: 'No.' } })),
+  'The API wants credits': () => run(onPost({ status: 402 })),
+  'Something before the API': () => run(onPost({ status: 403, body: 'error code: 1010' })),
+  'That is not the API': () => run(onPost({ status: 404, body: '<html>Not found</html>' })),
   'The project has no such job': () => run({ with: { 'job-id': 'job-2' } }),
   'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),
-  'The message may have arrived': () =>
-    run({ agent: { jobs: [], onPost: () => ({ status: 502 }) } }),
-  'The message could not be sent within': () =>
-    run({
-      with: { 'when-active': 'wait', 'timeout-minutes': '0.2' },
-      agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
-    }),
-  'The agent was not done': () => run({ with: { wait: true, 'timeout-minutes': '0.2' } }),
+  'The message may have arrived': () => run(onPost({ status: 502 })),
+  'The message was not sent within': () =>
+    run({ with: { 'when-active': 'wait', 'timeout-minutes': '0.2' }, agent: AT_WORK }),
+  'The agent was not seen to be done': () =>
+    run({ with: { wait: true, 'timeout-minutes': '0.2', 'when-active': 'send' }, agent: AT_WORK }),
   'The message was delivered': () =>
-    run({ with: { wait: true }, agent: { jobs: [{ id: JOB }], onGet: failAfterTheMessage() } }),
+    run({
+      with: { wait: true },
+      agent: { jobs: [{ id: JOB }], onGet: (n) => (n <= 2 ? undefined : { status: 503 }) },
+    }),
   'Result may be': () =>
     run({ with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [{ steps: [] }] }] } }),
   'lacks the write permission': () =>
@@ -55,21 +70,13 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
       step: { event: issueComment({ ...COMMAND, author: MALLORY }) },
     }),
   'To allow it': () => run({ step: { event: event('issues', 'opened', { sender: RENOVATE }) } }),
-  'cannot tell whether': () =>
+  'The comment could not': () =>
+    run({ github: { issues: [{ number: PULL, pullRequest: true }], readOnly: true } }),
+  'It cannot tell whether': () =>
     run({
       github: { on: ({ path }) => (path === '/graphql' ? { status: 500 } : undefined) },
       step: RERUN,
     }),
-  'handles the same comment': async () => {
-    await using sim = await simulate({ with: { command: '/agent' } });
-    const { id } = sim.github.addComment(PULL, 'alice', COMMAND.body);
-    const step = { event: issueComment({ ...COMMAND, id }) };
-    await sim.runHere({ step });
-    return await sim.runHere({ step: { ...step, github: { run_id: '2' } } });
-  },
-  'job-id is empty': () => run({ with: { 'job-id': '' } }),
-  'The comment could not': () =>
-    run({ github: { issues: [{ number: PULL, pullRequest: true }], readOnly: true } }),
   'the certificate is not trusted': async () => {
     await using server = await startFaultServer({ tls: await selfSigned() });
     return await run({ with: { 'base-url': server.origin } });

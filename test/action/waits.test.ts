@@ -44,6 +44,7 @@ it('one hiccup of each kind ends nothing', async () => {
   const hiccups: readonly Reply[] = [
     ...[401, 403, 404, 407, 410, 503].map((status) => ({ status })),
     { status: 429, headers: { 'retry-after': '3600' } },
+    { body: { id: 'another', status: 'completed' } },
     { body: '<html>Sign in</html>', headers: { 'retry-after': '3600' } },
     { status: 302, headers: { location: 'https://portal.example/' } },
     { fault: 'reset' },
@@ -113,72 +114,6 @@ describe('at the deadline', () => {
     expect(last - first).toBeGreaterThan(595_000);
     expect(commentTexts(sim.github).join()).toContain(titleOf('timed-out'));
   });
-
-  it.each<[string, Partial<AgentOptions>, object]>([
-    [
-      'a poll that hangs',
-      { onGet: (n) => (n < 3 ? undefined : { fault: 'hang' }) },
-      { result: 'timed-out', delivery: 'sent' },
-    ],
-    [
-      'a message that hangs',
-      {
-        // It starts a few seconds before the deadline.
-        onPost: (n) =>
-          n === 1
-            ? { status: 429, headers: { 'retry-after': '55' } }
-            : { fault: 'hang', accept: true },
-      },
-      { result: 'error', delivery: 'unknown' },
-    ],
-  ])('%s ends the step at most 60 s later', async (_, agent, outputs) => {
-    const { result } = await wait({ jobs: [{ id: JOB }], ...agent }, { 'timeout-minutes': '1' });
-    expect(result.outputs).toMatchObject(outputs);
-    expect(result.virtualMs).toBeGreaterThan(MINUTE);
-    // And the report.
-    expect(result.virtualMs).toBeLessThan(2 * MINUTE + 5000);
-  });
-
-  it('the last known status counts', async () => {
-    const statuses = ['completed', 'completed', 'active', 'active'];
-    const { result } = await wait(
-      {
-        jobs: [],
-        onGet: (n) => ({
-          body: { id: JOB, ...(statuses[n - 1] && { status: statuses[n - 1] }) },
-        }),
-        onPost: () => ({ status: 202 }),
-      },
-      { 'timeout-minutes': '1' },
-    );
-    expect(result.outputs).toMatchObject({ result: 'timed-out', status: 'active' });
-    expect(errors(result)).toEqual([expect.stringContaining('Its last known status is active')]);
-  });
-});
-
-it('keeps what is known of a job if a response leaves it out', async () => {
-  const left = (...fields: readonly string[]) =>
-    Object.fromEntries(fields.map((field) => [field, undefined]));
-  const source = { repository: 'https://github.com/octo/docs', ref: 'main' };
-  const base = { prLink: PR_LINK, model: 'opus', source, status: 'failed' };
-  const short = left('prLink', 'model', 'source', 'createdAt', 'archivedAt');
-  const turn = {
-    answer: { ...short, ...left('status') },
-    steps: [
-      { afterMs: 0, set: { ...short, status: 'active' } },
-      { afterMs: 20_000, set: left('status') as { status?: string } },
-      { afterMs: 40_000, set: { status: 'completed' } },
-    ],
-  };
-  const { result, comments } = await wait({ jobs: [{ id: JOB, base, turns: [turn] }] });
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-  expect(JSON.parse(result.outputs.results ?? '')).toMatchObject([
-    { jobId: JOB, status: 'completed', prLink: PR_LINK, model: 'opus', source },
-  ]);
-  for (const text of [result.summary, comments.at(-1)]) {
-    expect(text).toContain('octo/docs#1');
-    expect(text).not.toContain('no pull request');
-  }
 });
 
 it('says nothing of changes if the pull request is another one', async () => {

@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
-import { toOutputs } from '../../src/report/outputs.ts';
+import { FAIL_ON, isFinal, RESULTS, STATUSES } from '../../src/job.ts';
+import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
+import { ended, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -25,6 +27,46 @@ describe('action.yml', () => {
     const written = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
     const where = 'change toOutputs in src/report/outputs.ts, or action.yml';
     expect(Object.keys(action.outputs), where).toEqual(written);
+  });
+
+  // Complete, so that a new output cannot come without a value that somebody has thought of.
+  it('declares outputs with these values', () => {
+    const source = { repository: 'https://github.com/octo/docs', ref: 'main' };
+    const known = { prLink: PULL, model: 'opus', source, createdAt: 'c', archivedAt: null };
+    const job = ended(
+      { confirmed: true, explanation: 'So.' },
+      { record: record(known), polls: 3, endedAt: START + 5000 },
+    );
+    const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
+    const what = 'add what the new output is for this job';
+    expect(outputs, what).toEqual({
+      ...{ result: 'completed', status: 'completed', 'pr-link': PULL, prLink: PULL },
+      ...{ delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
+      'comment-url': 'u',
+    });
+    expect(JSON.parse(results), what).toEqual([
+      {
+        ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', confirmed: true },
+        ...{ status: 'completed', ...known, elapsedSeconds: 5, polls: 3, reason: 'So.' },
+      },
+    ]);
+  });
+
+  it.each([
+    ['only-when', action.inputs, Object.keys(STATUSES)],
+    ['fail-on', action.inputs, FAIL_ON],
+    ['result', action.outputs, RESULTS],
+  ] as const)('names every status or result in the description of %s', (name, all, words) => {
+    const description = all[name]?.description ?? '';
+    const missing = words.filter((word) => !description.includes(`\`${word}\``));
+    expect(missing, 'change its description in action.yml').toEqual([]);
+  });
+
+  it('has a result for each final status, which can fail the step', () => {
+    const missing = Object.keys(STATUSES).filter(
+      (status) => isFinal(status) && !(FAIL_ON as readonly string[]).includes(status),
+    );
+    expect(missing, 'add it to FAIL_ON and RESULTS in src/job.ts').toEqual([]);
   });
 
   it('has defaults that mean the same as an empty string', () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
@@ -11,24 +12,24 @@ const ROOT = join(import.meta.dirname, '../..');
 describe('the README', () => {
   const shown = blocks('yaml').filter(({ document }) => document === 'README.md');
 
-  it('begins with the workflow of examples/loop.yml, which needs no job-id', () => {
+  it('begins with the workflow of examples/loop.yml, without its time-outs', () => {
     const { on, jobs } = parse(shown[0]?.text ?? '');
     const example = parse(read('examples/loop.yml'));
-    expect(on).toEqual(example.on);
-    const { 'timeout-minutes': _, ...agent } = example.jobs.agent;
-    const [{ with: given, ...step }] = agent.steps;
+    const { 'timeout-minutes': _, steps, ...agent } = example.jobs.agent;
+    const [{ with: given, ...step }] = steps;
     const { 'timeout-minutes': __, ...inputs } = given;
+    expect(on).toEqual(example.on);
     expect(jobs).toEqual({ agent: { ...agent, steps: [{ ...step, with: inputs }] } });
-    expect(Object.keys(inputs)).not.toContain('job-id');
   });
 
-  it('shows how a step creates the job', () => {
-    expect(shown.map(({ text }) => text).join()).toContain('create-job: true');
+  it('then lets commands wait in a queue, and creates a job', () => {
+    expect(shown[1]?.text).toContain('queue: max');
+    expect(shown[2]?.text).toContain('create-job: true');
   });
 
-  it('shows a schedule in which the job has time to report the result', () => {
-    const { text = '' } = shown.find((one) => one.text.includes('schedule:')) ?? {};
-    const [job, step] = [...text.matchAll(/timeout-minutes: (\d+)/g)];
+  it('then shows a schedule in which the job has time to report the result', () => {
+    expect(shown[3]?.text).toContain('schedule:');
+    const [job, step] = [...(shown[3]?.text ?? '').matchAll(/timeout-minutes: (\d+)/g)];
     expect(Number(job?.[1])).toBeGreaterThan(Number(step?.[1]));
   });
 
@@ -51,10 +52,23 @@ it('the tables of the README have every input', () => {
   expect(rows, what).toEqual(expect.arrayContaining(Object.keys(action.inputs)));
 });
 
-it('the documents together have at most 7,100 words', () => {
-  const texts = documents().filter(({ name }) => !/^(test\/|CHANGELOG)/.test(name));
-  const words = texts.flatMap(({ text }) => text.split(/\s+/).filter(Boolean));
-  expect(words.length).toBeLessThanOrEqual(7100);
+describe('words', () => {
+  const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+  const guides = documents().filter(({ name }) => !/^(test\/|CHANGELOG)/.test(name));
+
+  it('all documents for people have at most 7,100', () => {
+    const all = guides.map(({ text }) => wordsOf(text)).reduce((sum, words) => sum + words);
+    expect(all, 'leave something out').toBeLessThanOrEqual(7100);
+  });
+
+  it('the README has at most 2,250', () => {
+    expect(wordsOf(read('README.md')), 'leave something out').toBeLessThanOrEqual(2250);
+  });
+
+  it.each(guides)('no cell of a table in $name has more than 60', ({ text }) => {
+    const cells = [...text.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => row.split(' | '));
+    expect(cells.filter((cell) => wordsOf(cell) > 60)).toEqual([]);
+  });
 });
 
 it('docs/permissions.md lists the events that are not checked', () => {
@@ -62,6 +76,15 @@ it('docs/permissions.md lists the events that are not checked', () => {
     /^- These events are not checked: (.*?)\.$/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names.sort()).toEqual([...TRUSTED_EVENTS].sort());
+});
+
+it('docs/delivery.md lists the 4xx that pass by themselves', () => {
+  const [, list = ''] =
+    /if the failure can pass by itself: (.*?)\./s.exec(read('docs/delivery.md')) ?? [];
+  const listed = [...list.matchAll(/\b4\d\d\b/g)].map(([status]) => Number(status));
+  const tolerated = Array.from({ length: 100 }, (_, index) => 400 + index).filter(isPassing4xx);
+  const what = 'change “Will it send twice?” in docs/delivery.md, or isPassing4xx';
+  expect(listed, what).toEqual(tolerated);
 });
 
 describe('the layout in CONTRIBUTING.md', () => {

@@ -41,7 +41,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   zod: [
     'agent/answers.ts',
-    ...['carried/carried.ts', 'carried/check.ts', 'carried/workflow-run.ts'],
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
     'note/data.ts',
     'text.ts',

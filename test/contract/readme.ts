@@ -1,6 +1,6 @@
 // `npm run docs` generates parts of the documents. A test fails if they are out of date.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { SEND_RULES } from '../../src/agent/retry.ts';
@@ -27,15 +27,6 @@ const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 /** The generated parts of each document, by name. */
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'README.md': {
-    'picture of a comment': () =>
-      picture(
-        'comment',
-        'The comment after failed checks: the commits of the agent, and the log that it got',
-      ),
-    'picture of a command': () =>
-      picture('command', 'A command on a pull request, and the comment that reports the result'),
-    'picture of a summary': () =>
-      picture('summary', 'The job summary: the results of six jobs, and how long each took'),
     inputs: () =>
       inputGroups()
         .map(({ title, names }) => `### ${title}\n\n${inputTable(names)}`)
@@ -97,25 +88,10 @@ function inputGroups(): readonly { readonly title: string; readonly names: reado
 
 function inputTable(names: readonly string[]): string {
   const rows = names.map((name) => {
-    const input = action.inputs[name] as Input;
-    const value = input.default === undefined ? '' : `\`${input.default}\``;
-    return [`\`${name}\``, requiredOf(input), value, input.description];
+    const { description, required = false, default: value = '' } = action.inputs[name] as Input;
+    return [`\`${name}\``, required ? 'required' : value && `\`${value}\``, description];
   });
-  return table(['Input', 'Required', 'Default', 'Description'], rows);
-}
-
-function requiredOf({ required = false, description }: Input): string {
-  if (required) return 'Yes';
-  return /\bRequired unless\b/.test(description) ? 'Conditional' : 'No';
-}
-
-/** Includes the picture for dark mode if it exists. */
-function picture(name: string, alt: string): string {
-  const [light, dark] = [`.github/pictures/${name}.png`, `.github/pictures/${name}-dark.png`];
-  const image = `<img alt="${alt}" src="${light}">`;
-  if (!existsSync(join(ROOT, dark))) return image;
-  const source = `<source media="(prefers-color-scheme: dark)" srcset="${dark}">`;
-  return `<picture>${source}${image}</picture>`;
+  return table(['Input', 'Default', 'Description'], rows);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -51,12 +51,6 @@ it('@actions/core: the log writes the same commands as its functions', async () 
 it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
   ['without a proxy', () => ({}), 0],
   ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 1],
-  ['without the proxy for plain http', (HTTP_PROXY) => ({ HTTP_PROXY }), 0],
-  [
-    'without a proxy if NO_PROXY has the host',
-    (https_proxy) => ({ https_proxy, NO_PROXY: HOST }),
-    0,
-  ],
 ])('GitHub’s client sends its requests %s', async (_, env, tunnels) => {
   using authority = await startAuthority();
   const requests: unknown[] = [];

@@ -27,7 +27,8 @@ const CALL_MS = 0.001;
 const MAX_JUMPS = 50_000;
 export const EPOCH = Date.UTC(2026, 10, 21, 12);
 
-export function virtualClock(startsAt: number): VirtualClock {
+/** `turns` of the event loop, until everything waits. */
+export function virtualClock(startsAt: number, turns = 1): VirtualClock {
   const timers = new Set<Timer>();
   let time = startsAt;
 
@@ -78,7 +79,7 @@ export function virtualClock(startsAt: number): VirtualClock {
 
   async function letPass(isOver: () => boolean): Promise<void> {
     for (let jumps = 0; jumps < MAX_JUMPS; jumps++) {
-      await untilIdle();
+      for (let turn = 0; turn < turns; turn++) await untilIdle();
       if (isOver()) return;
       jump();
     }

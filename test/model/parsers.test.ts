@@ -2,10 +2,8 @@ import fc from 'fast-check';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { expect, it } from 'vitest';
-import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText, quoteContext } from '../../src/carried/comment.ts';
-import { isTrusted, TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { isCommentEvent, readTrigger } from '../../src/github/event.ts';
+import { cleanText } from '../../src/carried/comment.ts';
+import { describeCode } from '../../src/carried/review.ts';
 import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
@@ -77,88 +75,6 @@ it('a link is accepted only if it is plain https, and has the path of a pull req
   });
 });
 
-it('a body of the API becomes a record with valid fields, or a problem that does not quote it', () => {
-  const value = fc.oneof(
-    fc.jsonValue(),
-    hostileText,
-    fc.constantFrom('job-1', 'active', 'x'.repeat(5000), '2026-11-21T11:00:00Z'),
-    fc.record({ repository: hostileText, ref: fc.option(hostileText) }),
-  );
-  const fields = ['id', 'status', 'prLink', 'model', 'source', 'createdAt', 'archivedAt'] as const;
-  const key = fc.constantFrom(...fields, '__proto__', 'constructor');
-  // Not by JSON.stringify of an object, so that `__proto__` can be a key.
-  const object = fc.array(fc.tuple(key, value), { maxLength: 10 }).map((pairs) => {
-    const more = pairs.map(([name, field]) => `,"${name}":${JSON.stringify(field)}`);
-    return `{"id":"job-1"${more.join('')}}`;
-  });
-  const isText = (text: unknown): boolean =>
-    text === undefined || text === null || (typeof text === 'string' && text.length <= 4096);
-  always(fc.oneof({ weight: 3, arbitrary: object }, fc.json(), hostileText), (text) => {
-    const read = readRecord(text, same, 'https://github.com/octo/agents');
-    expect(Object.hasOwn(Object.prototype, 'id')).toBe(false);
-    if (read.kind === 'problem') {
-      expect(read.problem).toMatch(
-        /^(an empty body|invalid JSON \(\d+ bytes\)|JSON that is not a job record)$/,
-      );
-      return;
-    }
-    const { id: _, source, linkProblem, prNumber: __, ...texts } = read.value;
-    expect(fields).toEqual(expect.arrayContaining(Object.keys(texts)));
-    expect([...Object.values(texts), linkProblem, source?.ref].every(isText)).toBe(true);
-    expect(texts.status ?? 'none').toMatch(/^[\w-]{1,64}$/);
-    expect(`${texts.createdAt ?? ''}${texts.archivedAt ?? ''}`).toMatch(/^[\d:.TZ+-]*$/);
-  });
-});
-
-const EVENTS = ['issue_comment', 'pull_request_review', 'pull_request', 'issues', 'merge_group'];
-/** Each field may be missing or have any other type. */
-const oddly = (fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Arbitrary<unknown> =>
-  fc.oneof(
-    { weight: 8, arbitrary: fc.record(fields) },
-    { weight: 2, arbitrary: fc.record(fields, { requiredKeys: [] }) },
-    fc.jsonValue(),
-  );
-const number = fc.oneof(
-  fc.integer({ min: 1 }),
-  fc.constantFrom<unknown>('1', null, 0, -1, 0.5, 1e300),
-);
-const login = fc.oneof(hostileText, fc.constant('renovate[bot]'));
-const account = oddly({ login, id: number, type: fc.constantFrom('User', 'Bot') });
-const written = oddly({ id: number, body: fc.jsonValue(), user: account, line: number });
-const payload = oddly({
-  ...{ action: hostileText, ref: hostileText, ref_type: fc.constantFrom('branch', 'tag') },
-  ...{ issue: oddly({ number }), pull_request: oddly({ number }), sender: account },
-  ...{ comment: written, review: written, repository: oddly({ id: number }) },
-});
-
-it('an event has valid numbers and accounts or none, and is trusted only by its name', () => {
-  const names = [...EVENTS, ...TRUSTED_EVENTS, '', 'constructor', 'toString', '__proto__'];
-  const file = fc.oneof(
-    { weight: 6, arbitrary: payload.map((value) => JSON.stringify(value)) },
-    fc.json(),
-    hostileText,
-  );
-  const isPositive = (value: unknown): boolean =>
-    Number.isSafeInteger(value) && (value as number) > 0;
-  always(fc.tuple(fc.constantFrom(...names), file), ([name, content]) => {
-    const read = readTrigger(name, Buffer.from(content));
-    if (read.kind === 'problem') {
-      expect(read.problem).toMatch(/^the event file [^\p{Cc}]+$/u);
-      return;
-    }
-    const { comment, conversation, sender } = read.value;
-    expect(conversation === null || isPositive(conversation)).toBe(true);
-    expect(sender === null || isPositive(sender.id)).toBe(true);
-    expect(comment !== null).toBe(isCommentEvent(name));
-    if (comment !== null) {
-      const { id, authorId, action, body } = comment;
-      expect([id, authorId, comment.conversation].every(isPositive)).toBe(true);
-      expect([action, body].every((one) => typeof one === 'string')).toBe(true);
-    }
-    if (isTrusted(read.value)) expect(TRUSTED_EVENTS).toContain(name);
-  });
-});
-
 it('the prompt of a comment has no hidden text, and its diff is in one block', () => {
   const parts = fc.array(fc.constantFrom('<', '!', '-', '>', '<!--', '-->', '--!>', '\n', 'a'));
   const text = fc.oneof(
@@ -171,8 +87,9 @@ it('the prompt of a comment has no hidden text, and its diff is in one block', (
     expect(cleaned.isWellFormed()).toBe(true);
     expect(cleaned).not.toContain('<!--');
     expect(cleanText(cleaned)).toBe(cleaned);
-    const prompt = quoteContext({ path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` });
-    const [, block = ''] = prompt.split('The part of the diff around it:\n\n');
+    const context = { path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` };
+    const [part = ''] = describeCode(context, (text) => text).parts;
+    const [, block = ''] = part.split('The part of the diff around it:\n\n');
     expect(render(block)).toMatch(
       /^<blockquote>\n<pre><code class="language-diff">[^<]*<\/code><\/pre>\n<\/blockquote>$/,
     );

@@ -48,11 +48,12 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     !scenario.wait ||
     posts.every((post, index) => {
       const last = pollsBefore(polls, post).at(-1);
-      if (last?.record == null || last.startedAt < (posts[index - 1]?.endedAt ?? 0)) return false;
-      const heads = github.calls.filter(({ kind, startedAt }) => {
-        return kind === 'pull' && startedAt >= last.startedAt - SLACK_MS;
-      });
-      const ends = heads.map(({ endedAt }) => endedAt).filter((at) => at <= post.startedAt);
+      const earlier = posts[index - 1]?.endedAt ?? 0;
+      if (last?.record == null || last.startedAt < earlier) return false;
+      const ends = github.calls
+        .filter(({ kind, startedAt }) => kind === 'pull' && startedAt >= earlier)
+        .map(({ endedAt }) => endedAt)
+        .filter((at) => at <= post.startedAt);
       return post.startedAt <= Math.max(last.endedAt, ...ends) + SLACK_MS;
     }),
   'no POST while the last poll showed the agent at work, unless when-active is send': ({
@@ -77,18 +78,16 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     const from = polls.findIndex(({ record }) => record !== null);
     const last = polls.slice(polls.findLastIndex(({ record }) => record !== null) + 1);
     // A wait for earlier work has begun if a poll shows some.
-    const isWait = !played.scenario.send || statuses(polls).some((status) => !isFinal(status));
+    const isShown = answered(polls).some(({ record }) => !isFinal(record?.status));
+    const isWait = !played.scenario.send || isShown;
     const isLast = posts.length === 0 && !isWait;
     return (from < 0 ? polls.length : from) <= MOST_POLLS && (!isLast || last.length <= MOST_POLLS);
   },
   'a wait is never blind: after each poll, the next one begins within 30 s': (played) => {
-    const { service, endedAt } = played;
-    const isResumed = fateOf(played) === 'resume';
-    if (deliveryOf(played.job) !== 'sent' || (!isResumed && service.posts.length === 0))
-      return true;
-    const polls = pollsAfter(played);
+    if (deliveryOf(played.job) !== 'sent') return true;
+    const polls = played.service.polls.filter(({ startedAt }) => startedAt >= outAt(played));
     return polls.every(({ endedAt: from }, index) => {
-      return (polls[index + 1]?.startedAt ?? endedAt) <= from + LONGEST_PAUSE_MS + SLACK_MS;
+      return (polls[index + 1]?.startedAt ?? played.endedAt) <= from + LONGEST_PAUSE_MS + SLACK_MS;
     });
   },
   'at most one request for a job at a time': ({ service: { polls, posts } }) =>
@@ -155,11 +154,13 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       played.endedAt <= Math.min(lastEnd(played.github.calls, at), at + AFTER_CANCEL_MS) + SLACK_MS
     );
   },
-  'a message that a cancellation stops is cancelled': ({ job, cancelledAt, endedAt }) =>
-    endedAt <= (cancelledAt ?? Infinity) + SLACK_MS ||
-    job.isReadOnly ||
-    deliveryOf(job) !== 'not-sent' ||
-    job.end?.result === 'cancelled',
+  'a message that a cancellation stops is cancelled': ({ job, service, endedAt, ...played }) => {
+    const at = played.cancelledAt ?? Infinity;
+    if (endedAt <= at + SLACK_MS || job.isReadOnly || deliveryOf(job) !== 'not-sent') return true;
+    // The last poll has stopped it before, and the head of the pull request was still being read.
+    const isOver = job.end?.result === 'error' && hasGivenUp(service.polls, at);
+    return isOver || job.end?.result === 'cancelled';
+  },
   'polls about once a second at most, and counts each poll': (played) => {
     const { polls } = played.service;
     const mostOften = 20 + Math.max(0, played.endedAt - played.beganAt) / 1000;
@@ -294,6 +295,16 @@ function pollsAfter({ service: { polls, posts } }: Played): readonly Poll[] {
 function lastEnd(requests: readonly Span[], at: number): number {
   const open = requests.filter(({ startedAt }) => startedAt <= at + SLACK_MS);
   return Math.max(at, ...open.map(({ endedAt }) => endedAt));
+}
+
+/** Whether three polls have failed, or one shows a mistake. */
+function hasGivenUp(polls: readonly Poll[], at: number): boolean {
+  const streak = polls.slice(polls.findLastIndex(({ record }) => record !== null) + 1);
+  const { exchange, endedAt = Infinity } = streak.at(-1) ?? {};
+  if (exchange == null || endedAt > at) return false;
+  const { cause = '', status = 0 } = { cause: undefined, status: undefined, ...exchange };
+  const isMistake = status >= 300 && status < 500 && ![408, 425, 429, 499].includes(status);
+  return streak.length === MOST_POLLS || isMistake || cause === 'setup';
 }
 
 /** All polls failed, for ten minutes from the start of the first. */

@@ -107,7 +107,7 @@ export async function play(scenario: Scenario) {
   } as Trigger;
   const info = infoOf(scenario);
   const start = { runtime, info, trigger, github: github.client, asked: null };
-  const request = { prompt: 'x', words: '', parts: [], summary: '', carried: [] };
+  const request = { prompt: 'x', words: '', parts: [], outputs: [], attached: [] };
   const prepared = await clock.drive(prepare(start, inputs, request));
   if (prepared.kind !== 'ok') throw new Error(`There is no run: ${prepared.kind}.`);
   const { jobs, plan, agent } = prepared.value;

@@ -254,7 +254,7 @@ export function workOn(job: JobScript, sentAt: number | null): readonly Work[] {
 }
 
 /** The record at a time. The link of our work is that to the second pull request. */
-function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRecord> {
+export function show(job: JobScript, sentAt: number | null, now: number): Partial<JobRecord> {
   const works = workOn(job, sentAt).filter(({ at }) => at <= now);
   const isActive = works.some(({ begin, end }) => begin <= now && now < end);
   const isQueued = job.showsQueue && works.some(({ begin }) => begin > now);

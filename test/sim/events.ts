@@ -330,8 +330,6 @@ export function pullOfCommit(
 /** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
 export function workflowRun(
   options: AboutCommit & {
-    /** The event that triggered the workflow that has run. */
-    readonly startedBy?: string;
     readonly fork?: string | null;
   } = {},
 ): WebhookEvent {
@@ -342,7 +340,7 @@ export function workflowRun(
     options.action ?? 'completed',
     {
       workflow_run: {
-        event: options.startedBy ?? 'pull_request',
+        event: 'pull_request',
         head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
         status: 'completed',
         name: 'CI',

@@ -11,10 +11,8 @@ export type Ending = 'reset' | 'end' | 'hang' | 'keep';
 
 type Bytes = string | Buffer;
 
-/** What the server does after a complete request, or with `mid-request` during one. */
+/** What the server does after a complete request, or after the first bytes of one. */
 export type Behaviour =
-  /** Applies after the first bytes of a request; the rest is not read. */
-  | { readonly kind: 'mid-request'; readonly ending: Ending }
   /** Written unchanged. */
   | { readonly kind: 'answer'; readonly bytes: Bytes; readonly ending?: Ending }
   | {
@@ -48,7 +46,7 @@ export interface FaultRequest {
 export interface FaultServerOptions {
   /** Called for the n-th connection, from 1, before TLS begins and before anything is read. */
   readonly onConnection?: (n: number) => Exclude<Ending, 'keep'> | undefined;
-  /** Called after the first bytes of a request. */
+  /** Called after the first bytes of a request, of which the rest is then not read. */
   readonly onFirstBytes?: (connection: number) => Behaviour | undefined;
   readonly onRequest?: (request: FaultRequest) => Behaviour;
   readonly tls?: SecureContextOptions;
@@ -63,7 +61,6 @@ export interface FaultServer extends AsyncDisposable {
   /** Bytes that were written to the clients. */
   readonly written: number;
   posts(): readonly FaultRequest[];
-  gets(): readonly FaultRequest[];
 }
 
 const HEAD_END = '\r\n\r\n';
@@ -148,16 +145,12 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
       );
     },
     posts: () => journal.filter(({ method }) => method === 'POST'),
-    gets: () => journal.filter(({ method }) => method === 'GET'),
     [Symbol.asyncDispose]: () => shut(server, sockets),
   };
 }
 
 async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promise<void> {
   switch (behaviour.kind) {
-    case 'mid-request':
-      finish(socket, raw, behaviour.ending);
-      break;
     case 'answer':
       // A reset discards what is not yet sent and, on Windows, what is not yet read.
       await write(socket, behaviour.bytes);

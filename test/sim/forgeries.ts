@@ -20,104 +20,54 @@ const SPLITTERS =
 const RUNNER: Readonly<Record<string, string>> = {
   'an error': '::error::forged',
   'an output': '::set-output name=status::forged',
-  'an output on a separate line': 'ok\n::set-output name=result::forged\nok',
-  'a state': '::save-state name=forged::x',
   'a mask on a letter': '::add-mask::e',
   'a mask in the middle of a line': 'all is well ##[add-mask]e',
-  'an error in brackets with properties': '>>> ##[error file=a.ts;line=1]forged',
-  'more number signs than needed': '####[error]forged',
-  'a variable': '::set-env name=NODE_OPTIONS::--import=data:,forged',
-  'a path': '::add-path::/tmp/forged',
   'the end of all commands, ended': '::stop-commands::forged\n::add-mask::x\n::forged::',
-  'a matcher': '::add-matcher::/tmp/forged.json',
-  'echo on': '::echo::on',
-  'a group': '::group::forged\n::endgroup::',
   'a command after a lone carriage return': 'ok\r::error::forged',
-  'a command in brackets after a lone carriage return': 'ok\r##[error]forged',
   'a command after CR LF': 'ok\r\n::error::forged\r\n',
-  'a command after many line ends': '\n\r\n\r\r\n\n::error::forged',
   'a command in percent signs': 'ok%0A::error::forged%0D::error::forged',
   'a command in a JSON string': '{"error":"\\n::error::forged ##[error]forged"}',
   'a value of the output file': 'status=forged\nstatus<<EOF\nforged\nEOF',
   'a delimiter of the toolkit': 'x\nghadelimiter_0\nstatus<<ghadelimiter_0\nforged\nghadelimiter_0',
   'a line like those of the action':
     'ok\nThe message to job job-1 is delivered.\nJob job-1: Completed.',
-  'a line like those of the runner': 'ok\n##[section]Finishing: forged\nError: forged',
 };
 
 const SCREEN: Readonly<Record<string, string>> = {
   'a cleared screen': '\u001b[2J\u001b[Hforged',
-  'a coloured error': '\u001b[31mError: forged\u001b[0m',
-  'a link of the terminal': '\u001b]8;;https://evil.example\u0007forged\u001b]8;;\u0007',
   'backspaces over the line': `all is well${'\b'.repeat(11)}forged`,
   'a NUL': 'all\0is\0well\0::error::forged',
   'a reversed line': '\u202edegrof si siht\u202c',
-  'isolates that stay open': '\u2066\u2067\u2068forged',
   'tags that spell a command': `ok${[...'::error::forged'].map(toTag).join('')}`,
   'variation selectors that hide bytes': `ok${'\u{e0100}\ufe00\u{e01ef}'.repeat(20)}`,
   'nothing visible': '\u200b\u2060\u3164\u2800\u00a0',
-  'stacked accents': `forged${'\u0301\u0489'.repeat(200)}`,
   'a lone high surrogate': 'a\ud800b',
-  'a lone low surrogate': '\udc00::error::forged',
   'surrogates the wrong way round': '\udf89\ud83c ##[error]forged',
-  'half of an emoji at each cut': '🎉'.repeat(700),
 };
 
 const MARKDOWN: Readonly<Record<string, string>> = {
   'a link': '[forged](https://evil.example/login)',
-  'a link to a script': '[forged](javascript:alert(1))',
-  'a reference link': '[forged][evil]\n\n[evil]: https://evil.example "forged"',
-  'a definition that the action would use':
-    'ok\n\n[run]: https://evil.example\n[pull request]: //evil.example',
-  'an autolink': '<https://evil.example>',
-  'a bare URL': 'see https://evil.example/login now',
-  'a bare address': 'write to forged@evil.example',
   'an image': '![forged](https://evil.example/pixel.png)',
-  'an image in a link': '[![forged](https://evil.example/a.png)](https://evil.example)',
-  'a reference image': '![forged][evil]\n\n[evil]: https://evil.example/a.png',
   'a mention': '@octocat please check',
-  'a mention after punctuation': '(@octocat) "@octocat" /@octocat',
   'a reference to an issue': 'fixes #1, closes #99999',
-  'a reference to another repository': 'fixes octo/agents#1 and octocat#2',
-  'a commit': '4f0c6d6a3b1e4d0c9a58f6d1f1b7c2e5a9d3b8c7 and 4f0c6d6',
-  'a heading': '# forged\n\nforged\n======\n\n---',
-  'a quotation and an alert': '> [!CAUTION]\n> forged @octocat',
-  'a list': '* forged\n* @octocat\n1. #1',
   'a code span that closes early': 'x` @octocat [forged](https://evil.example) `x',
   'runs of backticks of each length': '` `` ``` ```` ````` @octocat `````` ``````` #1',
-  'a backtick at each end': '`@octocat`',
   'backslashes before backticks': '\\` @octocat \\`` #1 \\',
-  'a backslash at the end': 'forged\\',
   'a fence that closes early': 'x\n```\n@octocat [forged](https://evil.example)\n```\nx',
-  'a long fence': `x\n${'`'.repeat(40)}\n@octocat #1\n${'`'.repeat(40)}`,
   'an indented fence': 'x\n   ```\n@octocat #1\n\t```',
-  'a fence that stays open': '```\nx',
   'a fence after other line ends': 'x\r```\r@octocat #1\u2028```\u2028#1\u0085```\u0085#1\v```\f#1',
   'a table break': 'x | @octocat | [forged](https://evil.example) |\n| --- | --- |\n| #1 | x |',
-  'emphasis that would not close': '**forged __forged ~~forged *forged',
-  'a footnote': 'forged[^1]\n\n[^1]: @octocat https://evil.example',
-  'inline mathematics': '$\\href{https://evil.example}{forged}$ and $`\\text{@octocat}`$',
-  mathematics: '$$\n\\href{https://evil.example}{forged}\n$$',
-  'a fence of mathematics': '```math\n\\href{https://evil.example}{forged}\n```',
-  'a Mermaid chart': '```mermaid\nflowchart LR\nA-->B\nclick A "https://evil.example"\n```',
 };
 
 const HTML: Readonly<Record<string, string>> = {
   'an HTML link': '<a href="https://evil.example">forged</a>',
-  'an HTML image': '<img src="https://evil.example/pixel.png" onerror=alert(1)>',
-  'a script': '<script>alert(1)</script>',
-  'a frame and a form': '<iframe src=//evil.example></iframe><form action=//evil.example>',
   'the end of the fold': '</details>\n\n@octocat\n\n<details open><summary>forged</summary>',
-  'a fold': '<details>\n<summary>forged</summary>\n\n[forged](https://evil.example)',
-  'the end of the code': '</code></pre>@octocat<b>forged</b>',
   'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
   'a comment that stays open': '<!-- forged',
   'a comment by the action': composeAnswer('@octocat'),
-  'the first line of a comment by the action':
-    '<!-- agent-follow-up 0123456789abcdef -->\n@octocat',
-  'a declaration': '<!DOCTYPE html><?forged ?><![CDATA[ @octocat ]]>',
+  'the last line of a comment by the action':
+    'ok\n<!-- agent-follow-up {"version":1,"jobs":[]} -->',
   'character references': '&lt;b&gt; &#64;octocat &commat;octocat &#35;1 &#x60; &#10;&#10;# forged',
-  'a style': '<span style="position:fixed;inset:0">forged</span><sub>@octocat</sub>',
 };
 
 /** URLs that resemble the link to a pull request. */
@@ -126,25 +76,15 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   'a link that closes early':
     'https://github.com/octo/agents/pull/1)@octocat[forged](//evil.example',
   'a link with a user': 'https://github.com@evil.example/octo/agents/pull/1',
-  'a link to a longer host': 'https://github.com.evil.example/octo/agents/pull/1',
-  'a link over http': 'http://github.com/octo/agents/pull/1',
-  'a link with dots': 'https://github.com/octo/agents/pull/1/../../../../evil',
-  'a link with backslashes': 'https:\\\\evil.example\\@github.com/octo/agents/pull/1',
   'a link with a query': 'https://github.com/octo/agents/pull/1?x=](//evil.example)&y=@octocat#1',
-  'a link with a line end': 'https://github.com/octo/agents/pull/1\n::error::forged',
-  'a link with Markdown in it': 'https://github.com/octo/`@octocat`/pull/1',
-  'a link to data': 'data:text/html,<script>alert(1)</script>',
   'a link to a script in disguise': 'java\tscript:alert(1)//github.com/octo/agents/pull/1',
   'a link with letters of another script': 'https://gіthub.com/octo/agents/pull/1',
 };
 
 const LONG: Readonly<Record<string, string>> = {
-  'a long line': 'forged '.repeat(585),
-  'many signs that the marker escapes': '<'.repeat(4096),
   'many backticks': '`'.repeat(4096),
   'a command behind the cut': `${'x'.repeat(198)}\n::error::forged ##[error]forged`,
   'a mention behind the cut': `${'`'.repeat(190)} ${'x'.repeat(900)} @octocat #1`,
-  'a text beyond the limit of a field': `${'x'.repeat(5000)} ##[error]forged`,
   'a text of 100,000 characters': '`@octocat` ##[error]\n'.repeat(5000),
 };
 
@@ -163,14 +103,6 @@ export const FORGERIES: readonly Forgery[] = [
 /** The text without what an environment variable cannot contain. */
 export function forEnvironment(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-/** The text without what a header cannot contain. Each character stands for one byte. */
-export function forHeader(text: string): string {
-  return Buffer.from(text)
-    .toString('latin1')
-    .replace(/[^\t\x20-\x7e\x80-\xff]/g, '')
-    .slice(0, 8000);
 }
 
 function named(texts: Readonly<Record<string, string>>): readonly Forgery[] {

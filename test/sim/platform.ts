@@ -12,12 +12,8 @@ export const HAS_SIGNALS = !WINDOWS;
 export const HAS_FILE_MODES = !WINDOWS;
 /** Shell scripts, and programs that are scripts, such as npm. */
 export const HAS_POSIX_SHELL = !WINDOWS;
-/** A program that runners of GitHub have, and that scripts of the examples use. */
-export const HAS_JQ = HAS_POSIX_SHELL && findProgram('jq') !== undefined;
 /** Node cannot create named pipes itself. */
 export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
-/** A program that limits how large the files of a process may become. */
-export const LIMITS_FILE_SIZES = findProgram('prlimit') !== undefined;
 /** A device with no space left. */
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows, an environment variable has at most 32,767 characters. */

@@ -16,29 +16,15 @@ describe('readRecord', () => {
   it.each<[string, object, object]>([
     ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
     [
-      'leaves out what is missing',
-      { id: 'job-1', status: 'active' },
-      { id: 'job-1', status: 'active' },
-    ],
-    [
       'leaves out what has another type',
-      {
-        id: 'a',
-        status: 7,
-        prLink: 1,
-        model: {},
-        source: 'x',
-        createdAt: 'soon',
-        archivedAt: true,
-      },
+      { ...{ id: 'a', status: 7, prLink: 1, model: {} }, source: 'x', archivedAt: true },
       { id: 'a' },
     ],
     [
-      'leaves out what is too long',
-      { id: 'a', status: 'x'.repeat(65), model: 'x'.repeat(5000) },
+      'leaves out what is too long, or has another form',
+      { id: 'a', status: 'a\nb', model: 'x'.repeat(5000), createdAt: 'soon' },
       { id: 'a' },
     ],
-    ['leaves out a status that is not a word', { id: 'a', status: 'a\nb' }, { id: 'a' }],
     ['keeps an undocumented status', { id: 'a', status: 'queued' }, { id: 'a', status: 'queued' }],
     [
       'keeps null',
@@ -47,22 +33,8 @@ describe('readRecord', () => {
     ],
     [
       'says why a link is left out',
-      { id: 'a', prLink: 'https://evil.example/o/r/pull/1' },
-      { id: 'a', linkProblem: 'it does not lead to a known code host' },
-    ],
-    [
-      'accepts a link on the host of the source',
-      {
-        id: 'a',
-        prLink: 'https://b.example/o/r/pull/1',
-        source: { repository: 'https://b.example/o/r' },
-      },
-      {
-        id: 'a',
-        prLink: 'https://b.example/o/r/pull/1',
-        prNumber: null,
-        source: { repository: 'https://b.example/o/r', ref: null },
-      },
+      { id: 'a', prLink: 'http://b.example/o/r/pull/1' },
+      { id: 'a', linkProblem: 'it is not a plain https link' },
     ],
     [
       'removes secrets',
@@ -74,11 +46,6 @@ describe('readRecord', () => {
       },
       { id: 'a', status: '***', model: 'a ***', source: { repository: '***', ref: '***' } },
     ],
-    [
-      'ignores brackets in strings, and lists',
-      { id: 'a', x: '[{'.repeat(200), y: Array(200).fill([]) },
-      { id: 'a' },
-    ],
   ])('%s', (_, body, value) => {
     expect(readRecord(JSON.stringify(body), redact, REPOSITORY)).toEqual({ kind: 'ok', value });
   });
@@ -86,15 +53,8 @@ describe('readRecord', () => {
   it('removes secrets that are escaped, but keeps the words of the API', () => {
     const hide = (text: string): string => text.replaceAll('active', '***');
     const body = '{"id":"a","status":"active","model":"in\\u0061ctive"}';
-    expect(readRecord(body, hide, REPOSITORY)).toMatchObject({
-      value: { status: 'active', model: 'in***' },
-    });
-  });
-
-  it('ignores the names of prototypes', () => {
-    const body = '{"id":"a","__proto__":{"status":"failed"},"constructor":{"prototype":{"x":1}}}';
-    expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'ok', value: { id: 'a' } });
-    expect('x' in {}).toBe(false);
+    const value = { id: 'a', status: 'active', model: 'in***' };
+    expect(readRecord(body, hide, REPOSITORY)).toEqual({ kind: 'ok', value });
   });
 
   const NO_RECORD = 'JSON that is not a job record';
@@ -102,11 +62,7 @@ describe('readRecord', () => {
     ['', 'an empty body'],
     ['{"id":"jö', 'invalid JSON (10 bytes)'],
     [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
-    ['[]', NO_RECORD],
     ['null', NO_RECORD],
-    ['"x"', NO_RECORD],
-    ['7', NO_RECORD],
-    ['{}', NO_RECORD],
     ['{"id":7}', NO_RECORD],
   ])('refuses %.20j', (body, problem) => {
     expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'problem', problem });
@@ -123,6 +79,7 @@ function answer(status: number, parts: Partial<Answer> = {}): Answer {
 function saying(body: unknown): Partial<Answer> {
   return { body: { kind: 'ok', value: typeof body === 'string' ? body : JSON.stringify(body) } };
 }
+const NO = saying({ error: 'no' });
 type Doing = Parameters<typeof explain>[1];
 
 function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
@@ -158,7 +115,7 @@ describe('explain', () => {
       'Could not reach the API at “agent.example”: reset. Check the DNS, firewall and proxy of the runner.',
     ],
     [answer(429), 'send', '100 messages per project and hour (100/h) from all senders together.'],
-    [answer(429), 'poll', 'a longer polling interval may help'],
+    [answer(429), 'poll', '429 when the job was polled. The API was polled too often.'],
     [answer(401), 'send', KEYS_URL],
     [
       answer(402, saying({ error: 'No credits.' })),
@@ -166,20 +123,19 @@ describe('explain', () => {
       '402 to the message: “No credits.”. The API wants credits, so it did not accept the message. ' +
         `Buy credits or allow overages at ${USAGE_URL}.`,
     ],
-    [answer(402), 'poll', 'when the job was polled. The API wants credits. Buy credits or'],
-    [answer(403, saying({ error: 'no' })), 'send', 'lacks the write scope'],
-    [answer(403, saying({ error: 'no' })), 'poll', 'lacks the read scope'],
-    [answer(403, saying('null')), 'send', 'lacks the write scope'],
-    [answer(404), 'send', 'The project has no such job; check the job ID and the project ID.'],
-    [answer(400), 'send', '400 to the message. Check the prompt and the job'],
+    [answer(403, saying({ error: 'no' })), 'create', 'lacks the write scope'],
+    [answer(403, saying('null')), 'poll', 'lacks the read scope'],
+    [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
+    [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
+    [answer(404, saying('<html>')), 'poll', '404 when the job was polled. That is not the API;'],
+    [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [
       answer(400),
-      'poll',
-      '400 when the job was polled. Check the job in the dashboard (https://app.mintlify.com).',
+      'send',
+      '400 to the message. Check the prompt and the job in the dashboard (https',
     ],
+    [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
-    [answer(408), 'send', 'answered 408 to the message.'],
-    [answer(425), 'poll', 'answered 425 when the job was polled.'],
     [answer(500), 'send', 'The API itself has a problem.'],
     [answer(304), 'send', 'a redirect, which is never followed; check the base URL.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
@@ -190,39 +146,24 @@ describe('explain', () => {
     ],
     [answer(200), 'send', 'with no content type, was not'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
-    [answer(502, saying({ message: 'no' })), 'send', 'to the message: “no”.'],
     [answer(400, saying({ error: 7 })), 'send', 'to the message. Check'],
-    [answer(400, saying('<html>')), 'send', 'to the message. Check'],
   ])('%#: %o', (exchange, doing, words) => {
     expect(explained(exchange, doing, true)).toContain(words);
   });
 
   const BLOCKED = 'Something before the API, such as a firewall, answered 403 to the message';
   const ACT = 'Ask those who run it to let this runner through, or use another runner.';
-  const PAGE =
-    '<!DOCTYPE html><html><head><style>a{b:c}</style><title>Blocked</title></head>\n' +
-    '<body><h1>Sorry,&nbsp;s3cret</h1>\n::error::x ”';
-  it.each<[string, Partial<Answer>, string]>([
-    ['a word', saying('error code: 1010'), `${BLOCKED}: “error code: 1010”. ${ACT}`],
-    ['a page', saying(PAGE), `${BLOCKED}: “Blocked Sorry,&nbsp;*** ::error::x "”. ${ACT}`],
-    ['a page without words', saying('<html><script>x()</script>'), `${BLOCKED}. ${ACT}`],
-    ['no body', saying(''), `${BLOCKED}. ${ACT}`],
-    ['a body that cannot be read', unread, `${BLOCKED}. ${ACT}`],
-    [
-      'a long text',
-      saying('s3cret '.repeat(1000)),
-      `${BLOCKED}: “${'*** '.repeat(25).slice(0, 99)}…”. ${ACT}`,
-    ],
-  ])('of 403 with %s, does not blame the key', (_, body, words) => {
-    expect(explained(answer(403, body), 'send', true)).toBe(words);
+  it.each<[string, Partial<Answer>]>([
+    ['a word', saying('error code: 1010')],
+    ['a page', saying('<h1>Sorry, s3cret</h1>\n::error::x')],
+    ['a body that cannot be read', unread],
+  ])('of 403 with %s, does not blame the key', (_, body) => {
+    expect(explained(answer(403, body), 'send', true)).toBe(`${BLOCKED}. ${ACT}`);
   });
 
   it.each([
-    [answer(404), 'check the job ID, the base URL and the project ID.'],
-    [
-      answer(405),
-      'Check the prompt, the base URL and the job in the dashboard (https://app.mintlify.com).',
-    ],
+    [answer(404, NO), 'check the job ID, the base URL and the project ID.'],
+    [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
     [
       { ...lost, written: false },
       'Check the base URL and the DNS, firewall and proxy of the runner.',

@@ -67,17 +67,6 @@ describe('comments', () => {
     await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow('unexpected response');
   });
 
-  it('are not known if one is deleted between the two queries', async () => {
-    const issues = [{ number: NUMBER, comments: talk(2, ACTIONS) }];
-    const first = (): number => sim.comments(NUMBER)[0]?.id ?? 0;
-    await using sim: Simulation = await simulate({
-      issues,
-      trouble: { meanwhile: ({ name }, page) => name === 'read' && page.deleteComment(first()) },
-    });
-    const found = connect(sim).ownComments(NUMBER, Infinity);
-    await expect(found).rejects.toThrow('Could not resolve');
-  });
-
   it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
     const comments = [...talk(3, ACTIONS), ...talk(28, 'mallory'), ...talk(1, ACTIONS)];
     await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
@@ -93,34 +82,6 @@ describe('comments', () => {
     ]);
     expect(callsOf(sim)).toEqual(['newest', 'minimize', 'newest']);
   });
-
-  it('are created and updated', async () => {
-    await using sim = await simulate();
-    const github = connect(sim);
-    const { id, url } = await github.createComment(NUMBER, 'one');
-    await github.updateComment(id, 'two');
-    const [comment] = sim.comments(NUMBER);
-    expect(comment).toMatchObject({ id, body: 'two', html_url: url });
-  });
-});
-
-it('reacts to comments, inline comments and reviews', async () => {
-  await using sim = await simulate();
-  const comment = sim.addComment(NUMBER, 'alice', '/agent go');
-  const inline = sim.addReviewComment(NUMBER, 'alice', '/agent go');
-  const github = connect(sim);
-  for (const to of [
-    { kind: 'comment', id: comment.id, nodeId: '' },
-    { kind: 'review-comment', id: inline.id, nodeId: '' },
-    { kind: 'review', id: 1, nodeId: 'PRR_1' },
-  ] as const) {
-    await github.react(to, 'eyes');
-  }
-  expect(sim.reactions).toMatchObject([
-    { content: 'eyes', id: comment.id },
-    { content: 'eyes', id: inline.id },
-    { content: 'eyes', subject: 'review', id: 'PRR_1' },
-  ]);
 });
 
 it.each([
@@ -145,12 +106,6 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(sim).collaborator('../../x')).toBeNull();
   await using deleted = await simulate({ on: () => ({ body: { user: null } }) });
   expect(await connect(deleted).collaborator('alice')).toBeNull();
-});
-
-it('the newest commit of a pull request is read, and how many it has', async () => {
-  const commits = ['a'.repeat(40), 'b'.repeat(40)];
-  await using sim = await simulate({ issues: [{ number: NUMBER, pullRequest: true, commits }] });
-  expect(await connect(sim).pullRequest(NUMBER)).toEqual({ head: commits[1], commits: 2 });
 });
 
 describe('a call', () => {
@@ -211,12 +166,6 @@ describe('a call', () => {
     expect(callsOf(sim)).toEqual(['POST /api/graphql']);
   });
 
-  it('is not repeated if GitHub has refused it', async () => {
-    await using sim = await simulate({ readOnly: true, forbids: () => true });
-    await expect(connect(sim).collaborator('alice')).rejects.toMatchObject({ status: 403 });
-    expect(callsOf(sim)).toHaveLength(1);
-  });
-
   it.each([
     [10_000, 'at any time', false],
     [6000, 'after a cancellation, for all calls together', true],
@@ -265,15 +214,4 @@ describe('a call', () => {
       await expect(list(patient)).rejects.toThrow('unexpected response');
     }
   });
-
-  it.each(['createComment', 'updateComment'] as const)(
-    'that is redirected has failed and is not repeated: %s',
-    async (write) => {
-      const headers = { location: '/repos/octo/renamed' };
-      await using sim = await simulate({ on: () => ({ status: 307, headers }) });
-      const github = connect(sim);
-      await expect(github[write](NUMBER, 'one')).rejects.toMatchObject({ status: 307 });
-      expect(callsOf(sim)).toHaveLength(1);
-    },
-  );
 });

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compose, type Request } from '../../src/carried/carry.ts';
-import {
-  cleanText,
-  type InlineComment,
-  quoteContext,
-  quoteInline,
-  readWords,
-} from '../../src/carried/comment.ts';
-import type { CodeContext } from '../../src/github/event.ts';
+import { cleanText, readWords } from '../../src/carried/comment.ts';
+import { compose, type Request } from '../../src/carried/request.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
@@ -31,7 +24,6 @@ describe('readWords', () => {
     ['the text after the command', '/agent', on('/agent go'), 'go'],
     ['many lines, CRLF', '/agent', on('/agent add\r\n\r\n- this\r\n'), 'add\n\n- this'],
     ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
-    ['a command with a line break after it', '/agent', on('/agent\ngo'), 'go'],
     ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
     ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
     ['only the command', '/agent', on('/agent'), ''],
@@ -62,12 +54,9 @@ describe('readWords', () => {
     ['no command', on('Nice work!'), noCommand],
     ['white space before it', on(' /agent go'), noCommand],
     ['a longer word', on('/AGENTS go'), noCommand],
-    ['a command in the middle', on('please\n/agent go'), noCommand],
-    ['a quoted command', on('> /agent go'), noCommand],
     ['a review without text', reviewed(null), noCommand],
     ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
     ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],
-    ['a dismissed review', reviewed('/agent go', 'dismissed'), onlyNew],
     ['a bot', on('/agent go', { author: RENOVATE }), noBots],
     ['an app', on('/agent go', { viaApp: true }), noBots],
     ['the name of a bot', on('/agent go', { author: { ...ALICE, login: 'a[bot]' } }), noBots],
@@ -116,153 +105,21 @@ describe('cleanText', () => {
 });
 
 describe('compose', () => {
-  const failure = { facts: ['`CI` failed.'], outputs: [], isFailure: true, warning: '' };
-  const NONE: Request = { prompt: '', words: '', parts: [], summary: '', carried: [] };
-  const log = { ...failure, summary: '+ log of `CI`' };
+  const NONE: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
   it.each<[string, Partial<Request>, prompt: string, shown: string, attached: string]>([
     ['a prompt', { prompt: 'Go.' }, 'Go.', 'Go.', ''],
     [
       'a prompt before words',
       { prompt: 'Be brief.', words: 'Go.' },
-      'Be brief.\n\nGo.',
-      'Be brief.\n\nGo.',
-      '',
+      ...(['Be brief.\n\nGo.', 'Be brief.\n\nGo.', ''] as const),
     ],
     [
-      'the code with the words',
-      { words: 'Go.', parts: ['Context.'] },
-      'Go.\n\nContext.',
-      'Go.\n\nContext.',
-      '',
-    ],
-    [
-      'inline comments, which people see as a summary',
-      { words: 'Go.', parts: ['One.', 'Two.'], summary: '+ 2 comments' },
-      ...(['Go.\n\nOne.\n\nTwo.', 'Go.', '+ 2 comments'] as const),
-    ],
-    [
-      'a failure with a prompt',
-      { prompt: 'Go.', carried: [log] },
-      'Go.\n\n`CI` failed.',
-      'Go.',
-      log.summary,
-    ],
-    [
-      'a failure alone',
-      { carried: [log] },
-      ...(['Find out why, and fix it.\n\n`CI` failed.', '', log.summary] as const),
-    ],
-    [
-      'words with a failure',
-      { words: 'Go.', summary: '+ 1 comment', carried: [log] },
-      ...(['Go.\n\n`CI` failed.', 'Go.', '+ 1 comment + log of `CI`'] as const),
+      'what belongs to the words, of which people see a summary',
+      { words: 'Go.', parts: ['One.', 'Two.'], attached: ['+ 2 comments', '+ `a.txt`'] },
+      ...(['Go.\n\nOne.\n\nTwo.', 'Go.', '+ 2 comments + `a.txt`'] as const),
     ],
   ])('%s', (_, given, prompt, shown, attached) => {
     expect(compose({ ...NONE, ...given })).toEqual({ prompt, shown, attached });
-  });
-});
-
-const CODE: CodeContext = {
-  path: 'docs/a.md',
-  line: 12,
-  startLine: null,
-  diffHunk: '@@ -1 +1 @@\n+`x`',
-};
-const DIFF = '> ```diff\n> @@ -1 +1 @@\n> +`x`\n> ```';
-
-describe('quoteContext', () => {
-  const hunk = `The part of the diff around it:\n\n${DIFF}`;
-
-  it.each<[string, Partial<CodeContext>, string]>([
-    ['a line', {}, `“docs/a.md”, line 12. ${hunk}`],
-    ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
-    ['one line as a range', { startLine: 12 }, `“docs/a.md”, line 12. ${hunk}`],
-    ['a line that no longer exists', { line: null }, `“docs/a.md”. ${hunk}`],
-    ['no diff', { diffHunk: '' }, '“docs/a.md”, line 12.'],
-    ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
-  ])('of %s', (_, parts, expected) => {
-    const context = `Context: this was written on the file ${expected}`;
-    expect(quoteContext({ ...CODE, ...parts })).toBe(context);
-  });
-});
-
-describe('a quoted diff', () => {
-  const long = (count: number): string => '\n+line'.repeat(count);
-
-  it.each([
-    ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
-    [
-      'backticks that only invisible characters separate',
-      '+`\u200b`\u202e`',
-      '````diff\n+```\n````',
-    ],
-    ['CRLF', '+a\r\n+b\r', '```diff\n+a\n+b\n```'],
-    ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
-    ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
-    ['50 lines', `@@${long(50)}`, `\`\`\`diff\n@@${long(50)}\n\`\`\``],
-    ['more lines', `@@\n+first${long(50)}`, `\`\`\`diff\n@@\n…${long(50)}\n\`\`\``],
-    ['other line breaks, which start no line', '+a\u2028```\u2029b', '````diff\n+a```b\n````'],
-    [
-      '250,000 backticks',
-      `+${'`a'.repeat(250_000)}`,
-      `\`\`\`diff\n+${'`a'.repeat(250_000)}\n\`\`\``,
-    ],
-    ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
-  ])('with %s', (_, diffHunk, expected) => {
-    const block = expected.replace(/^/gm, '> ');
-    expect(quoteContext({ ...CODE, diffHunk }).split(':\n\n')[1]).toBe(block);
-  });
-});
-
-describe('quoteInline', () => {
-  const inline = (parts: Partial<InlineComment> = {}): InlineComment => ({
-    ...{ ...CODE, isOutdated: false, text: 'Shorter.' },
-    ...parts,
-  });
-  const whole = { line: null, diffHunk: '' };
-  const quoted = (...comments: readonly Partial<InlineComment>[]): readonly string[] =>
-    quoteInline(comments.map(inline));
-
-  it.each<[string, Partial<InlineComment>, string]>([
-    ['a line', {}, `line 12:\n\n${DIFF}\n\nShorter.`],
-    ['several lines', { startLine: 9 }, `lines 9 to 12:\n\n${DIFF}\n\nShorter.`],
-    ['older lines', { isOutdated: true }, `line 12 of an older commit:\n\n${DIFF}\n\nShorter.`],
-    ['hidden text', { text: 'a<!-- b -->\u200bc <!-- d' }, `line 12:\n\n${DIFF}\n\nac`],
-    ['only hidden text', { text: '<!-- b -->' }, `line 12:\n\n${DIFF}`],
-    ['no diff', { diffHunk: '' }, 'line 12:\n\nShorter.'],
-    [
-      'a suggestion',
-      { text: '```suggestion\r\n  a\r\n```', diffHunk: '' },
-      'line 12:\n\n```suggestion\n  a\n```',
-    ],
-  ])('quotes %s', (_, parts, expected) => {
-    expect(quoted(parts)).toEqual([`Comment 1 of 1, on the file “docs/a.md”, ${expected}`]);
-  });
-
-  it('quotes a comment on a whole file', () => {
-    expect(quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
-    expect(quoted(whole, whole)).toHaveLength(2);
-  });
-
-  it('sorts by files, then by lines, and keeps the order on a line', () => {
-    const texts = quoted(
-      { path: 'b.md', line: 2, text: 'five' },
-      { path: 'a.md', line: 10, startLine: 1, text: 'three' },
-      { path: 'a.md', line: 9, text: 'two' },
-      { path: 'a.md', line: 10, text: 'four' },
-      { path: 'a.md', ...whole, text: 'one' },
-      { path: 'b.md', line: 2, text: 'six' },
-    ).map((text) => text.split('\n').at(-1));
-    expect(texts).toEqual(['one', 'two', 'three', 'four', 'five', 'six']);
-  });
-
-  it('numbers the comments', () => {
-    const numbers = quoted({}, {}, {}).map((text) => text.slice(0, 'Comment 1 of 3'.length));
-    expect(numbers).toEqual(['Comment 1 of 3', 'Comment 2 of 3', 'Comment 3 of 3']);
-  });
-
-  it('is nothing without comments', () => {
-    expect(quoted()).toEqual([]);
   });
 });

@@ -10,8 +10,8 @@ import {
   readNote,
   toNoteJob,
 } from '../../src/note/data.ts';
-import { MARKER, OPENING } from '../../src/text.ts';
-import { ended, job, NOT_SENT, NOTE, record, SENDING, SENT as SENT_JOB, START } from './record.ts';
+import { MARKER } from '../../src/text.ts';
+import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from './record.ts';
 
 const SENT: NoteJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
@@ -34,7 +34,6 @@ describe('readNote', () => {
   it.each<[string, string]>([
     ['as it was written', BODY],
     ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
-    ['with white space around it', `\n ${BODY}\n \n`],
     ['with other visible text', `${MARKER}\nx\n\n<!-- y -->\n\n${LINE}`],
     ['with text that somebody has added below', `${BODY}\n\nMerged.`],
     ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
@@ -52,54 +51,25 @@ describe('readNote', () => {
     ['with text before the marker', `Note: ${BODY}`],
     ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
     ['with an answer', composeAnswer('Write what the agent should do.')],
-    ['of another tool', BODY.replaceAll('agent-follow-up', 'agent-follow-upper')],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
   it.each<[string, string]>([
-    ['with text behind its line', `${BODY} x`],
     ['with text before its line', changed(LINE, `x ${LINE}`)],
     ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
-    ['that is cut', changed(LINE, LINE.slice(0, -9))],
     ['over two lines', changed('"byBot"', '\n"byBot"')],
     ['that is not JSON', changed('{', '{[')],
     ['of a later version', changed('"version":1', '"version":2')],
-    ['without a version', changed('"version":1,', '')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
-    ['with a negative time', changed(`"sentAt":${START}`, '"sentAt":-1')],
-    ['with attempt 0', changed('"attempt":1', '"attempt":0')],
     ['with something else as a hash', changed(NOTE.step, 'linux')],
-    ['with something else as a commit', changed('"commit":"c', '"commit":"main')],
     ['without jobs', changed('"jobs"', '"job"')],
     ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
   ])('cannot read a note %s', (_, body) => {
     expect(body).not.toBe(BODY);
     expect(readNote(body, NOTE.project)).toBe('unreadable');
-  });
-
-  it('never throws, and returns nothing that was not written', () => {
-    const pieces = fc.constantFrom(
-      LINE,
-      BODY,
-      MARKER,
-      OPENING,
-      '-->',
-      '{',
-      '"',
-      '\n',
-      '\r\n',
-      'x',
-      '> ',
-    );
-    fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 6 }), (all) => {
-        const read = readNote(all.join(''), NOTE.project);
-        if (typeof read !== 'string') expect(read).toEqual(FULL);
-      }),
-    );
   });
 });
 
@@ -136,8 +106,12 @@ describe('composeNote', () => {
 it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
   ['a new job', job(), { delivery: 'sending' }],
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
-  ['during the request', job(SENDING), { delivery: 'sending' }],
-  ['a job in doubt', job({ message: { kind: 'unknown' } }), { delivery: 'unknown' }],
+  ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
+  [
+    'a re-run that is refused',
+    job({ message: { kind: 'unknown', isEarlier: true } }),
+    { delivery: 'not-sent' },
+  ],
   [
     'a message that the agent works on',
     job({
@@ -154,14 +128,6 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
     {
       ...{ delivery: 'sent', sentAt: START },
       ended: { result: 'failed', confirmed: true, at: START + 2 },
-    },
-  ],
-  [
-    'a job that was waited for too long',
-    ended({ result: 'timed-out' }, SENT_JOB),
-    {
-      ...{ delivery: 'sent', sentAt: START },
-      ended: { result: 'timed-out', confirmed: false, at: START },
     },
   ],
   [
@@ -187,10 +153,6 @@ it.each<[string, Partial<NoteJob>, object | undefined]>([
   ],
 ])('endOfWork: %s', (_, parts, expected) => {
   expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
-});
-
-it('composeAnswer has the marker, so that it is never taken for a command', () => {
-  expect(composeAnswer('x')).toBe(`${MARKER}\nx`);
 });
 
 it('hashOf tells its parts apart', () => {

@@ -199,6 +199,11 @@ describe('a limit', () => {
       1,
     ],
     ['where it was sent, not where it was re-run', [note('2'), command(), again('2')], 0],
+    [
+      'where it was sent, also if its last edit is late',
+      [note('2', 'sending'), command(), again('2')],
+      0,
+    ],
     ['where only the re-run has sent', [note('2', 'not-sent'), command(), again('2')], 1],
   ])('counts %s', (_, notes, count) => {
     const numberUnder = (most: number) => ask(notes, { limit: { most } });

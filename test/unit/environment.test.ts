@@ -1,45 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { problemWithCertificates, readProxy, readRunInfo } from '../../src/runner/environment.ts';
 
-describe('readRunInfo', () => {
-  it('has defaults if variables are not set', () => {
-    expect(readRunInfo({})).toEqual({
-      ...{
-        apiUrl: 'https://api.github.com',
-        repository: '',
-        repositoryUrl: 'https://github.com/',
-        runId: '',
-        attempt: 1,
-      },
-      ...{ step: ':', workflow: '', actor: '', triggeringActor: '' },
-    });
-  });
+const SERVER = 'https://ghe.example';
+const RUNNER = {
+  ...{ GITHUB_SERVER_URL: SERVER, GITHUB_API_URL: `${SERVER}/api/v3` },
+  ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '7', GITHUB_RUN_ATTEMPT: '2' },
+  ...{ GITHUB_JOB: 'build', GITHUB_ACTION: 'step' },
+  ...{ GITHUB_WORKFLOW: 'CI', GITHUB_WORKFLOW_REF: 'o/r/w.yml@main' },
+  ...{ GITHUB_ACTOR: 'alice', GITHUB_TRIGGERING_ACTOR: 'bob' },
+};
 
-  it('reads the variables of the runner', () => {
-    const server = 'https://ghe.example';
-    expect(
-      readRunInfo({
-        ...{ GITHUB_SERVER_URL: server, GITHUB_API_URL: `${server}/api/v3` },
-        GITHUB_REPOSITORY: 'octo/agents',
-        ...{ GITHUB_RUN_ID: '7', GITHUB_RUN_ATTEMPT: '2', GITHUB_JOB: 'build' },
-        ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW: 'CI', GITHUB_WORKFLOW_REF: 'o/r/w.yml@main' },
-        ...{ GITHUB_ACTOR: 'alice', GITHUB_TRIGGERING_ACTOR: 'bob' },
-      }),
-    ).toEqual({
-      apiUrl: `${server}/api/v3`,
-      ...{ repository: 'octo/agents', repositoryUrl: `${server}/octo/agents`, runId: '7' },
-      ...{ attempt: 2, step: 'build:step', workflow: 'o/r/w.yml' },
+it.each<[string, Record<string, string>, object]>([
+  [
+    'no variables',
+    {},
+    {
+      ...{ apiUrl: 'https://api.github.com', repository: '', repositoryUrl: 'https://github.com/' },
+      ...{ runId: '', attempt: 1, step: ':', workflow: '', actor: '', triggeringActor: '' },
+    },
+  ],
+  [
+    'the variables of the runner',
+    RUNNER,
+    {
+      ...{ apiUrl: `${SERVER}/api/v3`, repository: 'octo/agents', runId: '7', attempt: 2 },
+      ...{ repositoryUrl: `${SERVER}/octo/agents`, step: 'build:step', workflow: 'o/r/w.yml' },
       ...{ actor: 'bob', triggeringActor: 'bob' },
-    });
-  });
-
-  it.each<[string, Record<string, string>, object]>([
-    ['no attempt', { GITHUB_RUN_ATTEMPT: '' }, { attempt: 1 }],
-    ['only the first actor', { GITHUB_ACTOR: 'alice' }, { actor: 'alice', triggeringActor: '' }],
-    ['only the name of the workflow', { GITHUB_WORKFLOW: 'CI' }, { workflow: 'CI' }],
-  ])('reads %s', (_, env, expected) => {
-    expect(readRunInfo(env)).toMatchObject(expected);
-  });
+    },
+  ],
+  ['only the first actor', { GITHUB_ACTOR: 'alice' }, { actor: 'alice', triggeringActor: '' }],
+])('readRunInfo reads %s', (_, env, expected) => {
+  expect(readRunInfo(env)).toMatchObject(expected);
 });
 
 describe('readProxy', () => {
@@ -51,6 +42,7 @@ describe('readProxy', () => {
     [{ HTTPS_PROXY: ' http://p:1 ' }, 'http://p:1/'],
     [{ https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
     [{ https_proxy: 'p:1' }, 'http://p:1/'],
+    [{ https_proxy: 'http://u:p w@p:1' }, 'http://u:p%20w@p:1/'],
     [{ http_proxy: 'http://p:1' }, ''],
   ])('for https, %j is "%s"', (env, url) => {
     expect(readProxy(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });

@@ -1,41 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import { kindOf, titleOf, wordOf } from '../../src/labels.ts';
-import {
-  annotate,
-  cancelled,
-  crash,
-  fail,
-  saveOutputs,
-  skip,
-  summarize,
-} from '../../src/report/finish.ts';
+import { annotate, cancelled, crash, fail, summarize } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Story } from '../../src/report/render.ts';
-import type { Runtime } from '../../src/runner/environment.ts';
-import { ended, INFO, job, NOT_SENT, record, SENT, START } from './record.ts';
+import { ended, INFO, NOT_SENT, record, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
-
-const UNWRITABLE = 'The outputs cannot be written (ENOSPC), so later steps do not see them.';
-
-describe('skip', () => {
-  it('succeeds, with a notice and the URL of the comment', () => {
-    const { runtime, logged, outputs } = recordingRuntime();
-    expect(skip(runtime, 'Not for me.', 'https://github.com/c')).toBe(0);
-    expect(logged).toEqual(['notice: Not for me.']);
-    const url = { 'comment-url': 'https://github.com/c' };
-    expect(outputs).toMatchObject([{ result: 'skipped', reason: 'Not for me.', ...url }]);
-  });
-
-  it('fails if the outputs cannot be written, and logs them', () => {
-    const { runtime, logged } = recordingRuntime({}, false);
-    expect(skip(runtime, 'Not for me.', '', 'warning')).toBe(1);
-    expect(logged).toEqual([
-      'warning: Not for me.',
-      `error: ${UNWRITABLE} They are: result skipped, delivery not-sent, status unknown.`,
-    ]);
-  });
-});
 
 it('fail reports the error in the annotation, the outputs and the summary, without secrets', () => {
   const redact = (text: string): string => text.replaceAll('s3cret', '***');
@@ -54,16 +24,6 @@ it('cancelled reports that nothing was sent', () => {
   const reason = 'The run was cancelled before anything was sent.';
   expect(logged).toEqual([`error: ${reason}`]);
   expect(outputs).toMatchObject([{ result: 'cancelled', delivery: 'not-sent', reason }]);
-});
-
-it.each([
-  ['fail', (runtime: Runtime) => fail(runtime, 'So.')],
-  ['cancelled', cancelled],
-])('%s logs the outputs that cannot be written, without a second error', (_, end) => {
-  const { runtime, logged } = recordingRuntime({}, false);
-  expect(end(runtime)).toBe(1);
-  expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1);
-  expect(logged).toContainEqual(expect.stringContaining(`info: ${UNWRITABLE} They are: result `));
 });
 
 describe('annotate', () => {
@@ -125,8 +85,6 @@ describe('annotate', () => {
     expect(others).toEqual(annotation === undefined ? [] : [annotation]);
   });
 
-  const because = (id: string, reason: string): Job =>
-    ended({ result: 'failed', explanation: reason }, { id });
   const skipped = (id: string): Job =>
     ended({ result: 'skipped', explanation: 'Not now.' }, { id, ...NOT_SENT });
 
@@ -138,51 +96,11 @@ describe('annotate', () => {
       `error (${titleOf('failed')}): 2 of 5 jobs ${wordOf('failed')} (first “b”): It failed.`,
     ]);
   });
-
-  it('tells at most 20 reasons, and counts the others', () => {
-    const logged = logOf(Array.from({ length: 30 }, (_, n) => because(`j${n}`, `Reason ${n}.`)));
-    expect(logged).toHaveLength(23);
-    expect(logged[0]).toBe(`info: Job j1: ${wordOf('failed')}. Reason 1.`);
-    expect(logged.slice(20, 22)).toEqual([
-      'info: More reasons are in the job summary: 9.',
-      `info: 30 jobs: 30 ${wordOf('failed')}.`,
-    ]);
-  });
-
-  it('tells a reason that the annotation does not tell', () => {
-    const { runtime, logged } = recordingRuntime();
-    const all = endedNow([failed('a'), ended({}, { id: 'b' })], true);
-    annotate(runtime.log, all, failing(all, new Set(['completed'])));
-    expect(logged).toEqual([
-      `info: Job a: ${wordOf('failed')}. It failed.`,
-      `info: 2 jobs: 1 ${wordOf('failed')}, 1 ${wordOf('completed')}.`,
-      `error (${titleOf('completed')}): Job b is completed, which fails the step (“fail-on”).`,
-    ]);
-  });
-
-  it('logs nothing without jobs', () => {
-    expect(logOf([])).toEqual([]);
-  });
-});
-
-it('saveOutputs returns why the outputs cannot be written', () => {
-  const jobs = [job({ ...SENT, record: record({ status: 'active' }) })];
-  const { runtime, logged } = recordingRuntime({}, false);
-  expect(saveOutputs(runtime, { ended: endedNow(jobs, false), commentUrls: [] })).toEqual({
-    kind: 'problem',
-    problem: 'The outputs cannot be written (ENOSPC)',
-  });
-  expect(logged).toEqual([]);
 });
 
 describe('crash', () => {
-  const bare = new TypeError('x is not a function');
-  delete bare.stack;
-
   it.each([
     ['an error', new RangeError('too deep'), 'RangeError: too deep'],
-    ['an error without a stack', bare, 'TypeError: x is not a function'],
-    ['a value that is not an error', 'a thing', 'a thing'],
     ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
   ])('reports %s, and the stack only for debugging', (_, thrown, what) => {
     const { runtime, logged, outputs } = recordingRuntime();
@@ -220,13 +138,6 @@ describe('summarize', () => {
     expect(summaryOf([ended({})], urls)).toContain(words);
   });
 
-  it.each([10, 11])('folds %i jobs that need no attention if there are more than 10', (count) => {
-    const text = summaryOf(Array.from({ length: count }, (_, n) => ended({}, { id: `job-${n}` })));
-    expect(text).toMatch(/^## /);
-    expect(text.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
-    expect(text.match(/\| `job-\d+` \|/g)).toHaveLength(count);
-  });
-
   it('is small enough for 100 jobs with the longest texts', () => {
     const jobs = Array.from({ length: 500 }, (_, n) => {
       const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
@@ -235,7 +146,7 @@ describe('summarize', () => {
     });
     const text = summaryOf(jobs);
     expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
-    expect(text).toMatch(/\nJobs not shown for lack of room: \d+ completed\./);
+    expect(text).toMatch(/\nJobs not shown for lack of room: \d+\./);
   });
 
   it('warns if it cannot be written', () => {

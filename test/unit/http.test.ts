@@ -1,14 +1,17 @@
-import { expect, it } from 'vitest';
-import { createTransport, type Transport } from '../../src/agent/http.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { startFaultServer } from '../sim/fault-server.ts';
+import { describe, expect, it } from 'vitest';
+import { postMessage } from '../../src/agent/client.ts';
+import { type AgentContext, createTransport } from '../../src/agent/http.ts';
+import { systemClock } from '../../src/clock.ts';
+import { NEW_JOB } from '../../src/job.ts';
+import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
+import { recordingRuntime } from './recording-runtime.ts';
 
-function openTransport(baseUrl: string, clock = systemClock): Transport {
+function openTransport(baseUrl: string) {
   return createTransport({
     baseUrl: new URL(baseUrl),
     apiKey: 'mint_key',
     proxy: { url: '', noProxy: '' },
-    clock,
+    clock: systemClock,
     signal: new AbortController().signal,
   });
 }
@@ -18,26 +21,12 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   async (path) => {
     await using server = await startFaultServer();
     const transport = openTransport(`${server.origin}/base/`);
-    const refused = {
-      kind: 'failure',
-      written: false,
-      cause: 'network',
-      why: 'the connection failed',
-    };
-    expect(await transport.get(path, 30_000)).toEqual(refused);
-    expect(await transport.postOnce(path, {}, 30_000)).toEqual(refused);
+    const refused = { kind: 'failure', written: false, why: 'the connection failed' };
+    expect(await transport.get(path, 30_000)).toMatchObject(refused);
+    expect(await transport.postOnce(path, {}, 30_000)).toMatchObject(refused);
     expect(server.connections).toBe(0);
   },
 );
-
-it('opens no connection for a read without time', async () => {
-  await using server = await startFaultServer();
-  const over: Clock = { ...systemClock, timeout: () => AbortSignal.abort() };
-  const exchange = await openTransport(server.origin, over).get('/', -200);
-  const why = 'no time was left for it';
-  expect(exchange).toMatchObject({ kind: 'failure', written: false, why });
-  expect(server.connections).toBe(0);
-});
 
 it('the clock takes any time for a timeout, without a warning of Node', async () => {
   const warnings: Error[] = [];
@@ -48,4 +37,42 @@ it('the clock takes any time for a timeout, without a warning of Node', async ()
   await new Promise(setImmediate);
   process.off('warning', addWarning);
   expect(warnings).toEqual([]);
+});
+
+describe('the creation of a job', () => {
+  async function create(behaviour: Behaviour) {
+    await using server = await startFaultServer({ onRequest: () => behaviour });
+    const context: AgentContext = {
+      ...recordingRuntime().runtime,
+      transport: openTransport(server.origin),
+      ...{ where: '“agent.example”', isDefaultUrl: true, projectId: 'project_1' },
+      ...{ repositoryUrl: 'https://github.com/octo/agents', deadline: Number.POSITIVE_INFINITY },
+    };
+    const sent = await postMessage(context, NEW_JOB, 'Go.', []);
+    expect(server.journal).toMatchObject([
+      { method: 'POST', path: '/v2/agent/project_1/job', body: '{"prompt":"Go."}' },
+    ]);
+    return sent;
+  }
+
+  it.each([201, 200])('is known by the ID in a response with %i', async (status) => {
+    const record = { id: 'new-1', status: 'active' };
+    const delivered = { kind: 'delivered', record, warning: '' };
+    expect(await create(answer(whole(status, record)))).toEqual(delivered);
+  });
+
+  it.each<[string, Behaviour, string]>([
+    ['no body', answer(whole(201, '')), 'created a job (201), but returned an empty body.'],
+    ['a body without an ID', answer(whole(201, {})), 'returned JSON that is not a job record.'],
+    ['an ID that is a path', answer(whole(200, { id: 'a/b' })), 'returned an ID that is not one.'],
+    ['an empty ID', answer(whole(200, { id: '' })), 'returned an ID that is not one.'],
+    ['502', answer(whole(502, {})), 'answered 502 when the job was to be created.'],
+    ['503', answer(whole(503, {}, { 'retry-after': '1' })), 'answered 503'],
+    ['no response', answer('', 'end'), 'was lost after the request was written: connection closed'],
+  ])('is in doubt after %s', async (_, behaviour, why) => {
+    expect(await create(behaviour)).toEqual({
+      kind: 'doubtful',
+      why: expect.stringContaining(why),
+    });
+  });
 });

@@ -8,7 +8,6 @@ import {
   goOn,
   isCreated,
   isDone,
-  isFinal,
   type Job,
   type JobRecord,
   type Message,
@@ -212,17 +211,6 @@ describe('what becomes of the message', () => {
     markUnknown(one, false);
     expect(deliveryOf(one)).toBe('unknown');
   });
-});
-
-it.each([
-  [COMPLETED, true],
-  [FAILED, true],
-  ['archived', true],
-  [ACTIVE, false],
-  ['COMPLETED', false],
-  [undefined, false],
-])('isFinal of %s is %s', (status, expected) => {
-  expect(isFinal(status)).toBe(expected);
 });
 
 it.each<[string, Partial<Job>, number | undefined]>([

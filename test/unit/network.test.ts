@@ -11,7 +11,9 @@ it.each<[unknown, string, string]>([
     'network',
     'the host name is not known to DNS',
   ],
-  [new AggregateError([coded('EHOSTUNREACH'), coded('EPIPE')]), 'network', 'host unreachable'],
+  [new AggregateError([coded('ETIMEDOUT'), coded('EPIPE')]), 'network', 'connection timed out'],
+  [coded('UND_ERR_PRX_TLS', coded('ECONNRESET')), 'network', 'connection reset'],
+  [new Error('Proxy response (503) !== 200'), 'network', 'the proxy refused the connection (503)'],
   [
     coded('SELF_SIGNED_CERT_IN_CHAIN'),
     'setup',

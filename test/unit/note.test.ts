@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import { composeAnswer, composeNote, type NoteData, type NoteJob } from '../../src/note/data.ts';
-import { commentId, Note, readNotes } from '../../src/note/note.ts';
+import { Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
 const PAGE = 'https://github.com/octo/agents/pull/7';
@@ -96,9 +96,7 @@ describe('edits of a note', () => {
     ['an answer that was lost', [lost], [15_000], 'ok'],
     ['two of them', [lost, new GitHubError(502, 'bad')], [15_000], 'bad.'],
     ['a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
-    ['a rate limit', [limited(7000)], [7000], 'ok'],
-    ['a rate limit without a time', [limited()], [45_000], 'ok'],
-    ['a rate limit of an hour', [limited(3_600_000)], [], 'slow. This is a rate limit of GitHub'],
+    ['a rate limit', [limited(7000)], [15_000], 'ok'],
     ['a bug', Array(2).fill(new TypeError('x')), [15_000], 'an unexpected error.'],
   ])('end with the last one once more, if that may help: %s', async (_, edit, pauses, said) => {
     const { note, slept, edited } = open({ edit });
@@ -190,11 +188,4 @@ it('readNotes returns the notes of the project, or names the comment that cannot
     kind: 'problem',
     problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
   });
-});
-
-it('commentId reads the number of a comment', () => {
-  expect(commentId(`${PAGE}#issuecomment-3000000001`)).toBe(3_000_000_001);
-  for (const url of [PAGE, `${PAGE}#issuecomment-x`, `${PAGE}#discussion_r3`]) {
-    expect(commentId(url)).toBeNaN();
-  }
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Inputs } from '../../src/inputs.ts';
-import { makePlan, whyNoNote } from '../../src/jobs/plan.ts';
+import { makePlan } from '../../src/jobs/plan.ts';
 import {
   checks,
   event,
@@ -53,7 +53,6 @@ it.each<Row>([
   ['only a message: it holds no runner', PERSON, {}, { waitsForIdle: false }],
   ['with a wait: earlier work comes first', PERSON, { wait: true }, { waitsForIdle: true }],
   ['asked to wait for it', PERSON, { whenActive: 'wait' }, { waitsForIdle: true }],
-  ['asked not to', PERSON, { wait: true, whenActive: 'send' }, { waitsForIdle: false }],
   ['no message', PERSON, { send: false, wait: true }, { waitsForIdle: false, comments: NOTE }],
   [
     'only-when: active, which means the agent at work',
@@ -65,12 +64,6 @@ it.each<Row>([
     'only-when: active, asked to wait',
     PERSON,
     { wait: true, onlyWhen: new Set(['active']), whenActive: 'wait' },
-    { waitsForIdle: true },
-  ],
-  [
-    'only-when: failed',
-    PERSON,
-    { wait: true, onlyWhen: new Set(['failed']) },
     { waitsForIdle: true },
   ],
 ])('makePlan, earlier work: %s', check);
@@ -87,7 +80,6 @@ it.each<Row>([
   ],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ['pr-number on a schedule', schedule(), { prNumber: 7 }, { comments: NOTE }],
   ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')].map(
     (given): Row => [given.name, given, {}, { comments: { kind: 'pull requests of the jobs' } }],
   ),
@@ -101,18 +93,10 @@ it.each<Row>([
   ['no job-id', PERSON, { jobIds: [] }, LISTS],
   ['no job-id, and no message', PERSON, { jobIds: [], send: false }, LISTS],
   ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
-  [
-    'a re-run that cannot have a comment',
-    PERSON,
-    { comment: false },
-    { isRerun: true, listsNotes: true, decidesAgain: false },
-    AGAIN,
-  ],
   ['a re-run without a message', PERSON, { send: false }, { isRerun: false }, AGAIN],
   ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
   ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],
-  ['a commit on its pull request', FAILED, { prNumber: 7 }, { headOf: 7 }],
 ])('makePlan, the list of notes: %s', check);
 
 it.each<Row>([
@@ -133,22 +117,8 @@ it.each<Row>([
   ['a person with max-messages', PERSON, { maxMessages: 5 }, { byBot: false, limit: { most: 5 } }],
   ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
   ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
-  ['a bot with max-messages', BOT, { maxMessages: 100 }, { limit: { most: 100 } }],
   ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
-  [
-    'a push with max-messages and a command',
-    PERSON,
-    { command: '/a', maxMessages: 2 },
-    { limit: { most: 2 } },
-  ],
   ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
-  [
-    'a command that a bot re-runs',
-    COMMAND,
-    { command: '/a' },
-    { byBot: true, limit: { most: 3 } },
-    AGAIN_BY_BOT,
-  ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, uncounted(3, OFF)],
   [
@@ -170,12 +140,6 @@ it.each<Row>([
   ['a person', PERSON, {}, { byBot: false }],
   ['a person, “comment: false”', PERSON, { comment: false }, {}],
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
-  [
-    'a review with the command',
-    review({ number: 7, body: '/a x' }),
-    { command: '/a', maxMessages: 5 },
-    {},
-  ],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
   ['a schedule', schedule(), { prNumber: 7 }, {}],
   ['a bot that sends nothing', BOT, { send: false, wait: true }, { byBot: false }],
@@ -186,9 +150,4 @@ it.each<Row>([
   const plan = planOf(given, inputs, info);
   expect(plan).toMatchObject(expected);
   expect(plan).not.toHaveProperty('limit');
-});
-
-it('whyNoNote continues a sentence', () => {
-  expect(whyNoNote({ kind: 'pull requests of the jobs' })).toBe(ABOUT_JOBS);
-  expect(whyNoNote({ kind: 'none', why: OFF })).toBe(OFF);
 });

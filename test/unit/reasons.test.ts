@@ -19,7 +19,7 @@ import {
   unknownBeforeEnd,
   unwantedEnd,
 } from '../../src/reasons.ts';
-import { ended, job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
+import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000, wait: true };
 const NOTED = { inputs: LIMIT, note: {} };
@@ -95,7 +95,6 @@ it.each<[End, End['result'], string, boolean?]>([
 });
 
 it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
-  [{}, true, 'error', 'The run ended before the message was sent.'],
   [NOT_SENT, true, 'error', 'The run ended before the message was sent.'],
   [SENDING, true, 'error', IN_DOUBT],
   [UNKNOWN, true, 'error', IN_DOUBT],
@@ -106,9 +105,4 @@ it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
   const end = endNow(job(parts), wait);
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
   expect(end.explanation).toContain(words);
-});
-
-it('endNow is the end if the job has one', () => {
-  const one = ended({ result: 'failed', explanation: 'So.' });
-  expect(endNow(one, true)).toBe(one.end);
 });

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../src/agent/http.ts';
 import {
   classifySend,
-  pollRetryMs,
+  mayPass,
+  pollAgainMs,
   retryAfterMs,
   SEND_RULES,
   type SendClass,
@@ -10,183 +11,123 @@ import {
 } from '../../src/agent/retry.ts';
 import { systemClock } from '../../src/clock.ts';
 
-const JSON_BODY: Response['body'] = { kind: 'ok', value: '{"id":"job-1"}' };
 const NOW = Date.UTC(2026, 10, 21, 12);
-const BEFORE = { isPatient: false, isBefore: true };
-const WAITING = { isPatient: true, isBefore: false };
 const clock = { ...systemClock, now: () => NOW };
-
-const ALL_4XX = Array.from({ length: 100 }, (_, index) => 400 + index);
 
 type Response = Extract<Exchange, { kind: 'answer' }>;
 function response(status: number, parts: Partial<Response> = {}): Exchange {
   return {
-    kind: 'answer',
-    status,
-    contentType: 'application/json',
-    retryAfter: [],
-    body: JSON_BODY,
+    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [] },
+    body: { kind: 'ok', value: '{"id":"job-1"}' },
     ...parts,
   };
 }
 function failure(written: boolean, cause: 'network' | 'setup' = 'network'): Exchange {
   return { kind: 'failure', written, cause, why: 'connection refused' };
 }
-/** After `earlier` requests with the same result. */
-function delayMs(
-  exchange: Exchange,
-  earlier: number,
-  context: Parameters<typeof sendRetryDelayMs>[3],
-) {
-  const sendClass = classifySend(exchange);
-  const failed = Array.from({ length: earlier }, () => sendClass);
-  return sendRetryDelayMs(exchange, sendClass, [...failed, 'delivered'], context);
+function asking(status: number, retryAfter: string): Exchange {
+  return response(status, { retryAfter: [retryAfter] });
 }
-const broken: Response['body'] = { kind: 'problem', problem: 'cut off' };
-const html = { contentType: 'text/html', body: { kind: 'ok', value: '<html>' } } as const;
+const withType = (contentType: string, value = '{"id":"job-1"}'): Exchange =>
+  response(200, { contentType, body: { kind: 'ok', value } });
 
-describe('classifySend', () => {
-  const table: readonly [string, Exchange, SendClass][] = [
-    ['nothing written', failure(false), 'unreachable'],
-    ['certificate', failure(false, 'setup'), 'set-up-wrongly'],
-    ['written, then lost', failure(true), 'doubtful'],
-    ['written, then a set-up error', failure(true, 'setup'), 'doubtful'],
-    ['200', response(200), 'delivered'],
-    ['201', response(201), 'delivered'],
-    ['202', response(202), 'delivered'],
-    [
-      '200, JSON with charset',
-      response(200, { contentType: 'application/json; charset=utf-8' }),
-      'delivered',
-    ],
-    ['200, vendor JSON', response(200, { contentType: 'application/vnd.api+json' }), 'delivered'],
-    ['200, JSON cut off', response(200, { body: broken }), 'delivered'],
-    ['204', response(204, { contentType: '', body: { kind: 'ok', value: '' } }), 'delivered'],
-    ['200, no content type, JSON object', response(200, { contentType: '' }), 'delivered'],
-    ['200, no content type, cut off', response(200, { contentType: '', body: broken }), 'doubtful'],
-    ['200, no content type, text', response(200, { contentType: '', body: html.body }), 'doubtful'],
-    ['200, HTML', response(200, html), 'doubtful'],
-    ['200, jsonp', response(200, { contentType: 'application/jsonp' }), 'doubtful'],
-    ...[300, 301, 302, 303, 304, 307, 308].map((status): [string, Exchange, SendClass] => [
-      `${status}`,
-      response(status),
-      'redirected',
-    ]),
-    ...ALL_4XX.filter((status) => ![408, 429, 499].includes(status)).map(
-      (status): [string, Exchange, SendClass] => [`${status}`, response(status), 'refused'],
+const broken = { body: { kind: 'problem', problem: 'cut off' } } as const;
+const statuses = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index);
+/** Some proxy has given up the request; or the API asks for another time. */
+const PASSING_4XX = [408, 425, 429, 499];
+
+const CLASSES: Readonly<Record<SendClass, readonly Exchange[]>> = {
+  delivered: [
+    ...[200, 201, 202, 203, 299].map((status) => response(status)),
+    ...['application/json; charset=utf-8', 'application/vnd.api+json', ''].map((type) =>
+      withType(type),
     ),
-    ['408', response(408), 'doubtful'],
-    ['499', response(499), 'doubtful'],
-    ['408 with Retry-After', response(408, { retryAfter: ['1'] }), 'doubtful'],
-    ['429', response(429), 'rate-limited'],
-    ['503 with Retry-After', response(503, { retryAfter: ['1'] }), 'doubtful'],
-    ...[500, 501, 502, 503, 504, 520, 527, 599].map((status): [string, Exchange, SendClass] => [
-      `${status}`,
-      response(status),
-      'doubtful',
-    ]),
-    ['500 with Retry-After', response(500, { retryAfter: ['1'] }), 'doubtful'],
-  ];
-  it.each(table)('%s', (_, exchange, expected) => {
-    expect(classifySend(exchange)).toBe(expected);
-  });
+    response(200, broken),
+    response(204, { contentType: '', body: { kind: 'ok', value: '' } }),
+  ],
+  unreachable: [failure(false)],
+  'set-up-wrongly': [failure(false, 'setup')],
+  'rate-limited': [response(429)],
+  redirected: statuses(300, 400).map((status) => response(status)),
+  refused: statuses(400, 500)
+    .filter((status) => ![408, 429, 499].includes(status))
+    .map((status) => response(status)),
+  doubtful: [
+    ...[failure(true), failure(true, 'setup')],
+    ...[101, 408, 499, ...statuses(500, 600)].map((status) => response(status)),
+    ...[408, 500, 503].map((status) => asking(status, '1')),
+    ...['text/html', 'application/jsonp', 'text/plain'].map((type) => withType(type)),
+    ...[withType('', 'It is fine.'), response(200, { contentType: '', ...broken })],
+  ],
+};
 
-  it('has a test for each rule, which repeats a message as often as documented', () => {
-    expect(new Set(table.map(([, , sendClass]) => sendClass))).toEqual(
-      new Set(Object.keys(SEND_RULES)),
-    );
-    for (const [, exchange, sendClass] of table) {
-      const { repeats } = SEND_RULES[sendClass];
-      const context = { clock, deadline: NOW + 1e9, random: () => 0 };
-      const again = [0, 1, 2, 3].filter((earlier) => delayMs(exchange, earlier, context) !== null);
-      // If the pause is too long, a message is not repeated.
-      if (again.length > 0) expect(again).toHaveLength(repeats);
-      else expect(repeats === 0 || sendClass === 'rate-limited').toBe(true);
+describe('a response to the message is', () => {
+  it.each(Object.entries(CLASSES))('%s', (sendClass, exchanges) => {
+    for (const exchange of exchanges) {
+      expect([exchange, classifySend(exchange)]).toEqual([exchange, sendClass]);
     }
   });
-});
 
-describe('sendRetryDelayMs', () => {
-  const context = { clock, deadline: NOW + 600_000, random: () => 0.5 };
-
-  it.each([
-    ['unreachable, first', failure(false), 0, 250],
-    ['unreachable, second', failure(false), 1, 500],
-    ['unreachable, third', failure(false), 2, null],
-    ['set up wrongly', failure(false, 'setup'), 0, null],
-    ['425', response(425), 0, null],
-    ['408', response(408), 0, null],
-    ['429, first', response(429), 0, 15_500],
-    ['429, second', response(429), 1, 30_500],
-    ['429, third', response(429), 2, null],
-    ['429, 7 s', response(429, { retryAfter: ['7'] }), 0, 7500],
-    ['429, 120 s', response(429, { retryAfter: ['120'] }), 0, 120_500],
-    ['429, 121 s', response(429, { retryAfter: ['121'] }), 0, null],
-    ['503, 1 s', response(503, { retryAfter: ['1'] }), 0, null],
-    ['delivered', response(200), 0, null],
-    ['redirected', response(307), 0, null],
-    ['refused', response(404), 0, null],
-    ['doubtful', failure(true), 0, null],
-  ] as const)('%s', (_, exchange, earlier, expected) => {
-    expect(delayMs(exchange, earlier, context)).toBe(expected);
-  });
-
-  it('does not wait longer than the remaining time', () => {
-    const exchange = response(429, { retryAfter: ['60'] });
-    expect(delayMs(exchange, 0, { ...context, deadline: NOW + 59_000 })).toBeNull();
-  });
-
-  it('never repeats a message that may be delivered', () => {
+  it('never repeated if the message may be delivered', () => {
     for (const [name, rule] of Object.entries(SEND_RULES)) {
       if (rule.delivery !== 'not-sent') expect([name, rule.repeats]).toEqual([name, 0]);
     }
   });
 });
 
-describe('a failed poll is repeated after so many milliseconds', () => {
-  const MINUTE_MS = 60_000;
-  const PASSING = [408, 425, 429, 499];
-  /** A job that is not found may be new. */
-  const LASTING = ALL_4XX.filter((status) => ![404, ...PASSING].includes(status));
-  /** How many polls have failed, all like this one, and for how long. */
-  interface Before {
-    readonly count?: number;
-    readonly forMs?: number;
+describe('a message is sent again after so many milliseconds:', () => {
+  /** After `earlier` requests with the same result. */
+  function delayMs(exchange: Exchange, earlier: number, leftMs = 600_000): number | null {
+    const sendClass = classifySend(exchange);
+    const failed = Array.from({ length: earlier }, () => sendClass);
+    const context = { clock, deadline: NOW + leftMs, random: () => 0.5 };
+    return sendRetryDelayMs(exchange, sendClass, [...failed, 'delivered'], context);
   }
-  it.each<[string, Exchange, Before, number | null, number | null]>([
-    ['a lost connection', failure(true), {}, 1000, 1000],
-    ['the second network error', failure(false), { count: 2 }, 2000, 2000],
-    ['the eighth network error', failure(false), { count: 8 }, null, 30_000],
-    ['the fifth in a row', response(500), { count: 5 }, 16_000, 16_000],
-    ['the seventh in a row', response(502), { count: 7 }, 30_000, 30_000],
-    ['the eighth in a row', response(502), { count: 8 }, null, 30_000],
-    ['the thousandth in a row', response(502), { count: 1000 }, null, 30_000],
-    ['after almost 10 minutes', response(503), { forMs: 10 * MINUTE_MS - 1 }, null, 1000],
-    ['after 10 minutes', response(503), { forMs: 10 * MINUTE_MS }, null, null],
-    ['with Retry-After', response(429, { retryAfter: ['120'] }), {}, 120_000, 120_000],
-    ['with a long Retry-After', response(429, { retryAfter: ['121'] }), {}, null, 121_000],
-    ['after almost 2 minutes', response(500), { forMs: 2 * MINUTE_MS - 1000 }, 1000, 1000],
-    ['after 2 minutes', response(500), { forMs: 2 * MINUTE_MS - 999 }, null, 1000],
-    ...PASSING.map((status): [string, Exchange, Before, number, number] => [
-      ...([`${status}`, response(status), {}, 1000, 1000] as const),
-    ]),
-    ['a bad body', response(200), {}, 1000, 1000],
-    ['404', response(404), {}, null, 1000],
-    ...[302, ...LASTING].map((status): [string, Exchange, Before, null, null] => [
-      ...([`${status}`, response(status), {}, null, null] as const),
-    ]),
-    ['404 after 30 s', response(404), { forMs: 30_000 }, null, null],
-    ['a bad certificate', failure(false, 'setup'), {}, null, null],
-  ])('%s', (_, exchange, { count = 1, forMs = 0 }, before, waiting) => {
-    expect(pollRetryMs(exchange, count, forMs, BEFORE, () => 1)).toBe(before);
-    expect(pollRetryMs(exchange, count, forMs, WAITING, () => 1)).toBe(waiting);
+
+  it.each<[string, Exchange, readonly (number | null)[]]>([
+    ['unreachable', failure(false), [250, 500, null]],
+    ['set up wrongly', failure(false, 'setup'), [null]],
+    ['429', response(429), [15_500, 30_500, null]],
+    ['429, 7 s', asking(429, '7'), [7500, 7500, null]],
+    ['429, 120 s', asking(429, '120'), [120_500, 120_500, null]],
+    ['429, 121 s', asking(429, '121'), [null]],
+    ['redirected', response(307), [null]],
+    ['425', asking(425, '1'), [null]],
+    ['doubtful', asking(503, '1'), [null]],
+    ['delivered', response(200), [null]],
+  ])('%s', (_, exchange, expected) => {
+    expect(expected.map((_, earlier) => delayMs(exchange, earlier))).toEqual(expected);
   });
 
-  it('of a job that is read once as before a message, but it may be new', () => {
-    const once = { isPatient: false, isBefore: false };
-    expect(pollRetryMs(response(404), 1, 0, once, () => 1)).toBe(1000);
-    expect(pollRetryMs(response(404), 1, 30_000, once, () => 1)).toBeNull();
-    expect(pollRetryMs(failure(false), 8, 0, once, () => 1)).toBeNull();
+  it('never later than 2 s before the deadline', () => {
+    expect([62_499, 62_501].map((leftMs) => delayMs(asking(429, '60'), 0, leftMs))).toEqual([
+      null,
+      60_500,
+    ]);
+  });
+});
+
+describe('a failed poll', () => {
+  it.each<[string, Exchange, number, number]>([
+    ['the first', failure(true), 1, 1000],
+    ['the sixth', response(502), 6, 30_000],
+    ['with Retry-After', asking(429, '20'), 1, 20_000],
+    ['with a long Retry-After', asking(503, '3600'), 1, 30_000],
+    ['with a short Retry-After', asking(503, '1'), 3, 4000],
+  ])('is repeated after a pause: %s', (_, exchange, failedInARow, ms) => {
+    expect(pollAgainMs(exchange, failedInARow, () => 1)).toBe(ms);
+  });
+
+  it('may pass by itself, unless something is set up wrongly', () => {
+    const passing = [200, ...PASSING_4XX, 500, 503, 599].map((status) => response(status));
+    for (const exchange of [failure(true), failure(false), ...passing]) {
+      expect([exchange, mayPass(exchange)]).toEqual([exchange, true]);
+    }
+    const lasting = statuses(300, 500).filter((status) => !PASSING_4XX.includes(status));
+    for (const exchange of [failure(false, 'setup'), ...lasting.map((one) => response(one))]) {
+      expect([exchange, mayPass(exchange)]).toEqual([exchange, false]);
+    }
   });
 });
 
@@ -194,7 +135,6 @@ describe('retryAfterMs', () => {
   it.each([
     [[], null],
     [['0'], 0],
-    [['120'], 120_000],
     [[' 5 '], 5000],
     [['0000000000010'], 10_000],
     [['1', '9', '3'], 9000],
@@ -205,9 +145,5 @@ describe('retryAfterMs', () => {
     ),
   ] as const)('%j is %j', (retryAfter, expected) => {
     expect(retryAfterMs(response(429, { retryAfter }))).toBe(expected);
-  });
-
-  it('is null without a response', () => {
-    expect(retryAfterMs(failure(true))).toBeNull();
   });
 });

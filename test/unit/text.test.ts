@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { afterPause, duration, inUtc } from '../../src/clock.ts';
-import {
-  cut,
-  hasVisibleText,
-  listing,
-  oneLine,
-  partsOf,
-  quote,
-  sentences,
-  withoutInvisible,
-} from '../../src/text.ts';
+import { cut, hasVisibleText, oneLine, partsOf, quote, withoutInvisible } from '../../src/text.ts';
 import { START } from './record.ts';
 
 describe('hasVisibleText', () => {
@@ -61,13 +52,6 @@ it.each([
 ])('quote and partsOf keep text by others apart: %j', (text, quoted, parts) => {
   expect(quote(text)).toBe(quoted);
   expect(partsOf(`It said ${quote(text)}.`)).toEqual(parts);
-});
-
-it('sentences and listing join words', () => {
-  expect(sentences('One.', '', 'Two.')).toBe('One. Two.');
-  expect([listing(['a']), listing(['a', 'b'], 'or'), listing(['a', 'b', 'c'])]).toEqual([
-    ...['a', 'a or b', 'a, b and c'],
-  ]);
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextPollMs } from '../../src/jobs/wait.ts';
+import { nextPollMs } from '../../src/jobs/poll.ts';
 
 it.each([
   ['looks early', 0, 1000],

@@ -6,10 +6,10 @@ import { whichJobs } from '../../../src/jobs/which-job.ts';
 import type { FoundNote, MessageId, NoteJob } from '../../../src/note/data.ts';
 import { ok, type Result } from '../../../src/text.ts';
 
-// A process is one execution of a step in one attempt: the way to the message in docs/note.md. What is to be decided, the
+// A process is one execution of a step in one attempt: the way to the message in docs/delivery.md. What is to be decided, the
 // real `decide` decides.
 
-/** What docs/note.md asks for. A process can leave one rule out, which shows what it is good for. */
+/** What docs/delivery.md asks for. A process can leave one rule out, which shows what it is good for. */
 export type Rule =
   | ('decide before the note' | 'decide after the note' | 'the list shows the own note')
   | ('only notes above the own' | 'no note, no message' | 'no list, no message')

@@ -6,7 +6,7 @@ import * as is from './promises.ts';
 import { type Found, type IsWrong, search } from './search.ts';
 import { type Fault, type Scenario, STORM } from './world.ts';
 
-// Every order of the protocol of docs/note.md, with everything that can happen to each call. With `MODEL_TRACES=1` it
+// Every order of the protocol of docs/delivery.md, with everything that can happen to each call. With `MODEL_TRACES=1` it
 // prints the shortest way to what each rule prevents, and to what is admitted.
 
 const LONG = process.env.MODEL_RUNS !== undefined;
@@ -174,7 +174,7 @@ test.for(NEEDED)('"%s" is needed', ([rule, ...trial]) => {
   expectTrace(`Without "${rule}":`, tried(trial, rule));
 });
 
-/** What docs/note.md admits. */
+/** What SECURITY.md admits. */
 const ADMITTED: readonly Named[] = [
   ['Twice: a note is deleted', isTwice, AGAIN, ['deleted']],
   ['Twice: its line is changed', isTwice, AGAIN, ['changed']],

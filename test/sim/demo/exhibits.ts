@@ -227,7 +227,7 @@ export function commentOf(
   limit = LEAST_ROOM,
 ): string {
   const conversation = isHere ? 42 : CONVERSATION;
-  return renderStory({ ...STORY, ...story }, jobs, conversation, limit);
+  return renderStory({ ...STORY, ...story }, jobs, { conversation, limit });
 }
 
 export function summaryOf(

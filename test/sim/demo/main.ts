@@ -1,51 +1,35 @@
 // `npm run demo` runs the built action against a simulated API and a simulated GitHub, and shows
-// everything that a user would see. `npm run demo -- faults` plays another scenario; several names play
-// several scenarios in order. `npm run demo -- gallery` shows every state of the comment and the summary.
+// everything that a user would see. `npm run demo -- every-night` plays another scenario, and
+// `npm run demo -- gallery` shows every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
 import { writeGallery } from './gallery.ts';
 import { GALLERY, writePage } from './page.ts';
-import { allChecksPass, type PlayedScenario, play } from './play.ts';
+import { allChecksPass, play } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { printChecks, terminal } from './terminal.ts';
 
-const names = process.argv.slice(2);
-const unknown = names.filter((name) => !scenarios.has(name));
-process.exitCode = await show();
+const [name = 'story'] = process.argv.slice(2);
+const scenario = scenarios.get(name);
+const names = [...scenarios.keys(), 'gallery'];
 
-async function show(): Promise<number> {
-  if (names.length === 1 && names[0] === 'gallery') return showGallery();
-  return unknown.length === 0 ? playAll() : rejectNames();
-}
-
-function showGallery(): number {
+if (name === 'gallery') {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
-  return 0;
+} else if (scenario !== undefined) {
+  await show(scenario);
+} else {
+  console.error(`Unknown scenario: ${name}. Use one of ${names.join(', ')}.`);
+  process.exitCode = 2;
 }
 
-function rejectNames(): number {
-  console.error(
-    `Unknown scenario: ${unknown.join(', ')}. Use one of ${[...scenarios.keys()].join(', ')}, gallery.`,
-  );
-  return 2;
-}
-
-async function playAll(): Promise<number> {
-  const played: PlayedScenario[] = [];
-  const [first = ''] = scenarios.keys();
-  for (const name of names.length === 0 ? [first] : names) {
-    const scenario = scenarios.get(name) as Scenario;
-    const one = await play(scenario, terminal, scenario.pace);
-    played.push(one);
-    printChecks(one);
-  }
-  const page = writePage(played);
-  console.log(`\nThe comments and job summaries, as GitHub renders them: ${pathToFileURL(page)}`);
-  const others = [...scenarios].flatMap(([name, scenario]) =>
-    played.some((one) => one.scenario === scenario) ? [] : [name],
-  );
-  if (others.length > 0) console.log(`Other scenarios: npm run demo -- ${others.join(' ')}`);
+async function show(scenario: Scenario): Promise<void> {
+  const played = await play(scenario, terminal, scenario.pace);
+  printChecks(played);
+  const page = pathToFileURL(writePage(played));
+  console.log(`\nThe comments and job summaries, as GitHub renders them: ${page}`);
+  const others = names.filter((one) => ![name, 'gallery'].includes(one));
+  for (const other of others) console.log(`Another scenario: npm run demo -- ${other}`);
   console.log(`Every state of the comment and the summary: ${GALLERY}`);
-  return played.every(allChecksPass) ? 0 : 1;
+  process.exitCode = allChecksPass(played) ? 0 : 1;
 }

@@ -31,11 +31,13 @@ export function toEmoji(reactions: readonly { readonly content: string }[]): rea
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }
 
-/** Writes the page of these scenarios, and returns its path. Its theme is that of the reader. */
-export function writePage(played: readonly PlayedScenario[]): string {
-  const scenarios = played.map(renderScenario).join('\n');
+/** Writes the page of a scenario, and returns its path. Its theme is that of the reader. */
+export function writePage(played: PlayedScenario): string {
   const more = `<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>`;
-  return writeDocument('index.html', `<div class="auto">${scenarios}\n<main>${more}</main></div>`);
+  return writeDocument(
+    'index.html',
+    `<div class="auto">${renderScenario(played)}\n<main>${more}</main></div>`,
+  );
 }
 
 /** Writes a document next to the style sheet that it needs. */

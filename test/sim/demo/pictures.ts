@@ -13,7 +13,13 @@ import { play } from './play.ts';
 import { scenario as story } from './story.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
 /** Higher than any picture, in pixels of the page. */
 const ROOM = 3000;
 /** Pixels of the picture per pixel of the page, for screens with a high resolution. */

@@ -78,9 +78,9 @@ export async function play(
     apiKey: API_KEY,
     clock: time,
     ...scenario.agent,
-    onPost(n, request) {
+    onPost(n) {
       push(commitsFor(n));
-      return scenario.agent.onPost?.(n, request);
+      return undefined;
     },
   });
   await using github = await startGitHub({
@@ -178,7 +178,6 @@ export async function play(
             triggering_actor: by,
             job,
             run_id: String(runId),
-            run_attempt: String(run.attempt ?? 1),
             workflow_ref: `${REPOSITORY}/.github/workflows/${run.file}.yml@refs/heads/main`,
           },
           with: { ...given, 'base-url': agent.url },
@@ -193,9 +192,7 @@ export async function play(
   for (const run of scenario.runs) {
     viewer.runStarts?.(run);
     time.skip(BREAK_MS);
-    // A re-run has the number of the run before it.
-    const runId = 1001 + runs.length - (run.attempt ?? 1);
-    const played = { run, result: await runOf(run, runId) };
+    const played = { run, result: await runOf(run, 1000 + runs.length) };
     runs.push(played);
     viewer.runEnds?.(played, conversationsOf(scenario, github, reviews));
   }

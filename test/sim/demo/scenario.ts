@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { ACTION, read, type Step, type Workflow } from '../../contract/workflows.ts';
+import { read, type Workflow } from '../../contract/workflows.ts';
 import type { Agent, AgentOptions, JobPart, TurnScript } from '../agent.ts';
 import type { WebhookEvent } from '../events.ts';
 import type { InlineOptions } from '../github/reviews.ts';
@@ -17,7 +17,7 @@ export interface Scenario {
   readonly title: string;
   /** Lines that describe the simulated API and GitHub. */
   readonly setup: readonly string[];
-  readonly agent: Pick<AgentOptions, 'jobs' | 'onPost' | 'create'>;
+  readonly agent: Pick<AgentOptions, 'jobs' | 'create'>;
   readonly github: Required<Pick<GitHubOptions, 'issues' | 'collaborators'>>;
   /** How many commits the agent adds to the first pull request because of the n-th message. */
   readonly commits?: readonly number[];
@@ -39,8 +39,6 @@ export interface Run {
   /** Its file, without `.yml`. */
   readonly file: string;
   readonly workflow: Workflow;
-  /** Default: 1. */
-  readonly attempt?: number;
 }
 
 /** Who triggers the run. Without `by`, nobody does. */
@@ -77,13 +75,6 @@ export interface FinalState {
 /** A workflow of `examples/`. */
 export function example(file: string): Pick<Run, 'file' | 'workflow'> {
   return { file, workflow: parse(read(`examples/${file}.yml`)) };
-}
-
-/** A workflow with the action as its only step. */
-export function oneStep(given: NonNullable<Step['with']>): Pick<Run, 'file' | 'workflow'> {
-  const own = { 'project-id': PROJECT, 'api-key': API_KEY };
-  const steps = [{ uses: `${ACTION}@v1`, with: { ...own, ...given } }];
-  return { file: 'agent', workflow: { on: 'push', jobs: { agent: { steps } } } };
 }
 
 /** A job that is not active, with its pull request if it created one. */

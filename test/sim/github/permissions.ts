@@ -8,13 +8,9 @@ export interface CollaboratorOptions {
   readonly permission: 'admin' | 'write' | 'read' | 'none';
   /** Default: the permission. Custom roles have other names. */
   readonly role_name?: string;
-  /** Default: what the role implies. Null: missing, as on older servers. */
-  readonly user_permissions?: Readonly<Partial<Record<Level, boolean>>> | null;
 }
 
-type Level = 'pull' | 'triage' | 'push' | 'maintain' | 'admin';
-
-const LEVELS: readonly Level[] = ['pull', 'triage', 'push', 'maintain', 'admin'];
+const LEVELS = ['pull', 'triage', 'push', 'maintain', 'admin'];
 const ROLES = ['read', 'triage', 'write', 'maintain', 'admin'];
 
 export function permission({ collaborators, account }: Repository, login: string): Answer {
@@ -22,11 +18,10 @@ export function permission({ collaborators, account }: Repository, login: string
   const name = Object.keys(collaborators).find(isLogin);
   const one = name === undefined ? undefined : collaborators[name];
   if (name === undefined || one === undefined) return refusal(404, `${login} is not a user`);
-  const { role_name = one.permission, user_permissions: given } = one;
+  const { role_name = one.permission } = one;
   // A custom role extends the standard role that the permission names.
   const rank = ROLES.indexOf(ROLES.includes(role_name) ? role_name : one.permission);
-  const implied = Object.fromEntries(LEVELS.map((level, index) => [level, index <= rank]));
-  const permissions = given === null ? {} : { permissions: { ...implied, ...given } };
-  const user = { ...account(name), ...permissions, role_name };
+  const permissions = Object.fromEntries(LEVELS.map((level, index) => [level, index <= rank]));
+  const user = { ...account(name), permissions, role_name };
   return { body: { permission: one.permission, role_name, user } };
 }

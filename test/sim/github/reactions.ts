@@ -13,36 +13,20 @@ export interface Reaction {
   readonly user: string;
 }
 
-interface Entry {
-  readonly number: number;
-  readonly reaction: Reaction;
-  readonly createdAt: string;
-}
-
 export type Reactions = ReturnType<typeof openReactions>;
 
 const CONTENTS = ['+1', '-1', 'laugh', 'confused', 'heart', 'hooray', 'rocket', 'eyes'];
 
-export function openReactions(now: () => string) {
-  const entries = new Map<number, Entry>();
-  let lastNumber = 0;
-
+export function openReactions() {
+  const all: Reaction[] = [];
   return {
     /** The oldest first. */
-    all: (): readonly Reaction[] => [...entries.values()].map(({ reaction }) => reaction),
-    /** Returns the entry, which may have existed before. */
-    add(reaction: Reaction): { readonly entry: Entry; readonly isNew: boolean } {
-      const known = entries.values().find(({ reaction: one }) => isSame(one, reaction));
-      if (known !== undefined) return { entry: known, isNew: false };
-      lastNumber += 1;
-      const entry = { number: lastNumber, reaction, createdAt: now() };
-      entries.set(lastNumber, entry);
-      return { entry, isNew: true };
-    },
-    /** Returns whether it existed. */
-    remove(subject: CommentKind, id: number, number: number): boolean {
-      const reaction = entries.get(number)?.reaction;
-      return reaction?.subject === subject && reaction.id === id && entries.delete(number);
+    all: all as readonly Reaction[],
+    /** Returns whether it is new. */
+    add(reaction: Reaction): boolean {
+      const isNew = !all.some((one) => isSame(one, reaction));
+      if (isNew) all.push(reaction);
+      return isNew;
     },
   };
 }
@@ -57,20 +41,8 @@ export function react(
   if (issue.locked) return refusal(403, 'The conversation is locked.');
   const content = String(readJson(request).content);
   if (!CONTENTS.includes(content)) return refusal(422, 'Validation Failed');
-  const { entry, isNew } = reactions.add({ subject, id, content, user: viewer.login });
-  return {
-    status: isNew ? 201 : 200,
-    body: { id: entry.number, content, user: viewer, created_at: entry.createdAt },
-  };
-}
-
-/** Undefined if it does not exist. */
-export function unreact(
-  reactions: Reactions,
-  { kind, comment }: Found,
-  number: number,
-): Answer | undefined {
-  return reactions.remove(kind, comment.id, number) ? { status: 204 } : undefined;
+  const isNew = reactions.add({ subject, id, content, user: viewer.login });
+  return { status: isNew ? 201 : 200, body: { content, user: viewer } };
 }
 
 function isSame(one: Reaction, other: Reaction): boolean {

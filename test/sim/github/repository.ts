@@ -20,8 +20,6 @@ export interface RepositoryOptions {
   readonly viewer?: Account;
   readonly issues?: readonly IssueOptions[];
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
-  /** The message of a commit. */
-  readonly messageOf?: (sha: string) => string;
   readonly clock?: Clock;
   readonly trouble?: Trouble;
 }
@@ -34,7 +32,6 @@ const ACTIONS: Account = { login: 'github-actions[bot]', id: 41_898_282, type: '
 export function openRepository(options: RepositoryOptions) {
   const { repository: name = 'octo/agents', viewer = ACTIONS } = options;
   const { clock = Date, collaborators = {}, trouble: { listLagMs = 0 } = {} } = options;
-  const { messageOf = (sha) => `Change ${sha}\n\nAnd why.` } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
   const { addReview, findReview } = openReviews(all);
@@ -47,7 +44,7 @@ export function openRepository(options: RepositoryOptions) {
     return { login, id, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
   }
 
-  return { ...all, actions, findReview, name, viewer, collaborators, account, messageOf };
+  return { ...all, actions, findReview, name, viewer, collaborators, account };
 }
 
 export function readJson(request: JournalEntry): Readonly<Record<string, unknown>> {

@@ -4,8 +4,8 @@ import type { Answer } from '../agent.ts';
 import type { Call } from './call-log.ts';
 import { createComment, updateComment } from './comments.ts';
 import { permission } from './permissions.ts';
-import { listCommits, pullRequest } from './pulls.ts';
-import { type Reactions, react, unreact } from './reactions.ts';
+import { pullRequest } from './pulls.ts';
+import { type Reactions, react } from './reactions.ts';
 import { type Repository, refusal } from './repository.ts';
 import type { openRuns } from './runs.ts';
 
@@ -40,11 +40,8 @@ export function rest(context: Context, call: Call): Answer {
     'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),
     'POST issues/comments/#/reactions': () =>
       comment && react(repository, reactions, comment, request),
-    'DELETE issues/comments/#/reactions/#': () => comment && unreact(reactions, comment, second),
     'POST pulls/comments/#/reactions': () => line && react(repository, reactions, line, request),
-    'DELETE pulls/comments/#/reactions/#': () => line && unreact(reactions, line, second),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
-    'GET pulls/#/commits': () => pull && listCommits(repository, pull, query),
     'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),
     'GET collaborators/*/permission': () => permission(repository, login),

@@ -47,7 +47,7 @@ export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, Run
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
   const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble = {} } = options;
   const repository = openRepository(options);
-  const reactions = openReactions(repository.now);
+  const reactions = openReactions();
   const log = openCallLog();
   const play = openTrouble(trouble, repository.actions);
   const graph = openGraph(repository, reactions);
@@ -74,9 +74,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     repository: repository.name,
     token,
     journal: site.journal,
-    get reactions() {
-      return reactions.all();
-    },
+    reactions: reactions.all,
     downloads: logs.journal,
     addRun: runs.addRun,
     comments: repository.comments,

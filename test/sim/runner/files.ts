@@ -35,8 +35,6 @@ export interface Setup extends LogOptions {
   readonly event?: Event;
   /** Values of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
   readonly github?: Readonly<Record<string, string | undefined>>;
-  /** The values of the matrix. Default: null, as in a job without a matrix. */
-  readonly matrix?: Readonly<Record<string, unknown>> | null;
   /** Default: a new empty folder, as without a checkout. */
   readonly workspace?: string;
   readonly outputFile?: FileFault;
@@ -45,7 +43,6 @@ export interface Setup extends LogOptions {
 
 export interface Manifest {
   readonly inputs?: Readonly<Record<string, Input | null>>;
-  readonly outputs?: Readonly<Record<string, unknown>>;
   readonly runs: { readonly using: string; readonly main: string };
 }
 
@@ -235,7 +232,7 @@ function writeEvent({ payload }: Event, { temp }: Folders): string {
 /** The inputs of the step, and the defaults of the others. Warns of inputs that action.yml does not have. */
 export function takeInputs(
   manifest: Manifest,
-  { with: given = {}, token = JOB_TOKEN, matrix = null }: Setup,
+  { with: given = {}, token = JOB_TOKEN }: Setup,
   log: StepLog,
 ): readonly Pair[] {
   const declared = Object.entries(manifest.inputs ?? {});
@@ -252,39 +249,17 @@ export function takeInputs(
   const defaults = declared.filter(([name]) => !names.some((other) => sameName(other, name)));
   return [
     ...Object.entries(given).map(([name, value]): Pair => [name, toText(value)]),
-    ...defaults.map(
-      ([name, input]): Pair => [name, evaluate(toText(input?.default), { token, matrix })],
-    ),
+    ...defaults.map(([name, input]): Pair => [name, evaluate(toText(input?.default), token)]),
   ];
 }
 
-/** Converts a YAML value to text, numbers in the format `G15` of .NET (NumberToken.cs). */
 function toText(value: string | number | boolean | null | undefined): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'number' ? numberToText(value) : String(value);
+  return String(value ?? '');
 }
 
-function numberToText(value: number): string {
-  const rounded = Number(value.toPrecision(15));
-  if (!Number.isFinite(rounded)) return String(rounded);
-  if (Object.is(rounded, -0)) return '-0';
-  const [mantissa = '', exponent] = rounded.toExponential().split('e');
-  const power = Number(exponent);
-  if (power > -5 && power < 15) return String(rounded);
-  return `${mantissa}E${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-}
-
-/**
- * Evaluates only the expressions that this action uses in defaults. The runner's `toJSON` indents by two
- * spaces, and a job without a matrix has `null` (actions/expressions, ToJson.cs).
- */
-function evaluate(
-  text: string,
-  { token, matrix }: Required<Pick<Setup, 'token' | 'matrix'>>,
-): string {
-  const value = text
-    .replaceAll(/\$\{\{\s*github\.token\s*\}\}/g, () => token)
-    .replaceAll(/\$\{\{\s*toJSON\(matrix\)\s*\}\}/g, () => JSON.stringify(matrix, null, 2));
+/** Evaluates only the expression that this action uses in a default. */
+function evaluate(text: string, token: string): string {
+  const value = text.replaceAll(/\$\{\{\s*github\.token\s*\}\}/g, () => token);
   if (value.includes('${{')) throw new Error(`The default '${text}' is not simulated.`);
   return value;
 }
@@ -302,29 +277,9 @@ export function printHeader(step: Setup, inputs: readonly Pair[], { print }: Ste
   print('##[endgroup]');
 }
 
-export type Outputs = ReturnType<typeof createOutputs>;
-
-/** The outputs of a step, set by commands and by file. */
-export function createOutputs(manifest: Manifest) {
-  const outputs = new Map<string, { name: string; value: string }>();
-
-  function set(name: string, value: string): void {
-    const key = name.toLowerCase();
-    const declared = Object.keys(manifest.outputs ?? {}).find((other) => sameName(other, name));
-    const before = outputs.get(key);
-    const shown = declared ?? before?.name ?? name;
-    outputs.set(key, { name: shown, value });
-  }
-
-  function report(): Readonly<Record<string, string>> {
-    return Object.fromEntries([...outputs.values()].map(({ name, value }) => [name, value]));
-  }
-
-  return { set, report };
-}
-
 /** Reads the files after the process has ended, whatever its exit code is (FileCommandManager.cs). */
-export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: StepLog) {
+export function takeFiles(files: Files, step: Setup, log: StepLog) {
+  const outputs: Record<string, string> = {};
   const texts = new Map<string, string>();
   const fileErrors: string[] = [];
   let strictProblem = '';
@@ -348,13 +303,7 @@ export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: Step
     const { pairs, problem } = parsePairs(text);
     if (name === 'output') strictProblem = strictProblemOf(text, pairs);
     for (const [key, value] of pairs) {
-      if (name === 'output') outputs.set(key, value);
-      if (name === 'env' && sameName(key, 'NODE_OPTIONS')) {
-        log.annotate(
-          'error',
-          `Can't store NODE_OPTIONS output parameter using '$GITHUB_ENV' command.`,
-        );
-      }
+      if (name === 'output') outputs[key] = value;
     }
     if (problem === null) return;
     fileErrors.push(problem);
@@ -363,6 +312,7 @@ export function takeFiles(files: Files, step: Setup, outputs: Outputs, log: Step
 
   for (const [name, path] of readableFiles(files, step)) takeFile(name, path);
   return {
+    outputs,
     outputText: texts.get('output') ?? '',
     summary: texts.get('step_summary') ?? '',
     state: texts.get('state') ?? '',

@@ -2,7 +2,7 @@
 // it does not test pipes, signals or the bundle.
 
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
@@ -21,16 +21,15 @@ export async function runHere(step: Step): Promise<StepResult> {
     throw new Error('Options of Node itself need a process of their own.');
   }
   const { folders, env, log, finish } = prepare(step, REPOSITORY_ROOT);
-  const time = step.time === undefined ? timeIn(folders.root) : step.time;
-  const startedAt = (time ?? Date).now();
+  const { time = timeIn(folders.root) } = step;
+  const startedAt = time.now();
   const lines: string[] = [];
   const write = (line: string): void => {
     lines.push(line);
     log.receive(line);
   };
-  const work = (clock: Clock): Promise<number> => run(runtimeOf(env, clock, write));
-  const exitCode = await (time === null ? work(systemClock) : inTime(time, work));
-  const virtualMs = (time ?? Date).now() - startedAt;
+  const exitCode = await inTime(time, (clock) => run(runtimeOf(env, clock, write)));
+  const virtualMs = time.now() - startedAt;
   const { failed, left } = finish();
   return {
     conclusion: exitCode === 0 && !failed ? 'success' : 'failure',

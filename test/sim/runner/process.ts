@@ -48,8 +48,8 @@ export interface TimeOptions {
 export interface Step extends Setup {
   /** The folder of the action. Default: this repository. */
   readonly action?: string;
-  /** Null is real time. */
-  readonly time?: VirtualTime | null;
+  /** Default: a virtual time of its own. */
+  readonly time?: VirtualTime;
   readonly nodeArgs?: readonly string[];
   /** In real time. A step that takes longer is killed, and `result` rejects. */
   readonly timeoutMs?: number;
@@ -61,7 +61,6 @@ export interface StepResult {
   readonly conclusion: Conclusion;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Outputs that `action.yml` declares have the name that it uses. */
   readonly outputs: Readonly<Record<string, string>>;
   readonly outputText: string;
   /** Unmasked. Empty if it was too large for GitHub. */
@@ -82,16 +81,10 @@ export interface StepResult {
   readonly strictProblem: string;
 }
 
-export interface Pauses {
-  readonly termAfterMs?: number;
-  readonly killAfterMs?: number;
-}
-
 export interface StepRun {
   readonly result: Promise<StepResult>;
-  readonly pid: number;
   /** Sends SIGINT, SIGTERM and SIGKILL, with pauses in real time. Resolves when the process has ended. */
-  cancel(pauses?: Pauses): Promise<void>;
+  cancel(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -113,6 +106,9 @@ const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
 export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 // How long the runner waits for the end of the output after the process has exited (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
+// From SIGINT to SIGTERM, and from then to SIGKILL (ProcessInvoker.cs).
+const TERM_AFTER_MS = 7500;
+const KILL_AFTER_MS = 2500;
 
 /** How much of real time counts. */
 const SHARE = 0.1;
@@ -141,17 +137,12 @@ export function timeIn(folder: string, options: TimeOptions = {}): VirtualTime {
   return { file, started, share, pace, graceMs, grainMs, now, elapsed, base, ahead, skip };
 }
 
-export function runStep(step: Step): Promise<StepResult> {
-  return startStep(step).result;
-}
-
 export function startStep(step: Step): StepRun {
   const { action = REPOSITORY_ROOT } = step;
   const prepared = prepare(step, action);
   const { manifest, folders, log } = prepared;
-  const time = step.time === undefined ? timeIn(folders.root) : step.time;
-  const clock = time ?? Date;
-  const startedAt = clock.now();
+  const { time = timeIn(folders.root) } = step;
+  const startedAt = time.now();
   const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
   const env = { ...prepared.env, ...ownVariables(step, time) };
   const child = launch(main, env, folders, step, time);
@@ -159,14 +150,14 @@ export function startStep(step: Step): StepRun {
 
   async function finish(): Promise<StepResult> {
     const { cancelled, timedOut, ...exit } = await ended;
-    const virtualMs = clock.now() - startedAt;
+    const virtualMs = time.now() - startedAt;
     const { failed, left } = prepared.finish(cancelled);
     if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${left.log}`);
     const ending = exit.exitCode === 0 && !failed ? 'success' : 'failure';
     return { conclusion: cancelled ? 'cancelled' : ending, ...exit, ...left, virtualMs };
   }
 
-  return { result: finish(), pid: child instanceof Error ? 0 : (child.pid ?? 0), cancel, kill };
+  return { result: finish(), cancel, kill };
 }
 
 /** Supervises the process until it has ended (ProcessInvoker.cs). */
@@ -212,13 +203,13 @@ function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
     if (!(child instanceof Error)) child.kill(signal);
   }
 
-  async function cancel({ termAfterMs = 7500, killAfterMs = 2500 }: Pauses = {}): Promise<void> {
+  async function cancel(): Promise<void> {
     if (gone.signal.aborted) return;
     cancelled = true;
     kill('SIGINT');
-    await wait(termAfterMs, undefined, gone).catch(() => {});
+    await wait(TERM_AFTER_MS, undefined, gone).catch(() => {});
     if (!gone.signal.aborted) kill('SIGTERM');
-    await wait(killAfterMs, undefined, gone).catch(() => {});
+    await wait(KILL_AFTER_MS, undefined, gone).catch(() => {});
     if (!gone.signal.aborted) kill('SIGKILL');
     await ended;
   }
@@ -231,15 +222,14 @@ function isCovered({ action }: Step): boolean {
 }
 
 /** Variables that only the tests need. */
-function ownVariables(step: Step, time: VirtualTime | null): Record<string, string> {
+function ownVariables(step: Step, time: VirtualTime): Record<string, string> {
   return {
     ...timeVariables(time),
     ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}),
   };
 }
 
-function timeVariables(time: VirtualTime | null): Record<string, string> {
-  if (time === null) return {};
+function timeVariables(time: VirtualTime): Record<string, string> {
   return {
     SIM_TIME_FILE: time.file,
     SIM_TIME_START: String(time.started),
@@ -264,10 +254,10 @@ function launch(
   env: Record<string, string>,
   { workspace }: Folders,
   step: Step,
-  time: VirtualTime | null,
+  time: VirtualTime,
 ): Child | Error {
   if (!existsSync(main)) return new Error(`File not found: '${main}'`);
-  const preload = time === null ? [] : ['--import', preloadOf(time)];
+  const preload = ['--import', preloadOf(time)];
   const node = nodeBinary();
   try {
     return spawn(node, [...preload, ...(step.nodeArgs ?? []), main], {

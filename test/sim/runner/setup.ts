@@ -2,7 +2,6 @@
 
 import { startLog } from './commands.ts';
 import {
-  createOutputs,
   environment,
   makeFiles,
   makeFolders,
@@ -21,18 +20,17 @@ export function prepare(step: Setup, action: string) {
   rejectUnknownFacts(step);
   const folders = makeFolders(step);
   const files = makeFiles(folders, step);
-  const outputs = createOutputs(manifest);
-  const log = startLog(step, folders.workspace, outputs.set);
+  const log = startLog(step);
   const inputs = takeInputs(manifest, step, log);
   printHeader(step, inputs, log);
   const env = environment(step, inputs, folders, files);
 
   function finish(cancelled = false) {
-    const written = takeFiles(files, step, outputs, log);
+    const written = takeFiles(files, step, log);
     if (cancelled) log.annotate('error', 'The operation was canceled.');
     removeFolder(folders.root);
     const { failed, ...logged } = log.report();
-    return { failed, left: { outputs: outputs.report(), ...written, ...logged } };
+    return { failed, left: { ...written, ...logged } };
   }
 
   return { manifest, folders, env, log, finish };

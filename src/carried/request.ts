@@ -1,0 +1,43 @@
+import type { GitHub } from '../github/api.ts';
+import type { CommentTrigger, Trigger } from '../github/event.ts';
+import { blocks } from '../report/markdown.ts';
+import type { RunInfo, Runtime } from '../runner/environment.ts';
+import { type Output, quoteOutputs } from './output.ts';
+
+// What a message consists of: the prompt of the workflow, the words of a person, and what the event and files carry.
+
+/** What is known before the run is authorized. */
+export interface Start {
+  readonly runtime: Runtime;
+  readonly info: RunInfo;
+  readonly trigger: Trigger;
+  readonly github: GitHub;
+  /** The comment or review whose words are sent; null without one. */
+  readonly asked: CommentTrigger | null;
+}
+
+/** What a message carries besides the words of people. */
+export interface Carried {
+  /** Paragraphs, in which names by others are quoted. */
+  readonly parts: readonly string[];
+  readonly outputs: readonly Output[];
+  /** What people see instead: Markdown, in which names by others are code, such as ``+ `vale.txt` ``; without secrets. */
+  readonly attached: readonly string[];
+}
+
+/** All that is sent. */
+export interface Request extends Carried {
+  /** Of the workflow; empty for none. */
+  readonly prompt: string;
+  /** Of a person; empty for none. */
+  readonly words: string;
+}
+
+/** The message, and what people see of it: the words of people, and a line for all else. */
+export function compose({ prompt, words, parts, outputs, attached }: Request) {
+  return {
+    prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs)]),
+    shown: blocks([prompt, words]),
+    attached: attached.join(' '),
+  };
+}

@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
+import {
+  issueComment,
+  pullRequest,
+  RENOVATE,
+  schedule,
+  type WebhookEvent,
+  workflowRun,
+} from '../sim/events.ts';
+import { type Blow, openAttempts } from './attempts.ts';
+import {
+  commentTexts,
+  errors,
+  meetAt,
+  notes,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
+
+// With create-job, the first message creates the job: never two of them for one run, nor for one conversation.
+
+const NEW = 'new-job-1';
+/** The pull request that the agent opens. */
+const OPENED = 8;
+const ISSUE = { issues: [{ number: PULL }, { number: OPENED, pullRequest: true }] };
+const CREATES = { 'job-id': '', 'create-job': true };
+const COMMAND = { ...CREATES, command: '/agent', prompt: '' };
+const DONE = { result: 'completed', delivery: 'sent', confirmed: 'true' };
+const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
+const REFUSED = { result: 'error', delivery: 'unknown' };
+const UNSENT = { result: 'error', delivery: 'not-sent' };
+
+/** The agent opens a pull request. */
+function create(n: number): JobScript {
+  const prLink = `https://github.com/octo/agents/pull/${OPENED}`;
+  const done = { afterMs: 60_000, set: { status: 'completed', prLink } };
+  const steps = [{ afterMs: 0, set: { status: 'active' } }, done];
+  return { id: `new-job-${n}`, base: { status: 'active' }, turns: [{ steps }] };
+}
+
+function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): Promise<Simulation> {
+  const given = { ...CREATES, ...scenario.with };
+  return simulate({
+    github: ISSUE,
+    agent: { jobs: [], create, ...agent },
+    ...scenario,
+    with: given,
+  });
+}
+
+/** A command by alice. */
+function commanded({ github }: Simulation, body: string, number = PULL): WebhookEvent {
+  const { id } = github.addComment(number, 'alice', body);
+  return issueComment({ number, body, id, onPullRequest: number === OPENED });
+}
+
+function rerun(attempt = 2) {
+  return { github: { run_attempt: String(attempt), triggering_actor: 'alice' } };
+}
+
+it('the first command creates a job, and the next ones follow it up, also on its pull request', async () => {
+  await using sim = await creating({ with: { ...COMMAND, wait: true } });
+  const first = await sim.run({ step: { event: commanded(sim, '/agent write a guide') } });
+  expect(first.annotations).toEqual([]);
+  expect(first.outputs).toMatchObject({
+    ...DONE,
+    'job-id': NEW,
+    'pr-link': `https://github.com/octo/agents/pull/${OPENED}`,
+  });
+  const [early = '', late = ''] = [commentTexts(sim.github).at(0), commentTexts(sim.github).at(-1)];
+  expect(early).toContain('Creating an agent job');
+  expect(late).toContain('Agent opened');
+  expect(notes(sim.github)).toMatchObject([
+    { jobs: [{ id: NEW, delivery: 'sent', prNumber: OPENED }] },
+  ]);
+  expect(notes(sim.github, OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
+  const urls = [PULL, OPENED].map((number) => ownComments(sim.github, number)[0]?.html_url);
+  expect(first.outputs['comment-url']).toBe(urls.join('\n'));
+
+  for (const [number, attempt] of [
+    [PULL, 2],
+    [OPENED, 3],
+  ] as const) {
+    await sim.pass(600_000);
+    const event = commanded(sim, `/agent shorter, please (${attempt})`, number);
+    const { outputs } = await sim.runHere({ step: { event, github: { run_id: `${attempt}` } } });
+    expect(outputs).toMatchObject({ ...DONE, 'job-id': NEW });
+  }
+  expect(sim.agent.created()).toEqual([NEW]);
+  expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual([
+    `This is about https://github.com/octo/agents/issues/${PULL}.\n\nwrite a guide`,
+    'shorter, please (2)',
+    'shorter, please (3)',
+  ]);
+});
+
+it('a run that cannot comment creates nothing', async () => {
+  await using sim = await creating({ github: { ...ISSUE, readOnly: true } });
+  expect((await sim.runHere()).outputs).toMatchObject(UNSENT);
+  expect(sim.agent.posts()).toEqual([]);
+});
+
+describe('one run creates at most one job, however often it is run again:', () => {
+  const GOES_ON = { result: 'sent', delivery: 'sent', 'job-id': NEW };
+  type Row = readonly [
+    name: string,
+    replies: readonly (PostReply | undefined)[],
+    first: object,
+    again: object,
+    count: { readonly posts: number; readonly created: number },
+  ];
+
+  it.each<Row>([
+    ['it has created one', [], GOES_ON, GOES_ON, { posts: 1, created: 1 }],
+    [
+      '429, then 201',
+      [{ status: 429, headers: { 'retry-after': '1' } }],
+      GOES_ON,
+      GOES_ON,
+      { posts: 2, created: 1 },
+    ],
+    [
+      'the answer is lost',
+      [{ fault: 'reset', accept: true }],
+      REFUSED,
+      REFUSED,
+      { posts: 1, created: 1 },
+    ],
+    [
+      '403, and it creates one then',
+      [{ status: 403, body: { error: 'No.' } }],
+      UNSENT,
+      GOES_ON,
+      { posts: 2, created: 1 },
+    ],
+  ])('%s', async (_, replies, first, again, { posts, created }) => {
+    await using sim = await creating({}, { onPost: (n) => replies[n - 1] });
+    const one = await sim.runHere();
+    expect(one.outputs).toMatchObject(first);
+    if (first === REFUSED) expect(errors(one)[0]).toContain('https://app.mintlify.com');
+    for (const attempt of [2, 3]) {
+      const { outputs } = await sim.runHere({ step: rerun(attempt) });
+      expect(outputs).toMatchObject(again);
+    }
+    expect(sim.agent.posts()).toHaveLength(posts);
+    expect(sim.agent.created()).toHaveLength(created);
+  });
+
+  it.each<[string, Pick<Blow, 'at' | 'isApplied'>, object]>([
+    ['before the answer', { at: 'message', isApplied: true }, REFUSED],
+    ['before the ID is noted', { at: 'edit', isApplied: false }, REFUSED],
+    ['after the ID is noted', { at: 'edit', isApplied: true }, { ...DONE, 'job-id': NEW }],
+  ])('it is killed %s', async (_, blow, again) => {
+    await using attempts = await openAttempts('a step', {
+      with: { ...CREATES, wait: true },
+      agent: { jobs: [], create },
+      github: ISSUE,
+    });
+    await attempts.run(1, { blow: { ...blow, by: 'SIGKILL' } });
+    expect((await attempts.run(2)).outputs).toMatchObject(again);
+    expect(attempts.sim.agent.posts()).toHaveLength(1);
+  });
+
+  it('without a conversation, a re-run creates nothing', async () => {
+    await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
+    expect((await sim.runHere()).outputs).toMatchObject(DONE);
+    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(REFUSED);
+    expect(sim.agent.created()).toHaveLength(1);
+  });
+});
+
+describe('on one conversation', () => {
+  it('two first commands at once create one job', async () => {
+    const meet = meetAt(2, 'POST issues/#/comments', () => sim);
+    await using sim: Simulation = await creating({
+      with: COMMAND,
+      github: { ...ISSUE, on: (request) => meet(request) },
+    });
+    const events = ['/agent write a guide', '/agent write a page'].map((body) =>
+      commanded(sim, body),
+    );
+    const results = await Promise.all(
+      events.map((event, n) => sim.runHere({ step: { event, github: { run_id: `${n + 1}` } } })),
+    );
+    expect(sim.agent.posts()).toHaveLength(1);
+    const [stopped, ...others] = results.filter(({ conclusion }) => conclusion === 'failure');
+    expect(others).toEqual([]);
+    expect(stopped?.outputs).toMatchObject(UNSENT);
+    expect(stopped?.outputs.reason).toMatch(
+      /^Another run is creating, or has created, .*#issuecomment-\d+/,
+    );
+    const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
+    expect(deliveries.toSorted()).toEqual(['not-sent', 'sent']);
+  });
+
+  it('a command after a creation in doubt is refused, until its comment is deleted', async () => {
+    await using sim = await creating(
+      { with: COMMAND },
+      {
+        onPost: (n) => (n === 1 ? { status: 502 } : undefined),
+      },
+    );
+    const first = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+    expect(first.outputs).toMatchObject(REFUSED);
+    const [doubtful] = ownComments(sim.github);
+    const github = { run_id: '2' };
+    const event = commanded(sim, '/agent write it now');
+    const second = await sim.runHere({ step: { event, github } });
+    expect(second.outputs).toMatchObject(UNSENT);
+    expect(second.outputs.reason).toContain(doubtful?.html_url);
+    expect(sim.github.comments(PULL).at(-1)?.body).toContain('delete that comment');
+    sim.github.deleteComment(doubtful?.id ?? 0);
+    const third = await sim.runHere({ step: { event, github: { run_id: '3' } } });
+    expect(third.outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
+  });
+
+  it('a re-run of a creation in doubt does not take the job of another run for it', async () => {
+    const onPost = (n: number) => (n === 1 ? { status: 502 } : undefined);
+    await using sim = await creating({}, { jobs: [{ id: 'job-1' }], onPost });
+    await sim.runHere();
+    const github = { run_id: '2' };
+    await sim.runHere({ with: { 'job-id': 'job-1' }, step: { github } });
+    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(REFUSED);
+    expect(sim.agent.posts()).toHaveLength(2);
+  });
+
+  it('a later run leaves the comment on the pull request that was not known before', async () => {
+    await using sim = await creating({ with: COMMAND });
+    await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+    expect(notes(sim.github, OPENED)).toEqual([]);
+    await sim.pass(600_000);
+    for (const run_id of ['2', '3']) {
+      const event = commanded(sim, '/agent shorter');
+      await sim.runHere({ with: { wait: true }, step: { event, github: { run_id } } });
+      expect(notes(sim.github, OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
+    }
+  });
+
+  it('a re-run that only reports adds no comment', async () => {
+    await using sim = await creating({ with: { wait: true } });
+    await sim.runHere();
+    const counts = () => [PULL, OPENED].map((number) => sim.github.comments(number).length);
+    expect(counts()).toEqual([1, 1]);
+    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(DONE);
+    expect(counts()).toEqual([1, 1]);
+  });
+});
+
+describe('nothing is created', () => {
+  const failed = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
+
+  it.each<[string, WebhookEvent]>([
+    ['after a failed run', workflowRun(failed)],
+    ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
+  ])('%s', async (_, event) => {
+    await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
+    const { conclusion, outputs } = await sim.runHere();
+    expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
+    expect(sim.agent.journal).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
+  });
+});
+
+describe('on a schedule', () => {
+  it('each run creates a job, whose pull request gets a comment at the end', async () => {
+    await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
+    for (const run_id of ['1', '2']) {
+      const { outputs } = await sim.runHere({ step: { github: { run_id } } });
+      expect(outputs).toMatchObject({ ...DONE, 'job-id': `new-job-${run_id}` });
+      expect(outputs['comment-url']).toBe(ownComments(sim.github, OPENED).at(-1)?.html_url);
+    }
+    expect(notes(sim.github, OPENED)).toHaveLength(2);
+  });
+});

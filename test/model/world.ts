@@ -1,0 +1,254 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { composeNote, hashOf, type NoteData } from '../../src/note/data.ts';
+import { run } from '../../src/run.ts';
+import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
+import type { Dispatcher } from '../../src/vendor/undici.ts';
+import type { Answer, JournalEntry } from '../sim/agent.ts';
+import { ALICE, type WebhookEvent } from '../sim/events.ts';
+import { openCallLog } from '../sim/github/call-log.ts';
+import { openGraph } from '../sim/github/graph.ts';
+import { graphql } from '../sim/github/graphql.ts';
+import { openReactions } from '../sim/github/reactions.ts';
+import { openRepository } from '../sim/github/repository.ts';
+import { rest } from '../sim/github/rest.ts';
+import { openRuns } from '../sim/github/runs.ts';
+import { EPOCH, virtualClock } from './clock.ts';
+import { type JobScript, show, workOn } from './service.ts';
+
+// Plays a whole run of the action, from the environment to the exit code, in virtual time: everything is real up to the
+// dispatcher of undici, which asks the simulated API and GitHub without a socket.
+
+export type Host = 'api' | 'github';
+
+/** A request that has arrived. `n` counts those to its host from 1. */
+export interface Arrived {
+  readonly host: Host;
+  readonly isRead: boolean;
+  readonly n: number;
+  /** Whether the message was accepted. */
+  readonly isSent: boolean;
+  /** When the work on the message ends or, without one, the earlier work. */
+  readonly endsAt: number;
+  readonly now: number;
+}
+
+export interface World {
+  /** Milliseconds until the head of the response and from then until its body. */
+  readonly takes: (request: Arrived) => readonly [head: number, body: number];
+  /** Instead of the usual response. An error: before the request is written, or after it. */
+  readonly breaks?: (request: Arrived) => Breakage | undefined;
+  readonly listLagMs?: number;
+  /** Whether the earlier comments are created only when the run starts. */
+  readonly areFresh?: boolean;
+}
+
+export type Breakage = Answer | { readonly code: string; readonly isWritten: boolean };
+
+export interface Scene {
+  readonly event: WebhookEvent;
+  readonly with: Readonly<Record<string, string>>;
+  readonly jobs?: readonly Partial<JobScript>[];
+  readonly attempt?: number;
+  /** What comments there say of the first job. Default: they are of other runs of this step. */
+  readonly notes?: readonly (Partial<NoteData> & Pick<NoteData['jobs'][number], 'delivery'>)[];
+  /** When an earlier attempt has sent the message to all jobs. */
+  readonly sentAt?: number;
+  /** The commits of the pull request. */
+  readonly commits?: readonly string[];
+}
+
+export type Outcome = Awaited<ReturnType<typeof playRun>>;
+
+const PULL = 7;
+const PROJECT = 'proj-1';
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
+const JOB: JobScript = {
+  ...{ id: 'job-1', earlier: { endsAt: -1e9, ends: 'completed', link: true } },
+  ...{ lagMs: 0, queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
+  ...{ ends: 'completed', otherAt: null },
+};
+/** The event loop turns more often for streams and for Octokit, which is loaded when it is needed. */
+const TURNS = 3;
+/** Milliseconds before a run: lists show comments that are older. */
+export const LONGEST_LAG_MS = 10_000;
+const folder = mkdtempSync(join(tmpdir(), 'worlds-'));
+const files = new Map<WebhookEvent, string>();
+
+/** The dispatcher of the run that is played. */
+let respond: Dispatcher['dispatch'] = () => false;
+export const dispatch: Dispatcher['dispatch'] = (...request) => respond(...request);
+
+export async function playRun(scene: Scene, world: World) {
+  const clock = virtualClock(0, TURNS);
+  const jobs = (scene.jobs ?? [{}]).map((job, index) => ({
+    ...JOB,
+    id: `job-${index + 1}`,
+    ...job,
+  }));
+  const env = environmentOf(scene, jobs);
+  const { sentAt } = scene;
+  const acceptedAt = new Map(sentAt === undefined ? [] : jobs.map((job) => [job, sentAt]));
+  const counts = { api: 0, github: 0 };
+  const repository = openRepository({
+    issues: [{ number: PULL, pullRequest: true, ...(scene.commits && { commits: scene.commits }) }],
+    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+    clock: clock.seen,
+    trouble: { listLagMs: world.listLagMs ?? 0 },
+  });
+  const reactions = openReactions();
+  const log = openCallLog();
+  const graph = openGraph(repository, reactions);
+  const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
+  if (world.areFresh) await pass(LONGEST_LAG_MS);
+  for (const body of earlierComments(scene, env)) {
+    repository.actions.addComment(PULL, repository.viewer.login, body);
+  }
+  const before = repository.comments(PULL).length;
+  if (!world.areFresh) await pass(LONGEST_LAG_MS);
+  const beganAt = clock.now();
+
+  function endOfWork(): number {
+    const ends = jobs.map((job) => {
+      const works = workOn(job, acceptedAt.get(job) ?? null);
+      return works.find(({ isOurs }) => isOurs)?.end ?? job.earlier.endsAt;
+    });
+    return Math.max(...ends);
+  }
+
+  function answerOf(host: Host, request: JournalEntry): Answer {
+    if (host === 'api') return askApi(request);
+    const forbids = () => false;
+    const call = log.add(request);
+    return call.route === '/graphql'
+      ? graphql(graph, request, forbids)
+      : rest({ repository, reactions, runs: openRuns([]), logOrigin: '', forbids }, call);
+  }
+
+  function askApi({ method, path }: JournalEntry): Answer {
+    const [, , , , , id = jobs[0]?.id] = path.split('/');
+    const job = jobs.find((one) => one.id === id);
+    if (job === undefined) return { status: 404, body: { error: 'no such job' } };
+    if (method === 'POST') {
+      if (acceptedAt.has(job)) throw new Error(`A second message to ${id}.`);
+      acceptedAt.set(job, clock.now());
+      const ours = workOn(job, clock.now()).find(({ isOurs }) => isOurs);
+      const wait = (ours?.end ?? 0) - clock.now();
+      if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
+    }
+    const record = show(job, acceptedAt.get(job) ?? null, clock.now() - job.lagMs);
+    return { body: { ...record, prLink: record.prLink && LINK } };
+  }
+
+  respond = ({ origin, path, method, headers, body }, handler) => {
+    const host: Host = String(origin).includes('mintlify') ? 'api' : 'github';
+    counts[host] += 1;
+    const isQuery = path === '/graphql' && String(body).includes('"query":"query');
+    const request = {
+      ...{ host, isRead: method === 'GET' || isQuery, n: counts[host] },
+      ...{ isSent: acceptedAt.size > 0, endsAt: endOfWork(), now: clock.now() },
+    } as const;
+    const [headMs, bodyMs] = world.takes(request);
+    const breakage = world.breaks?.(request);
+    let cancel = (): void => {};
+    let isOver = false;
+    const fail = (error: Error): void => {
+      if (isOver) return;
+      isOver = true;
+      cancel();
+      handler.onResponseError?.(controller, error);
+    };
+    const controller = {
+      ...{ paused: false, aborted: false, reason: null, rawHeaders: [], rawTrailers: [] },
+      ...{ abort: fail, pause() {}, resume() {} },
+    } as unknown as Dispatcher.DispatchController;
+    const isLost = breakage !== undefined && 'code' in breakage;
+    const lost = Object.assign(new Error('lost'), isLost ? { code: breakage.code } : {});
+    // The request arrives half-way to the head, as the connection is set up at once.
+    cancel = clock.after(headMs / 2, () => {
+      if (!isLost || breakage.isWritten) handler.onRequestStart?.(controller, {});
+      if (isOver) return;
+      if (isLost) return fail(lost);
+      const entry = { method, path, headers: Object(headers), body: String(body ?? '') };
+      const given = { ...entry, at: clock.now(), status: null, socket: 1 };
+      const { status = 200, headers: more, body: said = '' } = breakage ?? answerOf(host, given);
+      const type = typeof said === 'object' ? 'application/json' : 'text/html';
+      cancel = clock.after(headMs / 2, () => {
+        const heads = { 'content-type': type, ...more } as Record<string, string>;
+        handler.onResponseStart?.(controller, status, heads, '');
+        cancel = clock.after(bodyMs, () => {
+          const text = typeof said === 'object' ? JSON.stringify(said) : said;
+          handler.onResponseData?.(controller, Buffer.from(text));
+          handler.onResponseEnd?.(controller, {});
+        });
+      });
+    });
+    return true;
+  };
+
+  const saved: { readonly at: number; readonly outputs: Readonly<Record<string, string>> }[] = [];
+  const warnings: string[] = [];
+  const runtime: Runtime = {
+    env,
+    log: { info() {}, debug() {}, notice() {}, warning: warn, error: warn },
+    redact: (text) => text,
+    // The process starts now.
+    clock: { ...clock.seen, startedAt: EPOCH + beganAt },
+    signal: new AbortController().signal,
+    random: () => 0.5,
+    writeOutputs: (outputs) => void saved.push({ at: clock.now(), outputs }),
+    writeSummary() {},
+  };
+  function warn(text: string, title = ''): void {
+    warnings.push(title === '' ? text : `${title}: ${text}`);
+  }
+  const code = await clock.drive(run(runtime));
+
+  const { result = '', confirmed = '', delivery = '', reason = '' } = saved.at(-1)?.outputs ?? {};
+  const comments = repository.comments(PULL).slice(before);
+  return {
+    /** What must be the same in any world. */
+    facts: {
+      ...{ code, result, confirmed, delivery, warnings },
+      titles: comments.map(({ body }) => body.split('\n').find((line) => /^(#|[^<\s])/.test(line))),
+      messages: sentAt === undefined ? acceptedAt.size : 0,
+      reactions: reactions.all.map(({ content }) => content),
+    },
+    reason,
+    endsAt: endOfWork(),
+    /** When the run knows its result. */
+    knownAt:
+      saved.find(({ outputs: one }) => one.result === result && one.reason === reason)?.at ?? 0,
+    /** How long the run has waited for the end. */
+    workMs: endOfWork() - Math.min(beganAt, ...acceptedAt.values()),
+  };
+}
+
+function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly JobScript[]) {
+  const path = files.get(event) ?? join(folder, `${files.size}.json`);
+  if (!files.has(event)) writeFileSync(path, JSON.stringify(event.payload));
+  files.set(event, path);
+  const inputs = {
+    ...{ 'project-id': PROJECT, 'api-key': 'mint_test_key', 'github-token': 'ghs_x' },
+    ...{ 'job-id': jobs.map(({ id }) => id).join(), prompt: 'Add examples.', ...scene.with },
+  };
+  const pairs = Object.entries(inputs).map(([name, text]) => [`INPUT_${name.toUpperCase()}`, text]);
+  return {
+    ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '77', GITHUB_JOB: 'agent' },
+    ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW_REF: 'w@main', GITHUB_TRIGGERING_ACTOR: 'alice' },
+    ...{ GITHUB_RUN_ATTEMPT: String(attempt), GITHUB_EVENT_NAME: event.name },
+    ...{ GITHUB_EVENT_PATH: path, ...Object.fromEntries(pairs) },
+  };
+}
+
+function earlierComments({ notes = [] }: Scene, env: Parameters<typeof readRunInfo>[0]): string[] {
+  const { workflow, step } = readRunInfo(env);
+  return notes.map(({ delivery, ...note }, index) => {
+    const sentAt = EPOCH - 20_000;
+    const job = { id: JOB.id, delivery, ...(delivery === 'sent' && { sentAt, base: 'completed' }) };
+    const usual = { project: hashOf(PROJECT), step: hashOf(workflow, step), attempt: 1 };
+    const about = { run: String(index), command: '', commit: '', byBot: false, jobs: [job] };
+    return composeNote({ ...usual, ...about, ...note }, () => 'Earlier.');
+  });
+}

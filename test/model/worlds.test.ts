@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { getOctokit } from '../../src/vendor/actions.ts';
+import { EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
+import { checks, issueComment, mergeGroup, SHA } from '../sim/events.ts';
+import {
+  type Arrived,
+  type Breakage,
+  dispatch,
+  LONGEST_LAG_MS,
+  playRun,
+  type Scene,
+  type World,
+} from './world.ts';
+
+// The same run in fast and slow worlds: what counts is the order of things, never how long ago they were.
+
+beforeAll(async () => {
+  vi.spyOn(EnvHttpProxyAgent.prototype, 'dispatch').mockImplementation(dispatch);
+  // Loads the packages in advance: virtual time does not wait for them.
+  await getOctokit('x', 'https://x.example', 'x');
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+  console.info(`Runs in a world: ${cells}.`);
+});
+
+type Outcome = Awaited<ReturnType<typeof playRun>>;
+type Fact = keyof Outcome['facts'];
+
+const FAST: World = { takes: () => [0, 0] };
+const LATENCIES = [300, 1200, 5000, 9000];
+const HOSTS = { 'the API': ['api'], GitHub: ['github'], both: ['api', 'github'] } as const;
+const SHAPES: Readonly<Record<string, (one: Arrived, ms: number) => readonly [number, number]>> = {
+  each: (_, ms) => [ms, 0],
+  reads: ({ isRead }, ms) => [isRead ? ms : 0, 0],
+  writes: ({ isRead }, ms) => [isRead ? 0 : ms, 0],
+  'the first': ({ n }, ms) => [n === 1 ? ms : 0, 0],
+  bodies: (_, ms) => [0, ms],
+};
+
+interface Slow extends World {
+  readonly name: string;
+  /** Milliseconds that a request to the API takes at most. */
+  readonly apiMs: number;
+}
+
+/** Both hosts at each latency, and each alone: all its requests, or some of them at the highest. */
+const WORLDS = Object.entries(HOSTS).flatMap(([who, hosts]) =>
+  Object.entries(SHAPES).flatMap(([what, shape]) =>
+    LATENCIES.filter((ms) => who === 'both' || what === 'each' || ms === 9000).map(
+      (ms): Slow => ({
+        name: `${who}: ${what} at ${ms} ms`,
+        takes: (one) => (hosts.some((host) => host === one.host) ? shape(one, ms) : [0, 0]),
+        apiMs: who === 'GitHub' ? 0 : ms,
+      }),
+    ),
+  ),
+);
+
+/** All that may be otherwise than in the fast world, besides the time; `from` so many milliseconds. */
+const MAY_DIFFER: Readonly<Record<string, { from: number; facts: readonly Fact[]; why: string }>> =
+  {
+    'a job that is done in seconds': {
+      from: 5000,
+      facts: ['confirmed', 'warnings', 'titles'],
+      why: 'work that begins and ends between two polls is not seen, so its end is taken when it has settled',
+    },
+    'a limit that is reached, and is listed late': {
+      from: 0,
+      facts: ['titles'],
+      why: 'the own comment has announced the message, so a second one tells that it was not sent',
+    },
+    'a re-run in doubt, and is listed late': {
+      from: 0,
+      facts: ['titles'],
+      why: 'the same; with the first list, the attempt leaves no comment',
+    },
+  };
+
+/**
+ * The end is seen within one interval between polls and three answers. Without work that was seen, it settles for a minute,
+ * in which polls are 5 s apart.
+ */
+function latestMs({ workMs, facts }: Outcome, apiMs: number): number {
+  const interval = Math.min(30_000, Math.max(2000, workMs / 20));
+  const settleMs = facts.confirmed === 'false' ? 65_000 + 2 * apiMs : 0;
+  return interval + 3 * apiMs + settleMs + 1000;
+}
+
+let cells = 0;
+async function play(scene: Scene, world: World): Promise<Outcome> {
+  cells += 1;
+  return playRun(scene, world);
+}
+
+/** What is otherwise than in the fast world, and whether the end is seen late. */
+function differences(fast: Outcome, slow: Outcome, apiMs: number, ignored: readonly Fact[] = []) {
+  const names = Object.keys(fast.facts) as Fact[];
+  const others = names.filter((name) => {
+    const isSame = JSON.stringify(slow.facts[name]) === JSON.stringify(fast.facts[name]);
+    return !isSame && !ignored.includes(name);
+  });
+  const lateMs = slow.knownAt - slow.endsAt;
+  const isLate = slow.endsAt > 0 && lateMs > latestMs(slow, apiMs);
+  const hasEnd = ['completed', 'failed'].includes(slow.facts.result);
+  return [
+    ...others.map((name) => `${name}: ${JSON.stringify(slow.facts[name])}`),
+    ...(hasEnd && isLate ? [`seen ${Math.round(lateMs / 1000)} s after the end`] : []),
+  ];
+}
+
+const merge = mergeGroup();
+const wait: Scene = { event: merge, with: { 'pr-number': '7', wait: 'true' } };
+const check = checks('check_run', { pullRequests: [7] });
+const { check_run } = check.payload as { readonly check_run: object };
+const failed: Scene = {
+  event: {
+    ...check,
+    payload: { ...check.payload, check_run: { ...check_run, conclusion: 'failure' } },
+  },
+  with: { 'job-id': '', command: '/agent', wait: 'true' },
+  notes: [{ delivery: 'sent' }],
+};
+const rerun = (delivery: 'sent' | 'sending' | 'not-sent'): Scene => ({
+  ...{ ...wait, attempt: 2, notes: [{ delivery, run: '77' }] },
+  ...(delivery === 'sent' && { sentAt: -20_000 }),
+});
+const limited = (count: number): Scene => ({
+  ...{ ...wait, with: { ...wait.with, 'max-messages': '2' } },
+  notes: Array.from({ length: count }, () => ({ delivery: 'sent' })),
+});
+const busy = (endsAt: number) => ({ earlier: { endsAt, ends: 'completed', link: true } }) as const;
+
+const many = { ...wait, jobs: [60, 90, 120].map((s) => ({ workMs: s * 1000 })) };
+const inputs = (more: Scene['with']): Scene => ({ ...wait, with: { ...wait.with, ...more } });
+const command = issueComment({ number: 7, body: '/agent Say more.' });
+const short = { ...wait, jobs: [{ queueMs: 500, workMs: 2000 }] };
+const joined = { ...inputs({ 'only-when': 'active' }), jobs: [{ ...busy(300_000), joins: true }] };
+const created = { ...inputs({ 'job-id': '', 'create-job': 'true' }), jobs: [{ queueMs: 0 }] };
+const read = { ...inputs({ send: 'false' }), jobs: [busy(200_000)] };
+const early = { ...wait, jobs: [busy(60_000)] };
+
+/** Each scene with its result, `confirmed` and `delivery`. */
+type Scenes = Readonly<Record<string, readonly [end: string, Scene]>>;
+const LISTS: Scenes = {
+  'failed checks': ['completed, true, sent', failed],
+  'failed checks of an outdated commit': [
+    'skipped, , not-sent',
+    { ...failed, commits: [SHA, 'e'.repeat(40)] },
+  ],
+  'a limit that is reached': ['skipped, , not-sent', limited(2)],
+  'a limit that is not reached': ['completed, true, sent', limited(1)],
+  'a re-run that goes on': ['completed, true, sent', rerun('sent')],
+  'a re-run in doubt': ['error, false, unknown', rerun('sending')],
+  'a re-run that sends': ['completed, true, sent', rerun('not-sent')],
+};
+const SCENES: Scenes = {
+  ...LISTS,
+  'a wait': ['completed, true, sent', wait],
+  'a failed job': ['failed, true, sent', { ...wait, jobs: [{ ends: 'failed' }] }],
+  'a job that is done in seconds': ['completed, true, sent', short],
+  'no wait': ['sent, , sent', inputs({ wait: 'false' })],
+  'earlier work': ['completed, true, sent', early],
+  'only-when: active': ['completed, false, sent', joined],
+  'only-when: failed': ['skipped, , not-sent', inputs({ 'only-when': 'failed' })],
+  'a command': ['completed, true, sent', { ...failed, event: command }],
+  'several jobs': ['completed, true, sent', many],
+  'create-job': ['completed, true, sent', created],
+  'send: false': ['completed, , not-sent', read],
+};
+
+describe('in every world, the run ends as in the fast one', () => {
+  it.each(Object.entries(SCENES))('%s', async (name, [end, scene]) => {
+    const fast = await play(scene, FAST);
+    const { result, confirmed, delivery } = fast.facts;
+    expect(`${result}, ${confirmed}, ${delivery}`).toBe(end);
+    const may = MAY_DIFFER[name];
+    const found: Record<string, readonly string[]> = {};
+    for (const world of WORLDS) {
+      const ignored = may !== undefined && world.apiMs >= may.from ? may.facts : [];
+      const slow = differences(fast, await play(scene, world), world.apiMs, ignored);
+      if (slow.length > 0) found[world.name] = slow;
+    }
+    expect(found).toEqual({});
+  });
+});
+
+describe('if the list of the comments lags, the run ends as without that', () => {
+  it.each(Object.entries(LISTS))('%s', async (name, [, scene]) => {
+    const fast = await play(scene, FAST);
+    // Where no comment is found that names the job, there is nothing to send.
+    const isNamed = scene.with['job-id'] === undefined;
+    for (const listLagMs of [2000, 5000, LONGEST_LAG_MS]) {
+      for (const ms of [0, 1200]) {
+        const world = { takes: () => [ms, 0] as const, listLagMs };
+        expect(differences(fast, await play(scene, world), ms)).toEqual([]);
+        const late = isNamed ? await play(scene, { ...world, areFresh: true }) : fast;
+        const { facts = [] } = MAY_DIFFER[`${name}, and is listed late`] ?? {};
+        expect(differences(fast, late, ms, facts)).toEqual([]);
+      }
+    }
+  });
+});
+
+const status = (code: number): Breakage => ({ status: code, body: { error: 'no' } });
+/** Each bad answer to a poll, and a part of the reason in the end. */
+const BAD: Readonly<Record<string, readonly [Breakage, string]>> = {
+  ...Object.fromEntries(
+    [301, 401, 403, 404, 407, 409, 410].map((code) => [code, [status(code), `answered ${code} `]]),
+  ),
+  'a page of a firewall': [{ status: 403, body: '<h1>Blocked</h1>' }, 'such as a firewall'],
+  '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'invalid JSON'],
+  TLS: [{ code: 'CERT_HAS_EXPIRED', isWritten: false }, 'CERT_HAS_EXPIRED'],
+  'a reset': [{ code: 'ECONNRESET', isWritten: true }, 'connection reset'],
+};
+/** When the first of the bad answers comes. */
+const PLACES: Readonly<Record<string, readonly [Scene, (one: Arrived) => boolean]>> = {
+  'after the message': [wait, ({ isSent }) => isSent],
+  'while the agent is at work': [
+    wait,
+    ({ isSent, endsAt, now }) => isSent && now > endsAt - 40_000,
+  ],
+  'at the end': [wait, ({ isSent, endsAt, now }) => isSent && now >= endsAt],
+  'while waiting for earlier work': [early, ({ isSent, now }) => !isSent && now > 30_000],
+};
+
+/** A world in which the polls break there: the first of them, or all from then on. */
+function breaking(isThere: (one: Arrived) => boolean, breakage: Breakage, most: number) {
+  const broken: number[] = [];
+  const breaks = (one: Arrived): Breakage | undefined => {
+    const isPoll = one.host === 'api' && one.isRead;
+    if (!isPoll || broken.length >= most || (broken.length === 0 && !isThere(one)))
+      return undefined;
+    broken.push(one.now);
+    return breakage;
+  };
+  return { ...FAST, breaks, broken };
+}
+
+describe.each(Object.entries(PLACES))('one bad answer to a poll ends nothing %s', (_, place) => {
+  it.each(Object.entries(BAD))('%s', async (_name, [breakage]) => {
+    const [scene, isThere] = place;
+    const fast = await play(scene, FAST);
+    const headers = { 'retry-after': '3600' };
+    for (const one of 'code' in breakage ? [breakage] : [breakage, { ...breakage, headers }]) {
+      const world = breaking(isThere, one, 1);
+      const slow = await play(scene, world);
+      // A pause is never longer than 30 s.
+      expect(differences(fast, slow, 10_000)).toEqual([]);
+      expect(slow.knownAt - slow.endsAt).toBeLessThan(60_000);
+      expect(world.broken).toHaveLength(1);
+    }
+  });
+});
+
+const WAITS = Object.entries(PLACES).filter(([place]) => place.startsWith('while'));
+describe.each(WAITS)('ten minutes of them end the wait with the last reason %s', (_, place) => {
+  it.each(Object.entries(BAD))('%s', async (_name, [breakage, said]) => {
+    const [scene, isThere] = place;
+    const world = breaking(isThere, breakage, Infinity);
+    const { facts, reason, knownAt } = await play(scene, world);
+    const delivery = scene === wait ? 'sent' : 'not-sent';
+    expect(facts).toMatchObject({ code: 1, result: 'error', delivery });
+    expect(reason).toContain(said);
+    expect(Math.round((knownAt - (world.broken[0] ?? 0)) / 60_000)).toBe(10);
+  });
+});
