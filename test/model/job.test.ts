@@ -6,7 +6,7 @@ import { play } from './run.ts';
 import { scenarios } from './scenario.ts';
 
 const { MODEL_SEQUENCES } = process.env;
-const SEQUENCES = Number(MODEL_SEQUENCES ?? 4000);
+const SEQUENCES = Number(MODEL_SEQUENCES ?? 3000);
 /** The same sequences each time, so that only the change under test can make them fail. */
 const SEED = MODEL_SEQUENCES === undefined ? { seed: 1 } : {};
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { composeNote, hashOf, type NoteData } from '../../src/note/data.ts';
@@ -62,6 +62,8 @@ export interface Scene {
 export type Outcome = Awaited<ReturnType<typeof playRun>>;
 
 const PULL = 7;
+/** A run of a workflow whose one job has failed. */
+export const FAILED_RUN = 900;
 const PROJECT = 'proj-1';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const JOB: JobScript = {
@@ -75,6 +77,7 @@ const TURNS = 3;
 export const LONGEST_LAG_MS = 10_000;
 const folder = mkdtempSync(join(tmpdir(), 'worlds-'));
 const files = new Map<WebhookEvent, string>();
+export const removeEvents = (): void => rmSync(folder, { recursive: true });
 
 /** The dispatcher of the run that is played. */
 let respond: Dispatcher['dispatch'] = () => false;
@@ -100,6 +103,9 @@ export async function playRun(scene: Scene, world: World) {
   const reactions = openReactions();
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
+  const failedJob = { name: 'links', log: 'A link is broken.' };
+  const runs = openRuns([{ id: FAILED_RUN, jobs: [failedJob] }]);
+  const prompts: string[] = [];
   const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
   if (world.areFresh) await pass(LONGEST_LAG_MS);
   for (const body of earlierComments(scene, env)) {
@@ -119,20 +125,23 @@ export async function playRun(scene: Scene, world: World) {
 
   function answerOf(host: Host, request: JournalEntry): Answer {
     if (host === 'api') return askApi(request);
+    if (request.path.startsWith('/logs/')) return runs.download(request) as Answer;
     const forbids = () => false;
     const call = log.add(request);
+    const logOrigin = 'https://logs.example';
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
-      : rest({ repository, reactions, runs: openRuns([]), logOrigin: '', forbids }, call);
+      : rest({ repository, reactions, runs, logOrigin, forbids }, call);
   }
 
-  function askApi({ method, path }: JournalEntry): Answer {
+  function askApi({ method, path, body }: JournalEntry): Answer {
     const [, , , , , id = jobs[0]?.id] = path.split('/');
     const job = jobs.find((one) => one.id === id);
     if (job === undefined) return { status: 404, body: { error: 'no such job' } };
     if (method === 'POST') {
       if (acceptedAt.has(job)) throw new Error(`A second message to ${id}.`);
       acceptedAt.set(job, clock.now());
+      prompts.push(body);
       const ours = workOn(job, clock.now()).find(({ isOurs }) => isOurs);
       const wait = (ours?.end ?? 0) - clock.now();
       if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
@@ -212,7 +221,7 @@ export async function playRun(scene: Scene, world: World) {
     facts: {
       ...{ code, result, confirmed, delivery, warnings },
       titles: comments.map(({ body }) => body.split('\n').find((line) => /^(#|[^<\s])/.test(line))),
-      messages: sentAt === undefined ? acceptedAt.size : 0,
+      prompts,
       reactions: reactions.all.map(({ content }) => content),
     },
     reason,

@@ -212,38 +212,18 @@ describe('several jobs', () => {
       'completed',
       '2 agent jobs: completed',
     ],
-<<<<<<< HEAD
-    ['skipped', [at('a', 'skipped'), at('b', 'skipped')], 'skipped', '2 agent jobs: skipped'],
-    ['failed', [at('a', 'failed'), at('b', 'failed')], 'failed', '2 agent jobs: failed'],
-=======
->>>>>>> ty
     ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
     ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
 
-<<<<<<< HEAD
   it.each([10, 11])('fold %i jobs that need no attention, if there are more than 10', (count) => {
     const jobs = Array.from({ length: count }, (_, n) => at(`job-${n}`, 'completed'));
     const text = show([at('x', 'failed'), ...jobs]).join('\n\n');
     const [open = '', folded = ''] = text.split('<details>');
     expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
     expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
-    expect(folded.includes(`<summary>11 ${wordOf('completed')}</summary>`)).toBe(count > 10);
-  });
-
-  it('are counted once if all are the same', () => {
-    const [, counts] = show([at('a', 'completed'), at('b', 'completed')]);
-    expect(counts).toBe(LOG);
-=======
-  it('say how many of a fold are shown, and how many are not', () => {
-    const jobs = Array.from({ length: 60 }, (_, n) => at(`job-${n}`, 'completed'));
-    const text = renderStory(STORY, jobs, 1, 3000);
-    const rows = text.match(/^\| `job/gm)?.length ?? 0;
-    expect(text).toContain(`<summary>60 completed, ${rows} shown</summary>`);
-    expect(text).toContain(`\nJobs not shown for lack of room: ${60 - rows} completed.\n`);
->>>>>>> ty
   });
 
   it('count what there is no room for', () => {
