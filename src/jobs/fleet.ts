@@ -168,7 +168,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordAnswer(job, { id: job.id, status: earlier.result, ...pull });
   const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
-  endJob(run, job, end);
+  endJob(run, job, end, earlier.at);
 }
 
 function knownOf({ base, isOurs = false }: NoteJob) {
