@@ -10,21 +10,25 @@ import { describeCode, readReview } from './review.ts';
 
 const NOTHING: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
-type Carrying =
+type RequestRead =
   | Result<Request>
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
   | { readonly kind: 'usage' };
 
 /** Reads all but logs. `words` are those of the comment or review that is asked. */
-export async function carry(start: Start, inputs: Inputs, words: string): Promise<Carrying> {
+export async function readRequest(
+  start: Start,
+  inputs: Inputs,
+  words: string,
+): Promise<RequestRead> {
   const { runtime, trigger, info, asked } = start;
   const { prompt, send, attach } = inputs;
   const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NOTHING);
   const request = { prompt, words, ...files.value };
-  if (asked?.kind === 'review') return carryReview(start, asked, inputs, request);
+  if (asked?.kind === 'review') return readReviewRequest(start, asked, inputs, request);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
     return ok(
@@ -42,12 +46,12 @@ export async function carry(start: Start, inputs: Inputs, words: string): Promis
     : ok(request);
 }
 
-async function carryReview(
+async function readReviewRequest(
   { runtime, github }: Start,
   review: CommentTrigger,
   { command, timeoutMs }: Inputs,
   request: Request,
-): Promise<Carrying> {
+): Promise<RequestRead> {
   const read = await readReview(review, github, runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
   const { carried, areReplies } = read.value;
@@ -74,7 +78,7 @@ function add(request: Request, { parts, outputs, attached }: Carried): Request {
 }
 
 /** Reads the logs of a run that failed, which is only done if a message is sent. It never rejects. */
-export async function withLogs(start: Start, request: Request): Promise<Request> {
+export async function addLogs(start: Start, request: Request): Promise<Request> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
   return isFailedRun ? add(request, await readFailedRun(start, commit)) : request;
