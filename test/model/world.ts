@@ -17,6 +17,10 @@ import { openRuns } from '../sim/github/runs.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
+// Loads in advance what runs load when they need it: that takes no virtual time.
+await import('../../src/carried/failure.ts');
+await import('../../src/carried/review.ts');
+
 // Plays a whole run of the action, from the environment to the exit code, in virtual time: everything is real up to the
 // dispatcher of undici, which asks the simulated API and GitHub without a socket.
 

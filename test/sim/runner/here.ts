@@ -15,6 +15,9 @@ import { prepare } from './setup.ts';
 
 // Loads the packages in advance. Otherwise a step would wait for them in real time.
 await getOctokit('x', 'https://x.example', 'x');
+await import('../../../src/carried/failure.ts');
+await import('../../../src/carried/review.ts');
+await import('../../../src/carried/files.ts');
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
