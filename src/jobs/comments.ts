@@ -133,9 +133,8 @@ function isLateLimit({ end, number }: Ended): boolean {
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
-  const isBad = ended.some(({ end }) => end.result === 'error' || end.result === 'failed');
   if (isGood) await react(run, 'hooray');
-  if (isBad) await react(run, 'confused');
+  if (ended.some(({ end }) => BAD.has(end.result))) await react(run, 'confused');
 }
 
 async function closeNote(run: Run, note: Note): Promise<string[]> {

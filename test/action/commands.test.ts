@@ -249,7 +249,7 @@ describe('the reactions to a command', () => {
     ],
     ['not sent', { agent: { onPost: () => ({ status: 401 }) } }, 'eyes confused'],
     ['perhaps sent', { agent: { onPost: () => ({ status: 500 }) } }, 'eyes confused'],
-    ['too late for a message', { with: { 'timeout-minutes': '0.01' } }, 'eyes'],
+    ['too late for a message', { with: { 'timeout-minutes': '0.01' } }, 'eyes confused'],
     ['left out by only-when', { with: { 'only-when': 'failed' } }, 'eyes'],
     ['without a key', { with: { 'api-key': '' } }, 'confused'],
   ])('show the state of the message: %s', async (_, scenario, reactions) => {
