@@ -40,9 +40,10 @@ function compile(): void {
 }
 
 /**
- * Stage 2: lib/ and the packages that it uses become two files in lib/bundle, so that a job has
- * nothing to install. The second one is GitHub's client, which a run only loads to ask GitHub: in
- * one file, the first byte of the message would come 18 % later.
+ * Stage 2: lib/ and the packages that it uses become three files in lib/bundle, so that a job has
+ * nothing to install. A run loads the second one only if the message carries something of the event
+ * or files, and the third one, GitHub's client, only to ask GitHub: in one file, the first byte of
+ * the message would come 18 % later.
  */
 function bundle(): Stats {
   // Packages import these, but no run uses them: HTTP/2, undici's second parser of HTTP/1, a second

@@ -1,5 +1,5 @@
-import { carry } from './carried/carry.ts';
 import { askedBy, readWords } from './carried/comment.ts';
+import { readRequest } from './carried/read.ts';
 import type { Request, Start } from './carried/request.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
@@ -59,18 +59,18 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const carried = await carry(start, inputs, words.value);
+  const request = await readRequest(start, inputs, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
-  switch (carried.kind) {
+  switch (request.kind) {
     case 'nothing':
-      return skip(runtime, carried.reason);
+      return skip(runtime, request.reason);
     case 'usage':
       return answerWithUsage(start, inputs.command ?? '');
     case 'problem':
-      return complain(start, carried.problem);
+      return complain(start, request.problem);
     case 'ok': {
       const [code] = await Promise.all([
-        followUp(start, inputs, carried.value),
+        followUp(start, inputs, request.value),
         react(start, 'eyes'),
       ]);
       return code;

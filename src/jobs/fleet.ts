@@ -1,5 +1,5 @@
 import type { SendClass } from '../agent/retry.ts';
-import { withLogs } from '../carried/carry.ts';
+import { addLogs } from '../carried/read.ts';
 import {
   type End,
   goOn,
@@ -46,7 +46,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
   await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
-  if (openJobs(run).length > 0) setRequest(run, await withLogs(run, run.request));
+  if (openJobs(run).length > 0) setRequest(run, await addLogs(run, run.request));
   endLate(run);
   await announce(
     run,
@@ -168,7 +168,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordAnswer(job, { id: job.id, status: earlier.result, ...pull });
   const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
-  endJob(run, job, end);
+  endJob(run, job, end, earlier.at);
 }
 
 function knownOf({ base, isOurs = false }: NoteJob) {

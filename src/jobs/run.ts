@@ -170,15 +170,12 @@ export function openJobs({ jobs }: Run): readonly Job[] {
   return jobs.filter((job) => job.end === undefined && job.message.kind === 'open');
 }
 
-export function endJob(run: Run, job: Job, end: End): void {
+/** `at`: a time of the clock, or when an earlier attempt saw the end. */
+export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now()): void {
   // After a wait that saw no end, nothing is confirmed.
   const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
   const confirmed = end.confirmed ?? (isOpen ? false : undefined);
-  recordEnd(
-    job,
-    { ...end, ...(confirmed !== undefined && { confirmed }) },
-    run.runtime.clock.now(),
-  );
+  recordEnd(job, { ...end, ...(confirmed !== undefined && { confirmed }) }, at);
   run.log.ended(job);
 }
 

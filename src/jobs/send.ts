@@ -62,13 +62,13 @@ async function lastLook(run: Run, job: Job): Promise<LastLook> {
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
   const pull = pullOf(run, job);
   const reading = readHead(run, pull);
-  const [polled, head, headOfEvent] = await Promise.all([
-    needsBase ? firstPoll(run, job) : undefined,
-    reading,
-    plan.headOf === pull ? reading : readHead(run, plan.headOf),
-  ]);
-  if (polled?.kind === 'over') return polled;
-  if (needsBase && plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+  const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
+  if (needsBase) {
+    const polled = await firstPoll(run, job);
+    if (polled.kind === 'over') return polled;
+    if (plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+  }
+  const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
   const isOutdated = plan.headOf !== undefined && headOfEvent?.sha !== trigger.commit?.sha;
   if (headOfEvent !== undefined && isOutdated) return over(newerCommitEnd());
   const can = canStillSend(run, job);

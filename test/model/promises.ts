@@ -189,7 +189,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     const { knownEnd, part, job } = played;
     if (fateOf(played) !== 'resume' || knownEnd === null) return true;
     const { result, confirmed } = job.end ?? {};
-    const isSame = result === knownEnd.ends && confirmed === part.earlier?.knowsBase;
+    const isThen = Math.abs(played.endedAt - knownEnd.end) <= SLACK_MS;
+    const isSame = result === knownEnd.ends && confirmed === part.earlier?.knowsBase && isThen;
     // If the first list lags, there was a first poll.
     return isSame && (job.polls === 0 || played.listed.first === 'some');
   },

@@ -134,7 +134,7 @@ export async function play(scenario: Scenario) {
       beganAt,
       endedAt: job.endedAt === undefined ? Infinity : job.endedAt - EPOCH,
       cancelledAt: stoppedAt,
-      listed: listedFor(github, job, plan),
+      listed: listedFor(github, job, plan, beganAt),
       ...knownBefore(part, scenario),
       /** The deliveries that the outputs showed, and how many messages the API had accepted. */
       saved: saved[index] ?? [],
@@ -150,13 +150,15 @@ function listedFor(
   { calls, before }: ReturnType<typeof simulatedGitHub>,
   { end, endedAt = Infinity }: Pick<Job, 'end' | 'endedAt'>,
   { decidesAgain }: Plan,
+  beganAt: number,
 ): { readonly first: 'all' | 'some' | 'none'; readonly own: boolean | undefined } {
   const lists = calls.filter(({ kind }) => kind === 'list');
   const created = calls.find(({ kind, isDone }) => kind === 'create' && isDone);
   const at = created?.endedAt ?? Infinity;
   const { shown } = lists.find(({ startedAt }) => startedAt < at) ?? {};
   const isOwnShown = lists.some((list) => (list.shown ?? 0) > before);
-  const isOver = !decidesAgain || endedAt < EPOCH + at;
+  // An end that an earlier attempt saw is from before.
+  const isOver = !decidesAgain || (endedAt >= EPOCH + beganAt && endedAt < EPOCH + at);
   return {
     first: shown === undefined ? 'none' : shown >= before ? 'all' : 'some',
     // A cancellation ends the second list.

@@ -1,38 +1,40 @@
 import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { ok, type Result } from '../text.ts';
-import { describeCheck, FIX_IT, readFailedRun } from './failure.ts';
-import { readFiles } from './files.ts';
 import type { Carried, Request, Start } from './request.ts';
-import { describeCode, readReview } from './review.ts';
 
-// Reads what a message says.
+// Reads what a message says. What reads it is only loaded if there is something to read.
 
 const NOTHING: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
-type Carrying =
+type RequestRead =
   | Result<Request>
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
   | { readonly kind: 'usage' };
 
 /** Reads all but logs. `words` are those of the comment or review that is asked. */
-export async function carry(start: Start, inputs: Inputs, words: string): Promise<Carrying> {
+export async function readRequest(
+  start: Start,
+  inputs: Inputs,
+  words: string,
+): Promise<RequestRead> {
   const { runtime, trigger, info, asked } = start;
   const { prompt, send, attach } = inputs;
-  const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
+  const files = attach === '' ? ok(NOTHING) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NOTHING);
-  const request = { prompt, words, ...files.value };
-  if (asked?.kind === 'review') return carryReview(start, asked, inputs, request);
+  const request = { ...files.value, prompt, words };
+  if (asked?.kind === 'review') return readReviewRequest(start, asked, inputs, request);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
-    return ok(
-      asked.context === null ? request : add(request, describeCode(asked.context, runtime.redact)),
-    );
+    if (asked.context === null) return ok(request);
+    const { describeCode } = await loadReview();
+    return ok(add(request, describeCode(asked.context, runtime.redact)));
   }
   const { commit } = trigger;
   if (commit?.failure) {
+    const { describeCheck, FIX_IT } = await loadFailure();
     const ask = prompt === '' ? { ...request, parts: [FIX_IT] } : request;
     const isRun = commit.kind === 'workflow_run';
     return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
@@ -42,12 +44,13 @@ export async function carry(start: Start, inputs: Inputs, words: string): Promis
     : ok(request);
 }
 
-async function carryReview(
+async function readReviewRequest(
   { runtime, github }: Start,
   review: CommentTrigger,
   { command, timeoutMs }: Inputs,
   request: Request,
-): Promise<Carrying> {
+): Promise<RequestRead> {
+  const { readReview } = await loadReview();
   const read = await readReview(review, github, runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
   const { carried, areReplies } = read.value;
@@ -74,8 +77,23 @@ function add(request: Request, { parts, outputs, attached }: Carried): Request {
 }
 
 /** Reads the logs of a run that failed, which is only done if a message is sent. It never rejects. */
-export async function withLogs(start: Start, request: Request): Promise<Request> {
+export async function addLogs(start: Start, request: Request): Promise<Request> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
-  return isFailedRun ? add(request, await readFailedRun(start, commit)) : request;
+  if (!isFailedRun) return request;
+  const { readFailedRun } = await loadFailure();
+  return add(request, await readFailedRun(start, commit));
+}
+
+async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {
+  const { readFiles } = await import(/* webpackChunkName: "carried" */ './files.ts');
+  return readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
+}
+
+function loadReview() {
+  return import(/* webpackChunkName: "carried" */ './review.ts');
+}
+
+function loadFailure() {
+  return import(/* webpackChunkName: "carried" */ './failure.ts');
 }
