@@ -4,17 +4,20 @@
 
 import { createServer } from 'node:net';
 
-const BODY = JSON.stringify({ id: 'job-1', status: 'active' });
+const BODY = JSON.stringify({ id: 'job-1', status: 'completed' });
 
 const server = createServer((socket) => {
   let request = '';
   socket.on('error', () => {});
   socket.on('data', (chunk) => {
-    if (request === '') process.send?.({ firstByte: String(process.hrtime.bigint()) });
+    const arrived = process.hrtime.bigint();
+    if (request === '' && chunk.toString().startsWith('POST')) {
+      process.send?.({ firstByte: String(arrived) });
+    }
     request += chunk;
     const end = request.indexOf('\r\n\r\n');
-    const length = Number(/content-length: (\d+)/i.exec(request)?.[1]);
-    if (end < 0 || request.length < end + 4 + length) return;
+    const [, length = 0] = /content-length: (\d+)/i.exec(request) ?? [];
+    if (end < 0 || request.length < end + 4 + Number(length)) return;
     socket.end(
       'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n' +
         `content-length: ${BODY.length}\r\n\r\n${BODY}`,

@@ -34,7 +34,7 @@ export async function describeManyJobs(): Promise<string> {
     ]);
   }
   return `The peak of the resident memory of a step, its CPU time, its polls and its calls to GitHub, with all jobs on one
-conversation, in real time. Jobs take ${SHORTEST_S} to ${LONGEST_S} s, log-uniformly, and are polled every second.
+conversation, in real time. Jobs take ${SHORTEST_S} to ${LONGEST_S} s, log-uniformly.
 
 ${table(['jobs', 'peak', 'CPU time', 'polls', 'calls'], rows)}
 
@@ -65,7 +65,6 @@ async function costOf(count: number, wait: boolean): Promise<Cost> {
   const env = folder.prepare(agent.url, {
     'INPUT_JOB-ID': jobs.map(({ id }) => id).join('\n'),
     INPUT_WAIT: String(wait),
-    'INPUT_POLL-INTERVAL-SECONDS': '1',
     INPUT_COMMENT: 'true',
     'INPUT_PR-NUMBER': String(PULL),
     GITHUB_API_URL: github.apiUrl,

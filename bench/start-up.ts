@@ -134,7 +134,7 @@ function render(
   return `From spawning the program to the first byte of its POST at a server on localhost, and from its last output to its exit:
 medians of ${runs.get(BARE)?.length} rounds, in each of which all programs run in turn. A ratio is the median of the rounds' ratios to the
 bare script, or that of another build to this one. The last output is the last line of the log or the last change of a file
-for the runner, whichever comes later.
+for the runner, whichever comes later. Before its POST, this action polls the job, and the bare script does not.
 
 ${table(['start-up', 'first byte', 'ratio', 'last output to exit'], rows)}
 

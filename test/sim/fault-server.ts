@@ -310,15 +310,6 @@ async function makeCertificate(
   return { key: made.private, cert: made.cert };
 }
 
-/** A port of localhost on which no server listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  await listen(server);
-  const { port } = server.address() as AddressInfo;
-  await shut(server, []);
-  return port;
-}
-
 export interface BlackHole extends AsyncDisposable {
   readonly port: number;
 }
