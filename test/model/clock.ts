@@ -12,8 +12,6 @@ export interface VirtualClock {
   after(ms: number, callback: () => void): () => void;
   /** Lets time pass until the work is done. Throws if it is not, but no timer is left. */
   drive<T>(work: Promise<T>): Promise<T>;
-  /** Lets time pass until no timer is left. */
-  drain(): Promise<void>;
 }
 
 interface Timer {
@@ -100,7 +98,6 @@ export function virtualClock(startsAt: number, turns = 1): VirtualClock {
       await letPass(() => done);
       return work;
     },
-    drain: () => letPass(() => timers.size === 0),
   };
 }
 

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { composeNote, hashOf, type NoteData } from '../../src/note/data.ts';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { composeNote, hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { run } from '../../src/run.ts';
 import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
-import type { Dispatcher } from '../../src/vendor/undici.ts';
+import { getOctokit } from '../../src/vendor/actions.ts';
+import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
 import type { Answer, JournalEntry } from '../sim/agent.ts';
 import { ALICE, type WebhookEvent } from '../sim/events.ts';
 import { openCallLog } from '../sim/github/call-log.ts';
@@ -43,19 +45,39 @@ export interface World {
   readonly takes: (request: Arrived) => readonly [head: number, body: number];
   /** Instead of the usual response. An error: before the request is written, or after it. */
   readonly breaks?: (request: Arrived) => Breakage | undefined;
+  /** Milliseconds after a request at which the run is cancelled. */
+  readonly cancels?: (request: Arrived) => number | undefined;
   readonly listLagMs?: number;
   /** Whether the earlier comments are created only when the run starts. */
   readonly areFresh?: boolean;
 }
 
-export type Breakage = Answer | { readonly code: string; readonly isWritten: boolean };
+/** The code `hang`: silence. `isApplied`: the request takes effect all the same. */
+export type Breakage = (Answer | { readonly code: string; readonly isWritten: boolean }) & {
+  readonly isApplied?: boolean;
+};
+
+/** A request of the run. Without a status, the run got no answer; `endedAt` is infinite while there is none. */
+export interface Request {
+  readonly what: 'poll' | 'message' | 'note' | 'other';
+  readonly jobId: string;
+  /** What is written to the comment. */
+  readonly note: NoteData | undefined;
+  readonly breakage: Breakage | undefined;
+  readonly startedAt: number;
+  endedAt: number;
+  isWritten: boolean;
+  status?: number;
+  /** That of the job in an answer of the API. */
+  jobStatus?: string | undefined;
+}
 
 export interface Scene {
   readonly event: WebhookEvent;
   readonly with: Readonly<Record<string, string>>;
   readonly jobs?: readonly Partial<JobScript>[];
   readonly attempt?: number;
-  /** What comments there say of the first job. Default: they are of other runs of this step. */
+  /** What comments there say of all jobs. Default: they are of other runs of this step. */
   readonly notes?: readonly (Partial<NoteData> & Pick<NoteData['jobs'][number], 'delivery'>)[];
   /** When an earlier attempt has sent the message to all jobs. */
   readonly sentAt?: number;
@@ -69,7 +91,6 @@ const PULL = 7;
 /** A run of a workflow whose one job has failed. */
 export const FAILED_RUN = 900;
 const PROJECT = 'proj-1';
-const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const JOB: JobScript = {
   ...{ id: 'job-1', earlier: { endsAt: -1e9, ends: 'completed', link: true } },
   ...{ lagMs: 0, queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
@@ -79,13 +100,26 @@ const JOB: JobScript = {
 const TURNS = 3;
 /** Milliseconds before a run: lists show comments that are older. */
 export const LONGEST_LAG_MS = 10_000;
-const folder = mkdtempSync(join(tmpdir(), 'worlds-'));
+let folder = '';
 const files = new Map<WebhookEvent, string>();
-export const removeEvents = (): void => rmSync(folder, { recursive: true });
-
 /** The dispatcher of the run that is played. */
 let respond: Dispatcher['dispatch'] = () => false;
-export const dispatch: Dispatcher['dispatch'] = (...request) => respond(...request);
+
+/** All requests of the tests in a file go to the world that is played. */
+export function playInWorlds(): void {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'worlds-'));
+    const dispatch: Dispatcher['dispatch'] = (...request) => respond(...request);
+    vi.spyOn(EnvHttpProxyAgent.prototype, 'dispatch').mockImplementation(dispatch);
+    // Loads the packages in advance: virtual time does not wait for them.
+    await getOctokit('x', 'https://x.example', 'x');
+  });
+  afterAll(() => {
+    vi.restoreAllMocks();
+    rmSync(folder, { recursive: true });
+    files.clear();
+  });
+}
 
 export async function playRun(scene: Scene, world: World) {
   const clock = virtualClock(0, TURNS);
@@ -98,6 +132,9 @@ export async function playRun(scene: Scene, world: World) {
   const { sentAt } = scene;
   const acceptedAt = new Map(sentAt === undefined ? [] : jobs.map((job) => [job, sentAt]));
   const counts = { api: 0, github: 0 };
+  const journal: Request[] = [];
+  const cancel = new AbortController();
+  let cancelledAt = Infinity;
   const repository = openRepository({
     issues: [{ number: PULL, pullRequest: true, ...(scene.commits && { commits: scene.commits }) }],
     collaborators: { alice: { id: ALICE.id, permission: 'write' } },
@@ -112,7 +149,7 @@ export async function playRun(scene: Scene, world: World) {
   const prompts: string[] = [];
   const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
   if (world.areFresh) await pass(LONGEST_LAG_MS);
-  for (const body of earlierComments(scene, env)) {
+  for (const body of earlierComments(scene, jobs, env)) {
     repository.actions.addComment(PULL, repository.viewer.login, body);
   }
   const before = repository.comments(PULL).length;
@@ -150,8 +187,7 @@ export async function playRun(scene: Scene, world: World) {
       const wait = (ours?.end ?? 0) - clock.now();
       if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
     }
-    const record = show(job, acceptedAt.get(job) ?? null, clock.now() - job.lagMs);
-    return { body: { ...record, prLink: record.prLink && LINK } };
+    return { body: show(job, acceptedAt.get(job) ?? null, clock.now() - job.lagMs) };
   }
 
   respond = ({ origin, path, method, headers, body }, handler) => {
@@ -164,12 +200,25 @@ export async function playRun(scene: Scene, world: World) {
     } as const;
     const [headMs, bodyMs] = world.takes(request);
     const breakage = world.breaks?.(request);
-    let cancel = (): void => {};
+    const made: Request = {
+      ...describeRequest(host, method, path, String(body ?? '')),
+      ...{ breakage, startedAt: clock.now(), endedAt: Infinity, isWritten: false },
+    };
+    journal.push(made);
+    const cancelMs = world.cancels?.(request);
+    if (cancelMs !== undefined) {
+      clock.after(cancelMs, () => {
+        cancelledAt = Math.min(cancelledAt, clock.now());
+        cancel.abort(new Error('cancelled'));
+      });
+    }
+    let stop = (): void => {};
     let isOver = false;
     const fail = (error: Error): void => {
       if (isOver) return;
       isOver = true;
-      cancel();
+      made.endedAt = clock.now();
+      stop();
       handler.onResponseError?.(controller, error);
     };
     const controller = {
@@ -179,18 +228,23 @@ export async function playRun(scene: Scene, world: World) {
     const isLost = breakage !== undefined && 'code' in breakage;
     const lost = Object.assign(new Error('lost'), isLost ? { code: breakage.code } : {});
     // The request arrives half-way to the head, as the connection is set up at once.
-    cancel = clock.after(headMs / 2, () => {
-      if (!isLost || breakage.isWritten) handler.onRequestStart?.(controller, {});
-      if (isOver) return;
-      if (isLost) return fail(lost);
+    stop = clock.after(headMs / 2, () => {
+      made.isWritten = !isLost || breakage.isWritten;
+      if (made.isWritten) handler.onRequestStart?.(controller, {});
+      if (isOver || (isLost && !breakage.isWritten)) return fail(lost);
       const entry = { method, path, headers: Object(headers), body: String(body ?? '') };
       const given = { ...entry, at: clock.now(), status: null, socket: 1 };
-      const { status = 200, headers: more, body: said = '' } = breakage ?? answerOf(host, given);
+      const usual = (breakage?.isApplied ?? breakage === undefined) ? answerOf(host, given) : {};
+      if (isLost) return breakage.code === 'hang' ? undefined : fail(lost);
+      const { status = 200, headers: more, body: said = '' } = breakage ?? usual;
       const type = typeof said === 'object' ? 'application/json' : 'text/html';
-      cancel = clock.after(headMs / 2, () => {
+      stop = clock.after(headMs / 2, () => {
+        made.status = status;
         const heads = { 'content-type': type, ...more } as Record<string, string>;
         handler.onResponseStart?.(controller, status, heads, '');
-        cancel = clock.after(bodyMs, () => {
+        stop = clock.after(bodyMs, () => {
+          made.endedAt = clock.now();
+          if (host === 'api') made.jobStatus = Object(said).status;
           const text = typeof said === 'object' ? JSON.stringify(said) : said;
           handler.onResponseData?.(controller, Buffer.from(text));
           handler.onResponseEnd?.(controller, {});
@@ -200,7 +254,7 @@ export async function playRun(scene: Scene, world: World) {
     return true;
   };
 
-  const saved: { readonly at: number; readonly outputs: Readonly<Record<string, string>> }[] = [];
+  const saved: { at: number; outputs: Readonly<Record<string, string>>; accepted: string[] }[] = [];
   const warnings: string[] = [];
   const runtime: Runtime = {
     env,
@@ -208,9 +262,12 @@ export async function playRun(scene: Scene, world: World) {
     redact: (text) => text,
     // The process starts now.
     clock: { ...clock.seen, startedAt: EPOCH + beganAt },
-    signal: new AbortController().signal,
+    signal: cancel.signal,
     random: () => 0.5,
-    writeOutputs: (outputs) => void saved.push({ at: clock.now(), outputs }),
+    writeOutputs(outputs) {
+      const accepted = [...acceptedAt.keys()].map(({ id }) => id);
+      saved.push({ at: clock.now(), outputs, accepted });
+    },
     writeSummary() {},
   };
   function warn(text: string, title = ''): void {
@@ -228,7 +285,12 @@ export async function playRun(scene: Scene, world: World) {
       prompts,
       reactions: reactions.all.map(({ content }) => content),
     },
-    reason,
+    ...{ reason, journal, saved, cancelledAt, beganAt },
+    /** Each job, and what the agent did because of the message. */
+    jobs: jobs.map((job) => {
+      const ours = workOn(job, acceptedAt.get(job) ?? null).find(({ isOurs }) => isOurs);
+      return { ...job, ours };
+    }),
     endsAt: endOfWork(),
     /** When the run knows its result. */
     knownAt:
@@ -236,6 +298,17 @@ export async function playRun(scene: Scene, world: World) {
     /** How long the run has waited for the end. */
     workMs: endOfWork() - Math.min(beganAt, ...acceptedAt.values()),
   };
+}
+
+function describeRequest(host: Host, method: string, path: string, body: string) {
+  const jobId = host === 'api' ? (path.split('/')[5] ?? '') : '';
+  if (host === 'api') {
+    return { what: method === 'GET' ? 'poll' : 'message', jobId, note: undefined } as const;
+  }
+  const isComment = path !== '/graphql' && body.includes('agent-follow-up {');
+  const note = isComment ? readNote(JSON.parse(body).body, hashOf(PROJECT)) : 'none';
+  const isNote = typeof note === 'object';
+  return { what: isNote ? 'note' : 'other', jobId, note: isNote ? note : undefined } as const;
 }
 
 function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly JobScript[]) {
@@ -255,13 +328,17 @@ function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly J
   };
 }
 
-function earlierComments({ notes = [] }: Scene, env: Parameters<typeof readRunInfo>[0]): string[] {
+function earlierComments(
+  { notes = [] }: Scene,
+  scripts: readonly JobScript[],
+  env: Parameters<typeof readRunInfo>[0],
+): string[] {
   const { workflow, step } = readRunInfo(env);
   return notes.map(({ delivery, ...note }, index) => {
-    const sentAt = EPOCH - 20_000;
-    const job = { id: JOB.id, delivery, ...(delivery === 'sent' && { sentAt, base: 'completed' }) };
+    const sent = delivery === 'sent' && { sentAt: EPOCH - 20_000, base: 'completed' };
+    const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent }));
     const usual = { project: hashOf(PROJECT), step: hashOf(workflow, step), attempt: 1 };
-    const about = { run: String(index), command: '', commit: '', byBot: false, jobs: [job] };
+    const about = { run: String(index), command: '', commit: '', byBot: false, jobs };
     return composeNote({ ...usual, ...about, ...note }, () => 'Earlier.');
   });
 }

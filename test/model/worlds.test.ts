@@ -1,31 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { getOctokit } from '../../src/vendor/actions.ts';
-import { EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { issueComment, mergeGroup, SHA, workflowRun } from '../sim/events.ts';
 import {
   type Arrived,
   type Breakage,
-  dispatch,
   FAILED_RUN,
   LONGEST_LAG_MS,
+  playInWorlds,
   playRun,
-  removeEvents,
   type Scene,
   type World,
 } from './world.ts';
 
 // The same run in fast and slow worlds: what counts is the order of things, never how long ago they were.
 
-beforeAll(async () => {
-  vi.spyOn(EnvHttpProxyAgent.prototype, 'dispatch').mockImplementation(dispatch);
-  // Loads the packages in advance: virtual time does not wait for them.
-  await getOctokit('x', 'https://x.example', 'x');
-});
-afterAll(() => {
-  vi.restoreAllMocks();
-  removeEvents();
-  console.info(`Runs in a world: ${cells}.`);
-});
+playInWorlds();
+afterAll(() => console.info(`Runs in a world: ${cells}.`));
 
 type Outcome = Awaited<ReturnType<typeof playRun>>;
 type Fact = keyof Outcome['facts'];

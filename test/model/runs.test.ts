@@ -1,0 +1,346 @@
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { isFinal, STATUSES, type Status } from '../../src/job.ts';
+import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
+import type { JobScript } from './service.ts';
+import {
+  type Arrived,
+  type Breakage,
+  type Outcome,
+  playInWorlds,
+  playRun,
+  type Request,
+  type Scene,
+} from './world.ts';
+
+// Random runs: jobs at work, requests that fail in any way, a slow GitHub, re-runs and cancellations. What is promised of a
+// message and of a result is true of each of them.
+
+playInWorlds();
+
+const { MODEL_SEQUENCES } = process.env;
+const SEQUENCES = Number(MODEL_SEQUENCES ?? 600);
+/** The same sequences each time, so that only the change under test can make them fail. */
+const SEED = MODEL_SEQUENCES === undefined ? { seed: 1 } : {};
+
+/** The first value so many times as often as each of the others. */
+function mostly<T>(weight: number, usual: T, ...others: readonly fc.Arbitrary<T>[]) {
+  const rare = others.map((arbitrary) => ({ weight: 1, arbitrary }));
+  return fc.oneof({ weight, arbitrary: fc.constant(usual) }, ...rare);
+}
+const seconds = (min: number, max: number) => fc.integer({ min: min * 1000, max: max * 1000 });
+const finalStatus = fc.constantFrom('completed', 'failed', 'archived');
+
+/** What a status certainly means: the request had no effect. */
+function refuses(status: number): boolean {
+  return status >= 300 && status < 500 && status !== 408 && status !== 499;
+}
+
+const isApplied = fc.boolean();
+const breakage: fc.Arbitrary<Breakage> = fc.oneof(
+  fc.record({
+    code: fc.constantFrom('ECONNREFUSED', 'EAI_AGAIN', 'CERT_HAS_EXPIRED'),
+    isWritten: fc.constant(false),
+  }),
+  fc.record({
+    code: fc.constantFrom('ECONNRESET', 'hang'),
+    isWritten: fc.constant(true),
+    isApplied,
+  }),
+  fc
+    .record({
+      status: fc.constantFrom(
+        ...[301, 400, 401, 403, 404, 408, 409, 425, 429, 429, 429, 499],
+        ...[500, 502, 503, 503, 504, 527],
+      ),
+      headers: fc.constantFrom({}, ...['1', '30', '119', '121', 'soon'].map(retryAfter)),
+      isApplied,
+    })
+    .map((one) => ({ ...one, isApplied: one.isApplied && !refuses(one.status) })),
+  fc.record({ body: fc.constantFrom('<h1>Hello</h1>', { id: 'another' }), isApplied }),
+);
+function retryAfter(text: string) {
+  return { 'retry-after': text };
+}
+
+const job: fc.Arbitrary<Partial<JobScript>> = fc.record({
+  earlier: fc.record({
+    endsAt: mostly(2, -1e9, seconds(0, 200)),
+    ends: finalStatus,
+    link: fc.boolean(),
+  }),
+  lagMs: mostly(2, 0, seconds(0, 8)),
+  queueMs: fc.oneof(seconds(0, 5), seconds(0, 45)),
+  showsQueue: mostly(5, false, fc.constant(true)),
+  joins: mostly(5, false, fc.constant(true)),
+  workMs: fc.oneof(seconds(0, 5), seconds(0, 100), seconds(0, 3000)),
+  ends: finalStatus,
+  otherAt: mostly<number | null>(6, null, seconds(-100, 300)),
+});
+
+const EVENTS = {
+  'a merge group': mergeGroup(),
+  'a bot': pullRequest({ number: 7, sender: RENOVATE }),
+  'a schedule': schedule(),
+};
+
+const scenarios = fc.record({
+  jobs: fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(job) },
+    { weight: 1, arbitrary: fc.array(job, { minLength: 2, maxLength: 5 }) },
+  ),
+  event: mostly<keyof typeof EVENTS>(4, 'a merge group', fc.constantFrom('a bot', 'a schedule')),
+  send: mostly(8, true, fc.constant(false)),
+  wait: mostly(3, true, fc.constant(false)),
+  comment: mostly(6, true, fc.constant(false)),
+  minutes: fc.constantFrom('0.02', '0.5', '2', '10', '10', '60'),
+  settle: fc.constantFrom('0', '30', '60', '60', '90'),
+  onlyWhen: mostly(4, '', fc.constantFrom(...(Object.keys(STATUSES) as Status[]))),
+  whenActive: mostly(2, '', fc.constantFrom('send', 'wait')),
+  /** What the comment of an earlier attempt says of each job; null in the first attempt. */
+  earlier: mostly<null | 'sent' | 'unknown' | 'sending' | 'not-sent'>(
+    5,
+    null,
+    fc.constantFrom('sent', 'unknown', 'sending', 'not-sent'),
+  ),
+  /** What becomes of the requests, one after the other; the last one is repeated, or nothing fails then. */
+  api: fc.array(mostly<Breakage | null>(3, null, breakage), { maxLength: 12 }),
+  isForEver: mostly(8, false, fc.constant(true)),
+  github: fc.array(mostly<Breakage | null>(8, null, breakage), { maxLength: 12 }),
+  apiMs: fc.array(fc.oneof(fc.constantFrom(0, 100), fc.nat({ max: 9000 })), { minLength: 1 }),
+  githubMs: fc.oneof(fc.constantFrom(0, 300), fc.nat({ max: 9000 })),
+  listLagMs: mostly(4, 0, seconds(1, 10)),
+  /** So many milliseconds after the n-th request to the API. */
+  cancel: mostly<{ n: number; ms: number } | null>(
+    4,
+    null,
+    fc.record({ n: fc.integer({ min: 1, max: 9 }), ms: fc.nat({ max: 30_000 }) }),
+  ),
+});
+type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
+
+function sceneOf(scenario: Scenario): Scene {
+  const { jobs, event, send, wait, comment, minutes, settle, earlier } = scenario;
+  const isSending = send && { 'only-when': scenario.onlyWhen, 'when-active': scenario.whenActive };
+  return {
+    jobs,
+    event: EVENTS[event],
+    with: {
+      ...{ send: `${send}`, wait: `${wait}`, comment: `${comment}`, 'timeout-minutes': minutes },
+      ...{ 'settle-seconds': settle, 'allowed-bots': RENOVATE.login },
+      ...(event === 'a merge group' && { 'pr-number': '7' }),
+      ...isSending,
+    },
+    ...(earlier !== null && {
+      attempt: 2,
+      notes: [{ delivery: earlier, run: '77' }],
+      ...(earlier === 'sent' && { sentAt: -20_000 }),
+    }),
+  };
+}
+
+function play(scenario: Scenario): Promise<Outcome> {
+  const { api, github, apiMs, githubMs, isForEver, cancel, listLagMs } = scenario;
+  return playRun(sceneOf(scenario), {
+    listLagMs,
+    takes: ({ host, n }: Arrived) => [
+      host === 'api' ? (apiMs[n % apiMs.length] ?? 0) : githubMs,
+      0,
+    ],
+    breaks({ host, n }: Arrived) {
+      const all = host === 'api' ? api : github;
+      const last = host === 'api' && isForEver ? all.at(-1) : undefined;
+      return (n <= all.length ? all[n - 1] : last) ?? undefined;
+    },
+    cancels: ({ host, n }) => (host === 'api' && n === cancel?.n ? cancel.ms : undefined),
+  });
+}
+
+/** A job after the run. */
+interface Played extends Outcome {
+  readonly scenario: Scenario;
+  readonly job: Outcome['jobs'][number];
+  readonly posts: readonly Request[];
+  readonly polls: readonly Request[];
+  /** What the outputs say of it at the end. */
+  readonly result: Entry;
+  readonly endedAt: number;
+}
+interface Entry {
+  readonly jobId: string;
+  readonly result: string;
+  readonly delivery: string;
+  readonly confirmed: boolean | null;
+  readonly reason: string;
+  readonly polls: number;
+  readonly elapsedSeconds: number | null;
+}
+
+function entriesOf({ results = '[]' }: Readonly<Record<string, string>>): readonly Entry[] {
+  return JSON.parse(results);
+}
+
+function verdictOf({ breakage, isWritten, status }: Request): 'refused' | 'doubtful' | 'accepted' {
+  if (status === undefined) return isWritten ? 'doubtful' : 'refused';
+  if (breakage === undefined) return 'accepted';
+  return refuses(status) ? 'refused' : 'doubtful';
+}
+
+/** What the comment said of the job before a request. */
+function notedBefore({ journal, job }: Played, { startedAt }: Request): string | undefined {
+  const written = journal.filter(({ note, endedAt }) => note !== undefined && endedAt <= startedAt);
+  return written.at(-1)?.note?.jobs.find(({ id }) => id === job.id)?.delivery;
+}
+
+function hasNote({ scenario: { event, comment } }: Played): boolean {
+  return comment && event !== 'a schedule';
+}
+
+/** The outputs round to tenths of a second. */
+const SLACK_MS = 100;
+const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
+  'no POST after one that the API may have accepted': ({ posts }) =>
+    posts.slice(0, -1).every((post) => verdictOf(post) === 'refused'),
+  'no POST with send: false, or if an earlier attempt may have sent the message': (played) =>
+    played.posts.length === 0 ||
+    (played.scenario.send && [null, 'not-sent'].includes(played.scenario.earlier)),
+  'no POST less than 2 s before the deadline, or after a cancellation': (played) =>
+    played.posts.every(
+      ({ startedAt }) =>
+        startedAt <= played.beganAt + Number(played.scenario.minutes) * 60_000 - 2000 + SLACK_MS &&
+        startedAt <= played.cancelledAt + SLACK_MS,
+    ),
+  'no POST before its note, which says that it may be sent': (played) =>
+    !hasNote(played) || played.posts.every((post) => notedBefore(played, post) === 'sending'),
+  'the outputs say before each POST that the delivery is unknown': ({ posts, saved, job }) =>
+    posts.every(({ startedAt }) => {
+      const before = saved.findLast(({ at }) => at <= startedAt)?.outputs ?? {};
+      return entriesOf(before).some((one) => one.jobId === job.id && one.delivery === 'unknown');
+    }),
+  'with a wait, each POST has a last poll of its own': ({ scenario, posts, polls }) =>
+    !scenario.wait ||
+    posts.every((post, index) => {
+      const after = posts[index - 1]?.endedAt ?? -Infinity;
+      return polls.some(({ startedAt, endedAt, jobStatus }) => {
+        return startedAt >= after && endedAt <= post.startedAt && jobStatus !== undefined;
+      });
+    }),
+  'no POST while the last poll showed the agent at work, unless when-active is send': (played) => {
+    const { wait, whenActive, onlyWhen } = played.scenario;
+    const waits = whenActive === 'wait' || (whenActive === '' && wait && onlyWhen !== 'active');
+    return !waits || played.posts.every((post) => isFinal(lastPoll(played, post)?.jobStatus));
+  },
+  'no POST if the first poll shows a status that is not in only-when': ({
+    scenario,
+    ...played
+  }) => {
+    const shown = played.polls.find(({ jobStatus }) => jobStatus !== undefined)?.jobStatus;
+    const counted = shown === 'queued' ? 'active' : shown;
+    return ['', counted].includes(scenario.onlyWhen) || played.posts.length === 0;
+  },
+  'the delivery is true, and not-sent only if it certainly was not accepted': (played) => {
+    const { scenario, posts, result, saved, job } = played;
+    const isAccepted = saved.at(-1)?.accepted.includes(job.id) === true;
+    const { earlier } = scenario;
+    if (!scenario.send) return result.delivery === 'not-sent';
+    if (earlier === 'unknown' || earlier === 'sending') return result.delivery === 'unknown';
+    if (earlier === 'sent') return ['sent', 'unknown'].includes(result.delivery);
+    const verdicts = posts.map(verdictOf);
+    if (result.delivery === 'sent') return isAccepted && verdicts.at(-1) === 'accepted';
+    const isRefused = verdicts.every((verdict) => verdict === 'refused');
+    if (result.delivery === 'not-sent') return !isAccepted && isRefused;
+    return !isRefused || (earlier === 'not-sent' && posts.length === 0);
+  },
+  'the outputs are true whenever they are saved': ({ saved, job, scenario }) =>
+    scenario.earlier === 'sent' ||
+    saved.every(({ outputs, accepted }) =>
+      entriesOf(outputs).every(
+        ({ jobId, delivery }) =>
+          jobId !== job.id || !accepted.includes(jobId) || delivery !== 'not-sent',
+      ),
+    ),
+  'what the comment says of a delivery is certain': ({ journal, job, result, scenario }) => {
+    const notes = journal.flatMap(({ note }) => note?.jobs.find(({ id }) => id === job.id) ?? []);
+    const isEarlier = result.delivery === 'unknown' && scenario.earlier !== null;
+    const final = isEarlier ? ['not-sent', 'unknown'] : [result.delivery];
+    return notes.every(({ delivery }) => ['sending', ...final].includes(delivery));
+  },
+  'a wait is never blind: after each poll, the next one begins within 30 s': (played) => {
+    const { posts, polls, endedAt: end, result, scenario } = played;
+    if (result.delivery !== 'sent' || posts.length === 0 || !scenario.wait) return true;
+    const after = polls.filter(({ startedAt }) => startedAt >= (posts.at(-1)?.endedAt ?? 0));
+    return after.every(({ endedAt }, index) => {
+      return (after[index + 1]?.startedAt ?? end) <= endedAt + 30_000 + SLACK_MS;
+    });
+  },
+  'polls about once a second at most': ({ polls, saved, beganAt }) =>
+    polls.length <= 20 + ((saved.at(-1)?.at ?? 0) - beganAt) / 1000,
+  'the first poll is made three times at most': ({ polls, scenario }) => {
+    const first = polls.findIndex(({ jobStatus }) => jobStatus !== undefined);
+    return scenario.earlier === 'sent' || (first < 0 ? polls.length : first) <= 3;
+  },
+  'ends by the deadline, or with the requests that are under way then': (played) => {
+    const deadline = played.beganAt + Number(played.scenario.minutes) * 60_000;
+    // A message, and five lists that GitHub shows late.
+    return played.knownAt <= Math.min(deadline, played.cancelledAt) + 62_000 + 6 * 10_000;
+  },
+  'a confirmed end is that of the work on our message': ({ result, job, endedAt, scenario }) =>
+    result.confirmed !== true ||
+    job.otherAt !== null ||
+    scenario.earlier !== null ||
+    (job.ours !== undefined && job.ours.end <= endedAt && result.result === job.ours.ends),
+  'a final result is what the API has shown last': ({ result, polls, scenario }) =>
+    !isFinal(result.result) ||
+    scenario.earlier !== null ||
+    polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.jobStatus === result.result,
+  'a wait is lost only after an outage of 10 minutes': ({ result, polls, scenario, endedAt }) => {
+    if (result.result !== 'error' || result.delivery !== 'sent' || scenario.earlier) return true;
+    const good = polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.endedAt ?? 0;
+    return endedAt - good >= 600_000;
+  },
+  'whether the end is confirmed is said after each wait for it': ({ result, scenario }) =>
+    scenario.earlier !== null ||
+    (result.confirmed !== null) === (scenario.wait && result.delivery !== 'not-sent'),
+  'every result except plain success has a reason in one line': ({ result: one }) => {
+    const isDone = one.result === 'completed' && one.confirmed !== false;
+    const isPlain = isDone || one.result === 'sent' || one.result === 'active';
+    return isPlain ? one.reason === '' : /^[^\p{Cc}\u2028\u2029]+$/u.test(one.reason);
+  },
+};
+
+function lastPoll({ polls }: Played, { startedAt }: Request): Request | undefined {
+  return polls.findLast((one) => one.jobStatus !== undefined && one.endedAt <= startedAt);
+}
+
+const endings = new Map<string, number>();
+
+it(
+  `keeps every promise in ${SEQUENCES} random runs`,
+  async () => {
+    const check = async (scenario: Scenario): Promise<void> => {
+      const outcome = await play(scenario);
+      for (const result of entriesOf(outcome.saved.at(-1)?.outputs ?? {})) {
+        const job = outcome.jobs.find(({ id }) => id === result.jobId);
+        if (job === undefined) throw new Error('There is a result of another job.');
+        const of = (what: string) =>
+          outcome.journal.filter((one) => one.what === what && one.jobId === job.id);
+        const [posts, polls] = [of('message'), of('poll')];
+        const sentAt = posts.at(-1)?.endedAt;
+        const isSent = sentAt !== undefined && result.elapsedSeconds !== null;
+        const endedAt = isSent ? sentAt + (result.elapsedSeconds ?? 0) * 1000 : outcome.knownAt;
+        const played = { ...outcome, scenario, job, result, posts, polls, endedAt };
+        const broken = Object.entries(PROMISES).filter(([, isKept]) => !isKept(played));
+        expect(broken.map(([promise]) => promise)).toEqual([]);
+        const ending = `${result.result}, ${result.delivery}, ${result.confirmed}`;
+        endings.set(ending, (endings.get(ending) ?? 0) + 1);
+      }
+    };
+    await fc.assert(fc.asyncProperty(scenarios, check), { numRuns: SEQUENCES, ...SEED });
+  },
+  60_000 + SEQUENCES * 100,
+);
+
+afterAll(() => {
+  const spread = [...endings].sort(([, one], [, other]) => other - one);
+  console.info(`How the jobs ended: ${spread.map((one) => one.join(': ')).join('; ')}.`);
+});
