@@ -6,7 +6,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine } from './machine.ts';
-import { describeManyJobs } from './many-jobs.ts';
 import { describeStartUp } from './start-up.ts';
 import { describeWeight } from './weight.ts';
 
@@ -30,7 +29,6 @@ const PARTS: Readonly<Record<string, Part>> = {
     describe: () => describeStartUp(Number(options.rounds), options.entry),
   },
   weight: { title: 'Weight', describe: describeWeight },
-  'many-jobs': { title: 'Many jobs', describe: describeManyJobs },
 };
 
 const unknown = names.filter((name) => PARTS[name] === undefined);

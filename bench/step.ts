@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const ACTION = join(import.meta.dirname, '../dist/index.js');
-export const PROJECT = 'project_1';
-export const API_KEY = 'mint_0123456789abcdef';
+const PROJECT = 'project_1';
+const API_KEY = 'mint_0123456789abcdef';
 export const TOKEN = 'ghs_0123456789abcdef';
-export const PROMPT = 'Add error handling examples.';
+const PROMPT = 'Add error handling examples.';
 /** The pull requests in the simulated GitHub: each step that comments uses the next one. */
 export const PULLS = 2000;
 
