@@ -148,16 +148,6 @@ function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario
   };
 }
 
-it('a bare command gets the usage once, also if the run is run again', async () => {
-  const event = issueComment({ number: PULL, body: '/agent' });
-  await using sim = await simulate({ step: { event }, with: COMMAND });
-  const again = { github: { run_attempt: '2', triggering_actor: 'alice' } };
-  for (const step of [{}, again]) {
-    expect((await sim.runHere({ step })).outputs).toMatchObject(SKIPPED);
-    expect(sim.github.comments(PULL)).toHaveLength(1);
-  }
-});
-
 describe('a run that failed', () => {
   it('is a message with the log of the steps that failed', async () => {
     await using sim = await simulate(afterRun([linksJob()]));
@@ -185,17 +175,6 @@ The log of the step “Check links” of the job “links”:
     expect(commentOf(sim)).not.toContain('broken link');
     expect(sim.github.downloads).toHaveLength(1);
     expect(JSON.stringify(sim.github.downloads)).not.toContain(TOKEN);
-  });
-
-  it('is found among other jobs, with the prompt of the workflow before it', async () => {
-    const others = Array.from({ length: 90 }, (_, n) => ({ name: `${n}`, conclusion: 'success' }));
-    const scenario = afterRun([...others, linksJob(), { name: 'vale', conclusion: 'timed_out' }]);
-    await using sim = await simulate({ ...scenario, with: { prompt: 'Change only *.mdx.' } });
-    await sim.runHere();
-    const [prompt] = prompts(sim);
-    expect(prompt).toMatch(/^Change only \*\.mdx\.\n\nThe workflow/);
-    expect(prompt).toContain('Failed jobs: “links” and “vale”.');
-    expect(commentOf(sim)).toContain('> `Change only *.mdx.`\n> <sub>+ log of `links` and `vale`');
   });
 
   const CALL = 'GET actions/jobs/#/logs';

@@ -4,7 +4,6 @@ import { MARKER } from '../../src/text.ts';
 import {
   ALICE,
   issueComment,
-  type Json,
   type Person,
   pullRequest,
   push,
@@ -85,17 +84,6 @@ describe('the prompt is the text after the command', () => {
       { subject: 'review_comment', id, content: 'eyes' },
     ]);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-
-  it('on an issue', async () => {
-    await using sim = await simulate({
-      with: COMMAND,
-      github: { ...ALLOWED, issues: [{ number: PULL }] },
-    });
-    const { id } = sim.github.addComment(PULL, 'alice', '/agent add');
-    const event = issueComment({ number: PULL, body: '/agent add', id, onPullRequest: false });
-    await sim.runHere({ step: { event } });
-    expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
 
@@ -257,23 +245,6 @@ describe('the reactions to a command', () => {
     expect(reactionsIn(sim.github)).toBe(reactions);
   });
 
-  it('show the end when the comment shows it', async () => {
-    let shown = '';
-    await using sim = await simulate({
-      with: { ...COMMAND, wait: true },
-      github: {
-        ...ALLOWED,
-        on({ path, body }) {
-          const isEnd = path.endsWith('/reactions') && body.includes('hooray');
-          if (isEnd) shown = ownComments(sim.github)[0]?.body ?? '';
-          return undefined;
-        },
-      },
-    });
-    await sim.runHere({ step: stepFor(sim, '/agent add') });
-    expect(shown).toContain(iconOf('completed'));
-  });
-
   it('change nothing if they cannot be added', async () => {
     const { result } = await comment('/agent add', {
       with: { wait: true },
@@ -349,13 +320,4 @@ describe('if job-id is empty', () => {
     expect(notices(result)).toEqual([expect.stringContaining(why)]);
     expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
   });
-});
-
-it('an event file of a comment that is broken is an error', async () => {
-  await using sim = await simulate({ with: COMMAND });
-  const event = { name: 'issue_comment', payload: '{"issue":' as unknown as Json };
-  const result = await sim.runHere({ step: { event } });
-  expect(errors(result)).toEqual([expect.stringContaining('does not know what started it')]);
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(sim.agent.journal).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/labels.ts';
+import { titleOf } from '../../src/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
 import { ALICE, pullRequest, RENOVATE, schedule, event as webhook } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
@@ -126,27 +126,6 @@ describe('the comment of a step', () => {
     expect(result.outputs['comment-url']).toBe(url);
   });
 
-  it('says from the first that the message waits for earlier work', async () => {
-    await using sim = await simulate({
-      with: { wait: true, 'when-active': 'wait' },
-      agent: {
-        jobs: [{ id: JOB, turns: [turnTo('completed')] }],
-        // Someone else's message is being worked on for three minutes.
-        onGet: () =>
-          sim.time.elapsed() < 180_000 ? { body: { id: JOB, status: 'active' } } : undefined,
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    expect(titles[0]).toBe(
-      '### <span aria-hidden="true">⏳</span> Waiting for earlier work: message not sent yet',
-    );
-    expect(titles).toContainEqual(expect.stringContaining(titleOf('working')));
-    expect(titles.at(-1)).toContain(iconOf('completed'));
-    expect(result.log).toContain('Waiting for earlier work: the agent is at work');
-  });
-
   it('hides the older ones of the step, and no others', async () => {
     await using sim = await simulate();
     const other = sim.github.addComment(PULL, 'alice', 'Nice!');
@@ -252,19 +231,6 @@ describe('on an event without a pull request or issue', () => {
       .flatMap((number) => ownComments(sim.github, number))
       .map((one) => one.html_url);
     expect(result.outputs['comment-url']).toBe(urls.join('\n'));
-  });
-
-  it('a pull request that the agent has just created gets the comment', async () => {
-    await using sim = await simulate({
-      with: { wait: true },
-      step: { event: schedule() },
-      agent: { jobs: [{ id: JOB, turns: [turnTo('completed', LINK)] }] },
-    });
-    const result = await sim.run();
-    const [text] = textsOn(sim.github);
-    expect(text).toContain('Agent opened');
-    expect(text).not.toContain('Asked by');
-    expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
   });
 
   it.each<[string, Scenario]>([

@@ -113,18 +113,6 @@ describe.concurrent('with these statuses before and after the message', () => {
   });
 });
 
-describe.concurrent('a short job is seen at work', () => {
-  it.each([0, 6, 19.5])('if it starts after %d s, and works for 3 s', async (start) => {
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: job('completed', at(start, 'active'), at(start + 3, 'completed')),
-    });
-    const { outputs, virtualMs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(virtualMs).toBeLessThan((start + 6) * 1000);
-  });
-});
-
 describe('an end that is not confirmed', () => {
   it('of a command has no 🎉', async () => {
     await using sim = await simulate({

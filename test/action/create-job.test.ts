@@ -218,16 +218,6 @@ describe('on one conversation', () => {
     expect(third.outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
   });
 
-  it('a re-run of a creation in doubt does not take the job of another run for it', async () => {
-    const onPost = (n: number) => (n === 1 ? { status: 502 } : undefined);
-    await using sim = await creating({}, { jobs: [{ id: 'job-1' }], onPost });
-    await sim.runHere();
-    const github = { run_id: '2' };
-    await sim.runHere({ with: { 'job-id': 'job-1' }, step: { github } });
-    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(REFUSED);
-    expect(sim.agent.posts()).toHaveLength(2);
-  });
-
   it('a later run leaves the comment on the pull request that was not known before', async () => {
     await using sim = await creating({ with: COMMAND });
     await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
@@ -238,15 +228,6 @@ describe('on one conversation', () => {
       await sim.runHere({ with: { wait: true }, step: { event, github: { run_id } } });
       expect(notes(sim.github, OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
     }
-  });
-
-  it('a re-run that only reports adds no comment', async () => {
-    await using sim = await creating({ with: { wait: true } });
-    await sim.runHere();
-    const counts = () => [PULL, OPENED].map((number) => sim.github.comments(number).length);
-    expect(counts()).toEqual([1, 1]);
-    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(DONE);
-    expect(counts()).toEqual([1, 1]);
   });
 });
 

@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/labels.ts';
+import { titleOf } from '../../src/labels.ts';
 import type { Reply } from '../sim/agent.ts';
-import { issueComment, pullRequest, workflowRun } from '../sim/events.ts';
-import {
-  callNames,
-  JOB,
-  notes,
-  ownComments,
-  PULL,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { workflowRun } from '../sim/events.ts';
+import { callNames, notes, ownComments, PULL, simulate } from './scenario.ts';
 
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
@@ -48,21 +39,6 @@ describe('nothing is sent about a commit', () => {
     expect(sim.agent.posts()).toEqual([]);
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
     expect(ownComments(sim.github)[0]?.body).toContain(titleOf('skipped'));
-  });
-
-  it('that is no longer the newest after a wait for earlier work', async () => {
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: {
-        onGet(n) {
-          if (n === 2) sim.github.push(PULL, NEWER);
-          return n < 4 ? { body: { id: JOB, status: 'active' } } : undefined;
-        },
-      },
-      step: { event: FAILED },
-    });
-    expect((await sim.run()).outputs.reason).toContain('newer commits');
-    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('that is no longer the newest after a pause between two tries', async () => {
@@ -121,55 +97,5 @@ describe('a commit gets one message', () => {
     }
     expect(sim.agent.posts()).toHaveLength(1);
     expect(ownComments(sim.github)).toHaveLength(1);
-  });
-});
-
-describe('a job that a run without a message has named on the pull request', () => {
-  const opened = pullRequest({ number: PULL });
-  const named = { with: { send: false, wait: true, prompt: '' }, step: { event: opened } };
-
-  it.each<[string, (sim: Simulation) => Pick<Scenario, 'with' | 'step'>]>([
-    ['a failed check', () => ({ step: { event: FAILED } })],
-    ['a push', () => ({ step: { event: pullRequest({ number: PULL, action: 'synchronize' }) } })],
-    [
-      'a command',
-      ({ github }) => {
-        const body = '/agent go on';
-        const { id } = github.addComment(PULL, 'alice', body);
-        const event = issueComment({ number: PULL, body, id });
-        return { step: { event }, with: { command: '/agent', prompt: '' } };
-      },
-    ],
-  ])('%s sends a message to, without job-id', async (_, more) => {
-    await using sim = await simulate();
-    expect((await sim.run(named)).outputs).toMatchObject({ result: 'completed' });
-    expect(ownComments(sim.github)[0]?.body).toContain(iconOf('completed'));
-    const { with: inputs, step } = more(sim);
-    const { outputs } = await sim.run({
-      with: { ...inputs, 'job-id': '' },
-      step: { ...step, github: { run_id: '2' } },
-    });
-    expect(outputs).toMatchObject({ ...SENT, 'job-id': JOB });
-  });
-
-  it('is known five minutes later, while that run still waits', async () => {
-    const working = { steps: [{ afterMs: 20 * 60_000, set: { status: 'completed' } }] };
-    await using sim = await simulate({
-      agent: {
-        jobs: [{ id: JOB, base: { status: 'active' }, turns: [working] }],
-        onGet: (_, { at }) =>
-          at - sim.time.started < 15 * 60_000
-            ? undefined
-            : { body: { id: JOB, status: 'completed' } },
-      },
-    });
-    const waiting = sim.runHere(named);
-    await sim.pass(5 * 60_000);
-    const event = pullRequest({ number: PULL, action: 'synchronize' });
-    const pushed = await sim.runHere({
-      ...{ with: { 'job-id': '' }, step: { event, ...later('2') } },
-    });
-    expect(pushed.outputs).toMatchObject({ ...SENT, 'job-id': JOB });
-    expect((await waiting).outputs.result).toBe('completed');
   });
 });

@@ -99,14 +99,3 @@ describe('reports an unknown delivery for a response', () => {
     ],
   ]);
 });
-
-describe('accepts a record', () => {
-  testFaults([
-    ['with a byte order mark', body(`\ufeff${JSON.stringify(RECORD)}`), SENT],
-    [
-      'with the content encoding identity',
-      body(RECORD, { ...TYPE, 'content-encoding': 'identity' }),
-      SENT,
-    ],
-  ]);
-});

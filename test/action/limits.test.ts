@@ -16,7 +16,6 @@ import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
   errors,
-  JOB,
   meetAt,
   notes,
   ownComments,
@@ -295,27 +294,4 @@ it('without a pull request or issue, “max-messages” is an error that says wh
   expect(sim.agent.posts()).toEqual([]);
   const onPull = await sim.run({ with: { 'pr-number': PULL } });
   expect(onPull.outputs).toMatchObject(SENT);
-});
-
-it('each job and each step has a count of its own', async () => {
-  await using sim = await simulate({
-    with: { 'max-messages': 1 },
-    agent: { jobs: [{ id: JOB }, { id: 'job-2' }] },
-    step: { event: BY_PERSON },
-  });
-  await runs(sim, 1);
-  const both = { with: { 'job-id': `${JOB} job-2` } };
-  const results = (await runs(sim, 2, both)).map(({ outputs }) =>
-    JSON.parse(outputs.results ?? '').map(({ result }: { result: string }) => result),
-  );
-  expect(results).toEqual([
-    ['skipped', 'sent'],
-    ['skipped', 'skipped'],
-  ]);
-  expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual([JOB, 'job-2']);
-  // Of each job, it is told once.
-  const limited = notes(sim.github).map(({ jobs }) => jobs.map((job) => job.limited === true));
-  expect(limited).toEqual([[false], [true, false], [true]]);
-  const other = { step: { github: { job: 'other' } } };
-  expect(resultsOf(await runs(sim, 2, other))).toEqual(['sent', 'skipped']);
 });

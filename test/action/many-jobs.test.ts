@@ -14,7 +14,6 @@ import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
-  LONG_TURN,
   notes,
   OUTPUT_NAMES,
   type Scenario,
@@ -261,48 +260,6 @@ describe.concurrent('a 429', () => {
     isLimited = false;
     const second = await sim.runHere(RERUN);
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(acceptedBy(sim)).toEqual(names.toSorted());
-  });
-
-  it('stops the messages of a re-run, but not its wait for the earlier ones', async () => {
-    const names = ['job-2', 'job-1'];
-    const isSent = Promise.withResolvers<void>();
-    await using sim = await simulateJobs({
-      names,
-      with: { comment: true, wait: true, 'timeout-minutes': '10' },
-      agent: {
-        jobs: jobs(names, { turns: [LONG_TURN] }),
-        onPost(_, request) {
-          // The limit is reached after the message to job-2.
-          if (jobOf(request) === 'job-1') return isSent.promise.then(() => AN_HOUR_LATER);
-          isSent.resolve();
-          return undefined;
-        },
-      },
-    });
-    expect(resultsOf(await sim.runHere())).toMatchObject([
-      { result: 'timed-out', delivery: 'sent' },
-      { result: 'error', delivery: 'not-sent' },
-    ]);
-    expect(resultsOf(await sim.runHere(RERUN))).toMatchObject([
-      { result: 'completed', delivery: 'sent' },
-      { result: 'error', delivery: 'not-sent' },
-    ]);
-    expect(acceptedBy(sim)).toEqual(['job-2']);
-  });
-
-  it('with a short pause delays messages, and loses none', async () => {
-    const names = ids(12);
-    await using sim = await simulateJobs({
-      names,
-      agent: {
-        jobs: jobs(names),
-        onPost: (n) =>
-          n > 4 && n <= 8 ? { status: 429, headers: { 'retry-after': '20' } } : undefined,
-      },
-    });
-    const result = await sim.runHere();
-    expect(jobsWith(result, 'sent')).toEqual(names);
     expect(acceptedBy(sim)).toEqual(names.toSorted());
   });
 });

@@ -143,26 +143,6 @@ describe.concurrent('edits of the comment', () => {
     expect(written).toEqual(['completed', 'working', 'completed']);
     expect(ownComments(sim.github)[0]?.body).toContain(iconOf('completed'));
   });
-
-  it('show the end even if each call to GitHub takes 6 to 8 seconds', async () => {
-    await using attempts = await openAttempts('a comment', {
-      with: { wait: true, 'job-id': '' },
-      time: { graceMs: 40 },
-      github: {
-        on: async () => {
-          await attempts.sim.pass(6000 + Math.random() * 2000);
-          return undefined;
-        },
-      },
-    });
-    const { sim, run } = attempts;
-    const step = { event: mergeGroup() };
-    await run(1, { with: { command: '', prompt: 'Earlier.', 'job-id': JOB }, step });
-    const result = await run(1);
-    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(result.annotations).toEqual([]);
-    expect(ownComments(sim.github)[1]?.body).toContain(iconOf('completed'));
-  });
 });
 
 describe.concurrent('a list of comments that shows new ones late', () => {
@@ -233,18 +213,6 @@ describe.concurrent('a list of comments that shows new ones late', () => {
   );
 
   const again = { github: { run_attempt: '2', triggering_actor: 'alice' } };
-  it.each([2000, 10_000])('by %i ms: a re-run at once sends nothing twice', async (listLagMs) => {
-    await using sim = await simulate({ github: { ...PULLS, trouble: { listLagMs } } });
-    expect((await sim.runHere()).outputs).toMatchObject(SENT);
-    const { outputs } = await sim.runHere({ step: again, with: { prompt: 'Another one.' } });
-    expect(outputs).toMatchObject(SENT);
-    expect(sim.agent.accepted()).toHaveLength(1);
-    expect(notes(sim.github)).toMatchObject([
-      { attempt: 1, jobs: [{ delivery: 'sent' }] },
-      { attempt: 2, jobs: [{ delivery: 'sent' }] },
-    ]);
-    expect(ownComments(sim.github)[1]?.body).not.toContain('Another one.');
-  });
 
   it('a re-run that sees a doubtful attempt only then writes that it sent nothing, and its remedy works', async () => {
     await using sim = await simulate({

@@ -16,7 +16,6 @@ import {
   PULL,
   type Scenario,
   type Simulation,
-  simulate,
 } from './scenario.ts';
 
 // What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
@@ -234,36 +233,6 @@ describe.concurrent('a re-run sends, because', () => {
     expect((await run(2)).outputs).toMatchObject(SENT);
     expect(sim.agent.accepted()).toHaveLength(2);
   });
-
-  it('only another step of the run has sent its message', async () => {
-    await using attempts = await openAttempts('a step');
-    await attempts.run(1);
-    const other = { step: { github: { action: 'follow-up-2' } } };
-    expect((await attempts.run(2, other)).outputs).toMatchObject(SENT);
-    expect(attempts.sim.agent.accepted()).toHaveLength(2);
-  });
-
-  it('its leg of the matrix, which has another job, had not run before', async () => {
-    const ids = [JOB, 'job-2'];
-    const agent = { jobs: ids.map((id) => ({ id })) };
-    await using attempts = await openAttempts('a step', { agent });
-    const leg = (id: string) => ({ with: { 'job-id': id } });
-    await attempts.run(1, leg(JOB));
-    for (const attempt of [2, 3]) {
-      for (const id of ids) {
-        expect((await attempts.run(attempt, leg(id))).outputs).toMatchObject(SENT);
-      }
-    }
-    expect(attempts.sim.agent.accepted().map(({ jobId }) => jobId)).toEqual(ids);
-  });
-});
-
-it('a re-run of one of two legs to the same job goes on with what the other has sent', async () => {
-  await using attempts = await openAttempts('a step');
-  const leg = (name: string) => ({ with: { prompt: `To ${name}.` } });
-  await attempts.run(1, leg('a'));
-  expect((await attempts.run(2, leg('b'))).outputs).toMatchObject(SENT);
-  expect(attempts.sim.agent.accepted().map(({ prompt }) => prompt)).toEqual(['To a.']);
 });
 
 it.each<[Origin, Answer]>([
@@ -342,31 +311,4 @@ it('a re-run that did not see its end does not confirm that of a later message',
   const other = await run(1, { step: { github: { run_id: '2' } } });
   expect(other.outputs).toMatchObject({ result: 'completed' });
   expect((await run(2)).outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-});
-
-it('a re-run goes on from what the note knows, on a runner whose clock is an hour behind', async () => {
-  const behind = `Object.defineProperty(performance, 'timeOrigin', {
-    value: performance.timeOrigin - 3_600_000,
-  });`;
-  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(behind)}`];
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] },
-  });
-  const first = await sim.runHere({ with: { 'timeout-minutes': '1' } });
-  expect(first.outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-  const second = await sim.run({ step: { nodeArgs, github: { run_attempt: '2' } } });
-  expect(second.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-  expect(sim.agent.accepted()).toHaveLength(1);
-});
-
-it('two workflows that answer one command each send, and each one goes on when it is run again', async () => {
-  await using attempts = await openAttempts('a comment');
-  for (const attempt of [1, 2]) {
-    for (const run_id of ['1', '2']) {
-      const { outputs } = await attempts.run(attempt, { step: { github: { run_id } } });
-      expect(outputs).toMatchObject(SENT);
-    }
-  }
-  expect(attempts.sim.agent.accepted()).toHaveLength(2);
 });

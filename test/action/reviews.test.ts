@@ -109,21 +109,6 @@ describe('a review is one message', () => {
     expect(ownComments(sim.github)[0]?.body).toContain('+ 120 comments on 1 file');
   });
 
-  it.each<[string, string, string, string]>([
-    ['', '', '', '+ 1 comment on 1 file'],
-    ['the standing prompt', 'Be brief.', 'Be brief.\n\n', 'Be brief.'],
-  ])('that a bare command sends, too: %s', async (_, prompt, before, shown) => {
-    const { sim, prompts } = await submit({
-      body: '/agent',
-      comments: [inline('One.', { path: 'a.md', line: 3 })],
-      scenario: { with: { prompt } },
-    });
-    const quoted = `Comment 1 of 1, on the file “a.md”, line 3:\n\n${QUOTED_DIFF}\n\nOne.`;
-    expect(prompts).toEqual([before + quoted]);
-    expect(ownComments(sim.github)[0]?.body).toContain(shown);
-    expect(ownComments(sim.github)[0]?.body).toContain('+ 1 comment on 1 file');
-  });
-
   it('of which a bare command without inline comments gets the usage', async () => {
     const { sim, result } = await submit({ body: '/agent' });
     expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
@@ -212,13 +197,5 @@ describe('half a review is never sent:', () => {
     expect(sim.agent.journal).toEqual([]);
     expect(answers(sim)).toEqual([expect.stringContaining('cannot be read')]);
     expect(sim.github.reactions).toMatchObject([{ subject: 'review', content: 'confused' }]);
-  });
-
-  it('but one answer that is lost is asked for again', async () => {
-    const github: GitHubOptions = {
-      trouble: { loses: ({ name, nth }) => name === 'review' && nth === 1 },
-    };
-    const { prompts } = await submit({ comments: [inline('One.')], scenario: { github } });
-    expect(prompts).toEqual([expect.stringContaining('One.')]);
   });
 });

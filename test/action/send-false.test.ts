@@ -91,17 +91,6 @@ describe('send: false', () => {
     expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));
     expect(result.summary).toContain(titleOf('completed'));
   });
-
-  it('a job that the API does not know is not written down', async () => {
-    await using sim = await simulate({ with: { ...WAITING, 'job-id': 'job-2' } });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(/^Job job-2: .*The API answered 404.*check the job ID/),
-    ]);
-    expect(sim.agent.gets()).toHaveLength(1);
-    expect(ownComments(sim.github)).toEqual([]);
-  });
 });
 
 it('a wait in a later run ends with the first final status', async () => {

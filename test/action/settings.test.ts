@@ -162,10 +162,3 @@ it.concurrent.each<[string, WebhookEvent, string]>([
     }
   },
 );
-
-it('fails without requests if certificate checks are turned off', async () => {
-  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  const words = 'certificate checks are turned off';
-  const { sim } = await fails({}, issueBy(MALLORY), words, 0, env);
-  expect(sim.github.journal).toEqual([]);
-});

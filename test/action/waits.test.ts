@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
-import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
+import type { AgentOptions, JobScript, TurnScript } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, LONG_TURN, simulate, warnings } from './scenario.ts';
 
 const PR_LINK = 'https://github.com/octo/docs/pull/1';
@@ -40,32 +40,6 @@ it('polls a job before the comment and before the message, and then until the ag
   expect(result.summary).toContain(titleOf('completed'));
 });
 
-it('one hiccup of each kind ends nothing', async () => {
-  const hiccups: readonly Reply[] = [
-    ...[401, 403, 404, 407, 410, 503].map((status) => ({ status })),
-    { status: 429, headers: { 'retry-after': '3600' } },
-    { body: { id: 'another', status: 'completed' } },
-    { body: '<html>Sign in</html>', headers: { 'retry-after': '3600' } },
-    { status: 302, headers: { location: 'https://portal.example/' } },
-    { fault: 'reset' },
-    { fault: 'hang' },
-  ];
-  const { result, sim } = await wait(
-    {
-      jobs: [{ id: JOB, turns: [LONG_TURN] }],
-      // The first polls, and each second one after the message, are normal.
-      onGet: (n) => (n > 2 && n % 2 === 1 ? hiccups[(n - 3) / 2] : undefined),
-    },
-    {},
-    true,
-  );
-  expect(sim.agent.gets().length).toBeGreaterThan(2 + 2 * hiccups.length);
-  expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true', reason: '' });
-  // However long the API asks to wait, the end is seen at most half a minute late.
-  expect(result.virtualMs).toBeLessThan(900_000 + 40_000);
-});
-
 it('an outage is a line in the log, and then one a minute', async () => {
   await using sim = await simulate({
     with: { wait: true },
@@ -96,24 +70,6 @@ it.each<[string, Record<string, string>, string, readonly string[], readonly str
   expect(result.outputs).toMatchObject({ result: status, status, confirmed: 'true' });
   expect(errors(result)).toEqual(failures.map((text) => expect.stringContaining(text)));
   expect(warnings(result)).toEqual(others.map((text) => expect.stringContaining(text)));
-});
-
-describe('at the deadline', () => {
-  it('the wait stops after a last poll', async () => {
-    const script = job({}, at(1, 'active'));
-    const inputs = { 'timeout-minutes': '10' };
-    const { result, sim } = await wait({ jobs: [script] }, inputs, true);
-    expect(result.conclusion).toBe('failure');
-    expect(result.outputs).toMatchObject({
-      ...{ result: 'timed-out', status: 'active', delivery: 'sent', confirmed: 'false' },
-    });
-    expect(errors(result)).toEqual([expect.stringMatching(/within 10 min/)]);
-    expect(result.virtualMs).toBeGreaterThanOrEqual(10 * MINUTE);
-    expect(result.virtualMs).toBeLessThan(10 * MINUTE + 10_000);
-    const [first, last] = [sim.agent.gets()[0]?.at ?? 0, sim.agent.gets().at(-1)?.at ?? 0];
-    expect(last - first).toBeGreaterThan(595_000);
-    expect(commentTexts(sim.github).join()).toContain(titleOf('timed-out'));
-  });
 });
 
 it('says nothing of changes if the pull request is another one', async () => {

@@ -108,23 +108,6 @@ describe('a message to a job at work', () => {
   });
 });
 
-describe('an outage during the wait for earlier work', () => {
-  const out = (to: number) => (minute: number) =>
-    minute > 1 && minute < to ? { status: 503 } : undefined;
-
-  it.each([
-    ['30', 'error', /^Job job-1: All polls failed for 10 min.*\. The API answered 503/],
-    ['5', 'timed-out', /was not sent within 5 min.*The last poll failed: .*503/],
-  ])('ends it after 10 minutes, or at the deadline of %s minutes', async (limit, ended, reason) => {
-    const inputs = { ...WAIT, 'timeout-minutes': limit };
-    await using sim = await simulate({ with: inputs, agent: busy(60, out(60)) });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: ended, delivery: 'not-sent' });
-    expect(errors(result)).toEqual([expect.stringMatching(reason)]);
-    expect(sim.agent.posts()).toEqual([]);
-  });
-});
-
 it('a job at work holds up no other job', async () => {
   let startedAt = 0;
   await using sim = await simulate({
@@ -157,16 +140,4 @@ it('a job at work is not waited for once the API accepts no more messages', asyn
     { jobId: 'job-2', result: 'skipped' },
   ]);
   expect(virtualMs).toBeLessThan(MINUTE);
-});
-
-describe('beside only-when', () => {
-  it('a job that is left out is not waited for', async () => {
-    const inputs = { ...WAIT, 'only-when': 'completed failed' };
-    await using sim = await simulate({ with: inputs, agent: busy(2) });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-    expect(result.annotations).toHaveLength(1);
-    expect(sim.agent.gets()).toHaveLength(1);
-    expect(sim.github.writes()).toEqual([]);
-  });
 });
