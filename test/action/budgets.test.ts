@@ -64,13 +64,6 @@ const CASES: readonly Case[] = [
     after: [],
   },
   {
-    name: 'if nobody is checked',
-    event: byPush,
-    with: { 'pr-number': PULL },
-    before: [[POLL], [CREATE]],
-    after: [[EDIT], ...HIDE],
-  },
-  {
     name: 'by a person on a pull request, waiting',
     event: byPerson,
     with: { wait: true },
@@ -92,21 +85,6 @@ const CASES: readonly Case[] = [
     with: { ...command, wait: true },
     before: [[PERMISSION], ['review'], ['react', POLL], [CREATE], [POLL]],
     after: [[EDIT], [EDIT], ['react']],
-  },
-  {
-    name: 'a command that waits, and finds its job in the comments',
-    event: byCommand,
-    with: { ...command, wait: true, 'job-id': '' },
-    before: [[PERMISSION], [REACT, 'list'], ['read'], [POLL], [CREATE], [POLL]],
-    after: [[EDIT], [EDIT], [REACT]],
-  },
-  {
-    name: 'with a limit',
-    event: byPerson,
-    with: { 'max-messages': 3 },
-    // The comments are listed again, and nobody has written a new one.
-    before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list']],
-    after: [[EDIT], ...HIDE],
   },
   {
     name: 'about a commit, waiting',

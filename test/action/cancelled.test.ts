@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import { issueComment } from '../sim/events.ts';
-import { answer, head, startBlackHole, startFaultServer, whole } from '../sim/fault-server.ts';
+import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
@@ -111,18 +111,6 @@ const PHASES: readonly Phase[] = [
         ...resolver('localhost', 'hang'),
       },
     }),
-    delivery: 'not-sent',
-  },
-  {
-    name: 'while it connects',
-    async scenario(interrupt) {
-      const hole = await startBlackHole();
-      return {
-        with: { 'base-url': `http://127.0.0.1:${hole.port}` },
-        step: onLine('The API is at', interrupt),
-        [Symbol.asyncDispose]: () => hole[Symbol.asyncDispose](),
-      };
-    },
     delivery: 'not-sent',
   },
   {

@@ -177,7 +177,6 @@ The log of the step “Check links” of the job “links”:
     expect(JSON.stringify(sim.github.downloads)).not.toContain(TOKEN);
   });
 
-  const CALL = 'GET actions/jobs/#/logs';
   const LIST = 'GET actions/runs/#/attempts/#/jobs';
   const PERMISSION = /permissions.* with .*actions: read/;
   type Unread = {
@@ -194,8 +193,6 @@ The log of the step “Check links” of the job “links”:
 
   it.each<[string, Unread, RegExp]>([
     ['of which the jobs are forbidden', forbidden(LIST), PERMISSION],
-    ['of which the log is forbidden', forbidden(CALL), PERMISSION],
-    ['whose log is gone there', { log: { status: 404, body: 'x' } }, /127\.0\.0\.1 answered 404/],
     ['of which GitHub says nothing', answering(/\/logs$/, { fault: 'hang' }), /in time/],
     ['with a redirect to http', { redirect: `http://logs.example/?${SIGNATURE}` }, /https URL/],
   ])('%s is a message without a log, and a warning', async (_, unread, why) => {
@@ -228,17 +225,7 @@ The log of the step “Check links” of the job “links”:
 describe('nothing is sent, green,', () => {
   it.each<[string, WebhookEvent, Scenario['with']]>([
     ['after a run that succeeded', ofCommit({ conclusion: 'success' }), NO_PROMPT],
-    [
-      'after a run that succeeded, if there is a command',
-      ofCommit({ conclusion: 'success' }),
-      { command: '/agent' },
-    ],
     ['about a fork', ofCommit({}, 'stranger/agents'), {}],
-    [
-      'about a check that succeeded',
-      checks('check_run', { fields: { conclusion: 'success' } }),
-      NO_PROMPT,
-    ],
   ])('%s', async (_, event, given) => {
     await using sim = await simulate(afterRun([linksJob()]));
     const result = await sim.runHere({

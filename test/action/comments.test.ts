@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
-import { ALICE, pullRequest, RENOVATE, schedule, event as webhook } from '../sim/events.ts';
+import { ALICE, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   callNames,
@@ -240,9 +240,6 @@ describe('on an event without a pull request or issue', () => {
       { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } },
     ],
     ['comment is false', { with: { comment: false }, agent: { jobs: [LINKED] } }],
-    ['there is no token', { with: { 'github-token': '' }, agent: { jobs: [LINKED] } }],
-    ['nothing was sent', { with: { 'only-when': 'failed' }, agent: { jobs: [LINKED] } }],
-    ['the event is a release', { step: { event: webhook('release') }, agent: { jobs: [LINKED] } }],
   ])('no comment and no call to GitHub if %s', async (name, scenario) => {
     await using sim = await simulate({ step: { event: schedule() }, ...scenario });
     const result = await sim.runHere();
@@ -361,8 +358,6 @@ describe('the short comment about a bad end', () => {
 
   it.each<[string, Scenario]>([
     ['a success', { with: { wait: true } }],
-    ['a message that is sent', {}],
-    ['a job that is left out', { with: { 'only-when': 'failed' } }],
     ['comment: false', { ...FAILS, with: { wait: true, comment: false } }],
     ['a run that got no comment before', { agent: { onGet: () => ({ status: 401 }) } }],
   ])('is not there for %s', async (_, scenario) => {

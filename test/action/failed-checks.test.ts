@@ -73,7 +73,6 @@ describe('a message about a commit is sent', () => {
   it.each<[string, Reply]>([
     ['is reset', { fault: 'reset' }],
     ['has no answer', { fault: 'hang' }],
-    ['makes no sense', { body: { head: { sha: 'main' } } }],
   ])('if the question for the newest commit %s', async (_, reply) => {
     await using sim = await simulate({
       github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? reply : undefined) },

@@ -120,18 +120,6 @@ describe('messages of a bot', () => {
   it.each<[string, Scenario['with'], WebhookEvent, number]>([
     ['of a bot, five with the input', { ...BOT, 'max-messages': 5 }, BY_BOT, 5],
     ['of people, all', {}, BY_PERSON, 6],
-    [
-      'of people, two with the input, beside a command',
-      { command: '/a', 'max-messages': 2 },
-      BY_PERSON,
-      2,
-    ],
-    [
-      'of people who comment, one with the input',
-      { 'max-messages': 1 },
-      issueComment({ number: PULL, body: 'Thanks.' }),
-      1,
-    ],
   ])('of six messages %s are sent', async (_, inputs, event, most) => {
     await using sim = await simulate({ with: inputs ?? {}, step: { event } });
     const results = resultsOf(await runs(sim, 6));
@@ -235,10 +223,7 @@ describe('if the comments cannot be counted,', () => {
       .find((one) => one.request === request);
     return call?.name === 'list' && call.nth >= nth ? reply : undefined;
   };
-  const LISTS: readonly (readonly [string, Reply])[] = [
-    ['with 403', { status: 403 }],
-    ['with nonsense', { body: { data: {} } }],
-  ];
+  const LISTS: readonly (readonly [string, Reply])[] = [['with 403', { status: 403 }]];
   const EVENTS: readonly (readonly [string, Scenario['with'], WebhookEvent])[] = [
     ['a limit', { 'max-messages': 5 }, BY_PERSON],
     ['a commit', {}, workflowRun({ pullRequests: [PULL] })],

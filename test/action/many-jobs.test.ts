@@ -178,8 +178,6 @@ describe.concurrent('one job’s failure does not affect the others', () => {
       unknown,
     ],
     ['the API refuses its message', { onPost: answerFor(FAILING, { status: 404 }) }, notSent],
-    ['it is not found', { onGet: answerFor(FAILING, { status: 404 }) }, { ...notSent, polls: 1 }],
-    ['its first polls hang', { onGet: answerFor(FAILING, { fault: 'hang' }) }, notSent],
   ])('if %s', async (name, faults, expected) => {
     await using sim = await simulateJobs({
       with: { wait: true, 'timeout-minutes': '20' },
@@ -302,7 +300,7 @@ describe.runIf(HAS_SIGNALS)('a step that ends before all messages are sent', () 
     expect(result.exitCode).toBe(1);
   });
 
-  it.each([5, 60])('has all outputs in the file if it is killed: %i jobs', async (count) => {
+  it.each([60])('has all outputs in the file if it is killed: %i jobs', async (count) => {
     const names = ids(count);
     const [result, sim] = await signalAt(2, 'SIGKILL', names, () => ({
       ...{ fault: 'hang', accept: true },
@@ -322,9 +320,7 @@ describe.concurrent('only-when', () => {
 
   it.each<[string, readonly string[]]>([
     ['failed', ['job-1']],
-    ['failed, completed', ['job-1', 'job-2']],
     ['active', ['job-3', 'job-5']],
-    ['any', FIVE],
   ])('sends the message only to jobs with the status: %s', async (onlyWhen, sent) => {
     await using sim = await simulateJobs({
       with: { 'only-when': onlyWhen, comment: true },
@@ -333,9 +329,7 @@ describe.concurrent('only-when', () => {
     const result = await (onlyWhen === 'failed' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe('success');
     expect(acceptedBy(sim)).toEqual(sent);
-    expect(result.log).toMatch(
-      onlyWhen === 'any' ? /5 jobs: 5 sent\./ : /5 jobs: \d sent, \d skipped\./,
-    );
+    expect(result.log).toMatch(/5 jobs: \d sent, \d skipped\./);
     for (const one of resultsOf(result)) {
       if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
       else {

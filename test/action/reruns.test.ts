@@ -42,7 +42,6 @@ const cancelled = (at: string | RegExp, isApplied = false): Blow => {
 };
 const PAUSE = { status: 429, headers: { 'retry-after': '60' } };
 const LONG_PAUSE = { status: 429, headers: { 'retry-after': '9999' } };
-const EARLIER_WORK = /Waiting for earlier work/;
 
 const BLOWS: readonly Row[] = [
   { title: 'was killed before its note', blow: killed('note'), ending: 'sends' },
@@ -51,12 +50,6 @@ const BLOWS: readonly Row[] = [
   { title: 'was killed during the POST', blow: killed('message', true), ending: 'is refused' },
   { title: 'was killed before it noted the POST', blow: killed('edit'), ending: 'is refused' },
   { title: 'was killed while it waited', blow: killed('edit', true), ending: 'goes on' },
-  {
-    title: 'was killed behind earlier work',
-    blow: killed(EARLIER_WORK),
-    isBusy: true,
-    ending: 'is refused',
-  },
   { title: 'was cancelled during the POST', blow: cancelled('message'), ending: 'is refused' },
   {
     title: 'was cancelled in a pause',
@@ -65,12 +58,6 @@ const BLOWS: readonly Row[] = [
     ending: 'sends',
   },
   { title: 'was cancelled while it waited', blow: cancelled('poll', true), ending: 'goes on' },
-  {
-    title: 'was cancelled behind earlier work',
-    blow: cancelled(EARLIER_WORK),
-    isBusy: true,
-    ending: 'sends',
-  },
 ];
 /** One for each ending, with which all origins are tried. */
 const COMMON: readonly Row[] = [
@@ -165,7 +152,6 @@ describe.concurrent('a re-run is refused if', () => {
 
   it.each<[string, Origin, string, Scenario, string?]>([
     ['the list of comments fails', 'a step', `${unread} answered`, failing],
-    ['the list fails, also for a command,', 'a comment', `${unread} answered`, failing],
     [
       'a comment of the action cannot be read',
       'a step',
@@ -192,23 +178,23 @@ describe.concurrent('a re-run is refused if', () => {
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 
-  it.each<[string, Scenario['with'], Answer?]>([
-    ['the API is down now', {}, { status: 503 }],
-    ['only-when now leaves the job out', { 'only-when': 'completed' }],
-  ])('its message is in doubt, whatever else would end it: %s', async (_, inputs, polls) => {
-    let isRerun = false;
-    await using attempts = await openAttempts('a comment', {
-      agent: {
-        onPost: () => ({ status: 503, accept: true }),
-        onGet: () => (isRerun ? polls : undefined),
-      },
-    });
-    await attempts.run(1);
-    isRerun = true;
-    const { outputs } = await attempts.run(2, { with: inputs });
-    expect(outputs).toMatchObject(REFUSED);
-    expect(outputs.reason).toContain('because attempt 1 does not know whether it was delivered');
-  });
+  it.each<[string, Scenario['with'], Answer?]>([['the API is down now', {}, { status: 503 }]])(
+    'its message is in doubt, whatever else would end it: %s',
+    async (_, inputs, polls) => {
+      let isRerun = false;
+      await using attempts = await openAttempts('a comment', {
+        agent: {
+          onPost: () => ({ status: 503, accept: true }),
+          onGet: () => (isRerun ? polls : undefined),
+        },
+      });
+      await attempts.run(1);
+      isRerun = true;
+      const { outputs } = await attempts.run(2, { with: inputs });
+      expect(outputs).toMatchObject(REFUSED);
+      expect(outputs.reason).toContain('because attempt 1 does not know whether it was delivered');
+    },
+  );
 });
 
 it('a re-run that goes on is not ended by a poll that fails, nor by only-when', async () => {
