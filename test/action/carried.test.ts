@@ -209,7 +209,7 @@ The log of the step “Check links” of the job “links”:
     let run: StepRun | undefined;
     const on = ({ path }: JournalEntry): Reply | undefined => {
       if (!path.endsWith('/logs')) return undefined;
-      void run?.cancel();
+      run?.kill('SIGINT');
       return { fault: 'hang' };
     };
     await using sim = await simulate(afterRun([linksJob()], { github: { on } }));

@@ -51,11 +51,9 @@ describe('reads at most 1 MiB, for at most 60 s, of a body that is', () => {
   const bad = warned(/\w/);
   const slow = { ...warned(/60 s/), atLeastMs: 60_000, withinMs: 62_000 };
   const tooLarge = warned(/more than 1048576 bytes/);
-  const drip: Behaviour = { kind: 'drip', bytes: `${start}{`, drop: ' ', everyMs: 300 };
   testFaults([
     ['too short, and the connection ends', raw(answer(`${start}{"id":`, 'end')), bad],
     ['too short, and the connection hangs', raw(answer(`${start}{"id":`, 'hang'), SILENT), slow],
-    ['sent one byte at a time', raw(drip, SILENT), slow],
     ['a gigabyte', flooded(head(200, { ...TYPE, 'content-length': 2 ** 30 })), tooLarge],
   ]);
 });

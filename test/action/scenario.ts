@@ -222,9 +222,8 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...shifted];
 }
 
-/** The errors of the step, without the one that the runner adds to a cancelled step. */
 export function errors(result: StepResult): readonly string[] {
-  return messages(result, 'error').filter((text) => text !== 'The operation was canceled.');
+  return messages(result, 'error');
 }
 
 export function warnings(result: StepResult): readonly string[] {

@@ -155,8 +155,6 @@ export type JobPart = { readonly [Field in keyof JobRecord]?: JobRecord[Field] |
 };
 
 export interface TurnScript {
-  /** Fields that the response to the POST has instead of those of the record. */
-  readonly answer?: JobPart;
   /** Times count from when the message was accepted. */
   readonly steps: readonly { readonly afterMs: number; readonly set: JobPart }[];
 }
@@ -244,12 +242,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return [...(jobId === undefined ? messages : (messagesTo.get(jobId) ?? []))];
   }
 
-  function accept(job: JobScript, request: JournalEntry): TurnScript {
+  function accept(job: JobScript, request: JournalEntry): void {
     const prompt = readPrompt(request.body) ?? request.body;
     const message = { jobId: job.id, prompt, at: clock.now() };
     messages.push(message);
     messagesTo.get(job.id)?.push(message);
-    return turnOf(job, accepted(job.id).length - 1);
   }
 
   function countSince(time: number): number {
@@ -300,9 +297,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     }
     const job = find();
     if (job === undefined) return refusal(404, 'Job not found');
-    const turn = accept(job, request);
-    const status = isCreation(request) ? 201 : 200;
-    return { status, body: { ...recordOf(job), ...turn.answer } };
+    accept(job, request);
+    return { status: isCreation(request) ? 201 : 200, body: recordOf(job) };
   }
 
   function get(job: JobScript | undefined, request: JournalEntry): Answer {

@@ -116,7 +116,8 @@ export function pullRequest(
     {
       number,
       pull_request: {
-        ...pullRequestFields(number, repository),
+        number,
+        html_url: `${SERVER}/${repository}/pull/${number}`,
         user: author,
         head: fork === undefined ? {} : forkedHead(fork),
       },
@@ -129,26 +130,7 @@ export function pullRequest(
 
 function forkedHead(fork: string | null): Json {
   if (fork === null) return { label: 'unknown repository', user: null, repo: null };
-  const [login, name] = fork.split('/');
-  const url = `${API}/repos/${fork}`;
-  const repo = {
-    id: 900_001,
-    full_name: fork,
-    name,
-    html_url: `${SERVER}/${fork}`,
-    url,
-    fork: true,
-  };
-  return { label: `${login}:changes`, user: { login }, repo: { ...repo, owner: { login } } };
-}
-
-function pullRequestFields(number: number, repository: string): Json {
-  return {
-    number,
-    url: `${API}/repos/${repository}/pulls/${number}`,
-    html_url: `${SERVER}/${repository}/pull/${number}`,
-    issue_url: `${API}/repos/${repository}/issues/${number}`,
-  };
+  return { repo: { id: 900_001, full_name: fork, fork: true } };
 }
 
 export function issueComment(
@@ -161,9 +143,6 @@ export function issueComment(
   },
 ): WebhookEvent {
   const { number, body, onPullRequest = true, repository = REPOSITORY } = options;
-  const { url, html_url: html } = pullRequestFields(number, repository);
-  const pull = { url, html_url: html, diff_url: `${html}.diff`, patch_url: `${html}.patch` };
-  const page = onPullRequest ? html : `${SERVER}/${repository}/issues/${number}`;
   const id = options.id ?? 3_000_000_001;
   const app = { id: 77, slug: 'helper', name: 'Helper', owner: { login: 'helpers' } };
   return event(
@@ -172,15 +151,11 @@ export function issueComment(
     {
       issue: {
         number,
-        html_url: page,
-        url: `${API}/repos/${repository}/issues/${number}`,
-        ...(onPullRequest ? { pull_request: { ...pull, merged_at: null } } : {}),
+        ...(onPullRequest ? { pull_request: {} } : {}),
       },
       comment: {
         ...written(options, id),
         body,
-        html_url: `${page}#issuecomment-${id}`,
-        url: `${API}/repos/${repository}/issues/comments/${id}`,
         performed_via_github_app: options.viaApp === true ? app : null,
       },
       sender: options.sender ?? options.author ?? ALICE,
@@ -206,7 +181,7 @@ export function reviewComment(
     'pull_request_review_comment',
     options.action ?? 'created',
     {
-      pull_request: pullRequestFields(number, repository),
+      pull_request: { number },
       comment: {
         ...written(options, id),
         body,
@@ -217,8 +192,6 @@ export function reviewComment(
         original_start_line: startLine,
         side: 'RIGHT',
         diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
-        html_url: `${SERVER}/${repository}/pull/${number}#discussion_r${id}`,
-        url: `${API}/repos/${repository}/pulls/comments/${id}`,
       },
       sender: options.sender ?? options.author ?? ALICE,
     },
@@ -235,7 +208,7 @@ export function review(
     'pull_request_review',
     options.action ?? 'submitted',
     {
-      pull_request: pullRequestFields(number, repository),
+      pull_request: { number },
       review: {
         ...written(options, id),
         node_id: `PRR_${id}`,

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
-import { Worker } from 'node:worker_threads';
 import { generate } from 'selfsigned';
 
 /** What happens to the connection then: a TCP reset, a normal close, silence, or the next request. */
@@ -15,14 +14,6 @@ type Bytes = string | Buffer;
 export type Behaviour =
   /** Written unchanged. */
   | { readonly kind: 'answer'; readonly bytes: Bytes; readonly ending?: Ending }
-  | {
-      readonly kind: 'drip';
-      /** Written at once. */
-      readonly bytes: Bytes;
-      /** Written every `everyMs` milliseconds of real time until the client closes the connection. */
-      readonly drop: Bytes;
-      readonly everyMs: number;
-    }
   | {
       readonly kind: 'flood';
       readonly bytes: Bytes;
@@ -157,12 +148,6 @@ async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promis
       if (behaviour.ending === 'reset') await pass(200);
       finish(socket, raw, behaviour.ending ?? 'keep');
       break;
-    case 'drip': {
-      await write(socket, behaviour.bytes);
-      const dripping = setInterval(() => socket.write(behaviour.drop), behaviour.everyMs);
-      raw.once('close', () => clearInterval(dripping));
-      break;
-    }
     case 'flood':
       await write(socket, behaviour.bytes);
       for (let i = 0; i < behaviour.times && !raw.destroyed; i++)
@@ -256,7 +241,6 @@ export interface Authority extends Disposable {
 export interface CertificateOptions {
   /** Names and IPv4 addresses. */
   readonly hosts?: readonly string[];
-  readonly expired?: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -287,14 +271,14 @@ export function selfSigned(options?: CertificateOptions): Promise<SecureContextO
 }
 
 async function makeCertificate(
-  { hosts = ['127.0.0.1', 'localhost'], expired = false }: CertificateOptions = {},
+  { hosts = ['127.0.0.1', 'localhost'] }: CertificateOptions = {},
   ca?: { readonly key: string; readonly cert: string },
 ): Promise<SecureContextOptions> {
   const made = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
     keyType: 'ec',
     algorithm: 'sha256',
     notBeforeDate: new Date(Date.now() - 20 * DAY_MS),
-    notAfterDate: new Date(Date.now() + (expired ? -DAY_MS : 365 * DAY_MS)),
+    notAfterDate: new Date(Date.now() + 365 * DAY_MS),
     extensions: [
       { name: 'basicConstraints', cA: false },
       { name: 'keyUsage', digitalSignature: true, keyEncipherment: true },
@@ -308,42 +292,6 @@ async function makeCertificate(
     ...(ca === undefined ? {} : { ca }),
   });
   return { key: made.private, cert: made.cert };
-}
-
-export interface BlackHole extends AsyncDisposable {
-  readonly port: number;
-}
-
-/**
- * A port to which no connection succeeds, as if a firewall dropped them: its queue is full, and the
- * thread that would accept connections sleeps.
- */
-export async function startBlackHole(): Promise<BlackHole> {
-  const asleep = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(
-    `const { parentPort, workerData } = require('node:worker_threads');
-    const server = require('node:net').createServer();
-    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-      parentPort.postMessage(server.address().port);
-      Atomics.wait(workerData, 0, 0);
-      process.exit();
-    });`,
-    { eval: true, workerData: asleep },
-  );
-  // From then on the thread is asleep, and accepts nothing.
-  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
-  const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  await pass(60);
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      for (const filler of fillers) filler.destroy();
-      const ended = new Promise((resolve) => worker.once('exit', resolve));
-      Atomics.store(asleep, 0, 1);
-      Atomics.notify(asleep, 0);
-      await ended;
-    },
-  };
 }
 
 function listen(server: Server): Promise<void> {

@@ -5,7 +5,7 @@ export type ProxyReply =
   /** To the requested host, or instead to `port` of localhost. */
   | { readonly kind: 'tunnel'; readonly port?: number }
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string }
-  | { readonly kind: 'reset' | 'end' | 'hang' };
+  | { readonly kind: 'hang' };
 
 export interface ProxyOptions {
   /** The `user:password` that the client must send. */
@@ -67,12 +67,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
         );
         break;
       }
-      case 'reset':
-        socket.resetAndDestroy();
-        break;
-      case 'end':
-        socket.end();
-        break;
       case 'hang':
     }
   });

@@ -10,7 +10,6 @@ import timers from 'node:timers';
 interface Timer {
   readonly id: number;
   readonly delay: number;
-  readonly repeat: boolean;
   readonly call: () => void;
   due: number;
   /** Timers that are due at the same time fire in the order in which they were armed. */
@@ -198,17 +197,15 @@ function fire(timer: Timer): void {
   armed.delete(timer.id);
   if (!timer.isTimeout) quietTicks = 0;
   if (timer.keepsAlive) activeMs = 0;
-  if (timer.repeat) arm(timer);
-  else updatePump();
+  updatePump();
   timer.call();
 }
 
-function start(callback: Callback, delay: unknown, values: unknown[], repeat: boolean) {
+function start(callback: Callback, delay: unknown, values: unknown[]) {
   const inContext = AsyncLocalStorage.snapshot();
   const timer: Timer = {
     id: ++lastId,
     delay: acceptedDelay(delay),
-    repeat,
     call: () => inContext(() => callback.apply(handle, values)),
     due: 0,
     order: 0,
@@ -247,14 +244,7 @@ const handles = new WeakMap<object, Timer>();
 
 function acceptedDelay(delay: unknown): number {
   const ms = Number(delay ?? 1);
-  if (ms >= 1 && ms <= 2 ** 31 - 1) return Math.trunc(ms);
-  if (ms > 1) {
-    process.emitWarning(
-      `${ms} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`,
-      'TimeoutOverflowWarning',
-    );
-  }
-  return 1;
+  return ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
 }
 
 function stop(timer: Timer): void {
@@ -276,12 +266,7 @@ function clear(given: unknown): void {
 function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
   // The real function throws the right error.
   if (typeof callback !== 'function') return real.setTimeout(callback);
-  return start(callback, delay, values, false);
-}
-
-function virtualSetInterval(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
-  if (typeof callback !== 'function') return real.setInterval(callback);
-  return start(callback, delay, values, true);
+  return start(callback, delay, values);
 }
 
 function timeoutSignal(ms: number): AbortSignal {
@@ -291,7 +276,7 @@ function timeoutSignal(ms: number): AbortSignal {
     const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
     controller.abort(reason);
   };
-  const handle = start(abort, ms, [], false).unref();
+  const handle = start(abort, ms, []).unref();
   const timer = handles.get(handle);
   if (timer !== undefined) timer.isTimeout = true;
   return controller.signal;
@@ -300,8 +285,6 @@ function timeoutSignal(ms: number): AbortSignal {
 const replaced = {
   setTimeout: virtualSetTimeout,
   clearTimeout: clear,
-  setInterval: virtualSetInterval,
-  clearInterval: clear,
 };
 Object.assign(globalThis, replaced);
 Object.assign(timers, replaced);

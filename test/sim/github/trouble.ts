@@ -1,10 +1,8 @@
-// What makes GitHub unreliable as a store: latency, lists with a lag, lost responses, rate limits, and
-// others who write at the same time.
+// What makes GitHub unreliable as a store: latency, lists with a lag, lost responses and rate limits.
 
 import { setTimeout } from 'node:timers/promises';
 import type { Answer, Reply } from '../agent.ts';
 import type { Call } from './call-log.ts';
-import type { PageActions } from './issues.ts';
 import { refusal } from './repository.ts';
 
 export interface Trouble {
@@ -12,11 +10,9 @@ export interface Trouble {
    * Milliseconds from a call to its response. The call takes effect after half of this time. It is real
    * time, whatever the clock is.
    */
-  readonly latencyMs?: number | ((call: Call) => number);
+  readonly latencyMs?: (call: Call) => number;
   /** Milliseconds of the clock until lists show a new comment. Reads by ID return it at once. */
   readonly listLagMs?: number;
-  /** What others do just before the call takes effect. */
-  readonly meanwhile?: (call: Call, others: PageActions) => void;
   /** Whether the response is lost: the call takes effect, then the connection is reset. */
   readonly loses?: (call: Call) => boolean;
   /** If GitHub refuses this call because of a rate limit: the seconds in Retry-After. */
@@ -24,13 +20,10 @@ export interface Trouble {
 }
 
 /** Handles a call: what happens before it, `effect`, and whether the response is lost. */
-export function openTrouble(trouble: Trouble, others: PageActions) {
-  const { latencyMs = 0 } = trouble;
-
+export function openTrouble(trouble: Trouble) {
   return async (call: Call, effect: () => Answer): Promise<Reply> => {
-    const halfMs = (typeof latencyMs === 'number' ? latencyMs : latencyMs(call)) / 2;
+    const halfMs = (trouble.latencyMs?.(call) ?? 0) / 2;
     await pass(halfMs);
-    trouble.meanwhile?.(call, others);
     const pauseS = trouble.limits?.(call);
     const response = pauseS === undefined ? effect() : limited(pauseS);
     await pass(halfMs);

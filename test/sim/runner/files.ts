@@ -16,10 +16,9 @@ import { TEMP } from '../platform.ts';
 import { JOB_TOKEN, type LogOptions, type StepLog, sameName } from './commands.ts';
 
 /**
- * The state of a file to which the step can write. `missing`: its path is set, but the file does not
- * exist; `unset`: the variable is not set; `full`: a device with no space left.
+ * The state of a file to which the step can write. `unset`: the variable is not set; `full`: a device with no space left.
  */
-export type FileFault = 'normal' | 'missing' | 'unset' | 'read-only' | 'full';
+export type FileFault = 'normal' | 'unset' | 'read-only' | 'full';
 
 export interface Event {
   readonly name: string;
@@ -66,17 +65,6 @@ export interface Files {
 
 export type Pair = readonly [name: string, value: string];
 
-const SUMMARY_BYTES = 1024 * 1024;
-
-// GitHubContext.cs. The environment contains nothing else of the `github` context.
-const GITHUB_FACTS = new Set(
-  `action action_path action_ref action_repository actor actor_id api_url artifacts artifacts_list
-  base_ref env event_name event_path graphql_url head_ref job output path ref ref_name
-  ref_protected ref_type repository repository_id repository_owner repository_owner_id
-  retention_days run_attempt run_id run_number server_url sha state step_summary triggering_actor
-  workflow workflow_ref workflow_sha workspace`.split(/\s+/),
-);
-
 /** Parsed only once: parsing takes longer than everything else here. */
 const manifests = new Map<string, Manifest>();
 
@@ -118,7 +106,7 @@ export function makeFiles({ temp }: Folders, step: Setup): Files {
 
 function makeFile(path: string, fault: FileFault): string {
   if (fault === 'full') return '/dev/full';
-  if (fault === 'missing' || fault === 'unset') return path;
+  if (fault === 'unset') return path;
   // Root can write to a file whatever its mode is.
   if (fault === 'read-only' && process.getuid?.() === 0) return '/proc/version';
   writeFileSync(path, '');
@@ -217,11 +205,6 @@ function githubVariables(step: Setup, folders: Folders, files: Files): Record<st
   );
 }
 
-export function rejectUnknownFacts({ github = {} }: Setup): void {
-  const unknown = Object.keys(github).find((name) => !GITHUB_FACTS.has(name));
-  if (unknown !== undefined) throw new Error(`The runner sets no GITHUB_${unknown.toUpperCase()}.`);
-}
-
 function writeEvent({ payload }: Event, { temp }: Folders): string {
   const path = join(temp, '_github_workflow', 'event.json');
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
@@ -287,18 +270,7 @@ export function takeFiles(files: Files, step: Setup, log: StepLog) {
   function takeFile(name: string, path: string): void {
     const text = new TextDecoder().decode(readFileSync(path));
     texts.set(name, text);
-    if (name === 'path') return;
-    if (name === 'step_summary') {
-      const bytes = Buffer.byteLength(text);
-      if (bytes <= SUMMARY_BYTES) return;
-      texts.delete(name);
-      log.annotate(
-        'error',
-        `$GITHUB_STEP_SUMMARY upload aborted, supports content up to a size of 1024k, ` +
-          `got ${Math.floor(bytes / 1024)}k.`,
-      );
-      return;
-    }
+    if (name === 'path' || name === 'step_summary') return;
     // Lines before an invalid line count.
     const { pairs, problem } = parsePairs(text);
     if (name === 'output') strictProblem = strictProblemOf(text, pairs);
@@ -325,28 +297,18 @@ export function takeFiles(files: Files, step: Setup, log: StepLog) {
 function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: string | null } {
   const pairs: Pair[] = [];
   const lines = text.split('\n');
-  const endsOpen = lines.at(-1) !== '';
-  if (!endsOpen) lines.pop();
+  if (lines.at(-1) === '') lines.pop();
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
     if (line === '') continue;
     const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
     if (sign === undefined) return { pairs, problem: `Invalid format '${line}'` };
-    if (name === '' || (sign === '<<' && rest === '')) {
-      return { pairs, problem: `Invalid format '${line}'. Name must not be empty` };
-    }
     if (sign === '=') {
       pairs.push([name, rest]);
       continue;
     }
     const end = lines.indexOf(rest, at + 1);
-    if (end < 0) {
-      const missing =
-        endsOpen && at < lines.length - 1
-          ? 'EOF marker missing new line.'
-          : `Matching delimiter not found '${rest}'`;
-      return { pairs, problem: `Invalid value. ${missing}` };
-    }
+    if (end < 0) return { pairs, problem: `Matching delimiter not found '${rest}'` };
     pairs.push([name, lines.slice(at + 1, end).join('\n')]);
     at = end;
   }

@@ -2,11 +2,10 @@
 // names in the comments are those of github.com/actions/runner, which it imitates.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { systemClock } from '../../../src/clock.ts';
 import { TEMP } from '../platform.ts';
@@ -55,7 +54,7 @@ export interface Step extends Setup {
   readonly timeoutMs?: number;
 }
 
-export type Conclusion = 'success' | 'failure' | 'cancelled';
+export type Conclusion = 'success' | 'failure';
 
 export interface StepResult {
   readonly conclusion: Conclusion;
@@ -63,7 +62,7 @@ export interface StepResult {
   readonly signal: string | null;
   readonly outputs: Readonly<Record<string, string>>;
   readonly outputText: string;
-  /** Unmasked. Empty if it was too large for GitHub. */
+  /** Unmasked. */
   readonly summary: string;
   readonly state: string;
   readonly annotations: readonly Annotation[];
@@ -83,8 +82,6 @@ export interface StepResult {
 
 export interface StepRun {
   readonly result: Promise<StepResult>;
-  /** Sends SIGINT, SIGTERM and SIGKILL, with pauses in real time. Resolves when the process has ended. */
-  cancel(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -93,7 +90,6 @@ interface Exit {
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  readonly cancelled: boolean;
   readonly timedOut: boolean;
 }
 
@@ -106,9 +102,6 @@ const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
 export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 // How long the runner waits for the end of the output after the process has exited (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
-// From SIGINT to SIGTERM, and from then to SIGKILL (ProcessInvoker.cs).
-const TERM_AFTER_MS = 7500;
-const KILL_AFTER_MS = 2500;
 
 /** How much of real time counts. */
 const SHARE = 0.1;
@@ -146,51 +139,42 @@ export function startStep(step: Step): StepRun {
   const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
   const env = { ...prepared.env, ...ownVariables(step, time) };
   const child = launch(main, env, folders, step, time);
-  const { ended, cancel, kill } = supervise(child, log, step.timeoutMs ?? 120_000);
+  const { ended, kill } = supervise(child, log, step.timeoutMs ?? 120_000);
 
   async function finish(): Promise<StepResult> {
-    const { cancelled, timedOut, ...exit } = await ended;
+    const { timedOut, ...exit } = await ended;
     const virtualMs = time.now() - startedAt;
-    const { failed, left } = prepared.finish(cancelled);
+    const { failed, left } = prepared.finish();
     if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${left.log}`);
-    const ending = exit.exitCode === 0 && !failed ? 'success' : 'failure';
-    return { conclusion: cancelled ? 'cancelled' : ending, ...exit, ...left, virtualMs };
+    const conclusion = exit.exitCode === 0 && !failed ? 'success' : 'failure';
+    return { conclusion, ...exit, ...left, virtualMs };
   }
 
-  return { result: finish(), cancel, kill };
+  return { result: finish(), kill };
 }
 
 /** Supervises the process until it has ended (ProcessInvoker.cs). */
-function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
-  const gone = new AbortController();
+function supervise(child: Child, log: StepLog, timeoutMs: number) {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
-  let cancelled = false;
   let timedOut = false;
 
   const ended = new Promise<Exit>((done) => {
     function end(exitCode: number | null, signal: string | null): void {
       const [out, err] = [stdout, stderr].map((chunks) => Buffer.concat(chunks).toString('utf8'));
-      gone.abort();
       clearTimeout(limiter);
-      done({ exitCode, signal, stdout: out ?? '', stderr: err ?? '', cancelled, timedOut });
+      done({ exitCode, signal, stdout: out ?? '', stderr: err ?? '', timedOut });
     }
     const limiter = setTimeout(() => {
       timedOut = true;
       kill('SIGKILL');
     }, timeoutMs);
-    if (child instanceof Error) {
-      log.annotate('error', child.message);
-      end(null, null);
-      return;
-    }
     // A process can exit before its standard input is closed.
     child.stdin.on('error', () => {}).end();
     readLines(child.stdout, stdout, log.receive);
     readLines(child.stderr, stderr, log.receive);
     child.on('error', (error) => log.annotate('error', error.message));
     child.on('exit', () => {
-      gone.abort();
       setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();
@@ -200,21 +184,10 @@ function supervise(child: Child | Error, log: StepLog, timeoutMs: number) {
   });
 
   function kill(signal: NodeJS.Signals): void {
-    if (!(child instanceof Error)) child.kill(signal);
+    child.kill(signal);
   }
 
-  async function cancel(): Promise<void> {
-    if (gone.signal.aborted) return;
-    cancelled = true;
-    kill('SIGINT');
-    await wait(TERM_AFTER_MS, undefined, gone).catch(() => {});
-    if (!gone.signal.aborted) kill('SIGTERM');
-    await wait(KILL_AFTER_MS, undefined, gone).catch(() => {});
-    if (!gone.signal.aborted) kill('SIGKILL');
-    await ended;
-  }
-
-  return { ended, cancel, kill };
+  return { ended, kill };
 }
 
 function isCovered({ action }: Step): boolean {
@@ -255,25 +228,12 @@ function launch(
   { workspace }: Folders,
   step: Step,
   time: VirtualTime,
-): Child | Error {
-  if (!existsSync(main)) return new Error(`File not found: '${main}'`);
+): Child {
   const preload = ['--import', preloadOf(time)];
-  const node = nodeBinary();
-  try {
-    return spawn(node, [...preload, ...(step.nodeArgs ?? []), main], {
-      cwd: workspace,
-      env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      windowsHide: true,
-    });
-  } catch (error) {
-    // Usually E2BIG: an input or the whole environment is too large for the system.
-    return new Error(
-      `An error occurred trying to start process '${node}' with working directory ` +
-        `'${workspace}'. ${(error as Error).message}`,
-      { cause: error },
-    );
-  }
+  return spawn(nodeBinary(), [...preload, ...(step.nodeArgs ?? []), main], {
+    ...{ cwd: workspace, env, windowsHide: true },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
 }
 
 /** The Node version of the action, even if another one runs the tests. */

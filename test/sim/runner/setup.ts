@@ -7,7 +7,6 @@ import {
   makeFolders,
   printHeader,
   readManifest,
-  rejectUnknownFacts,
   removeFolder,
   type Setup,
   takeFiles,
@@ -17,7 +16,6 @@ import {
 /** Prepares the files and the environment of a step. `finish` reads the results and removes the files. */
 export function prepare(step: Setup, action: string) {
   const manifest = readManifest(action);
-  rejectUnknownFacts(step);
   const folders = makeFolders(step);
   const files = makeFiles(folders, step);
   const log = startLog(step);
@@ -25,9 +23,8 @@ export function prepare(step: Setup, action: string) {
   printHeader(step, inputs, log);
   const env = environment(step, inputs, folders, files);
 
-  function finish(cancelled = false) {
+  function finish() {
     const written = takeFiles(files, step, log);
-    if (cancelled) log.annotate('error', 'The operation was canceled.');
     removeFolder(folders.root);
     const { failed, ...logged } = log.report();
     return { failed, left: { ...written, ...logged } };
