@@ -71,19 +71,6 @@ async function expectVerdict(expected: Verdict, fixture: Fixture): Promise<void>
   }
 }
 
-describe('a comment is sent if its author has the permission, whatever GitHub calls the author', () => {
-  const associations = ['NONE', 'FIRST_TIME_CONTRIBUTOR', 'OWNER'];
-  it.each((['triage', 'write'] as const).map((level, row) => [level, row] as const))(
-    '%s',
-    async (level, row) => {
-      const event = comment({ association: associations[row % 3] ?? '' });
-      const collaborators = { alice: collaborator(level) };
-      const expected = level === 'write' ? 'sent' : 'skipped';
-      await expectVerdict(expected, { event, collaborators, isBuilt: true });
-    },
-  );
-});
-
 type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
 const user = { id: ALICE.id, login: 'alice' };
 const permits = (permissions: Json): Reply => ({
@@ -92,12 +79,8 @@ const permits = (permissions: Json): Reply => ({
 
 describe('no clear answer of GitHub means no message', () => {
   it.each<[string, Reply, Verdict]>([
-    ['403', { status: 403, body: { message: 'no' } }, 'error'],
     ['no response', { fault: 'hang' }, 'error'],
-    ['404', { status: 404, body: { message: 'no' } }, 'skipped'],
     ['another user', { body: { user: { ...user, id: 5, permissions: { admin: true } } } }, 'error'],
-    // Neither the role, which may be custom, nor the older field `permission` counts.
-    ['only the role', { body: { permission: 'admin', role_name: 'admin', user } }, 'error'],
     ['permissions that allow it', permits({ pull: true, push: true }), 'sent'],
   ])('%s', async (_, reply, expected) => {
     const on = ({ path }: { path: string }) =>

@@ -4,7 +4,6 @@ import { MARKER } from '../../src/text.ts';
 import {
   ALICE,
   issueComment,
-  type Person,
   pullRequest,
   push,
   RENOVATE,
@@ -23,7 +22,6 @@ import {
   type Scenario,
   type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
 const COMMAND = { command: '/agent', prompt: '' };
@@ -31,7 +29,6 @@ const ALLOWED: GitHubOptions = {
   issues: [{ number: PULL, pullRequest: true }],
   collaborators: { alice: { id: ALICE.id, permission: 'write' } },
 };
-const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const BOT = 'github-actions[bot]';
 const FAILING = { steps: [{ afterMs: 5000, set: { status: 'failed' } }] };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
@@ -157,16 +154,6 @@ describe('a command without a prompt', () => {
     expect(result.outputs['comment-url']).toBe(usage?.html_url);
     expect(sim.agent.journal).toEqual([]);
   });
-
-  it('is skipped with a warning if no comment can be written', async () => {
-    const { result } = await comment('/agent', { github: { ...ALLOWED, readOnly: true } });
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
-    expect(warnings(result)).toEqual([
-      expect.stringMatching(/^The answer could not be posted: .*403.*pull-requests: write/),
-    ]);
-    expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
-  });
 });
 
 describe('a command that cannot be sent', () => {
@@ -206,15 +193,6 @@ describe('a command that cannot be sent', () => {
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
   });
-
-  it.each<[string, WebhookEvent, Scenario['with']]>([
-    ['a stranger', issueComment({ number: PULL, body: '/agent add', author: MALLORY }), COMMAND],
-    ['a pull request', pullRequest({ number: PULL }), {}],
-  ])('gets none for %s', async (_, event, inputs) => {
-    await using sim = await simulate({ with: { ...inputs, 'api-key': '' }, step: { event } });
-    await sim.runHere();
-    expect(sim.github.writes()).toEqual([]);
-  });
 });
 
 describe('the reactions to a command', () => {
@@ -253,7 +231,6 @@ describe('the reactions to a command', () => {
 
 describe('if job-id is empty', () => {
   const SILENT = { ...COMMAND, 'job-id': '' };
-  const step = { event: issueComment({ number: PULL, body: '/agent go on' }) };
 
   it('the job is the one that the comments of the action name', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
@@ -277,25 +254,6 @@ describe('if job-id is empty', () => {
     const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
     expect(sim.agent.accepted()).toHaveLength(3);
-  });
-
-  it.each<[string, Scenario, RegExp]>([
-    ['no comment names one', { step }, /No comment of this action names an agent job here/],
-    [
-      'the comments cannot be read',
-      { step, github: { ...ALLOWED, graphql: false } },
-      /It is not known which agent job is meant: .*404/,
-    ],
-    [
-      'there is no conversation',
-      { with: { command: '', prompt: 'Go on.' }, step: { event: push() } },
-      /“job-id” is empty\. Set “create-job: true”.*If it comes from a variable/,
-    ],
-  ])('and %s, the error explains it', async (_, scenario, words) => {
-    await using sim = await simulate({ ...scenario, with: { ...SILENT, ...scenario.with } });
-    const result = await sim.runHere();
-    expect(errors(result)).toEqual([expect.stringMatching(words)]);
-    expect(sim.agent.journal).toEqual([]);
   });
 
   it.each<[string, readonly number[], string]>([

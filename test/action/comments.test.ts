@@ -23,7 +23,6 @@ const BY_ALICE = pullRequest({ number: PULL });
 const BY_BOT = pullRequest({ number: PULL, sender: RENOVATE });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
 const LINKED = { id: JOB, base: { prLink: LINK } };
-const LATER = { github: { run_id: '900' } };
 
 function textsOn(github: GitHub, number = PULL): readonly string[] {
   return ownComments(github, number).map(({ body }) => visibleIn(body));
@@ -142,20 +141,6 @@ describe('the comment of a step', () => {
       expect(found?.isMinimized).toBe(false);
     }
   });
-
-  it('stays if it cannot be hidden, which only the debug log says', async () => {
-    await using sim = await simulate({
-      github: {
-        issues: [{ number: PULL, pullRequest: true }],
-        forbids: ({ name }) => name === 'minimize',
-      },
-    });
-    await sim.runHere();
-    const result = await sim.runHere({ step: { ...LATER, debug: true } });
-    expect(result.annotations).toEqual([]);
-    expect(result.log).toContain('##[debug]Older comments were not hidden: GitHub answered');
-    expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([false, false]);
-  });
 });
 
 describe('a comment that cannot be created', () => {
@@ -253,20 +238,6 @@ describe('on an event without a pull request or issue', () => {
     );
     expect(isSaid).toBe(/pull request|another repository/.test(name));
     expect(sim.github.journal).toEqual([]);
-  });
-
-  it('a comment that cannot be created is one warning', async () => {
-    await using sim = await simulate({
-      step: { event: schedule() },
-      agent: { jobs: [LINKED] },
-      github: { readOnly: true, issues: [{ number: PULL, pullRequest: true }] },
-    });
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    expect(warnings(result)).toEqual([
-      expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
-    ]);
-    expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
   });
 });
 

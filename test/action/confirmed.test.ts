@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import type { AgentOptions, JobPart, PostReply } from '../sim/agent.ts';
-import { issueComment } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import {
-  commentTexts,
-  errors,
-  JOB,
-  PULL,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { commentTexts, errors, JOB, type Simulation, simulate, warnings } from './scenario.ts';
 
 // `confirmed` is true only if a poll after the message showed the agent at work, and a later one done.
 
@@ -109,19 +100,6 @@ describe.concurrent('with these statuses before and after the message', () => {
 });
 
 describe('an end that is not confirmed', () => {
-  it('of a command has no 🎉', async () => {
-    await using sim = await simulate({
-      with: { wait: true, command: '/agent', prompt: '' },
-      agent: job('completed'),
-      step: { event: issueComment({ number: PULL, body: '/agent go' }) },
-    });
-    sim.github.addComment(PULL, 'alice', '/agent go');
-    const result = await sim.run();
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expectNoSuccess(result, sim);
-    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('unconfirmed'));
-  });
-
   it('of a message whose run had no wait, and so no poll just before it, shows that', async () => {
     // While the first message is refused, somebody else's begins and ends; ours is never taken up.
     await using sim = await simulate({

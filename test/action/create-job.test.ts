@@ -98,12 +98,6 @@ it('the first command creates a job, and the next ones follow it up, also on its
   ]);
 });
 
-it('a run that cannot comment creates nothing', async () => {
-  await using sim = await creating({ github: { ...ISSUE, readOnly: true } });
-  expect((await sim.runHere()).outputs).toMatchObject(UNSENT);
-  expect(sim.agent.posts()).toEqual([]);
-});
-
 describe('one run creates at most one job, however often it is run again:', () => {
   const GOES_ON = { result: 'sent', delivery: 'sent', 'job-id': NEW };
   type Row = readonly [

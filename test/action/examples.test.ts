@@ -174,47 +174,6 @@ describe('loop.yml starts no agent for', () => {
 });
 
 const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
-  async loop() {
-    for (const [name, said] of [
-      ['issue_comment', /^also add error handling examples$/],
-      ['pull_request_review', /^also add error handling examples$/],
-      ['workflow_run', /^Find out why, and fix it\.\n.*broken link/s],
-    ] as const) {
-      await using sim = await simulate();
-      await nameJob(sim);
-      const jobs = await playOn(sim, example('loop'), eventOf(name, sim));
-      expect(outputsOf(jobs)).toMatchObject([{ ...SENT, 'job-id': JOB }]);
-      expect(sim.agent.accepted()).toMatchObject([{ prompt: expect.stringMatching(said) }]);
-    }
-  },
-
-  'create-a-job': async () => {
-    const compare = 'https://github.com/octo/agents/compare/1f2e3d4...5a6b7c8';
-    const pushed = push();
-    for (const [event, prompt] of [
-      [
-        { ...pushed, payload: { ...pushed.payload, compare } },
-        `Update the docs for the changes in ${compare}. If they need no update, change nothing.`,
-      ],
-      [workflowDispatch({ inputs: { prompt: 'Add a guide.' } }), 'Add a guide.'],
-    ] as const) {
-      const done = { afterMs: 60_000, set: { status: 'completed', prLink: LINK } };
-      const create = () => ({
-        id: NEW_JOB,
-        base: { status: 'active' },
-        turns: [{ steps: [done] }],
-      });
-      await using sim = await simulate({ agent: { jobs: [], create } });
-      const jobs = await playOn(sim, example('create-a-job'), event);
-      const [comment] = ownComments(sim.github);
-      expect(outputsOf(jobs)).toMatchObject([
-        { ...SENT, 'job-id': NEW_JOB, 'pr-link': LINK, 'comment-url': comment?.html_url },
-      ]);
-      expect(sim.agent.accepted()).toMatchObject([{ prompt }]);
-      expect(comment?.body).toContain('Comment `/agent` and what to change.');
-    }
-  },
-
   'docs-for-each-pull-request': async () => {
     const workflow = example('docs-for-each-pull-request');
     const here = { number: PULL, fork: 'octo/agents' };
@@ -286,7 +245,12 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 describe.concurrent('every example works', () => {
-  it.each(files('examples/*.yml'))('$name', async ({ name }) => {
+  // story.test.ts plays these.
+  const others = files('examples/*.yml').filter(
+    ({ name }) => !/(loop|create-a-job)\.yml$/.test(name),
+  );
+
+  it.each(others)('$name', async ({ name }) => {
     const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
     if (check === undefined) throw new Error('No test plays this example.');
     await check();

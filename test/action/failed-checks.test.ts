@@ -41,21 +41,6 @@ describe('nothing is sent about a commit', () => {
     expect(ownComments(sim.github)[0]?.body).toContain(titleOf('skipped'));
   });
 
-  it('that is no longer the newest after a pause between two tries', async () => {
-    await using sim = await simulate({
-      agent: {
-        onPost() {
-          sim.github.forcePush(PULL, NEWER);
-          return { status: 429, headers: { 'retry-after': '30' } };
-        },
-      },
-      step: { event: FAILED },
-    });
-    expect((await sim.runHere()).outputs).toMatchObject(SKIPPED);
-    expect(sim.agent.posts()).toHaveLength(1);
-    expect(sim.agent.accepted()).toEqual([]);
-  });
-
   it('by a re-run of a person, or without a comment, either', async () => {
     await using sim = await simulate({
       agent: { onPost: () => ({ status: 401 }) },

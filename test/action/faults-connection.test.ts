@@ -142,7 +142,6 @@ function secure(
 describe('sends the message only over trusted TLS:', () => {
   /** Node reads additional CAs only from its environment at the start. */
   const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  const elsewhere = () => TRUSTED.issue({ hosts: ['agent.example'] });
   /** After a single poll: what is set up wrongly stays so. */
   const once = (error: RegExp): Expected => ({
     ...{ ...NOT_SENT, attempts: 0, withinMs: 1000 },
@@ -155,7 +154,6 @@ describe('sends the message only over trusted TLS:', () => {
       secure(() => TRUSTED.issue()),
       once(/certificate.*NODE_EXTRA_CA_CERTS/),
     ],
-    ['the certificate of another host', secure(elsewhere, trusting), once(/certificate/)],
     [
       'plain HTTP on the port of https',
       async (use) => {

@@ -11,7 +11,6 @@ import {
   type SetUp,
   SILENT,
   testFaults,
-  UNKNOWN,
 } from './faults.ts';
 import { KEY } from './scenario.ts';
 
@@ -102,22 +101,9 @@ describe('uses a proxy:', () => {
     ],
     ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
     [
-      'does not send the message again after a reset',
-      resolvedByProxy(issue, trust, answer('', 'reset')),
-      UNKNOWN,
-    ],
-    [
       'refuses the certificate of another host',
       resolvedByProxy(() => TRUSTED.issue(), trust),
       untrusted,
-    ],
-    [
-      'unless NO_PROXY has the host',
-      withProxy(
-        {},
-        { env: (proxy) => ({ ...httpProxy('')(proxy), NO_PROXY: '127.0.0.1' }), connects: 0 },
-      ),
-      SENT,
     ],
   ]);
 });

@@ -8,7 +8,6 @@ import {
   type Person,
   pullRequest,
   review,
-  schedule,
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
@@ -269,14 +268,4 @@ describe('if the comments cannot be counted,', () => {
     expect(sim.agent.posts()).toEqual([]);
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
   });
-});
-
-it('without a pull request or issue, “max-messages” is an error that says what to set', async () => {
-  await using sim = await simulate({ with: { 'max-messages': 3 }, step: { event: schedule() } });
-  const result = await sim.run();
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(errors(result)).toEqual([expect.stringContaining('Set “pr-number”')]);
-  expect(sim.agent.posts()).toEqual([]);
-  const onPull = await sim.run({ with: { 'pr-number': PULL } });
-  expect(onPull.outputs).toMatchObject(SENT);
 });

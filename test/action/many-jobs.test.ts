@@ -106,18 +106,6 @@ function openAtOnce(count: number) {
 }
 
 describe('several jobs', () => {
-  it('each get one message, from one run with one set of outputs', async () => {
-    await using sim = await simulateJobs({ with: { 'job-id': 'job-2, job-1 job-3\njob-1,' } });
-    const result = await sim.run();
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({
-      ...{ result: 'sent', delivery: 'sent', confirmed: '', reason: '' },
-      'job-id': 'job-2\njob-1\njob-3',
-    });
-    expect(acceptedBy(sim)).toEqual(['job-1', 'job-2', 'job-3']);
-    expect(sim.agent.gets()).toHaveLength(3);
-  });
-
   it('can each end at a different time, and are shown with the worst first', async () => {
     const names = ids(3);
     const linkOf = (index: number): string => `https://github.com/octo/agents/pull/${index + 1}`;
@@ -345,22 +333,5 @@ describe.concurrent('only-when', () => {
       expect([...new Set(named)].sort()).toEqual(sent);
     }
     expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(sent);
-  });
-
-  it('fails the step for skipped jobs only if fail-on contains skipped', async () => {
-    await using sim = await simulateJobs({
-      with: { 'only-when': 'failed', 'fail-on': 'archived, skipped' },
-      agent: { jobs: mixed },
-    });
-    const result = await sim.runHere();
-    expect(result).toMatchObject({
-      conclusion: 'failure',
-      outputs: { result: 'sent', reason: '' },
-    });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(
-        /^4 of 5 jobs skipped \(first “job-2”\): The job is completed; only failed jobs/,
-      ),
-    ]);
   });
 });

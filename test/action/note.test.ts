@@ -71,16 +71,6 @@ describe.concurrent('the creation of the comment', () => {
     expect(notes(sim.github)).toHaveLength(1);
   });
 
-  it('waits for a short rate limit', async () => {
-    const refused: Answer = { ...RATE, headers: { 'retry-after': '5' } };
-    const replies = answering('note', (nth) => (nth === 1 ? refused : undefined));
-    const { result, sim } = await play('a comment', {}, replies);
-    expect(result.outputs).toMatchObject(SENT);
-    expect(result.annotations).toEqual([]);
-    expect(purposes(sim).filter((name) => name === 'note')).toHaveLength(2);
-    expect(notes(sim.github)).toHaveLength(1);
-  });
-
   it('that fails in a re-run that only goes on is a warning', async () => {
     let isRerun = false;
     await using attempts = await openAttempts('a step', {

@@ -102,9 +102,7 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
         body: '<html>',
       }),
     ],
-    ['a prompt', { with: { prompt: text } }],
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
-    ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
     ['the name of a file', { with: { attach: text } }],
     ['an error of GitHub', refused],
   ])('from %s', async (_, scenario) => {

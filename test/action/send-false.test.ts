@@ -6,7 +6,6 @@ import {
   commentTexts,
   errors,
   JOB,
-  LONG_TURN,
   notes,
   ownComments,
   PULL,
@@ -91,17 +90,4 @@ describe('send: false', () => {
     expect(titles).toEqual(kinds.map((kind) => expect.stringContaining(titleOf(kind))));
     expect(result.summary).toContain(titleOf('completed'));
   });
-});
-
-it('a wait in a later run ends with the first final status', async () => {
-  await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns: [LONG_TURN] }] } });
-  const first = await sim.runHere({ with: { wait: true, 'timeout-minutes': '0.5' } });
-  expect(first.outputs.result).toBe('timed-out');
-  const second = await sim.run({ with: { ...WAITING, 'job-id': '' }, step: LATER_RUN });
-  const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '' };
-  expect(second.outputs).toMatchObject({ ...outputs, 'job-id': JOB });
-  expect(sim.agent.posts()).toHaveLength(1);
-  const own = ownComments(sim.github);
-  expect(own[0]?.body).toContain(titleOf('timed-out'));
-  expect(own[1]?.body).toContain(titleOf('completed'));
 });

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { AgentOptions, JobScript, TurnScript } from '../sim/agent.ts';
-import { commentTexts, errors, JOB, LONG_TURN, simulate, warnings } from './scenario.ts';
+import { commentTexts, errors, JOB, simulate, warnings } from './scenario.ts';
 
 const PR_LINK = 'https://github.com/octo/docs/pull/1';
-const MINUTE = 60_000;
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): JobScript {
   return { id: JOB, base: base ?? {}, turns: [{ steps }] };
@@ -38,25 +37,6 @@ it('polls a job before the comment and before the message, and then until the ag
   expect(comments.at(-1)).toContain(titleOf('completed'));
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(result.summary).toContain(titleOf('completed'));
-});
-
-it('an outage is a line in the log, and then one a minute', async () => {
-  await using sim = await simulate({
-    with: { wait: true },
-    agent: {
-      jobs: [{ id: JOB, turns: [LONG_TURN] }],
-      onGet: () => {
-        const elapsed = sim.time.elapsed();
-        return elapsed > MINUTE && elapsed < 6 * MINUTE ? { status: 503 } : undefined;
-      },
-    },
-  });
-  const { log, outputs } = await sim.runHere();
-  expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-  expect(log.match(/^Polling failed\. The API answered 503/gm)).toHaveLength(1);
-  const lines = log.match(/^Polling still fails; time-out in .*\.$/gm) ?? [];
-  expect(lines.length).toBeGreaterThanOrEqual(3);
-  expect(lines.length).toBeLessThanOrEqual(5);
 });
 
 it.each<[string, Record<string, string>, string, readonly string[], readonly string[]]>([

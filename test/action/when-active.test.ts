@@ -108,24 +108,6 @@ describe('a message to a job at work', () => {
   });
 });
 
-it('a job at work holds up no other job', async () => {
-  let startedAt = 0;
-  await using sim = await simulate({
-    with: { ...WAIT, 'job-id': 'job-1 job-2' },
-    agent: {
-      jobs: [{ id: 'job-1' }, { id: 'job-2' }],
-      onGet: (_, { path, at }) =>
-        path.endsWith('job-2') && at - startedAt < 5 * MINUTE
-          ? { body: { id: 'job-2', status: 'active' } }
-          : undefined,
-    },
-  });
-  startedAt = sim.time.now();
-  expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-  const minutes = sim.agent.accepted().map(({ at }) => Math.floor((at - startedAt) / MINUTE));
-  expect(minutes).toEqual([0, 5]);
-});
-
 it('a job at work is not waited for once the API accepts no more messages', async () => {
   await using sim = await simulate({
     with: { ...WAIT, 'job-id': 'job-1 job-2' },
