@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
-import { ALICE, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
+import { ALICE, pullRequest, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   callNames,
@@ -20,7 +20,8 @@ import {
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ELSEWHERE = LINK.replace('agents', 'docs');
 const BY_ALICE = pullRequest({ number: PULL });
-const BY_BOT = pullRequest({ number: PULL, sender: RENOVATE });
+const COPILOT = { login: 'Copilot', id: 9, type: 'Bot' } as const;
+const BY_BOT = pullRequest({ number: PULL, sender: COPILOT });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
 const LINKED = { id: JOB, base: { prLink: LINK } };
 
@@ -308,7 +309,7 @@ describe('the short comment about a bad end', () => {
   const FAILS = { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } };
   it('mentions no bot, and nobody if nobody asked', async () => {
     for (const event of [BY_BOT, schedule()]) {
-      const inputs = { 'allowed-bots': RENOVATE.login, 'pr-number': PULL };
+      const inputs = { 'allowed-bots': COPILOT.login, 'pr-number': PULL };
       await using sim = await simulate({ ...FAILS, with: { wait: true, ...inputs } });
       await sim.runHere({ step: { event } });
       expect(told(sim.github)).toEqual([expect.not.stringContaining('@')]);
