@@ -222,23 +222,6 @@ The log of the step “Check links” of the job “links”:
   });
 });
 
-describe('nothing is sent, green,', () => {
-  it.each<[string, WebhookEvent, Scenario['with']]>([
-    ['after a run that succeeded', ofCommit({ conclusion: 'success' }), NO_PROMPT],
-    ['about a fork', ofCommit({}, 'stranger/agents'), {}],
-  ])('%s', async (_, event, given) => {
-    await using sim = await simulate(afterRun([linksJob()]));
-    const result = await sim.runHere({
-      step: { event },
-      with: { command: '', prompt: 'Go.', ...given },
-    });
-    expect([result.conclusion, result.outputs]).toMatchObject(['success', SKIPPED]);
-    expect(sim.agent.journal).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-    expect(sim.github.downloads).toEqual([]);
-  });
-});
-
 it.each<[string, WebhookEvent, RegExp, string]>([
   [
     'check_run',
@@ -252,15 +235,6 @@ it.each<[string, WebhookEvent, RegExp, string]>([
     }),
     /^Find out why, and fix it\.\n\nThe check “Vale” .*\n> 2 errors\n> \n> a\.md: no\n/s,
     '+ output of `Vale` (aaaaaaa)',
-  ],
-  [
-    'check_suite',
-    checks('check_suite', {
-      pullRequests: [PULL],
-      fields: { conclusion: 'timed_out', app: { name: 'Prose' } },
-    }),
-    /^Find out why, and fix it\.\n\nThe checks of the app “Prose” timed out/,
-    'After `Prose` failed on aaaaaaa',
   ],
 ])('a failed %s is a message', async (_, event, expected, shown) => {
   await using sim = await simulate({ step: { event }, with: COMMAND });

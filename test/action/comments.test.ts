@@ -328,16 +328,6 @@ describe('the short comment about a bad end', () => {
     expect(hidden).toEqual([true, false, false, false]);
   });
 
-  it.each<[string, Scenario]>([
-    ['a success', { with: { wait: true } }],
-    ['comment: false', { ...FAILS, with: { wait: true, comment: false } }],
-    ['a run that got no comment before', { agent: { onGet: () => ({ status: 401 }) } }],
-  ])('is not there for %s', async (_, scenario) => {
-    await using sim = await simulate({ step: { event: BY_ALICE }, ...scenario });
-    await sim.runHere();
-    expect(told(sim.github)).toEqual([]);
-  });
-
   it('changes no result if it fails', async () => {
     await using sim = await simulate({
       ...FAILS,

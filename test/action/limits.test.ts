@@ -115,17 +115,6 @@ describe('messages of a bot', () => {
     // It is told by its comment, and not by a second one.
     expect(sim.github.comments(PULL)).toHaveLength(4);
   });
-
-  it.each<[string, Scenario['with'], WebhookEvent, number]>([
-    ['of a bot, five with the input', { ...BOT, 'max-messages': 5 }, BY_BOT, 5],
-    ['of people, all', {}, BY_PERSON, 6],
-  ])('of six messages %s are sent', async (_, inputs, event, most) => {
-    await using sim = await simulate({ with: inputs ?? {}, step: { event } });
-    const results = resultsOf(await runs(sim, 6));
-    expect(results).toEqual([...sent(most), ...Array(6 - most).fill('skipped')]);
-    expect(sim.agent.posts()).toHaveLength(most);
-    expect(told(sim)).toHaveLength(most < 6 ? 1 : 0);
-  });
 });
 
 describe('a new count begins after', () => {

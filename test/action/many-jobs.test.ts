@@ -1,21 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type {
-  AgentOptions,
-  JobPart,
-  JobScript,
-  JournalEntry,
-  PostReply,
-  Reply,
-  TurnScript,
-} from '../sim/agent.ts';
+import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
   errors,
   notes,
-  OUTPUT_NAMES,
   type Scenario,
   type Simulation,
   simulate,
@@ -30,16 +21,6 @@ const AN_HOUR_LATER = { status: 429, headers: { 'retry-after': '3600' } };
 
 function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
   return names.map((id) => ({ id, ...parts }));
-}
-
-/** The agent works for so many milliseconds. */
-function turnOf(afterMs: number, set: JobPart = { status: 'completed' }): TurnScript {
-  return {
-    steps: [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs, set },
-    ],
-  };
 }
 
 /** Simulates several jobs, without comments unless the scenario turns them on. */
@@ -106,38 +87,6 @@ function openAtOnce(count: number) {
 }
 
 describe('several jobs', () => {
-  it('can each end at a different time, and are shown with the worst first', async () => {
-    const names = ids(3);
-    const linkOf = (index: number): string => `https://github.com/octo/agents/pull/${index + 1}`;
-    const ends = [
-      [20_000, 'completed'],
-      [300_000, 'failed'],
-      [60_000, 'completed'],
-    ] as const;
-    await using sim = await simulateJobs({
-      names,
-      with: { wait: true },
-      agent: {
-        jobs: ends.map(([afterMs, status], index) => ({
-          id: `job-${index + 1}`,
-          turns: [turnOf(afterMs, { status, prLink: linkOf(index) })],
-        })),
-      },
-    });
-    const result = await sim.runHere();
-    expect(result.conclusion).toBe('failure');
-    expect(errors(result)).toEqual([
-      '1 of 3 jobs failed (“job-2”): The agent gave no reason. Open the job in the dashboard (https://app.mintlify.com).',
-    ]);
-    expect(result.outputs).toMatchObject({
-      ...{ result: 'failed', status: 'failed', confirmed: 'true' },
-      'pr-link': names.map((_, index) => linkOf(index)).join('\n'),
-    });
-    expect(jobsWith(result, 'completed')).toEqual(['job-1', 'job-3']);
-    const rows = result.summary.split('\n').filter((line) => /^\|.*`job-/.test(line));
-    expect(rows.map((row) => /`job-\d`/.exec(row)?.[0])).toEqual(['`job-2`', '`job-1`', '`job-3`']);
-  });
-
   it('get at most 4 messages and 24 polls at a time', async () => {
     const [messages, polls] = [openAtOnce(4), openAtOnce(24)];
     const names = ids(48);
@@ -286,19 +235,6 @@ describe.runIf(HAS_SIGNALS)('a step that ends before all messages are sent', () 
     expect(by('not-sent').length).toBeGreaterThanOrEqual(4);
     expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
     expect(result.exitCode).toBe(1);
-  });
-
-  it.each([60])('has all outputs in the file if it is killed: %i jobs', async (count) => {
-    const names = ids(count);
-    const [result, sim] = await signalAt(2, 'SIGKILL', names, () => ({
-      ...{ fault: 'hang', accept: true },
-    }));
-    await using _ = sim;
-    expect(Object.keys(result.outputs).sort()).toEqual(OUTPUT_NAMES.toSorted());
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-    expect(resultsOf(result).map(({ jobId }) => jobId)).toEqual(names);
-    const claimed = resultsOf(result).filter(({ delivery }) => delivery === 'not-sent');
-    for (const { jobId } of claimed) expect(sim.agent.accepted(jobId)).toEqual([]);
   });
 });
 

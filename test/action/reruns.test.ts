@@ -177,35 +177,6 @@ describe.concurrent('a re-run is refused if', () => {
     expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
     expect(sim.agent.accepted()).toHaveLength(1);
   });
-
-  it.each<[string, Scenario['with'], Answer?]>([['the API is down now', {}, { status: 503 }]])(
-    'its message is in doubt, whatever else would end it: %s',
-    async (_, inputs, polls) => {
-      let isRerun = false;
-      await using attempts = await openAttempts('a comment', {
-        agent: {
-          onPost: () => ({ status: 503, accept: true }),
-          onGet: () => (isRerun ? polls : undefined),
-        },
-      });
-      await attempts.run(1);
-      isRerun = true;
-      const { outputs } = await attempts.run(2, { with: inputs });
-      expect(outputs).toMatchObject(REFUSED);
-      expect(outputs.reason).toContain('because attempt 1 does not know whether it was delivered');
-    },
-  );
-});
-
-it('a re-run that goes on is not ended by a poll that fails, nor by only-when', async () => {
-  await using attempts = await openAttempts('a step', {
-    with: { wait: true },
-    agent: { onGet: (n) => (n === 2 ? { status: 404 } : undefined) },
-  });
-  await attempts.run(1, { with: { wait: false } });
-  const { outputs } = await attempts.run(2, { with: { 'only-when': 'failed' } });
-  expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-  expect(attempts.sim.agent.accepted()).toHaveLength(1);
 });
 
 describe.concurrent('a re-run sends, because', () => {

@@ -22,19 +22,10 @@ describe('the README', () => {
     expect(jobs).toEqual({ agent: { ...agent, steps: [{ ...step, with: inputs }] } });
   });
 
-  it('then lets commands wait in a queue, and creates a job', () => {
-    expect(shown[1]?.text).toContain('queue: max');
-    expect(shown[2]?.text).toContain('create-job: true');
-  });
-
   it('then shows a schedule in which the job has time to report the result', () => {
     expect(shown[3]?.text).toContain('schedule:');
     const [job, step] = [...(shown[3]?.text ?? '').matchAll(/timeout-minutes: (\d+)/g)];
     expect(Number(job?.[1])).toBeGreaterThan(Number(step?.[1]));
-  });
-
-  it('names the commands that show and test the action', () => {
-    expect(read('README.md')).toMatch(/`npm run demo`[\s\S]*`npm cit`/);
   });
 
   it('has only pictures that exist', () => {
@@ -132,22 +123,3 @@ function anchorsOf(markdown: string): readonly string[] {
       .replaceAll(' ', '-'),
   );
 }
-
-describe('issue form, which GitHub ignores without an error if it is invalid', () => {
-  const forms = files('.github/ISSUE_TEMPLATE/*.yml').filter(
-    ({ name }) => !name.endsWith('config.yml'),
-  );
-
-  it.each(forms)('$name', ({ text }) => {
-    const { name, description, body } = parse(text);
-    expect([name, description]).toEqual([expect.any(String), expect.any(String)]);
-    const ids = body.map(({ id }: { id: string }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const { type, id, attributes } of body) {
-      expect(['textarea', 'input', 'dropdown']).toContain(type);
-      expect(id).toMatch(/^[\w-]+$/);
-      expect(attributes.label).toEqual(expect.any(String));
-      expect(attributes.options !== undefined).toBe(type === 'dropdown');
-    }
-  });
-});

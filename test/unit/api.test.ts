@@ -157,15 +157,6 @@ describe('a call', () => {
     expect(callsOf(sim)).toEqual(['newest', 'newest', 'newest', 'newest', CREATE]);
   });
 
-  it('goes to the GraphQL of GitHub Enterprise Server beside its other API', async () => {
-    const comments = { nodes: [], pageInfo: { hasPreviousPage: false, startCursor: null } };
-    const body = { data: { repository: { issueOrPullRequest: { comments } } } };
-    await using sim = await simulate({ on: () => ({ body }) });
-    const github = connect(sim, { apiUrl: `${sim.apiUrl}/api/v3` });
-    expect(await github.newestOwnComments(NUMBER)).toEqual([]);
-    expect(callsOf(sim)).toEqual(['POST /api/graphql']);
-  });
-
   it.each([
     [10_000, 'at any time', false],
     [6000, 'after a cancellation, for all calls together', true],
