@@ -1,119 +1,55 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   ALICE,
   event,
   issueComment,
-  type Json,
   type Person,
   RENOVATE,
   type WebhookEvent,
 } from '../sim/events.ts';
-import type { CollaboratorOptions } from '../sim/github/permissions.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { callNames, PULL, simulate } from './scenario.ts';
+import { callNames, PULL, type Scenario, simulate } from './scenario.ts';
 
-// Which permission a person needs is a table in unit/authorize.test.ts. This is the way from an event and from the answers of
-// GitHub to the message.
-
-type Verdict = 'sent' | 'skipped' | 'error';
+// Which permission a person needs is a table in unit/authorize.test.ts, and what GitHub may answer one in unit/api.test.ts.
+// This is the way from an event to the message.
 
 const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
-/** Each level in `permission`, the older field of the API. */
-const LEVELS = {
-  none: 'none',
-  read: 'read',
-  triage: 'read',
-  write: 'write',
-  maintain: 'write',
-  admin: 'admin',
-} as const;
-type Level = keyof typeof LEVELS;
+const COMMENT = issueComment({ number: PULL, body: '/agent go' });
+const by = (author: Person): WebhookEvent =>
+  issueComment({ number: PULL, body: '/agent go', author });
+const labeled = event('issues', 'labeled', { issue: { number: PULL }, sender: RENOVATE });
+const rerunBy = (login: string) => ({ github: { run_attempt: '2', triggering_actor: login } });
+const NONE = { 'minimum-permission': 'none' };
+const BOTS = { 'allowed-bots': RENOVATE.login, prompt: 'Go.' };
+type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
+const answering = (reply: Reply): GitHubOptions => ({
+  issues: [{ number: PULL, pullRequest: true }],
+  on: ({ path }) => (path.includes('/collaborators/') ? reply : undefined),
+});
 
-function collaborator(level: Level, id = ALICE.id): CollaboratorOptions {
-  return { id, permission: LEVELS[level], role_name: level };
-}
-
-const comment = (more: Partial<Parameters<typeof issueComment>[0]> = {}): WebhookEvent =>
-  issueComment({ number: PULL, body: '/agent go', ...more });
-
-interface Fixture {
-  readonly event?: WebhookEvent;
-  readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
-  readonly on?: GitHubOptions['on'];
-  readonly with?: Readonly<Record<string, string>>;
-  /** Who re-runs it. */
-  readonly by?: string | undefined;
-  readonly isBuilt?: boolean;
-}
-
-/** Runs the action, which sends a message only if it should. */
-async function expectVerdict(expected: Verdict, fixture: Fixture): Promise<void> {
-  const { collaborators = { alice: collaborator('write') }, on } = fixture;
-  const isRerun = 'by' in fixture;
-  const github = isRerun ? { run_attempt: '2', triggering_actor: fixture.by } : {};
+it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
+  ['a command of a person with write access', 'sent', {}],
+  ['one of a stranger', 'skipped', { step: { event: by(MALLORY) } }],
+  ['one of a stranger, without a check', 'sent', { step: { event: by(MALLORY) }, with: NONE }],
+  ['one of another account with the login', 'error', { step: { event: by({ ...ALICE, id: 9 }) } }],
+  ['one if GitHub does not answer', 'error', { github: answering({ fault: 'hang' }) }],
+  ['one if GitHub says no', 'skipped', { github: answering({ status: 404, body: {} }) }],
+  ['one of a bot that is allowed', 'skipped', { step: { event: by(RENOVATE) }, with: BOTS }],
+  ['an event by a bot', 'skipped', { step: { event: labeled }, with: { prompt: 'Go.' } }],
+  ['an event by a bot that is allowed', 'sent', { step: { event: labeled }, with: BOTS }],
+  ['a re-run by a stranger', 'skipped', { step: rerunBy('mallory') }],
+  ['a re-run by a stranger, without a check', 'sent', { step: rerunBy('mallory'), with: NONE }],
+])('%s is %s', async (name, expected, scenario) => {
   await using sim = await simulate({
-    // No comment says that a message was sent, so a re-run sends it if it has the permission.
-    with: { command: '/agent', prompt: '', ...fixture.with },
-    github: { issues: [{ number: PULL, pullRequest: true }], collaborators, ...(on && { on }) },
-    step: { event: fixture.event ?? comment(), github },
+    ...scenario,
+    with: { command: '/agent', prompt: '', ...scenario.with },
+    step: { event: COMMENT, ...scenario.step },
   });
-  const result = await (fixture.isBuilt ? sim.run() : sim.runHere());
+  const result = await (name === 'one of a stranger' ? sim.run() : sim.runHere());
   expect(result.outputs.result).toBe(expected);
   expect(result.conclusion).toBe(expected === 'error' ? 'failure' : 'success');
-  // An earlier attempt may have sent what this one cannot check.
-  const unsent = expected === 'error' && isRerun ? 'unknown' : 'not-sent';
-  expect(result.outputs.delivery).toBe(expected === 'sent' ? 'sent' : unsent);
-  if (expected === 'sent') {
-    expect(sim.agent.posts()).toHaveLength(1);
-  } else {
-    expect(sim.agent.journal).toEqual([]);
-    expect(new Set(callNames(sim.github))).not.toContain('POST issues/#/comments');
-  }
-}
-
-type Reply = ReturnType<NonNullable<GitHubOptions['on']>>;
-const user = { id: ALICE.id, login: 'alice' };
-const permits = (permissions: Json): Reply => ({
-  body: { permission: 'read', role_name: 'docs', user: { ...user, permissions } },
-});
-
-describe('no clear answer of GitHub means no message', () => {
-  it.each<[string, Reply, Verdict]>([
-    ['no response', { fault: 'hang' }, 'error'],
-    ['another user', { body: { user: { ...user, id: 5, permissions: { admin: true } } } }, 'error'],
-    ['permissions that allow it', permits({ pull: true, push: true }), 'sent'],
-  ])('%s', async (_, reply, expected) => {
-    const on = ({ path }: { path: string }) =>
-      path.includes('/collaborators/') ? reply : undefined;
-    await expectVerdict(expected, { on });
-  });
-});
-
-/** The verdicts by default, with `minimum-permission: none`, and with `allowed-bots`. */
-type Verdicts = readonly [standard: Verdict, none: Verdict, bots: Verdict];
-const SETTINGS = [
-  {},
-  { 'minimum-permission': 'none' },
-  { 'allowed-bots': `dependabot[bot]\n  ${RENOVATE.login}` },
-];
-const labeled = event('issues', 'labeled', { issue: { number: PULL }, sender: RENOVATE });
-
-describe('“minimum-permission: none” and “allowed-bots” let in no more than they say', () => {
-  it.each<[string, Fixture, Verdicts]>([
-    [
-      'a comment by a stranger',
-      { event: comment({ author: MALLORY }) },
-      ['skipped', 'sent', 'skipped'],
-    ],
-    [
-      'an event by a bot',
-      { event: labeled, with: { prompt: 'Go.' } },
-      ['skipped', 'skipped', 'sent'],
-    ],
-    ['a re-run by a stranger', { by: 'mallory' }, ['skipped', 'sent', 'skipped']],
-  ])('%s', async (_, fixture, verdicts) => {
-    for (const [index, expected] of verdicts.entries()) {
-      await expectVerdict(expected, { ...fixture, with: { ...SETTINGS[index], ...fixture.with } });
-    }
-  });
+  expect(sim.agent.posts()).toHaveLength(expected === 'sent' ? 1 : 0);
+  if (expected === 'sent') return;
+  expect(sim.agent.journal).toEqual([]);
+  expect(callNames(sim.github)).not.toContain('POST issues/#/comments');
 });

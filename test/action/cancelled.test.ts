@@ -11,7 +11,6 @@ import {
   JOB,
   notes,
   PULL,
-  resolver,
   type Scenario,
   type Simulation,
   simulate,
@@ -103,17 +102,6 @@ const PHASES: readonly Phase[] = [
     delivery: 'unknown',
   },
   {
-    name: 'while DNS does not answer',
-    scenario: (interrupt) => ({
-      with: { 'base-url': 'https://localhost' },
-      step: {
-        ...onLine('The API is at', interrupt),
-        ...resolver('localhost', 'hang'),
-      },
-    }),
-    delivery: 'not-sent',
-  },
-  {
     name: 'while it reads the response to the message',
     async scenario(interrupt) {
       const server = await startFaultServer({
@@ -141,11 +129,6 @@ const PHASES: readonly Phase[] = [
       time: { pace: 1 },
     }),
     delivery: 'not-sent',
-  },
-  {
-    name: 'between polls',
-    scenario: (interrupt) => ({ with: WAITING, step: onLine('The job is active', interrupt) }),
-    delivery: 'sent',
   },
   {
     name: 'while it creates the comment',

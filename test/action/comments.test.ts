@@ -261,7 +261,6 @@ describe('what the agent has changed', () => {
 
   it.each<[string, Case, string, string?]>([
     ['3 commits', { pushed: NEW }, 'Agent pushed 3 commits', `${range}${'3'.repeat(40)})`],
-    ['after a failure', { status: 'failed', pushed: NEW }, titleOf('failed'), '**3 new commits**'],
     ['no new commit', {}, 'Agent finished: no new commit seen'],
     ['a new pull request', { links: [null, LINK] }, 'Agent opened [#7]('],
     ['no files', { links: [null, null] }, 'Agent finished without a pull request'],
@@ -278,7 +277,6 @@ describe('what the agent has changed', () => {
       { pushed: NEW, isLimited: true },
       'no new commit seen',
     ],
-    ['a run without wait', { pushed: NEW, with: { wait: false } }, titleOf('sent')],
   ])('is the title if it is known: %s', async (name, row, title, more = '') => {
     const { links: [before, after] = [LINK, LINK], status = 'completed' } = row;
     await using sim = await simulate({

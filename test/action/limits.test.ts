@@ -1,28 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
-import type { JournalEntry, Reply } from '../sim/agent.ts';
-import {
-  ALICE,
-  event,
-  issueComment,
-  type Person,
-  pullRequest,
-  review,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import { ALICE, event, issueComment, type Person, pullRequest, review } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepResult, StepRun } from '../sim/runner/process.ts';
-import {
-  errors,
-  meetAt,
-  notes,
-  ownComments,
-  PULL,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import type { StepResult } from '../sim/runner/process.ts';
+import { meetAt, notes, ownComments, PULL, type Simulation, simulate } from './scenario.ts';
 
 // A step sends at most so many messages in a row, with any number of runs at once, until a person writes a command. What
 // counts is in unit/decide.test.ts, and runs at once with lists that are late are in note.test.ts.
@@ -176,69 +157,8 @@ it('five runs at once, in processes of their own, never send more than three, wh
   expect(resultsOf(await runs(sim, 1))).toEqual(['skipped']);
 });
 
-it.runIf(HAS_SIGNALS).each([2, 3, 4])(
-  'a run that is killed after its call %i to GitHub lets no second one send',
-  async (n) => {
-    let killed: StepRun | undefined;
-    await using sim = await simulate({
-      with: { ...BOT, 'max-messages': 1 },
-      github: {
-        ...PULLS,
-        trouble: {
-          loses(call) {
-            if (call.n === n) killed?.kill('SIGKILL');
-            return call.n === n;
-          },
-        },
-      },
-      step: { event: BY_BOT },
-    });
-    killed = sim.start({ step: { github: { run_id: '1' } } });
-    expect((await killed.result).signal).toBe('SIGKILL');
-    const github = { run_id: '1', run_attempt: '2', triggering_actor: AGENT.login };
-    await sim.runHere({ step: { github } });
-    await runs(sim, 3);
-    // Whether its message may have been sent is not known after its comment.
-    expect(sim.agent.posts()).toHaveLength(n === 4 ? 1 : 0);
-  },
-);
-
-describe('if the comments cannot be counted,', () => {
-  /** Fails each list of comments from this one on. */
-  const failing = (sim: () => Simulation, nth: number, reply: Reply) => (request: JournalEntry) => {
-    const call = sim()
-      .github.calls()
-      .find((one) => one.request === request);
-    return call?.name === 'list' && call.nth >= nth ? reply : undefined;
-  };
-  const LISTS: readonly (readonly [string, Reply])[] = [['with 403', { status: 403 }]];
-  const EVENTS: readonly (readonly [string, Scenario['with'], WebhookEvent])[] = [
-    ['a limit', { 'max-messages': 5 }, BY_PERSON],
-    ['a commit', {}, workflowRun({ pullRequests: [PULL] })],
-  ];
-
-  it.each(LISTS)('nothing is sent: the list fails %s', async (_, reply) => {
-    for (const [, inputs, event] of EVENTS) {
-      for (const nth of [1, 2]) {
-        await using sim = await simulate({
-          with: inputs ?? {},
-          github: { ...PULLS, on: failing(() => sim, nth, reply) },
-          step: { event },
-        });
-        const result = await sim.runHere();
-        const reason = expect.stringContaining('it is not known what was sent before');
-        expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
-        expect(errors(result)).toHaveLength(1);
-        expect(sim.agent.posts()).toEqual([]);
-        // The second list comes after the comment.
-        const left = nth === 1 ? [] : [{ jobs: [{ delivery: 'not-sent' }] }];
-        expect(notes(sim.github)).toMatchObject(left);
-        expect(notes(sim.github)).toHaveLength(left.length);
-      }
-    }
-  });
-
-  it.runIf(HAS_SIGNALS)('a run that is cancelled meanwhile reports that', async () => {
+describe('while the comments are counted,', () => {
+  it.runIf(HAS_SIGNALS)('a run that is cancelled reports that', async () => {
     await using sim = await simulate({
       with: { 'max-messages': 5 },
       github: {

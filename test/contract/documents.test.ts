@@ -78,6 +78,19 @@ it('docs/delivery.md lists the 4xx that pass by themselves', () => {
   expect(listed, what).toEqual(tolerated);
 });
 
+describe('docs/troubleshooting.md', () => {
+  const quoted = [...read('docs/troubleshooting.md').matchAll(/^\| `(.+?)` \|/gm)];
+  const source = files('src/**/*.ts')
+    .map(({ text }) => text.replaceAll(/['`] \+\s+['`]/g, ''))
+    .join();
+
+  it.each(quoted)('quotes a message of the code: %2$s', (_, text = '') => {
+    // The code fills these in.
+    const parts = text.split(/\bwrite\b|“allowed-bots.*/);
+    expect(parts.filter((part) => !source.includes(part))).toEqual([]);
+  });
+});
+
 describe('the layout in CONTRIBUTING.md', () => {
   const [, layout = ''] = /^src\/\n(.*?)^test\//ms.exec(read('CONTRIBUTING.md')) ?? [];
   /** The lines of each folder by its name, and under '' those of files directly in src/. */

@@ -130,11 +130,6 @@ describe('authorize', () => {
       ...(['allowed', []] as const),
     ],
     [
-      'a person with the login of a bot',
-      { ...renovate, event: issues({ ...RENOVATE, type: 'User' }) },
-      ...(['denied', []] as const),
-    ],
-    [
       'a stranger in allowed-bots',
       { event: issues(MALLORY), access: allowing('mallory') },
       ...(['denied', ['mallory']] as const),
@@ -149,25 +144,6 @@ describe('authorize', () => {
     ['a re-run by nobody', { attempt: 2 }, 'failed', []],
     ['a re-run by nobody, without a check', { attempt: 2, access: noCheck }, 'failed', []],
     ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'denied', []],
-    [
-      'a re-run by a bot that is named',
-      { attempt: 2, by: 'renovate[bot]', access: allowing('renovate[bot]') },
-      ...(['allowed', ['alice']] as const),
-    ],
-    [
-      'a bot, re-run by a stranger',
-      { ...renovate, attempt: 2, by: 'mallory' },
-      'denied',
-      ['mallory'],
-    ],
-    [
-      'a bot, re-run by a writer of the same login',
-      {
-        event: issues({ login: 'bob', id: 9, type: 'Bot' }),
-        ...{ attempt: 2, by: 'bob', access: allowing('bob') },
-      },
-      ...(['allowed', ['bob']] as const),
-    ],
     ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, 'allowed', []],
   ])('decides about %s', async (_, run, kind, requested) => {
     expect(await authorizeRun(run)).toMatchObject({ kind, requested });

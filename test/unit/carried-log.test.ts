@@ -103,17 +103,6 @@ describe('readLog', () => {
     }
   });
 
-  it('takes an error in the middle of a line for text', async () => {
-    const log = line(5, 'a ##[error]b') + line(5, 'c');
-    expect(await read(log, [step('test', 5, 5)])).toEqual([['test', 'a ##[error]b\nc\n']]);
-  });
-
-  it('reads lines after a byte order mark, at the beginning and later', async () => {
-    const log = `\ufeff${line(4, 'a')}\ufeff${line(5, 'b')}`;
-    const [[name, text] = []] = await read(log, [step('test', 5, 5)]);
-    expect([name, text]).toEqual(['test', `\ufeff${line(5, 'b')}`]);
-  });
-
   it('keeps the steps apart up to the third', async () => {
     const steps = [1, 2, 3, 5, 6].map((second) => step(`s${second}`, second, second));
     expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);

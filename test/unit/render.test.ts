@@ -218,14 +218,6 @@ describe('several jobs', () => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
 
-  it.each([10, 11])('fold %i jobs that need no attention, if there are more than 10', (count) => {
-    const jobs = Array.from({ length: count }, (_, n) => at(`job-${n}`, 'completed'));
-    const text = show([at('x', 'failed'), ...jobs]).join('\n\n');
-    const [open = '', folded = ''] = text.split('<details>');
-    expect(open.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? 0 : count);
-    expect(folded.match(/`job-\d+`/g) ?? []).toHaveLength(count > 10 ? count : 0);
-  });
-
   it('count what there is no room for', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
       ended(
