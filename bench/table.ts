@@ -16,7 +16,3 @@ export function table(
   );
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
-
-export function thousands(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}

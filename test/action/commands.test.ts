@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf } from '../../src/labels.ts';
 import { MARKER } from '../../src/text.ts';
 import {
   ALICE,
   issueComment,
-  pullRequest,
-  push,
   RENOVATE,
   reviewComment,
   type WebhookEvent,
@@ -98,48 +95,6 @@ it.each<[string, WebhookEvent, string]>([
   expect(notices(result)).toEqual([result.outputs.reason]);
   expect(result.summary).toBe('');
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
-});
-
-describe('“command” narrows only comments and reviews:', () => {
-  const failed = workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
-  it.each<[string, WebhookEvent, string, boolean]>([
-    ['a push', push(), 'Go.', true],
-    ['a push without a prompt', push(), '', false],
-    ['a pull request', pullRequest({ number: PULL }), 'Go.', true],
-    ['a run that failed', failed, '', true],
-  ])('%s', async (_, event, prompt, isSent) => {
-    await using sim = await simulate({ with: { ...COMMAND, prompt }, step: { event } });
-    const { conclusion, outputs } = await sim.runHere();
-    expect(conclusion).toBe('success');
-    expect(outputs.result).toBe(isSent ? 'sent' : 'skipped');
-    expect(sim.agent.posts()).toHaveLength(isSent ? 1 : 0);
-    // It is no message of a person.
-    expect(sim.github.reactions).toEqual([]);
-  });
-});
-
-describe('the answer to a command', () => {
-  it('is a comment of its own below it, and is never hidden', async () => {
-    await using sim = await simulate({ with: { ...COMMAND, wait: true } });
-    const bodies = ['/agent add examples', '/agent now in German', '/agent and in French'];
-    for (const [index, body] of bodies.entries()) {
-      const step = { ...stepFor(sim, body), github: { run_id: `${index}` } };
-      const result = await (index === 0 ? sim.run({ step }) : sim.runHere({ step }));
-      expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-      expect(result.outputs['comment-url']).toBe(sim.github.comments(PULL).at(-1)?.html_url);
-    }
-    expect(sim.github.comments(PULL).map(({ author }) => author)).toEqual(
-      bodies.flatMap(() => ['alice', BOT]),
-    );
-    for (const [index, { body, isMinimized }] of ownComments(sim.github).entries()) {
-      expect(isMinimized).toBe(false);
-      expect(body).toContain(iconOf('completed'));
-      expect(body).toContain(`> \`${bodies[index]?.replace('/agent ', '')}\``);
-      expect(body).toMatch(
-        /\nNot right\? Comment `\/agent` and what to change\.\n\n<sub>Asked by `alice` · job `job-1` .*<\/sub>\n/,
-      );
-    }
-  });
 });
 
 describe('a command without a prompt', () => {

@@ -14,7 +14,6 @@ const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 const FAILED = workflowRun(RUN);
 const OUTDATED = workflowRun({ ...RUN, head: NEWER });
 const later = (run_id: string) => ({ github: { run_id } });
-const AGAIN = { github: { run_attempt: '2', triggering_actor: 'alice' } };
 
 describe('nothing is sent about a commit', () => {
   it.each(['run', 'runHere'] as const)('that was outdated at the event (%s)', async (how) => {
@@ -39,18 +38,6 @@ describe('nothing is sent about a commit', () => {
     expect(sim.agent.posts()).toEqual([]);
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
     expect(ownComments(sim.github)[0]?.body).toContain(titleOf('skipped'));
-  });
-
-  it('by a re-run of a person, or without a comment, either', async () => {
-    await using sim = await simulate({
-      agent: { onPost: () => ({ status: 401 }) },
-      step: { event: FAILED },
-    });
-    expect((await sim.runHere()).outputs.result).toBe('error');
-    sim.github.push(PULL, NEWER);
-    expect((await sim.runHere({ step: AGAIN })).outputs).toMatchObject(SKIPPED);
-    expect((await sim.runHere({ with: { comment: false } })).outputs).toMatchObject(SKIPPED);
-    expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 

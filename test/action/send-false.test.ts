@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
-import { issueComment, schedule } from '../sim/events.ts';
+import { issueComment } from '../sim/events.ts';
 import {
   callNames,
   commentTexts,
@@ -9,7 +9,6 @@ import {
   notes,
   ownComments,
   PULL,
-  type Scenario,
   simulate,
   warnings,
 } from './scenario.ts';
@@ -57,16 +56,6 @@ describe('send: false', () => {
     const inputs = { send: 'true', wait: false, command: '/agent', 'job-id': '' };
     const command = await sim.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
-  });
-
-  it.each<[string, Pick<Scenario, 'with' | 'step'>]>([
-    ['with comment: false', { with: { comment: false } }],
-    ['without a token', { with: { 'github-token': '' } }],
-    ['without a conversation', { step: { event: schedule() } }],
-  ])('makes no requests to GitHub %s', async (_, more) => {
-    await using sim = await simulate({ with: WAITING });
-    expect((await sim.runHere(more)).outputs).toMatchObject({ result: 'completed', reason: '' });
-    expect(sim.github.journal).toEqual([]);
   });
 
   it('waits until the first final status, and names the job in a comment from its first poll on', async () => {

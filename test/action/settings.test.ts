@@ -4,7 +4,6 @@ import {
   DEPENDABOT,
   event,
   issueComment,
-  mergeGroup,
   type Person,
   pullRequest,
   push,
@@ -107,33 +106,6 @@ describe.concurrent('with an invalid', () => {
       expect(sim.github.writes()).toEqual([]);
     }
     await fails(COMMAND, issueBy(ALICE), words, 1);
-  });
-});
-
-describe.concurrent('where github-token is needed', () => {
-  // On a push to the default branch, nobody is checked, and there is no pull request for a comment.
-  it.each([
-    ['', '“github-token” is empty'],
-    ['ghs_\u200bone', '“github-token” contains a space, a line break or a character outside'],
-  ])('%j fails with the ways out', async (token, words) => {
-    const inputs = { 'github-token': token };
-    for (const [event, wayOut] of [
-      [issueBy(ALICE), 'minimum-permission: none'],
-      [commentBy(ALICE, '/agent go'), 'minimum-permission: none'],
-      [mergeGroup(), 'comment: false'],
-    ] as const) {
-      const { result, sim } = await fails(inputs, event, words, 0);
-      expect(result.outputs.reason).toContain(wayOut);
-      expect(sim.github.journal).toEqual([]);
-    }
-    for (const { result, sim } of [
-      await run(inputs, push()),
-      await run({ ...inputs, comment: 'false' }, mergeGroup()),
-    ]) {
-      expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-      expect(result.annotations).toEqual([]);
-      expect(sim.github.journal).toEqual([]);
-    }
   });
 });
 
