@@ -3,6 +3,7 @@ import { MARKER } from '../../src/text.ts';
 import {
   ALICE,
   issueComment,
+  push,
   RENOVATE,
   reviewComment,
   type WebhookEvent,
@@ -19,6 +20,7 @@ import {
   type Scenario,
   type Simulation,
   simulate,
+  warnings,
 } from './scenario.ts';
 
 const COMMAND = { command: '/agent', prompt: '' };
@@ -108,6 +110,16 @@ describe('a command without a prompt', () => {
     expect(notes(sim.github)).toEqual([]);
     expect(result.outputs['comment-url']).toBe(usage?.html_url);
     expect(sim.agent.journal).toEqual([]);
+  });
+
+  it('is skipped with a warning if no comment can be written', async () => {
+    const { result } = await comment('/agent', { github: { ...ALLOWED, readOnly: true } });
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
+    expect(warnings(result)).toEqual([
+      expect.stringMatching(/^The answer could not be posted: .*403.*pull-requests: write/),
+    ]);
+    expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
   });
 });
 
@@ -209,6 +221,13 @@ describe('if job-id is empty', () => {
     const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
     expect(sim.agent.accepted()).toHaveLength(3);
+  });
+
+  it('and there is no conversation, the error says what to set', async () => {
+    const inputs = { 'job-id': '', prompt: 'Go on.' };
+    await using sim = await simulate({ with: inputs, step: { event: push() } });
+    const words = /“job-id” is empty\. Set “create-job: true”.*If it comes from a variable/;
+    expect(errors(await sim.runHere())).toEqual([expect.stringMatching(words)]);
   });
 
   it.each<[string, readonly number[], string]>([

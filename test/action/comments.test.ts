@@ -240,6 +240,20 @@ describe('on an event without a pull request or issue', () => {
     expect(isSaid).toBe(/pull request|another repository/.test(name));
     expect(sim.github.journal).toEqual([]);
   });
+
+  it('a comment that cannot be created is one warning', async () => {
+    await using sim = await simulate({
+      step: { event: schedule() },
+      agent: { jobs: [LINKED] },
+      github: { readOnly: true, issues: [{ number: PULL, pullRequest: true }] },
+    });
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
+    expect(warnings(result)).toEqual([
+      expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
+    ]);
+    expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
+  });
 });
 
 describe('what the agent has changed', () => {
