@@ -5,7 +5,6 @@ import { ALICE, pullRequest, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   callNames,
-  commentTexts,
   errors,
   JOB,
   notes,
@@ -46,40 +45,6 @@ function turnTo(status: string, prLink: string | null = null): TurnScript {
 }
 
 describe('the comment of a step', () => {
-  it('says before the message who asks what, in text that reads well in an e-mail', async () => {
-    let first: readonly string[] = [];
-    await using sim = await simulate({
-      with: { wait: true },
-      step: { event: BY_ALICE, github: { actor: 'alice', run_id: '4711' } },
-      agent: {
-        jobs: [{ id: JOB, turns: [turnTo('completed')] }],
-        onPost() {
-          first = commentTexts(sim.github);
-          return undefined;
-        },
-      },
-    });
-    const result = await sim.run();
-
-    expect(first).toHaveLength(1);
-    const lines = first[0]?.split('\n').filter((line) => line !== '') ?? [];
-    expect(lines).toEqual([
-      `### <span aria-hidden="true">⏳</span> ${titleOf('sending')}`,
-      'Asked by `alice` · [log](https://github.com/octo/agents/actions/runs/4711)',
-      '> `Add error handling examples.`',
-      expect.stringMatching(/^This run waits until .* UTC\.$/),
-      expect.stringMatching(/^<sub>job `job-1` · .* · \[Agent Follow-up\]\(.*\)<\/sub>$/),
-    ]);
-    const [last = '', ...others] = textsOn(sim.github);
-    expect(others).toEqual([]);
-    expect(last).toMatch(
-      /^### <span aria-hidden="true">✅<\/span> Agent finished without a pull request\n\n/,
-    );
-    expect(last.match(/Add error handling examples/g)).toHaveLength(1);
-    expect(result.outputs['comment-url']).toBe(ownComments(sim.github)[0]?.html_url);
-    expect(result.log).toContain(`The comment is ${result.outputs['comment-url']}.`);
-  });
-
   it.each<[string, Scenario, string, RegExp]>([
     [
       'a failed agent',

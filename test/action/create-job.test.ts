@@ -8,7 +8,6 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
-import { type Blow, openAttempts } from './attempts.ts';
 import {
   commentTexts,
   errors,
@@ -142,21 +141,6 @@ describe('one run creates at most one job, however often it is run again:', () =
     }
     expect(sim.agent.posts()).toHaveLength(posts);
     expect(sim.agent.created()).toHaveLength(created);
-  });
-
-  it.each<[string, Pick<Blow, 'at' | 'isApplied'>, object]>([
-    ['before the answer', { at: 'message', isApplied: true }, REFUSED],
-    ['before the ID is noted', { at: 'edit', isApplied: false }, REFUSED],
-    ['after the ID is noted', { at: 'edit', isApplied: true }, { ...DONE, 'job-id': NEW }],
-  ])('it is killed %s', async (_, blow, again) => {
-    await using attempts = await openAttempts('a step', {
-      with: { ...CREATES, wait: true },
-      agent: { jobs: [], create },
-      github: ISSUE,
-    });
-    await attempts.run(1, { blow: { ...blow, by: 'SIGKILL' } });
-    expect((await attempts.run(2)).outputs).toMatchObject(again);
-    expect(attempts.sim.agent.posts()).toHaveLength(1);
   });
 
   it('without a conversation, a re-run creates nothing', async () => {

@@ -13,7 +13,6 @@ const SENT = { result: 'sent', delivery: 'sent' };
 const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 const FAILED = workflowRun(RUN);
 const OUTDATED = workflowRun({ ...RUN, head: NEWER });
-const later = (run_id: string) => ({ github: { run_id } });
 
 describe('nothing is sent about a commit', () => {
   it.each(['run', 'runHere'] as const)('that was outdated at the event (%s)', async (how) => {
@@ -52,21 +51,5 @@ describe('a message about a commit is sent', () => {
     });
     sim.github.push(PULL, NEWER);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
-  });
-});
-
-describe('a commit gets one message', () => {
-  it('if several workflows fail on it', async () => {
-    await using sim = await simulate({ step: { event: FAILED } });
-    expect((await sim.run()).outputs).toMatchObject(SENT);
-    const [first] = ownComments(sim.github);
-    for (const run_id of ['2', '3']) {
-      const result = await sim.run({ step: later(run_id) });
-      expect(result.conclusion).toBe('success');
-      const reason = `Another run has taken this commit: ${first?.html_url}.`;
-      expect(result.outputs).toMatchObject({ ...SKIPPED, reason });
-    }
-    expect(sim.agent.posts()).toHaveLength(1);
-    expect(ownComments(sim.github)).toHaveLength(1);
   });
 });

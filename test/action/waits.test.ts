@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
 import type { AgentOptions, JobScript, TurnScript } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, simulate, warnings } from './scenario.ts';
-
-const PR_LINK = 'https://github.com/octo/docs/pull/1';
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): JobScript {
   return { id: JOB, base: base ?? {}, turns: [{ steps }] };
@@ -19,25 +16,6 @@ async function wait(
   const result = await (isBuilt ? sim.run() : sim.runHere());
   return { result, sim, comments: commentTexts(sim.github) };
 }
-
-it('polls a job before the comment and before the message, and then until the agent is done', async () => {
-  const script = job({ prLink: PR_LINK }, at(2, 'active'), at(300, 'completed'));
-  const { result, sim, comments } = await wait({ jobs: [script] }, {}, true);
-  expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject({
-    ...{ result: 'completed', status: 'completed', delivery: 'sent', confirmed: 'true' },
-    ...{ 'pr-link': PR_LINK, prLink: PR_LINK, reason: '' },
-  });
-  const methods = sim.agent.journal.slice(0, 4).map(({ method }) => method);
-  expect(methods).toEqual(['GET', 'GET', 'POST', 'GET']);
-  expect(sim.agent.posts()).toHaveLength(1);
-  expect(sim.agent.gets().length).toBeLessThan(70);
-  expect(comments[0]).toContain(titleOf('sending'));
-  expect(comments[1]).toContain(titleOf('working'));
-  expect(comments.at(-1)).toContain(titleOf('completed'));
-  expect([...errors(result), ...warnings(result)]).toEqual([]);
-  expect(result.summary).toContain(titleOf('completed'));
-});
 
 it.each<[string, Record<string, string>, string, readonly string[], readonly string[]]>([
   ['failed', { 'fail-on': 'none' }, 'success', [], [`Job ${JOB}: The agent gave no reason`]],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import { commentTexts, errors, notes, type Simulation, simulate } from './scenario.ts';
+import { commentTexts, type Simulation, simulate } from './scenario.ts';
 
 // With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
 
@@ -85,27 +85,6 @@ describe('a message to a job at work', () => {
       expect(stdout).not.toContain('Waiting for earlier work');
     },
   );
-
-  it('is not sent if the deadline comes first', async () => {
-    await using sim = await simulate({
-      with: { ...WAIT, 'timeout-minutes': '3' },
-      agent: busy(60),
-    });
-    const startedAt = sim.time.now();
-    const result = await sim.run();
-    expect(result.conclusion).toBe('failure');
-    expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
-    expect(errors(result)).toEqual([
-      expect.stringMatching(
-        /was not sent within 3 min, because the agent was not seen to be done with something else/,
-      ),
-    ]);
-    expect(sentAfter(sim, startedAt)).toBeNull();
-    expect(sim.time.now() - startedAt).toBeLessThan(3 * MINUTE + 2000);
-    expect(commentTexts(sim.github).at(-1)).toContain(titleOf('not-sent'));
-    expect(result.summary).toContain('not seen to be done');
-    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-  });
 });
 
 it('a job at work is not waited for once the API accepts no more messages', async () => {

@@ -84,7 +84,7 @@ function issueNode(repository: Repository, issue: Issue): object {
 
 /** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
 function comments(repository: Repository, all: readonly Comment[], { last, before }: Page): object {
-  if (last === undefined || last > MAX_NODES) return wrongSize('last', last);
+  if (last === undefined || last > MAX_NODES) return wrongSize(last);
   const earlier = all.filter(({ id }) => typeof before !== 'string' || id < Number(atob(before)));
   const page = earlier.slice(-last);
   return {
@@ -96,13 +96,8 @@ function comments(repository: Repository, all: readonly Comment[], { last, befor
   };
 }
 
-function wrongSize(word: 'first' | 'last', size: number | undefined): FieldError {
-  if (size === undefined) {
-    const message =
-      'You must provide a `first` or `last` value to properly paginate the `comments` connection.';
-    return new FieldError('MISSING_PAGINATION_BOUNDARIES', message);
-  }
-  const message = `Requesting ${size} records on the \`comments\` connection exceeds the \`${word}\` limit of ${MAX_NODES} records.`;
+function wrongSize(size = 0): FieldError {
+  const message = `Requesting ${size} records on the connection, of ${MAX_NODES} at most.`;
   return new FieldError('EXCESSIVE_PAGINATION', message);
 }
 
@@ -111,7 +106,7 @@ function reviewNode(repository: Repository, id: string, all: readonly InlineComm
     __typename: 'PullRequestReview',
     id,
     comments({ first, after }: PageFromStart) {
-      if (first === undefined || first > MAX_NODES) return wrongSize('first', first);
+      if (first === undefined || first > MAX_NODES) return wrongSize(first);
       const later = all.filter((one) => typeof after !== 'string' || one.id > Number(atob(after)));
       const page = later.slice(0, first);
       const last = page.at(-1);

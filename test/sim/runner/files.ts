@@ -247,19 +247,6 @@ function evaluate(text: string, token: string): string {
   return value;
 }
 
-export function printHeader(step: Setup, inputs: readonly Pair[], { print }: StepLog): void {
-  const given = inputs.filter(([, value]) => value !== '');
-  const env = Object.entries(step.env ?? {});
-  const { action_repository: name = 'octo-org/action', action_ref: ref = 'main' } =
-    step.github ?? {};
-  print(`##[group]Run ${name}@${ref}`);
-  if (inputs.length > 0) print('with:');
-  for (const [name, value] of given) print(`  ${name}: ${value}`);
-  if (env.length > 0) print('env:');
-  for (const [name, value] of env) print(`  ${name}: ${value}`);
-  print('##[endgroup]');
-}
-
 /** Reads the files after the process has ended, whatever its exit code is (FileCommandManager.cs). */
 export function takeFiles(files: Files, step: Setup, log: StepLog) {
   const outputs: Record<string, string> = {};

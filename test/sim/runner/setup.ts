@@ -5,7 +5,6 @@ import {
   environment,
   makeFiles,
   makeFolders,
-  printHeader,
   readManifest,
   removeFolder,
   type Setup,
@@ -20,7 +19,6 @@ export function prepare(step: Setup, action: string) {
   const files = makeFiles(folders, step);
   const log = startLog(step);
   const inputs = takeInputs(manifest, step, log);
-  printHeader(step, inputs, log);
   const env = environment(step, inputs, folders, files);
 
   function finish() {
