@@ -56,29 +56,6 @@ describe('a review without a command', () => {
     return { with: NO_PROMPT, step: { event } };
   }
 
-  it('is one message, with its inline comments in the order of files and lines', async () => {
-    await using sim = await simulate({ with: { wait: true } });
-    const { outputs, annotations } = await sim.run(submit(sim, ALL, 'Please change this.'));
-    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(annotations).toEqual([]);
-    const [prompt, ...others] = prompts(sim);
-    expect(others).toEqual([]);
-    expect(prompt?.split(/\n\n/).filter((part) => !part.startsWith('>'))).toEqual([
-      'Please change this.',
-      'Comment 1 of 3, on the file “a.md”, line 1:',
-      'First.',
-      'Comment 2 of 3, on the file “b.md”, line 4:',
-      'Second.',
-      'Comment 3 of 3, on the file “b.md”, lines 7 to 9 of an older commit:',
-      'Third.',
-    ]);
-    expect(commentOf(sim)).toContain(
-      '> `Please change this.`\n> <sub>+ 3 comments on 2 files</sub>',
-    );
-    expect(commentOf(sim)).toContain('Asked by `alice`');
-    expect(sim.github.reactions.map(({ content }) => content)).toEqual(['eyes', 'hooray']);
-  });
-
   it.each<[string, readonly InlineOptions[], string, string?, string?]>([
     ['with inline comments alone', ALL, ''],
     ['that is a reply with a text of its own', [REPLY], 'And change this.'],

@@ -1,15 +1,9 @@
 import { describe, expect } from 'vitest';
 import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
-import { type Fault, NOT_SENT, SENT, testFaults } from './faults.ts';
-import { KEY, TOKEN } from './scenario.ts';
+import { type Fault, SENT, testFaults } from './faults.ts';
 
 // test/unit/inputs.test.ts has all texts of inputs, files.test.ts all paths, and secrets.test.ts a key with line breaks.
 
-const noRequests: NonNullable<Fault['also']> = (result, { agent, github }) => {
-  expect([...agent.journal, ...github.journal]).toEqual([]);
-  expect(agent.maxSockets).toBe(0);
-  expect(result.outputs).toMatchObject({ results: '[]', status: '', 'job-id': '' });
-};
 const received =
   (prompt: string): NonNullable<Fault['also']> =>
   (_, { agent }) => {
@@ -20,15 +14,6 @@ describe('inputs:', () => {
   const special = '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e ::error::no ##[add-mask]no\r';
   const long = 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
   testFaults([
-    [
-      'an invalid one is refused without any request, and not shown if it has a password',
-      {
-        with: { comment: true, 'base-url': `https://user:${TOKEN}@agent.invalid` },
-        also: noRequests,
-      },
-      { ...NOT_SENT, attempts: 0, error: /^Nothing was sent\. base-url .*without a user name/ },
-    ],
-    ['a line break after the key is accepted', { with: { 'api-key': ` ${KEY}\r\n` } }, SENT],
     [
       'a prompt with line breaks, escapes, quotes and emoji is sent unchanged',
       { with: { prompt: special }, also: received(special) },

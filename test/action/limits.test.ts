@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/labels.ts';
-import { ALICE, event, issueComment, type Person, pullRequest, review } from '../sim/events.ts';
+import { ALICE, event, issueComment, type Person, pullRequest } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { meetAt, notes, ownComments, PULL, type Simulation, simulate } from './scenario.ts';
@@ -12,7 +12,6 @@ const AGENT: Person = { login: 'mintlify[bot]', id: 3003, type: 'Bot' };
 const BOT = { 'allowed-bots': AGENT.login };
 const BY_BOT = event('issues', 'labeled', { issue: { number: PULL }, sender: AGENT });
 const BY_PERSON = pullRequest({ number: PULL });
-const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 /** The title of a comment. */
 const LIMIT = titleOf('limited');
@@ -98,35 +97,14 @@ describe('messages of a bot', () => {
   });
 });
 
-describe('a new count begins after', () => {
-  const asked: More = { step: { event: review({ number: PULL, body: 'So.' }) } };
-  const commented: More = { step: { event: issueComment({ number: PULL, body: 'Thanks.' }) } };
-
-  it.each<[string, boolean, (sim: Simulation) => Promise<unknown>]>([
-    ['a command', true, (sim) => command(sim)],
-    ['a review without a command', true, (sim) => runs(sim, 1, asked)],
-    ['a comment without a command', false, (sim) => runs(sim, 1, commented)],
-  ])('%s: %s', async (_, isNew, play) => {
-    await using sim = await simulate({
-      with: { ...BOT, 'max-messages': 2 },
-      step: { event: BY_PERSON },
-    });
-    await runs(sim, 2);
-    await play(sim);
-    const [next] = await runs(sim, 1);
-    expect(next?.outputs).toMatchObject(isNew ? SENT : SKIPPED);
-    if (isNew) expect(counts(sim).at(-1)).toBe('message 1 of 2');
-  });
-
-  it('a command, and its end is told again, once', async () => {
-    await using sim = await simulate({ with: { 'max-messages': 2 }, step: { event: BY_PERSON } });
-    for (const row of [1, 2, 3]) {
-      expect(resultsOf(await runs(sim, 4))).toEqual([...sent(2), 'skipped', 'skipped']);
-      expect(told(sim)).toHaveLength(row);
-      expect((await command(sim)).outputs.result).toBe('sent');
-    }
-    expect(sim.agent.posts()).toHaveLength(9);
-  });
+it('a new count begins after a command, and its end is told again, once', async () => {
+  await using sim = await simulate({ with: { 'max-messages': 2 }, step: { event: BY_PERSON } });
+  for (const row of [1, 2, 3]) {
+    expect(resultsOf(await runs(sim, 4))).toEqual([...sent(2), 'skipped', 'skipped']);
+    expect(told(sim)).toHaveLength(row);
+    expect((await command(sim)).outputs.result).toBe('sent');
+  }
+  expect(sim.agent.posts()).toHaveLength(9);
 });
 
 it('five runs at once, in processes of their own, never send more than three, which is told', async () => {

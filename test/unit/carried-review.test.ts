@@ -94,25 +94,4 @@ describe('quoteInline', () => {
     expect(quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
     expect(quoted(whole, whole)).toHaveLength(2);
   });
-
-  it('sorts by files, then by lines, and keeps the order on a line', () => {
-    const texts = quoted(
-      { path: 'b.md', line: 2, body: 'five' },
-      { path: 'a.md', line: 10, startLine: 1, body: 'three' },
-      { path: 'a.md', line: 9, body: 'two' },
-      { path: 'a.md', line: 10, body: 'four' },
-      { path: 'a.md', ...whole, body: 'one' },
-      { path: 'b.md', line: 2, body: 'six' },
-    ).map((text) => text.split('\n').at(-1));
-    expect(texts).toEqual(['one', 'two', 'three', 'four', 'five', 'six']);
-  });
-
-  it('numbers the comments', () => {
-    const numbers = quoted({}, {}, {}).map((text) => text.slice(0, 'Comment 1 of 3'.length));
-    expect(numbers).toEqual(['Comment 1 of 3', 'Comment 2 of 3', 'Comment 3 of 3']);
-  });
-
-  it('is nothing without comments', () => {
-    expect(quoted()).toEqual([]);
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { cleanText, readWords } from '../../src/carried/comment.ts';
-import { compose, type Request } from '../../src/carried/request.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
@@ -101,25 +100,5 @@ describe('cleanText', () => {
     ['a <! -- b -- >', 'a <! -- b -- >'],
   ])('of %j is %j', (text, expected) => {
     expect(cleanText(text)).toBe(expected);
-  });
-});
-
-describe('compose', () => {
-  const NONE: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
-
-  it.each<[string, Partial<Request>, prompt: string, shown: string, attached: string]>([
-    ['a prompt', { prompt: 'Go.' }, 'Go.', 'Go.', ''],
-    [
-      'a prompt before words',
-      { prompt: 'Be brief.', words: 'Go.' },
-      ...(['Be brief.\n\nGo.', 'Be brief.\n\nGo.', ''] as const),
-    ],
-    [
-      'what belongs to the words, of which people see a summary',
-      { words: 'Go.', parts: ['One.', 'Two.'], attached: ['+ 2 comments', '+ `a.txt`'] },
-      ...(['Go.\n\nOne.\n\nTwo.', 'Go.', '+ 2 comments + `a.txt`'] as const),
-    ],
-  ])('%s', (_, given, prompt, shown, attached) => {
-    expect(compose({ ...NONE, ...given })).toEqual({ prompt, shown, attached });
   });
 });

@@ -92,6 +92,26 @@ describe('edits of a note', () => {
     expect(edited).toEqual(['newer', 'newer']);
   });
 
+  it('follow one another, so that an older text never replaces a newer one', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let begun = 0;
+    const updateComment = (): Promise<void> => {
+      begun += 1;
+      return promise;
+    };
+    const { note } = open({}, { updateComment });
+    await note.create();
+    note.write();
+    await new Promise(setImmediate);
+    note.write();
+    const closed = note.close();
+    await new Promise(setImmediate);
+    expect(begun).toBe(1);
+    resolve();
+    await closed;
+    expect(begun).toBe(3);
+  });
+
   it.each<[string, readonly unknown[], readonly number[], string]>([
     ['an answer that was lost', [lost], [15_000], 'ok'],
     ['two of them', [lost, new GitHubError(502, 'bad')], [15_000], 'bad.'],
