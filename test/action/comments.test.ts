@@ -280,6 +280,18 @@ describe('what the agent has changed', () => {
       else expect(shown).toContain(more);
     }
   });
+
+  it('is not told if the pull request is another one then', async () => {
+    const other = LINK.replace(`${PULL}`, '8');
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: { jobs: [{ ...LINKED, turns: [turnTo('completed', other)] }] },
+      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
+    });
+    const { summary } = await sim.runHere();
+    expect(summary).toContain(`[#8](${other})`);
+    expect(summary).not.toMatch(/commits|opened|finished/i);
+  });
 });
 
 describe('the short comment about a bad end', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { AgentOptions, JobScript, JournalEntry, PostReply, Reply } from '../sim/agent.ts';
+import type { AgentOptions, JobScript } from '../sim/agent.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type Scenario,
   type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
 const ids = (count: number): readonly string[] =>
@@ -58,12 +57,6 @@ function acceptedBy({ agent }: Simulation): readonly string[] {
     .sort();
 }
 
-const jobOf = ({ path }: JournalEntry): string => path.split('/')[5] ?? '';
-const answerFor =
-  <T extends Reply | PostReply>(job: string, reply: T) =>
-  (_: number, request: JournalEntry): T | undefined =>
-    jobOf(request) === job ? reply : undefined;
-
 /** Counts the requests that are open at once, and answers none before `count` of them are open. */
 function openAtOnce(count: number) {
   let open = 0;
@@ -100,33 +93,6 @@ describe('several jobs', () => {
     expect([messages.most, polls.most]).toEqual([4, 24]);
     // Each message uses a new connection, because the server may close a used one at any time.
     expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(48);
-  });
-});
-
-describe.concurrent('one job’s failure does not affect the others', () => {
-  const completed = { result: 'completed', delivery: 'sent', status: 'completed', reason: '' };
-  const FAILING = 'job-3';
-  const notSent = { result: 'error', delivery: 'not-sent' };
-  const unknown = { result: 'error', delivery: 'unknown' };
-  it.each<[string, Pick<AgentOptions, 'onPost' | 'onGet'>, Partial<JobResult>]>([
-    [
-      'the request with its message hangs',
-      { onPost: answerFor(FAILING, { fault: 'hang', accept: false }) },
-      unknown,
-    ],
-    ['the API refuses its message', { onPost: answerFor(FAILING, { status: 404 }) }, notSent],
-  ])('if %s', async (name, faults, expected) => {
-    await using sim = await simulateJobs({
-      with: { wait: true, 'timeout-minutes': '20' },
-      agent: { jobs: jobs(FIVE), ...faults },
-    });
-    const isBuilt = name === 'the API refuses its message';
-    const result = await (isBuilt ? sim.run() : sim.runHere());
-    for (const one of resultsOf(result)) {
-      expect(one).toMatchObject(one.jobId === FAILING ? expected : completed);
-    }
-    expect(errors(result).length + warnings(result).length).toBe(1);
-    expect(acceptedBy(sim)).toEqual(FIVE.filter((id) => id !== FAILING));
   });
 });
 

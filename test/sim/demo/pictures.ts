@@ -1,11 +1,11 @@
 // `npm run pictures` takes the pictures of the README with a headless Chromium. They show comments
-// and the job summary of two scenarios. Chromium is the program that CHROMIUM names, or one on the
-// PATH; pngquant, on the PATH, makes the files small.
+// and the job summary of two scenarios. Chromium is the program that CHROMIUM names, or
+// chromium-headless-shell on the PATH; pngquant, on the PATH, makes the files small.
 
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { scenario as everyNight } from './every-night.ts';
 import { renderEntries, renderSummary, writeDocument } from './page.ts';
@@ -13,13 +13,6 @@ import { play } from './play.ts';
 import { scenario as story } from './story.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
-const NAMES = [
-  'chromium-headless-shell',
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-];
 /** Higher than any picture, in pixels of the page. */
 const ROOM = 3000;
 /** Pixels of the picture per pixel of the page, for screens with a high resolution. */
@@ -27,7 +20,7 @@ const SCALE = 2;
 /** Enough for black, greys and the few colours of icons. Fewer colours make the files smaller. */
 const COLOURS = 32;
 
-const chromium = findChromium();
+const { CHROMIUM: chromium = 'chromium-headless-shell' } = process.env;
 const { conversations } = await play(story);
 const entries = conversations.flatMap((one) => one.entries);
 takePictures('command', 880, renderEntries(entries.slice(-2)));
@@ -39,24 +32,6 @@ takePictures(
 );
 const { runs } = await play(everyNight);
 takePictures('summary', 1000, renderSummary(runs[0]?.result?.summary ?? ''));
-
-function findChromium(): string {
-  const { CHROMIUM: given, PATH = '' } = process.env;
-  if (given) return given;
-  const files = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
-  const found = files.find(isProgram);
-  if (found === undefined) throw new Error('Chromium is not on the PATH; set CHROMIUM.');
-  return found;
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function takePictures(name: string, width: number, body: string): void {
   takePicture(name, 'light', width, body);
