@@ -82,6 +82,12 @@ describe('the prompt is the text after the command', () => {
   });
 });
 
+it('a push without a prompt has nothing to send, beside a command', async () => {
+  await using sim = await simulate({ with: COMMAND, step: { event: push() } });
+  const { conclusion, outputs } = await sim.runHere();
+  expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
+});
+
 it.each<[string, WebhookEvent, string]>([
   ['no command', issueComment({ number: PULL, body: 'Nice work!' }), 'does not begin with'],
   ['a bot', issueComment({ number: PULL, body: '/agent go', author: RENOVATE }), 'only people'],

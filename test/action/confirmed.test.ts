@@ -63,6 +63,11 @@ const ROWS: readonly Row[] = [
     ...{ confirmed: false, result: 'failed', from: 120, to: 130, says: EARLIER },
   },
   {
+    name: 'no status, completed',
+    agent: { ...IDLE, onGet: (n) => (n <= 2 ? { body: { id: JOB } } : undefined) },
+    ...{ confirmed: false, from: 60, to: 80, says: 'its status before the message is not known' },
+  },
+  {
     name: 'completed in the first poll, active in the one just before the message',
     agent: { ...IDLE, onGet: (n) => ({ body: record(n === 2 ? 'active' : 'completed') }) },
     ...{ confirmed: false, to: 80, reason: AT_WORK },

@@ -101,6 +101,13 @@ describe('a review is one message', () => {
     expect(ownComments(sim.github)[0]?.body).toContain('+ 120 comments on 1 file');
   });
 
+  it('of which a bare command without inline comments gets the usage', async () => {
+    const { sim, result } = await submit({ body: '/agent' });
+    expect(result.outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(answers(sim)).toEqual([expect.stringMatching(/^Nothing was sent\. Write your message/)]);
+    expect(sim.agent.journal).toEqual([]);
+  });
+
   it('with only the comments by its author', async () => {
     const others = ['mallory', null].map((author) => inline('Delete it.', { author }));
     const edited = inline('Delete all.', { author: 'mallory', editor: 'mallory' });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { isFinal, STATUSES, type Status } from '../../src/job.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
+import { EPOCH } from './clock.ts';
 import type { JobScript } from './service.ts';
 import {
   type Arrived,
@@ -93,7 +94,7 @@ const scenarios = fc.record({
   send: mostly(8, true, fc.constant(false)),
   wait: mostly(3, true, fc.constant(false)),
   comment: mostly(6, true, fc.constant(false)),
-  minutes: fc.constantFrom('0.02', '0.5', '2', '10', '10', '60'),
+  minutes: fc.constantFrom('0.02', '0.05', '0.5', '2', '10', '10', '60'),
   settle: fc.constantFrom('0', '30', '60', '60', '90'),
   onlyWhen: mostly(4, '', fc.constantFrom(...(Object.keys(STATUSES) as Status[]))),
   whenActive: mostly(2, '', fc.constantFrom('send', 'wait')),
@@ -103,6 +104,8 @@ const scenarios = fc.record({
     null,
     fc.constantFrom('sent', 'unknown', 'sending', 'not-sent'),
   ),
+  /** Whether it saw the end of what it sent, and whether that was confirmed. */
+  seenEnd: mostly<null | boolean>(1, null, fc.boolean()),
   /** What becomes of the requests, one after the other; the last one is repeated, or nothing fails then. */
   api: fc.array(mostly<Breakage | null>(3, null, breakage), { maxLength: 12 }),
   isForEver: mostly(8, false, fc.constant(true)),
@@ -119,8 +122,12 @@ const scenarios = fc.record({
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
+function endOf(confirmed: boolean) {
+  return { result: 'failed', confirmed, at: EPOCH - 10_000 } as const;
+}
+
 function sceneOf(scenario: Scenario): Scene {
-  const { jobs, event, send, wait, comment, minutes, settle, earlier } = scenario;
+  const { jobs, event, send, wait, comment, minutes, settle, earlier, seenEnd } = scenario;
   const isSending = send && { 'only-when': scenario.onlyWhen, 'when-active': scenario.whenActive };
   return {
     jobs,
@@ -133,7 +140,12 @@ function sceneOf(scenario: Scenario): Scene {
     },
     ...(earlier !== null && {
       attempt: 2,
-      notes: [{ delivery: earlier, run: '77' }],
+      notes: [
+        {
+          ...{ delivery: earlier, run: '77' },
+          ...(earlier === 'sent' && seenEnd !== null && { ended: endOf(seenEnd), prNumber: 7 }),
+        },
+      ],
       ...(earlier === 'sent' && { sentAt: -20_000 }),
     }),
   };
@@ -284,6 +296,12 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     // A message, and five lists that GitHub shows late.
     return played.knownAt <= Math.min(deadline, played.cancelledAt) + 62_000 + 6 * 10_000;
   },
+  'an end that an earlier attempt saw is reported as it was': ({ result, scenario }) =>
+    !scenario.send ||
+    scenario.earlier !== 'sent' ||
+    scenario.seenEnd === null ||
+    result.delivery !== 'sent' ||
+    (result.result === 'failed' && result.confirmed === scenario.seenEnd),
   'a confirmed end is that of the work on our message': ({ result, job, endedAt, scenario }) =>
     result.confirmed !== true ||
     job.otherAt !== null ||

@@ -78,7 +78,8 @@ export interface Scene {
   readonly jobs?: readonly Partial<JobScript>[];
   readonly attempt?: number;
   /** What comments there say of all jobs. Default: they are of other runs of this step. */
-  readonly notes?: readonly (Partial<NoteData> & Pick<NoteData['jobs'][number], 'delivery'>)[];
+  readonly notes?: readonly (Partial<NoteData> &
+    Pick<NoteData['jobs'][number], 'delivery' | 'ended' | 'prNumber'>)[];
   /** When an earlier attempt has sent the message to all jobs. */
   readonly sentAt?: number;
   /** The commits of the pull request. */
@@ -334,9 +335,9 @@ function earlierComments(
   env: Parameters<typeof readRunInfo>[0],
 ): string[] {
   const { workflow, step } = readRunInfo(env);
-  return notes.map(({ delivery, ...note }, index) => {
+  return notes.map(({ delivery, ended, prNumber, ...note }, index) => {
     const sent = delivery === 'sent' && { sentAt: EPOCH - 20_000, base: 'completed' };
-    const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent }));
+    const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent, ended, prNumber }));
     const usual = { project: hashOf(PROJECT), step: hashOf(workflow, step), attempt: 1 };
     const about = { run: String(index), command: '', commit: '', byBot: false, jobs };
     return composeNote({ ...usual, ...about, ...note }, () => 'Earlier.');
