@@ -103,24 +103,3 @@ describe.concurrent('with these statuses before and after the message', () => {
     else expect(commentTexts(sim.github).at(-1)).toContain(iconOf('completed'));
   });
 });
-
-describe('an end that is not confirmed', () => {
-  it('of a message whose run had no wait, and so no poll just before it, shows that', async () => {
-    // While the first message is refused, somebody else's begins and ends; ours is never taken up.
-    await using sim = await simulate({
-      agent: {
-        ...IDLE,
-        onGet: (n) => ({ body: record(n === 1 ? 'failed' : 'completed') }),
-        onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '60' } } : undefined),
-      },
-    });
-    expect((await sim.runHere()).outputs.result).toBe('sent');
-    const rerun = { with: { wait: true }, step: { github: { run_attempt: '2' } } };
-    const later = await sim.runHere(rerun);
-    expect(later.outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
-    expect(warnings(later)).toEqual([
-      expect.stringContaining('its status before the message is not known'),
-    ]);
-    expectNoSuccess(later, sim);
-  });
-});

@@ -164,11 +164,8 @@ describe.concurrent('a list of comments that shows new ones late', () => {
   }
   const FAILED = { step: { event: workflowRun({ pullRequests: [PULL] }) } };
   const CREATE = { with: { 'job-id': '', 'create-job': true } };
-  const [ONE, TWO]: readonly Scenario[] = [1, 2].map((n) => ({ with: { 'max-messages': n } }));
   const CASES: readonly (readonly [string, AtOnce])[] = [
     ['about one commit', { ...{ scenario: FAILED, count: 4 }, sent: 1, others: SKIPPED }],
-    ['with a limit of one', { ...(ONE && { scenario: ONE }), count: 3, sent: 1, others: SKIPPED }],
-    ['with a limit of two', { ...(TWO && { scenario: TWO }), count: 4, sent: 2, others: SKIPPED }],
     ['that would create a job', { scenario: CREATE, count: 3, sent: 1, others: NOT_SENT }],
   ];
 

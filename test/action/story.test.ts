@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Entry, type PlayedScenario, play } from '../sim/demo/play.ts';
 import { API_KEY } from '../sim/demo/scenario.ts';
-import { COMPARE, JOB, PULL, scenario } from '../sim/demo/story.ts';
+import { COMPARE, JOB, scenario } from '../sim/demo/story.ts';
 
 // What the README promises, from the first run to the last: the workflows of examples/, the built action, and what
 // people then see. `npm run demo` shows the same.
@@ -88,21 +88,6 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');
     expect(limit).toContain('re-run the workflow');
-  });
-
-  it('people get a mail about the limit, once', () => {
-    const { github } = story;
-    const texts = github
-      .calls('POST issues/#/comments')
-      .map(({ request }) => JSON.parse(request.body).body as string);
-    const isLimit = texts.map((text) => text.includes('Limit reached'));
-    expect(isLimit).toEqual([...Array(5).fill(false), true, false]);
-    expect(github.comments(PULL).filter(({ author }) => author === ACTION)).toHaveLength(7);
-  });
-
-  it('the merge starts no new job', () => {
-    const [created] = story.runs;
-    expect(created?.run.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
   });
 });
 

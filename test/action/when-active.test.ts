@@ -86,19 +86,3 @@ describe('a message to a job at work', () => {
     },
   );
 });
-
-it('a job at work is not waited for once the API accepts no more messages', async () => {
-  await using sim = await simulate({
-    with: { ...WAIT, 'job-id': 'job-1 job-2' },
-    agent: {
-      jobs: [{ id: 'job-1' }, { id: 'job-2', base: { status: 'active' } }],
-      onPost: () => ({ status: 429, headers: { 'retry-after': '3600' } }),
-    },
-  });
-  const { outputs, virtualMs } = await sim.runHere();
-  expect(JSON.parse(outputs.results ?? '')).toMatchObject([
-    { jobId: 'job-1', result: 'error' },
-    { jobId: 'job-2', result: 'skipped' },
-  ]);
-  expect(virtualMs).toBeLessThan(MINUTE);
-});

@@ -36,11 +36,6 @@ describe('clean', () => {
     ],
     ['a mark in a line', 'a ##[add-mask]b', 'a ## [add-mask]b'],
     ['marks in marks', '##[group]##[error]a', '## [error]a'],
-    [
-      'a mark with a color in it',
-      'a #\x1b[0m#[error]b #\u200b#[error]c',
-      'a ## [error]b ## [error]c',
-    ],
     ['commands of other kinds', '::error file=a.js::b', '::error file=a.js::b'],
     ['line breaks', 'a\r\nb\r\r\nc\rd\n\ne', 'a\nb\nc\nd\n\ne'],
     ['other line breaks', 'a\u2028b\u2029c\u0085d\ve\ff', 'a b cdef'],

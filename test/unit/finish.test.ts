@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { End, Job } from '../../src/job.ts';
 import { kindOf, titleOf, wordOf } from '../../src/labels.ts';
-import { annotate, cancelled, crash, fail, summarize } from '../../src/report/finish.ts';
+import { annotate, crash, fail, summarize } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Story } from '../../src/report/render.ts';
 import { ended, INFO, NOT_SENT, record, START } from './record.ts';
@@ -16,14 +16,6 @@ it('fail reports the error in the annotation, the outputs and the summary, witho
   expect(summaries).toEqual([
     expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
   ]);
-});
-
-it('cancelled reports that nothing was sent', () => {
-  const { runtime, logged, outputs } = recordingRuntime();
-  expect(cancelled(runtime)).toBe(1);
-  const reason = 'The run was cancelled before anything was sent.';
-  expect(logged).toEqual([`error: ${reason}`]);
-  expect(outputs).toMatchObject([{ result: 'cancelled', delivery: 'not-sent', reason }]);
 });
 
 describe('annotate', () => {

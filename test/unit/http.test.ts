@@ -28,17 +28,6 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
-it('the clock takes any time for a timeout, without a warning of Node', async () => {
-  const warnings: Error[] = [];
-  const addWarning = (warning: Error): number => warnings.push(warning);
-  process.on('warning', addWarning);
-  for (const ms of [-200, 0, 0.5]) systemClock.timeout(ms);
-  // Node emits warnings on the next tick.
-  await new Promise(setImmediate);
-  process.off('warning', addWarning);
-  expect(warnings).toEqual([]);
-});
-
 describe('the creation of a job', () => {
   async function create(behaviour: Behaviour) {
     await using server = await startFaultServer({ onRequest: () => behaviour });

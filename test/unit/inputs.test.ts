@@ -76,11 +76,6 @@ describe('readInputs accepts', () => {
       { 'allowed-bots': 'a[bot], Copilot,' },
       { allowedBots: new Set(['a[bot]', 'Copilot']) },
     ],
-    [
-      'no prompt without a message',
-      { send: 'false', prompt: '\ud800', 'prompt-file': '../x' },
-      { prompt: '' },
-    ],
   ])('%s', (_, inputs, expected) => {
     expect(valid(inputs)).toMatchObject(expected);
   });

@@ -73,11 +73,6 @@ describe('quotation', () => {
   it.each([
     ['a text', 'a', '> `a`\n> <sub>+ 1 comment</sub>'],
     ['no text', '\u200b', '> <sub>+ 1 comment</sub>'],
-    [
-      'the beginning of a text',
-      `a${'\n'.repeat(20)}b`,
-      quoted('```text\na\n```\n<sub>Only the beginning is shown. · + 1 comment</sub>'),
-    ],
   ])('shows what belongs to %s', (_, text, expected) => {
     expect(quotation(text, '+ 1 comment')).toBe(expected);
   });

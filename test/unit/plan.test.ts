@@ -60,12 +60,6 @@ it.each<Row>([
     { wait: true, onlyWhen: new Set(['active', 'failed']) },
     { waitsForIdle: false },
   ],
-  [
-    'only-when: active, asked to wait',
-    PERSON,
-    { wait: true, onlyWhen: new Set(['active']), whenActive: 'wait' },
-    { waitsForIdle: true },
-  ],
 ])('makePlan, earlier work: %s', check);
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
