@@ -148,6 +148,14 @@ describe('authorize', () => {
       [`${lacks}, or “github-token” cannot read it.`, onIssues],
     ],
     [
+      'someone with less',
+      {
+        event: issues(MALLORY),
+        collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
+      },
+      [`${lacks}. ${onIssues}`],
+    ],
+    [
       'an error',
       { collaborator: () => Promise.reject(new GitHubError(401, '“github-token” is empty')) },
       [

@@ -76,15 +76,3 @@ it('uses one connection for consecutive requests', async () => {
   }
   expect(site.connections).toBe(1);
 });
-
-it('is aborted in the middle of the response', async () => {
-  const stop = new AbortController();
-  await using site = await startFaultServer({
-    onRequest() {
-      setTimeout(() => stop.abort(new Error('enough')), 20);
-      return answer(`${head(200, { 'content-length': 10 })}{`, 'hang');
-    },
-  });
-  const response = open()(site.origin, { ...GET, signal: stop.signal });
-  await expect(response).rejects.toThrow('enough');
-});
