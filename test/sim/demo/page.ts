@@ -17,6 +17,7 @@ const THEMES: Readonly<Record<string, string>> = {
   light: 'github-markdown-light.css',
   dark: 'github-markdown-dark.css',
 };
+export const GALLERY = 'npm run demo -- gallery';
 /** In the order in which they come. */
 const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
@@ -32,7 +33,11 @@ function toEmoji(reactions: readonly { readonly content: string }[]): readonly s
 
 /** Writes the page of a scenario, and returns its path. Its theme is that of the reader. */
 export function writePage(played: PlayedScenario): string {
-  return writeDocument('index.html', `<div class="auto">${renderScenario(played)}</div>`);
+  const more = `<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>`;
+  return writeDocument(
+    'index.html',
+    `<div class="auto">${renderScenario(played)}\n<main>${more}</main></div>`,
+  );
 }
 
 /** Writes a document next to the style sheet that it needs. */

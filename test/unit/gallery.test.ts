@@ -2,17 +2,21 @@ import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job.ts';
 import { type Kind, WORDS } from '../../src/labels.ts';
 import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
-import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 import {
+  COMMIT,
   commentOf,
+  comments,
   ENDED,
   fleetOf,
   jobOf,
   KINDS,
   LEAST_ROOM,
   mixedFleet,
+  replies,
+  summaries,
   summaryOf,
-} from './states.ts';
+} from '../sim/demo/exhibits.ts';
+import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 
 // Each state of the comment and of the summary, for 1 to 100 jobs, rendered as on GitHub.
 
@@ -33,7 +37,7 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   const opened = skeleton.match(/<details>/g)?.length ?? 0;
   const closed = skeleton.match(/<\/details>/g)?.length ?? 0;
   return [
-    ...forgedIn({ skeleton, text, ...shown }, isOwn),
+    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter((one) => one !== COMMIT),
     ...(HEADING.test(skeleton) ? [] : [`the heading: ${skeleton.split('\n')[0]}`]),
     ...(opened === closed ? [] : [`${opened} folds are opened, ${closed} are closed`]),
     // Broken Markdown and missing values are visible as text.
@@ -72,7 +76,7 @@ describe('the comment', () => {
 
   it.each([700, 1000, 3000, 6000])('has at most %i characters if that is the limit', (limit) => {
     for (const jobs of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 100)]) {
-      const text = commentOf(jobs, limit);
+      const text = commentOf(jobs, {}, limit);
       expect(text.length).toBeLessThanOrEqual(limit);
       expect(problemsOf(rendered(text))).toEqual([]);
     }
@@ -89,4 +93,15 @@ it('only confirmed and plain results are green', () => {
   const green = KINDS.filter((kind) => commentOf([jobOf(kind)]).includes('✅'));
   expect(green).toEqual(['completed']);
   expect(summaryOf(fleetOf('unconfirmed', 3))).not.toContain('✅');
+});
+
+it.each([...comments(), ...summaries()])(
+  'the gallery shows "$name" without problems',
+  ({ markdown }) => {
+    expect(problemsOf(rendered(markdown))).toEqual([]);
+  },
+);
+
+it.each(replies())('the reply "$name" is not forged', ({ markdown }) => {
+  expect(forgedIn(rendered(markdown), isOwn)).toEqual([]);
 });

@@ -1,0 +1,296 @@
+import { type End, type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job.ts';
+import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
+import {
+  cancelledEnd,
+  doneEnd,
+  doubtfulEnd,
+  endAs,
+  limitEnd,
+  lostEnd,
+  refusedEnd,
+  timedOutEnd,
+  unwantedEnd,
+} from '../../../src/reasons.ts';
+import { fail, summarize } from '../../../src/report/finish.ts';
+import { renderProblem, renderStory, renderUsage, type Story } from '../../../src/report/render.ts';
+import type { Runtime } from '../../../src/runner/environment.ts';
+import { readRunInfo } from '../../../src/runner/environment.ts';
+
+// Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
+// and for tests. The sentences are those of the action.
+
+export interface Exhibit {
+  readonly name: string;
+  readonly markdown: string;
+}
+
+/** How many characters the data of a comment with many jobs leaves for the visible text. */
+export const LEAST_ROOM = 5_000;
+
+const START = Date.UTC(2026, 10, 21, 19, 32);
+const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
+const SETTLE_MS = 60_000;
+const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
+/** As a comment names it; GitHub makes it a link. */
+export const COMMIT = OLD.slice(0, 7);
+const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
+const STORY: Story = {
+  info: RUN,
+  occasion: 'Asked by `octocat`',
+  prompt: 'Add error handling examples to the pages that changed.',
+  startedAt: START,
+  until: START + LIMITS.inputs.timeoutMs,
+  command: null,
+  attached: '',
+};
+/** The pull request on which the comments are, unless that of the job is meant. */
+const CONVERSATION = 7;
+const COMMAND = { command: '/agent' };
+/** After a check that failed. */
+const CHECKS = {
+  occasion: `After \`CI\` failed on ${COMMIT}`,
+  prompt: '',
+  attached: `+ log of \`links\` (\`CI\`, ${COMMIT})`,
+};
+const REFUSED =
+  'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
+  'and the job in the dashboard (https://app.mintlify.com).';
+const UNREADABLE =
+  'The API answered 403 when the job was polled: “Forbidden”. The API key lacks the read scope.';
+const RESET =
+  'The connection to the API at “api.mintlify.com” was lost after the request was written: connection reset.';
+
+const NOT_YET = { message: { kind: 'open' } } as const;
+const NOT_SENT = { message: { kind: 'not-sent' } } as const;
+const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
+
+/** The status of a job of each kind, what else is known of it, and how it ends. */
+const STATES: Readonly<
+  Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
+> = {
+  failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  'delivery unknown': { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
+  unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
+  'not-sent': {
+    status: 'completed',
+    job: NOT_SENT,
+    end: () => endAs('error', REFUSED),
+  },
+  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS) },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
+  cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
+  archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
+  sending: { status: 'completed', job: NOT_YET, end: () => undefined },
+  creating: { status: '', job: { ...NOT_YET, id: NEW_JOB }, end: () => undefined },
+  working: { status: 'active', end: () => undefined },
+  sent: { status: 'completed', end: () => endAs('sent') },
+  completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  limited: { status: 'completed', job: NOT_SENT, end: () => limitEnd(3) },
+  skipped: {
+    status: 'active',
+    job: NOT_SENT,
+    end: (job) => unwantedEnd(job, new Set(['completed', 'failed'])),
+  },
+};
+export const KINDS = Object.keys(WORDS) as readonly Kind[];
+/** A process that is over has no other jobs. */
+export const ENDED = KINDS.filter((kind) => !OPEN.has(kind));
+
+interface Variant {
+  readonly kind: Kind;
+  readonly job?: Partial<Job>;
+  readonly record?: Partial<JobRecord>;
+  readonly story?: Partial<Story>;
+  /** Whether the comment is on the pull request of the job. */
+  readonly isHere?: boolean;
+  readonly end?: (job: Job) => End;
+}
+
+/** Other states of one job. */
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
+  'the failure of a command': { kind: 'failed', story: COMMAND, isHere: true, ...withChange(1) },
+  'failed checks': {
+    kind: 'completed',
+    isHere: true,
+    story: { ...CHECKS, most: 3 },
+    job: { ...withChange(1).job, number: 2 },
+  },
+  'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
+  'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
+  '3 new commits': { kind: 'completed', ...withChange(3) },
+  '7 new commits': { kind: 'completed', ...withChange(7) },
+  '1 new commit, failed': { kind: 'failed', ...withChange(1) },
+  'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
+  'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
+  'no pull request': {
+    kind: 'completed',
+    job: { change: { kind: 'no-pull-request' } },
+    record: { prLink: null, prNumber: null },
+  },
+  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
+  'unconfirmed, failed': {
+    kind: 'failed',
+    end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS),
+  },
+  'not sent in time': {
+    kind: 'not-sent',
+    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, LIMITS, ''),
+  },
+  'cancelled before the message': {
+    kind: 'not-sent',
+    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, LIMITS),
+  },
+  'a re-run that is refused': {
+    kind: 'delivery unknown',
+    end: () =>
+      refusedEnd(
+        'the comment of attempt 1 does not say whether it was sent',
+        `To send the message all the same, delete ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
+          're-run the workflow.',
+      ),
+  },
+  'without a message': {
+    kind: 'completed',
+    end: (job) => doneEnd(job, 'no message', SETTLE_MS),
+    job: { isReadOnly: true, message: { kind: 'none' } },
+    story: { prompt: '', occasion: '' },
+  },
+  'a prompt of many lines': {
+    kind: 'completed',
+    story: {
+      prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n'),
+    },
+  },
+  'a long prompt in one line, without a login, with a long ID': {
+    kind: 'sending',
+    job: { id: '550e8400-e29b-41d4-a716-446655440000' },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), occasion: '' },
+  },
+};
+
+function withChange(count: number): { readonly job: Partial<Job> } {
+  return { job: { change: { kind: 'commits', count, before: OLD, after: NEW } } };
+}
+
+/** A job of this kind; `number` makes its ID, its link and its times different. */
+export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Variant> = {}): Job {
+  const state = STATES[kind];
+  const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
+  const open: Job = {
+    ...newJob(id, false),
+    ...(kind !== 'creating' && {
+      record: {
+        ...{ id, status: state.status },
+        ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
+        ...record,
+      },
+    }),
+    message: { kind: 'sent', at: START + 2000, isEarlier: false },
+    base: { status: 'completed' },
+    ...state.job,
+    ...job,
+  };
+  const ended = (end ?? state.end)(open);
+  const durationMs =
+    kind === 'timed-out' ? LIMITS.inputs.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+  const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
+  return ended === undefined ? open : { ...open, end: ended, endedAt };
+}
+
+/** `count` jobs of one kind. */
+export function fleetOf(kind: Kind, count: number): readonly Job[] {
+  return Array.from({ length: count }, (_, number) => jobOf(kind, number));
+}
+
+/** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
+export function mixedFleet(count: number, isOpen = false): readonly Job[] {
+  const troubles: readonly Kind[] = [
+    'failed',
+    'timed-out',
+    'failed',
+    'delivery unknown',
+    'unconfirmed',
+  ];
+  return Array.from({ length: count }, (_, number) => {
+    const trouble = troubles[(number / 9) % troubles.length];
+    const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
+    return jobOf(isOpen && number % 3 === 1 ? 'working' : kind, number);
+  });
+}
+
+/** What people see of a comment. */
+export function commentOf(
+  jobs: readonly Job[],
+  { story = {}, isHere = false }: Pick<Variant, 'story' | 'isHere'> = {},
+  limit = LEAST_ROOM,
+): string {
+  const conversation = isHere ? 42 : CONVERSATION;
+  return renderStory({ ...STORY, ...story }, jobs, { conversation, limit });
+}
+
+export function summaryOf(
+  jobs: readonly Job[],
+  story: Partial<Story> = {},
+  commentUrls: readonly string[] = [],
+): string {
+  return written((runtime) => summarize(runtime, { ...STORY, ...story }, jobs, commentUrls));
+}
+
+/** What a run writes to its job summary. */
+function written(write: (runtime: Runtime) => unknown): string {
+  let text = '';
+  const ignore = (): void => {};
+  const runtime: Partial<Runtime> = {
+    env: {},
+    log: { info: ignore, debug: ignore, notice: ignore, warning: ignore, error: ignore },
+    redact: (value) => value,
+    writeOutputs: ignore,
+    writeSummary: (markdown) => {
+      text = markdown;
+    },
+  };
+  write(runtime as Runtime);
+  return text;
+}
+
+export function comments(): readonly Exhibit[] {
+  return [
+    ...KINDS.map((kind) => ({ name: `1 job: ${kind}`, markdown: commentOf([jobOf(kind)]) })),
+    ...Object.entries(VARIANTS).map(([name, variant]) => ({
+      name: `1 job: ${name}`,
+      markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
+    })),
+    { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
+    { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
+    { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
+    { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
+    { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
+    { name: '100 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 100)) },
+  ];
+}
+
+/** The comments that reply to a command that cannot run. */
+export function replies(): readonly Exhibit[] {
+  const problem = 'The workflow is not set up correctly; the log says what to change.';
+  return [
+    { name: 'a workflow that is not set up correctly', markdown: renderProblem(problem, RUN) },
+    { name: 'a command without a prompt', markdown: renderUsage('/agent') },
+  ];
+}
+
+export function summaries(): readonly Exhibit[] {
+  const urls = [`${RUN.repositoryUrl}/pull/42#issuecomment-1`];
+  const problem =
+    'timeout-minutes must be a plain number, more than 0 and at most 7200; it is “soon”.';
+  const changed = jobOf('completed', 0, withChange(3));
+  return [
+    { name: 'No job', markdown: written((runtime) => fail(runtime, problem)) },
+    ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
+    { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
+    { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
+    { name: '60 jobs', markdown: summaryOf(mixedFleet(60), {}, urls) },
+    { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },
+  ];
+}
