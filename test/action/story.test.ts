@@ -18,14 +18,15 @@ describe('the pull request of the agent, from a merge to a merge', () => {
   });
 
   it('is on one page', () => {
-    const { runs, conversations } = story;
+    const { checks, runs, conversations } = story;
+    expect(Object.entries(checks).filter(([, isTrue]) => !isTrue)).toEqual([]);
     expect(conversations).toHaveLength(1);
     const logs = runs.map(({ result }) => result?.log);
     expect(JSON.stringify([logs, conversations])).not.toContain(API_KEY);
   });
 
   it('each message is sent once: the first prompt, the review, three logs, and the command', () => {
-    const { agent, github } = story;
+    const { agent, github } = story.end;
     const [first, review = '', ...rest] = agent.accepted(JOB).map(({ prompt }) => prompt);
     const logs = rest.slice(0, 3);
     expect(agent.created()).toEqual([JOB]);
@@ -88,6 +89,21 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');
     expect(limit).toContain('re-run the workflow');
+  });
+
+  it('people get a mail about the limit, once', () => {
+    const { github } = story.end;
+    const texts = github
+      .calls('POST issues/#/comments')
+      .map(({ request }) => JSON.parse(request.body).body as string);
+    const isLimit = texts.map((text) => text.includes('Limit reached'));
+    expect(isLimit).toEqual([...Array(5).fill(false), true, false]);
+    expect(github.comments(PULL).filter(({ author }) => author === ACTION)).toHaveLength(7);
+  });
+
+  it('the merge starts no new job', () => {
+    const [created] = story.runs;
+    expect(created?.run.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
   });
 });
 

@@ -26,7 +26,7 @@ const EMOJI: Readonly<Record<string, string>> = {
 };
 
 /** The emoji of these reactions. Some are added at the same time. */
-function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {
+export function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {
   const contents = new Set(reactions.map(({ content }) => content));
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }

@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto';
 import { ACTION } from '../../contract/workflows.ts';
-import { type Agent, startAgent } from '../agent.ts';
+import { type JournalEntry, startAgent } from '../agent.ts';
 import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
-import { API_KEY, PROJECT, REPOSITORY, type Run, type Scenario, type Written } from './scenario.ts';
+import {
+  API_KEY,
+  type FinalState,
+  PROJECT,
+  REPOSITORY,
+  type Run,
+  type Scenario,
+  type Written,
+} from './scenario.ts';
 
 /** Between two runs. */
 const BREAK_MS = 600_000;
@@ -17,8 +25,8 @@ export interface PlayedScenario {
   readonly scenario: Scenario;
   readonly runs: readonly PlayedRun[];
   readonly conversations: readonly Conversation[];
-  readonly agent: Agent;
-  readonly github: GitHub;
+  readonly end: FinalState;
+  readonly checks: Readonly<Record<string, boolean>>;
 }
 
 export interface PlayedRun {
@@ -40,10 +48,18 @@ export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | '
   readonly reactions: readonly Reaction[];
 }
 
-/** Gets what happens, and each line of the log. */
+/** Gets the events of a scenario as they happen. */
 export interface Viewer {
+  scenarioStarts(
+    scenario: Scenario,
+    addresses: { readonly agent: string; readonly github: string },
+  ): void;
   runStarts(run: Run): void;
+  /** A line of the log. */
   line(text: string): void;
+  /** A call that changes a page of GitHub. */
+  write(request: JournalEntry): void;
+  runEnds(played: PlayedRun, conversations: readonly Conversation[]): void;
 }
 
 /** Plays a scenario with the built action. Without `pace`, as fast as the machine allows. */
@@ -71,8 +87,13 @@ export async function play(
     repository: REPOSITORY,
     clock: time,
     ...scenario.github,
+    on(request) {
+      if (request.method !== 'GET') viewer.write?.(request);
+      return undefined;
+    },
   });
   push([commit(0, 0)]);
+  viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
 
   function commitsFor(n: number): readonly string[] {
     return Array.from({ length: scenario.commits?.[n - 1] ?? 0 }, (_, index) => commit(n, index));
@@ -171,10 +192,13 @@ export async function play(
   for (const run of scenario.runs) {
     viewer.runStarts?.(run);
     time.skip(BREAK_MS);
-    runs.push({ run, result: await runOf(run, 1000 + runs.length) });
+    const played = { run, result: await runOf(run, 1000 + runs.length) };
+    runs.push(played);
+    viewer.runEnds?.(played, conversationsOf(scenario, github, reviews));
   }
+  const end = { agent, github, results: runs.map(({ result }) => result) };
   const conversations = conversationsOf(scenario, github, reviews);
-  return { scenario, runs, conversations, agent, github };
+  return { scenario, runs, conversations, end, checks: scenario.check(end) };
 }
 
 function conversationsOf(
@@ -196,4 +220,8 @@ function conversationsOf(
         })),
     }))
     .filter(({ entries }) => entries.length > 0);
+}
+
+export function allChecksPass({ checks }: PlayedScenario): boolean {
+  return Object.values(checks).every((isTrue) => isTrue);
 }

@@ -1,10 +1,11 @@
 import { parse } from 'yaml';
 import { read, type Workflow } from '../../contract/workflows.ts';
-import type { AgentOptions, JobPart, TurnScript } from '../agent.ts';
+import type { Agent, AgentOptions, JobPart, TurnScript } from '../agent.ts';
 import type { WebhookEvent } from '../events.ts';
 import type { InlineOptions } from '../github/reviews.ts';
 import type { RunJobOptions } from '../github/runs.ts';
-import type { GitHubOptions } from '../github/server.ts';
+import type { GitHub, GitHubOptions } from '../github/server.ts';
+import type { StepResult } from '../runner/process.ts';
 
 // What all scenarios share. The action, its process and every request are real; the servers are simulated.
 
@@ -14,6 +15,8 @@ export const API_KEY = 'mint_demo_0123456789abcdef';
 
 export interface Scenario {
   readonly title: string;
+  /** Lines that describe the simulated API and GitHub. */
+  readonly setup: readonly string[];
   readonly agent: Pick<AgentOptions, 'jobs' | 'create'>;
   readonly github: Required<Pick<GitHubOptions, 'issues' | 'collaborators'>>;
   /** How many commits the agent adds to the first pull request because of the n-th message. */
@@ -23,6 +26,9 @@ export interface Scenario {
   /** Variables of the repository, besides the project. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly runs: readonly Run[];
+  /** Sentences about the end of the scenario, and whether each is true. */
+  check(end: FinalState): Readonly<Record<string, boolean>>;
+  readonly lessons: readonly string[];
 }
 
 export interface Run {
@@ -59,6 +65,13 @@ export interface Written {
   readonly inline?: readonly InlineOptions[];
 }
 
+export interface FinalState {
+  readonly agent: Agent;
+  readonly github: GitHub;
+  /** One per run, in order; undefined if no runner has started. */
+  readonly results: readonly (StepResult | undefined)[];
+}
+
 /** A workflow of `examples/`. */
 export function example(file: string): Pick<Run, 'file' | 'workflow'> {
   return { file, workflow: parse(read(`examples/${file}.yml`)) };
@@ -82,4 +95,16 @@ export function turn(activeMs: number, doneMs: number, done: JobPart = {}): Turn
       { afterMs: doneMs, set: { status: 'completed', ...done } },
     ],
   };
+}
+
+/** Whether the run has this conclusion and these outputs. */
+export function endedWith(
+  result: StepResult | undefined,
+  conclusion: StepResult['conclusion'],
+  outputs: Readonly<Record<string, string>>,
+): boolean {
+  return (
+    result?.conclusion === conclusion &&
+    Object.entries(outputs).every(([name, value]) => result.outputs[name] === value)
+  );
 }

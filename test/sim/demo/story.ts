@@ -1,6 +1,15 @@
 import { ALICE, push } from '../events.ts';
 import type { RunJobOptions } from '../github/runs.ts';
-import { example, idleJob, linkTo, REPOSITORY, type Run, type Scenario, turn } from './scenario.ts';
+import {
+  endedWith,
+  example,
+  idleJob,
+  linkTo,
+  REPOSITORY,
+  type Run,
+  type Scenario,
+  turn,
+} from './scenario.ts';
 
 // What the README is about: the pull request of the agent, until it is merged.
 
@@ -14,6 +23,12 @@ const BROKEN = ['/guides/retries', '/reference/errors', '/errors#codes', '/error
 
 export const scenario: Scenario = {
   title: 'The pull request of the agent, from a merge to a merge',
+  setup: [
+    'API:    the agent takes a minute for each message. Its first three fixes of the broken links are',
+    '        not enough.',
+    `GitHub: repository ${REPOSITORY}, in which alice and rita have write access. Its workflows are`,
+    '        create-a-job.yml and loop.yml, as in examples/.',
+  ],
   agent: {
     jobs: [],
     create: () => ({
@@ -80,6 +95,37 @@ export const scenario: Scenario = {
       trigger: { kind: 'checks', number: PULL, by: AGENT, conclusion: 'success' },
       ...example('loop'),
     },
+  ],
+  check: ({ agent, github, results }) => {
+    const [created, reviewed, ...others] = results;
+    const [fourth, same, command, passed] = others.slice(-4);
+    const stops = github.comments(PULL).filter(({ body }) => body.includes('Limit reached'));
+    const prompts = agent.accepted(JOB).map(({ prompt }) => prompt);
+    return {
+      'One step created the job, waited for it, and named it in a comment on #42.': endedWith(
+        created,
+        'success',
+        { result: 'completed', delivery: 'sent', 'job-id': JOB },
+      ),
+      'The review was one message, with its three inline comments.':
+        endedWith(reviewed, 'success', { result: 'completed', 'job-id': JOB }) &&
+        ['Show the request', 'guide to retries', 'What does 429'].every((text) =>
+          prompts[1]?.includes(text),
+        ),
+      'Three logs went out. Then one comment asked for a person.':
+        prompts.filter((prompt) => prompt.includes('broken link')).length === 3 &&
+        [fourth, same].every((one) => endedWith(one, 'success', { result: 'skipped' })) &&
+        stops.length === 1,
+      'The command went out, and the checks that passed started no runner.':
+        endedWith(command, 'success', { result: 'completed' }) && passed === undefined,
+      'The job was created once, and got five messages, each once.': agent.posts().length === 6,
+    };
+  },
+  lessons: [
+    'No workflow has a job-id: the comments of the action on the pull request name the job.',
+    '👀: the command is accepted. 🎉: the agent is done. 😕: it failed.',
+    'Checks, however often they fail, send three messages in a row at most. The number starts again',
+    'with a command by a person.',
   ],
 };
 

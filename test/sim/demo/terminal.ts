@@ -1,0 +1,143 @@
+import { styleText } from 'node:util';
+import type { JournalEntry } from '../agent.ts';
+import { toEmoji } from './page.ts';
+import type { Entry, PlayedScenario, Viewer } from './play.ts';
+import type { Trigger } from './scenario.ts';
+
+const WIDTH = 96;
+const SHOWN = ['result', 'delivery', 'job-id'];
+/** The inputs of steps, which most steps share. */
+const shownGroups = new Set<string>();
+let group: string[] | undefined;
+const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
+
+/** Prints a scenario as it happens. */
+export const terminal: Viewer = {
+  scenarioStarts({ title, setup, runs, pace }, { agent, github }) {
+    heading(title, '=');
+    console.log('Simulated on this machine:\n');
+    for (const line of setup) console.log(`  ${line}`);
+    console.log(`\n  The API listens on ${agent}, GitHub's API on ${github}.`);
+    const times = runs.length === 1 ? 'once' : `${runs.length} times in a row`;
+    console.log(
+      `\nThe action itself, dist/index.js, runs ${times}, started as a runner starts it.`,
+    );
+    console.log(`Time is compressed: ${pace} s of the scenario take 1 s here.`);
+  },
+  runStarts({ title, about, trigger }) {
+    heading(title, '-');
+    console.log(about);
+    for (const line of describe(trigger)) console.log(`  ${line}`);
+    console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
+  },
+  line(text) {
+    if (text.startsWith('##[group]')) group = [];
+    group?.push(text);
+    if (text === '##[endgroup]') {
+      printGroup(group ?? []);
+      group = undefined;
+    } else if (group === undefined) {
+      printLine(text);
+    }
+  },
+  write(request) {
+    const seen = whatIsSeen(request);
+    if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
+  },
+  runEnds({ run: { trigger }, result }, conversations) {
+    if (result === undefined) {
+      console.log('  No runner starts: the condition of the job is not met.');
+      return;
+    }
+    const { conclusion, outputs, summary } = result;
+    const colour = conclusion === 'success' ? 'green' : 'red';
+    const shown = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
+    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${shown}`);
+    const urls = outputs['comment-url']?.split('\n') ?? [];
+    const text = 'body' in trigger ? trigger.body : '';
+    const isShown = ({ html_url, body }: Entry): boolean =>
+      urls.includes(html_url) || (text !== '' && body.startsWith(text));
+    const entries = conversations.flatMap(({ number, entries }) =>
+      entries.filter(isShown).map((entry) => ({ number, ...entry })),
+    );
+    for (const { number, author, body, reactions } of entries) {
+      printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
+    }
+    if (entries.length === 0) printBox('The job summary', summary);
+  },
+};
+
+/** Prints what the runner shows of a step, but only once. */
+function printGroup([title = '', ...lines]: readonly string[]): void {
+  const all = lines.join('\n');
+  const isNew = !shownGroups.has(all);
+  shownGroups.add(all);
+  printLine(title.replace('##[group]', isNew ? '▾ ' : '▸ '));
+  if (isNew) lines.slice(0, -1).forEach(printLine);
+}
+
+function printLine(text: string): void {
+  const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
+  const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
+  console.log(styleText(colour, `  ${text}`));
+}
+
+/** What people or checks do. */
+function describe(trigger: Trigger): readonly string[] {
+  switch (trigger.kind) {
+    case 'event':
+      return [];
+    case 'checks':
+      return ['', `The checks of #${trigger.number} end: ${bold(trigger.conclusion)}`];
+    default: {
+      const { kind, number, by, body, inline = [] } = trigger;
+      const does = kind === 'comment' ? 'comments on' : 'submits a review of';
+      const lines = inline.map(({ path, line, body }) => `  ${path}:${line} ${body}`);
+      return ['', `${by} ${does} #${number}: ${bold(body)}`, ...lines];
+    }
+  }
+}
+
+/** What a call changes on the page; empty for what nobody sees. */
+function whatIsSeen({ body, method }: JournalEntry): string {
+  const { body: text, content, query = '' } = JSON.parse(body || '{}');
+  if (content !== undefined) return toEmoji([{ content }]).join();
+  if (text !== undefined) {
+    const [title = ''] = readable(text).split('\n');
+    return `${method === 'POST' ? 'a new comment' : 'the comment is now'}: ${title.trim()}`;
+  }
+  return query.includes('minimizeComment') ? 'older comments are hidden' : '';
+}
+
+function printBox(title: string, markdown: string): void {
+  if (markdown.trim() === '') return;
+  console.log(`\n${title}:\n`);
+  for (const line of readable(markdown).trim().split('\n')) console.log(`  │ ${line}`);
+}
+
+/** Markdown of the action, as far as a terminal can show it. */
+function readable(markdown: string): string {
+  return markdown
+    .replace(/^<!--.*-->\n?|^> ```.*\n|<[^>]+>|`/gm, '')
+    .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
+    .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
+    .replace(/^\|[ |-]+\|\n/gm, '')
+    .replace(/\n{2,}/g, '\n');
+}
+
+export function printChecks({ scenario: { lessons }, checks }: PlayedScenario): void {
+  heading('Checks', '-');
+  for (const [sentence, isTrue] of Object.entries(checks)) {
+    console.log(isTrue ? `  ✓ ${sentence}` : styleText('red', `  ✗ False: ${sentence}`));
+  }
+  heading('What this shows', '-');
+  for (const line of lessons) console.log(`  ${line}`);
+}
+
+function heading(text: string, line: string): void {
+  console.log(bold(`\n${line.repeat(3)} ${text} ${line.repeat(WIDTH - text.length - 5)}\n`));
+}
+
+function bold(text: string): string {
+  return styleText('bold', text);
+}
