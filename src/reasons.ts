@@ -20,8 +20,8 @@ import { listing, plural, quote, sentences } from './text.ts';
 /** What of a run its ends depend on. */
 interface EndingRun {
   readonly inputs: Pick<Inputs, 'timeoutMs' | 'wait'>;
-  /** Its comment, which a re-run reads. */
-  readonly note?: object;
+  /** Only with a `note`, a re-run knows what was sent. */
+  readonly plan: { readonly comments: { readonly kind: string } };
 }
 
 const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
@@ -112,7 +112,7 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
   if (isUnderway(job)) return lateEnd(job, run, last);
   if (job.isWaiting) {
     const said = `The message was not sent within ${limit}, because the agent was not seen to be done with something else.`;
-    return endAs('timed-out', said, last, 'Re-run the workflow later.');
+    return endAs('timed-out', said, last, `${howToStartAgain(job, run)} later.`);
   }
   const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
   return endAs('timed-out', `${what} within ${limit}.`, why);
@@ -135,11 +135,19 @@ function isUnderway(job: Job): boolean {
   return job.isReadOnly ? job.record !== undefined : job.message.kind === 'sent';
 }
 
-/** A re-run reads the note of this run, or sends nothing either. */
-function howToWaitAgain({ isReadOnly }: Job, { note }: EndingRun): string {
-  return note !== undefined || isReadOnly
+function howToWaitAgain(job: Job, run: EndingRun): string {
+  return canRerun(job, run)
     ? 'To keep waiting, re-run the workflow; this sends no message.'
     : 'To keep waiting, use a later run with “send: false” and “wait: true”.';
+}
+
+function howToStartAgain(job: Job, run: EndingRun): string {
+  return canRerun(job, run) ? 'Re-run the workflow' : 'Start a new run';
+}
+
+/** A re-run reads the note of this run. Without one it is refused, unless it sends nothing either. */
+function canRerun({ isReadOnly }: Job, { plan }: EndingRun): boolean {
+  return plan.comments.kind === 'note' || isReadOnly;
 }
 
 /** Polling failed for too long. */
@@ -158,7 +166,11 @@ export function lostEnd(job: Job, run: EndingRun, why: string): End {
 export function cancelledEnd(job: Job, run: EndingRun): End {
   if (!isUnderway(job)) {
     const what = job.isReadOnly ? 'job was polled' : 'message was sent';
-    return endAs('cancelled', `The run was cancelled before the ${what}. Re-run it.`);
+    return endAs(
+      'cancelled',
+      `The run was cancelled before the ${what}.`,
+      `${howToStartAgain(job, run)}.`,
+    );
   }
   if (!run.inputs.wait) return endAs('cancelled', 'The run was cancelled.');
   const said = 'The agent may keep working, but the cancelled run no longer waits for it.';

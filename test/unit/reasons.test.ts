@@ -22,8 +22,8 @@ import {
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000, wait: true };
-const NOTED = { inputs: LIMIT, note: {} };
-const UNNOTED = { inputs: LIMIT };
+const NOTED = { inputs: LIMIT, plan: { comments: { kind: 'note' } } };
+const UNNOTED = { inputs: LIMIT, plan: { comments: { kind: 'none' } } };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; this sends no message.';
 const LATER = 'To keep waiting, use a later run with “send: false” and “wait: true”.';
@@ -64,17 +64,24 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', 'The job could not be polled within 30 min.'],
   [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', 'could not be sent within 30 min. So.'],
   [timedOutEnd(WAITING, NOTED, 'So.'), 'timed-out', 'seen to be done with something else. The'],
+  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', ' Re-run the workflow later.'],
+  [timedOutEnd(WAITING, UNNOTED, ''), 'timed-out', ' Start a new run later.'],
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', `can no longer be polled. So. The agent may keep`],
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', LATER],
   [lostEnd(job(SENT), NOTED, 'So.'), 'error', AGAIN],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', 'The job cannot be polled. So.'],
   [lostEnd(job(), NOTED, 'So.'), 'error', 'So.'],
   [stoppedEnd('So.'), 'skipped', 'The API accepts no more messages for now. So.'],
-  [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run it.'],
+  [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run the'],
+  [cancelledEnd(job(), UNNOTED), 'cancelled', 'before the message was sent. Start a new run.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', 'cancelled before the job was polled.'],
   [cancelledEnd(job(SENT), NOTED), 'cancelled', `no longer waits for it.${AGAIN}`],
   [cancelledEnd(job(SENT), UNNOTED), 'cancelled', LATER],
-  [cancelledEnd(job(SENT), { inputs: { ...LIMIT, wait: false } }), 'cancelled', 'was cancelled.'],
+  [
+    cancelledEnd(job(SENT), { ...NOTED, inputs: { ...LIMIT, wait: false } }),
+    'cancelled',
+    'was cancelled.',
+  ],
   [doubtfulEnd('So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd('So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],

@@ -28,7 +28,10 @@ export interface Exhibit {
 export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
+const LIMITS = {
+  inputs: { timeoutMs: 1_800_000, wait: true },
+  plan: { comments: { kind: 'note' } },
+};
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 /** As a comment names it; GitHub makes it a link. */
