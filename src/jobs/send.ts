@@ -31,10 +31,13 @@ export async function sendMessage(
   failed: SendClass[],
 ): Promise<Outcome<'sent' | 'busy'>> {
   for (;;) {
-    const can = canStillSend(run, job);
-    if (can.kind === 'over') return can;
+    const early = canStillSend(run, job);
+    if (early.kind === 'over') return early;
     const looked = await lastLook(run, job);
     if (looked.kind !== 'ready') return looked;
+    // From here to the request, nothing is awaited: another job may stop all messages.
+    const can = canStillSend(run, job);
+    if (can.kind === 'over') return can;
     const marked = markAllAsSending(run);
     if (marked.kind === 'over') return marked;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
@@ -69,10 +72,10 @@ async function lastLook(run: Run, job: Job): Promise<LastLook> {
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  const isOutdated = plan.headOf !== undefined && headOfEvent?.sha !== trigger.commit?.sha;
-  if (headOfEvent !== undefined && isOutdated) return over(newerCommitEnd());
-  const can = canStillSend(run, job);
-  return can.kind === 'over' ? can : { kind: 'ready', head, hasBase: needsBase };
+  if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha) {
+    return over(newerCommitEnd());
+  }
+  return { kind: 'ready', head, hasBase: needsBase };
 }
 
 /** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
