@@ -102,9 +102,11 @@ async function listNotes(
   { projectId }: Inputs,
 ): Promise<Result<readonly FoundNote[]>> {
   if (!listsNotes) return ok([]);
+  if (comments.kind === 'note' || comments.kind === 'only read') {
+    return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+  }
   // Only an earlier attempt has sent what no comment tells.
-  if (comments.kind !== 'note') return isRerun ? problem(whyNoNote(comments)) : ok([]);
-  return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+  return isRerun ? problem(whyNoNote(comments)) : ok([]);
 }
 
 function storyOf(start: Start, { command, wait }: Inputs, { deadline, limit }: Plan): Story {

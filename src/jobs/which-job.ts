@@ -29,7 +29,7 @@ export function whichJobs(
       'can name an agent job.';
     return { kind: 'skipped', reason };
   }
-  if (comments.kind !== 'note') return whenNobodyNames(inputs, trigger);
+  if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
   if (notes.kind === 'problem') {
     return problem(
       `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
@@ -45,7 +45,7 @@ export function whichJobs(
   if (first !== undefined) return ok([first[0]]);
   const doubtful = notes.value.find(isCreationInDoubt);
   return doubtful === undefined
-    ? whenNobodyNames(inputs, trigger)
+    ? whenNobodyNames(inputs, comments, trigger)
     : whenCreationInDoubt(doubtful.url);
 }
 
@@ -73,7 +73,8 @@ function whenCreationInDoubt(url: string): Result<never> {
 }
 
 function whenNobodyNames(
-  { createJob }: Inputs,
+  { createJob, send }: Inputs,
+  comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
   // Checks also fail on pull requests of people.
@@ -86,10 +87,9 @@ function whenNobodyNames(
     return { kind: 'skipped', reason };
   }
   const none = 'No comment of this action names an agent job here, and “job-id” is empty';
-  const what = trigger.conversation === null ? '“job-id” is empty' : none;
-  return problem(
-    `${what}. Set “create-job: true” to create a job, or “job-id” to the ID of one. ${CHECK_NAME}`,
-  );
+  const what = 'conversation' in comments ? none : '“job-id” is empty';
+  const creation = send ? '“create-job: true” to create a job, or ' : '';
+  return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${CHECK_NAME}`);
 }
 
 /**

@@ -53,6 +53,9 @@ describe('send: false', () => {
     await sim.runHere({ step: LATER_RUN });
     expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([true, false]);
 
+    const polled = await sim.runHere({ with: { wait: false, 'job-id': '' } });
+    expect(polled.outputs).toMatchObject({ result: 'completed', 'job-id': JOB, 'comment-url': '' });
+
     const { id } = sim.github.addComment(PULL, 'alice', '/agent go on');
     const event = issueComment({ number: PULL, body: '/agent go on', id });
     const inputs = { send: 'true', wait: false, command: '/agent', 'job-id': '' };

@@ -71,7 +71,8 @@ it.each<Row>([
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
   ['a pull request', PERSON, {}, { comments: NOTE }],
-  ['only a poll', PERSON, { send: false }, none('nothing is sent')],
+  ['only a poll', PERSON, { send: false }, { comments: { ...NOTE, kind: 'only read' } }],
+  ['only a poll on a schedule', schedule(), { send: false }, none('nothing is sent')],
   [
     'a wait without a token',
     PERSON,
