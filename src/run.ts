@@ -68,13 +68,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       return answerWithUsage(start, inputs.command ?? '');
     case 'problem':
       return complain(start, request.problem);
-    case 'ok': {
-      const [code] = await Promise.all([
-        followUp(start, inputs, request.value),
-        react(start, 'eyes'),
-      ]);
-      return code;
-    }
+    case 'ok':
+      return followUp(start, inputs, request.value);
   }
 }
 
@@ -98,7 +93,7 @@ async function followUp(start: Start, inputs: Inputs, request: Request): Promise
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
-  await runJobs(prepared.value);
+  await Promise.all([runJobs(prepared.value), react(start, 'eyes')]);
   return report(prepared.value);
 }
 

@@ -73,20 +73,21 @@ function whenCreationInDoubt(url: string): Result<never> {
 }
 
 function whenNobodyNames(
-  { createJob, send }: Inputs,
+  { createJob, send, command }: Inputs,
   comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
+  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
   // Checks also fail on pull requests of people.
-  if (trigger.commit !== null) {
-    return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
-  }
+  if (trigger.commit !== null) return { kind: 'skipped', reason: `${none}.` };
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
-    const reason = 'No comment of this action names an agent job here, and bots create none.';
-    return { kind: 'skipped', reason };
+    return { kind: 'skipped', reason: `${none}; bots create none.` };
   }
-  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
+  // People also review pull requests of people.
+  if (trigger.comment?.kind === 'review' && command === null) {
+    return { kind: 'skipped', reason: `${none}.` };
+  }
   const what = 'conversation' in comments ? none : '“job-id” is empty';
   const creation = send ? '“create-job: true” to create a job, or ' : '';
   return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${CHECK_NAME}`);

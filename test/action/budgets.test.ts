@@ -97,7 +97,7 @@ const CASES: readonly Case[] = [
     name: 'a command that waits, and finds its job in the comments',
     event: byCommand,
     with: { ...command, wait: true, 'job-id': '' },
-    before: [[PERMISSION], [REACT, 'list'], ['read'], [POLL], [CREATE], [POLL]],
+    before: [[PERMISSION], ['list'], ['read'], [REACT, POLL], [CREATE], [POLL]],
     after: [[EDIT], [EDIT], [REACT]],
   },
   {

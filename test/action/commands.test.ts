@@ -9,6 +9,7 @@ import {
   pullRequest,
   push,
   RENOVATE,
+  review,
   reviewComment,
   type WebhookEvent,
   workflowRun,
@@ -338,17 +339,23 @@ describe('if job-id is empty', () => {
     ['no pull request', [], 'exactly one pull request'],
     ['several pull requests', [PULL, 8], 'exactly one pull request'],
     ['a pull request where no comment names a job', [PULL], 'No comment of this action names'],
-  ])('a commit of %s is skipped', async (_, pullRequests, why) => {
-    const inputs = { 'job-id': '', prompt: 'Fix it.' };
+  ])('a commit of %s is skipped', (_, pullRequests, why) =>
+    isSkipped(workflowRun({ pullRequests }), why),
+  );
+
+  it('a review without a command is skipped where no comment names a job', () =>
+    isSkipped(review({ number: PULL, body: 'Fix it.' }), 'No comment of this action names'));
+
+  async function isSkipped(event: WebhookEvent, why: string): Promise<void> {
     await using sim = await simulate({
-      with: inputs,
-      step: { event: workflowRun({ pullRequests }) },
+      ...{ with: { 'job-id': '', prompt: 'Fix it.' }, github: ALLOWED },
+      step: { event },
     });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject(SKIPPED);
     expect(notices(result)).toEqual([expect.stringContaining(why)]);
     expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
-  });
+  }
 });
 
 it('an event file of a comment that is broken is an error', async () => {
