@@ -84,7 +84,9 @@ export function readInputs(
     !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
-    problems.push('prompt is empty; write what the agent should do, or name a prompt-file.');
+    problems.push(
+      'prompt is empty; write what the agent should do, name a prompt-file or, to send what people write in comments, set command.',
+    );
   }
   const isNamed =
     settings.createJob || (settings.comment && (settings.prNumber ?? conversation) !== null);

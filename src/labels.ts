@@ -62,9 +62,7 @@ export function kindOf(job: Job): Kind {
     case 'timed-out':
     case 'cancelled':
       if (!isSent) return deliveryOf(job) === 'unknown' ? 'delivery unknown' : 'not-sent';
-      if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly))
-        return 'unreachable';
-      return end.result;
+      return end.result === 'error' ? 'unreachable' : end.result;
     default:
       return end.result;
   }

@@ -78,7 +78,7 @@ function explainFinal(result: FinalStatus, isOfMessage: boolean): string {
     case 'completed':
       return '';
     case 'failed':
-      return `The agent gave no reason. Open the job in the dashboard (${DASHBOARD_URL}).`;
+      return `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`;
     case 'archived':
       return isOfMessage
         ? 'The agent was at work on the message, but now the job is archived; use another job.'
@@ -228,11 +228,13 @@ export function unknownBeforeEnd(why: string): End {
 
 /** Bots must not send without end, and people have set a limit. */
 export function uncountedEnd(why: string, byBot: boolean): End {
-  return endAs(
-    byBot ? 'skipped' : 'error',
-    `Messages of bots, and messages with “max-messages”, are counted by comments, but ${why}.`,
-    'Set “pr-number”, and leave “comment” at its default.',
-  );
+  return byBot
+    ? endAs('skipped', `Messages that bots trigger are counted by comments, but ${why}.`)
+    : endAs(
+        'error',
+        `“max-messages” counts by comments, but ${why}.`,
+        'Remove it, or set “pr-number”.',
+      );
 }
 
 export function limitEnd(limit: number): End {

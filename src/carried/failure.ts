@@ -66,7 +66,10 @@ export async function readFailedRun(start: Start, run: CommitTrigger): Promise<C
   try {
     jobs = await start.github.failedJobs(run.id, run.attempt);
   } catch (error) {
-    warn(start, `The failed jobs of the run could not be read: ${explain(error)}.`);
+    warn(
+      start,
+      `The failed jobs of the run could not be read, so the message has no logs: ${explain(error)}.`,
+    );
     const parts = [what, 'Which of its jobs failed could not be read.'];
     return { parts, outputs: [], attached: [] };
   }
@@ -121,7 +124,7 @@ function tellUnread(
   const [first] = unread;
   if (first === undefined) return '';
   const what = `The log of ${listing(unread.map(({ name }) => name))} could not be read`;
-  warn(start, `${what}: ${first.why}.`);
+  warn(start, `${what}, so the message does not have it: ${first.why}.`);
   return `${what}.`;
 }
 

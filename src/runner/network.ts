@@ -75,6 +75,8 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
   if (proxyStatus !== undefined) {
     return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
+  if (code === 'CERT_HAS_EXPIRED')
+    return ['setup', `the certificate of the server has expired (${code})`];
   if (CERTIFICATE.test(code)) {
     return [
       'setup',

@@ -85,7 +85,7 @@ describe('the comment of a step', () => {
       'a failed agent',
       { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
       titleOf('failed'),
-      /The agent gave no reason\. Open the job in the \[dashboard\]/,
+      /The API does not say why the agent failed\. Open the job in the \[dashboard\]/,
     ],
     [
       'an agent at work on something else until the end',

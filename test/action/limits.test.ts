@@ -291,7 +291,7 @@ it('without a pull request or issue, “max-messages” is an error that says wh
   await using sim = await simulate({ with: { 'max-messages': 3 }, step: { event: schedule() } });
   const result = await sim.run();
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(errors(result)).toEqual([expect.stringContaining('Set “pr-number”')]);
+  expect(errors(result)).toEqual([expect.stringContaining('set “pr-number”')]);
   expect(sim.agent.posts()).toEqual([]);
   const onPull = await sim.run({ with: { 'pr-number': PULL } });
   expect(onPull.outputs).toMatchObject(SENT);

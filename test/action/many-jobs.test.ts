@@ -140,7 +140,7 @@ describe('several jobs', () => {
     const result = await sim.runHere();
     expect(result.conclusion).toBe('failure');
     expect(errors(result)).toEqual([
-      '1 of 3 jobs failed (“job-2”): The agent gave no reason. Open the job in the dashboard (https://app.mintlify.com).',
+      '1 of 3 jobs failed (“job-2”): The API does not say why the agent failed. Open the job in the dashboard (https://app.mintlify.com).',
     ]);
     expect(result.outputs).toMatchObject({
       ...{ result: 'failed', status: 'failed', confirmed: 'true' },

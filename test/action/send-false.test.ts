@@ -22,7 +22,7 @@ const LATER_RUN = { github: { run_id: '900' } };
 describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
-    ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job in'],
+    ['failed', 'failed', 'failure', 'The API does not say why the agent failed. Open the job in'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {

@@ -45,9 +45,9 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
   'The API key is expired': () => run(onPost({ status: 401 })),
   'The API key lacks the write scope': () => run(onPost({ status: 403, body: { error: 'No.' } })),
-  'The API wants credits': () => run(onPost({ status: 402 })),
+  'The API requires credits': () => run(onPost({ status: 402 })),
   'Something before the API': () => run(onPost({ status: 403, body: 'error code: 1010' })),
-  'That is not the API': () => run(onPost({ status: 404, body: '<html>Not found</html>' })),
+  'but not as the API does': () => run(onPost({ status: 404, body: '<html>Not found</html>' })),
   'The project has no such job': () => run({ with: { 'job-id': 'job-2' } }),
   'The API accepts 100 messages': () =>
     run({ agent: { jobs: [{ id: JOB }], hourlyLimit: 0 }, with: { 'timeout-minutes': '1' } }),

@@ -86,8 +86,14 @@ it('an outage is a line in the log, and then one a minute', async () => {
 });
 
 it.each<[string, Record<string, string>, string, readonly string[], readonly string[]]>([
-  ['failed', {}, 'failure', [`Job ${JOB}: The agent gave no reason`], []],
-  ['failed', { 'fail-on': 'none' }, 'success', [], [`Job ${JOB}: The agent gave no reason`]],
+  ['failed', {}, 'failure', [`Job ${JOB}: The API does not say why the agent failed`], []],
+  [
+    'failed',
+    { 'fail-on': 'none' },
+    'success',
+    [],
+    [`Job ${JOB}: The API does not say why the agent failed`],
+  ],
   ['completed', { 'fail-on': 'completed' }, 'failure', [`Job ${JOB} is completed, which`], []],
 ])('a job that %s, with %j: %s', async (status, inputs, conclusion, failures, others) => {
   const script = job({}, at(1, 'active'), at(30, status));

@@ -205,6 +205,7 @@ function responseOf(
     status: fault.status,
     contentType: 'application/json; charset=utf-8',
     retryAfter: fault.kind === 'status' ? fault.retryAfter : [],
+    location: '',
     body: { kind: 'ok', value: JSON.stringify(bodyOf(fault, record)) },
   };
 }

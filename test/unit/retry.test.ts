@@ -17,7 +17,7 @@ const clock = { ...systemClock, now: () => NOW };
 type Response = Extract<Exchange, { kind: 'answer' }>;
 function response(status: number, parts: Partial<Response> = {}): Exchange {
   return {
-    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [] },
+    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [], location: '' },
     body: { kind: 'ok', value: '{"id":"job-1"}' },
     ...parts,
   };
