@@ -42,6 +42,7 @@ interface InputsRead {
     Inputs,
     'command' | 'send' | 'minimumPermission' | 'allowedBots' | 'githubToken'
   >;
+  readonly isKeyEmpty: boolean;
   /** Null if there are problems. */
   readonly inputs: Inputs | null;
   /** Sentences that each name an input. */
@@ -99,7 +100,7 @@ export function readInputs(
     prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
       ? { ...settings, prompt: prompt.value, proxy: proxy.value }
       : null;
-  return { whoMaySend: settings, inputs, problems };
+  return { whoMaySend: settings, isKeyEmpty: empty.includes('api-key'), inputs, problems };
 }
 
 /** The likeliest reason why an input is empty. */

@@ -39,9 +39,13 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const trigger = read.value;
   const { conversation } = trigger;
   const about = { conversation, mayCarry: mayCarry(event) };
-  const { whoMaySend, inputs, problems } = readInputs(runtime.env, runtime.redact, about);
+  const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
+    runtime.env,
+    runtime.redact,
+    about,
+  );
   const withheld = whyNoSecrets(trigger);
-  if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
+  if (isKeyEmpty && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
   const words = readWords(trigger, whoMaySend.command);
@@ -73,22 +77,10 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
-const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
-
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(start: Start, inputs: Inputs, request: Request): Promise<0 | 1> {
   const { runtime } = start;
-  const { baseUrl } = inputs;
-  if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
-  if (
-    inputs.timeoutMs > LONGEST_HOSTED_JOB_MS &&
-    runtime.env.RUNNER_ENVIRONMENT !== 'self-hosted'
-  ) {
-    runtime.log.warning(
-      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
-    );
-  }
+  adviseOnSettings(runtime, inputs);
   const prepared = await prepare(start, inputs, request);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
@@ -111,4 +103,16 @@ async function report(run: Run): Promise<0 | 1> {
   if (commentUrls.join('\n') !== commentUrl) saveOutputs(runtime, { ended, commentUrls });
   summarize(runtime, run.story, jobs, commentUrls);
   return code;
+}
+
+/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
+const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
+
+function adviseOnSettings({ log, env }: Runtime, { baseUrl, timeoutMs }: Inputs): void {
+  if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
+  if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
+    log.warning(
+      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
+    );
+  }
 }
