@@ -378,23 +378,15 @@ export function isDone(job: Job, settleMs: number): Done {
   const { finalSince, work, seenAt = 0 } = job.after;
   if (finalSince === undefined) return 'no';
   if (work === 'our message') return statusBefore(job) === undefined ? 'unconfirmed' : 'confirmed';
-  return settleMs === 0 || seenAt >= settlesAt(job, finalSince, settleMs) ? 'unconfirmed' : 'no';
+  const since = isFinal(statusBefore(job)) ? job.after.since : finalSince;
+  return settleMs === 0 || seenAt >= since + settleMs ? 'unconfirmed' : 'no';
 }
 
 /** Milliseconds between polls while a final status may still belong to earlier work. */
 const DOUBT_INTERVAL_MS = 5000;
-/** Responses without a status do not end the doubt, however many there are. */
-const SHORTEST_DOUBT_MS = 1000;
 
 /** Milliseconds within which a job in doubt must be polled again; Infinity if there is no doubt. */
-export function doubtMs(job: Job, now: number, settleMs: number): number {
-  const { finalSince, work } = job.after;
-  if (finalSince === undefined) return work === 'nothing' ? DOUBT_INTERVAL_MS : Infinity;
-  const untilEnd = settlesAt(job, finalSince, settleMs) - now;
-  return Math.min(DOUBT_INTERVAL_MS, Math.max(SHORTEST_DOUBT_MS, untilEnd));
-}
-
-/** When a final status without work on our message is accepted. */
-function settlesAt(job: Job, finalSince: number, settleMs: number): number {
-  return (isFinal(statusBefore(job)) ? job.after.since : finalSince) + settleMs;
+export function doubtMs({ after }: Job): number {
+  const isInDoubt = after.finalSince !== undefined || after.work === 'nothing';
+  return isInDoubt ? DOUBT_INTERVAL_MS : Infinity;
 }

@@ -183,7 +183,7 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     const done = isDone(job, inputs.settleMs);
     if (!job.isReadOnly && done !== 'no') return doneEnd(job, done, inputs.settleMs);
     if (now >= plan.deadline) return timedOutEnd(job, run, '');
-    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job, now, inputs.settleMs));
+    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
     // In a re-run, the agent may already be done.
     const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
     const polled = await pollInWait(run, job, pauseMs, plan.deadline);
