@@ -49,8 +49,7 @@ export async function firstPoll(run: Run, job: Job): Promise<Outcome<'polled'>> 
     const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
     const can = canStillSend(run, job, nextMs, why);
     if (can.kind === 'over') return can;
-    const again = `Polling again ${afterPause(nextMs)}.`;
-    run.log.problem(job, `Polling failed. ${why} ${again}`);
+    run.log.say(job, `Polling failed. ${why} Polling again ${afterPause(nextMs)}.`);
     await pause(run, nextMs);
   }
 }
@@ -84,7 +83,7 @@ export async function pollInWait(
     }
     const nextMs = Math.min(pollAgainMs(exchange, failed, random), until - now);
     const again = `Polling again ${afterPause(nextMs)}.`;
-    run.log.problem(job, `Polling failed. ${why} ${again}`, why !== lastWhy);
+    if (why !== lastWhy) run.log.say(job, `Polling failed. ${why} ${again}`);
     run.log.beat('Polling still fails');
     lastWhy = why;
     await pause(run, nextMs);

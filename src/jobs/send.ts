@@ -129,7 +129,7 @@ async function afterRefusal(
   if (afterMs === null) return over(endAs('error', why));
   const can = canStillSend(run, job, afterMs, why);
   if (can.kind === 'over') return can;
-  run.log.problem(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
+  run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.
   await clock.sleep(afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
   return { kind: 'again' };
