@@ -74,13 +74,13 @@ function renderJob(story: Story, job: Job, place: Place): string {
   // An email shows the comment as it was created, so it begins like a message.
   const isNew = kind === 'sending' || kind === 'creating' || kind === 'waiting';
   const pull = renderPull(job, conversation);
-  const changes = renderChange(job, conversation);
+  const review = reviewLink(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
   const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
   // What needs attention is not the changes, and what to do about it stands beside it.
   const isCalm = CALM.has(kind);
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
-  const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
+  const links = isCalm ? [pull, review, ...facts] : [pull, ...facts, review];
   return blocks([
     heading(`${icon(iconOf(kind))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
@@ -128,18 +128,17 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
   return conversation !== undefined && record?.prNumber === conversation;
 }
 
-/** What the agent has changed, and where to review it. */
-function renderChange(job: Job, conversation: number | undefined): readonly string[] {
+/** Where to review what the agent has changed; empty if no change is known. */
+function reviewLink(job: Job, conversation: number | undefined): string {
   const { change, end, record } = job;
-  if (!record?.prLink) return [];
+  if (!record?.prLink) return '';
   const files = `${record.prLink}/files`;
-  const what = describeChange(job);
   if (change?.kind === 'commits') {
-    return [what, link('Review changes', `${files}/${change.before}..${change.after}`)];
+    return link('Review changes', `${files}/${change.before}..${change.after}`);
   }
   const isOver = elapsedMs(job) !== undefined && end?.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
-  return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
+  return isOn(job, conversation) && mayHaveChanges ? link('Review changes', files) : '';
 }
 
 /** The news: what the agent has done, if that is known. */
@@ -157,13 +156,6 @@ function titleOfJob(job: Job): string {
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
-}
-
-/** What the title does not say: of an agent that did not complete, it says just that. */
-function describeChange(job: Job): string {
-  const { change } = job;
-  if (change?.kind !== 'commits' || kindOf(job) === 'completed') return '';
-  return `**${plural(change.count, 'new commit')}**`;
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */

@@ -161,7 +161,7 @@ describe('one job', () => {
   it('does not lead to the changes first if it needs attention', () => {
     const failed = { ...linked(OWN, commits(1)), end: endAs('failed') };
     const [, links] = show([failed], {}, 7);
-    expect(links).toBe(`1\u00a0min · ${LOG} · **1 new commit** · ${range(OWN)}`);
+    expect(links).toBe(`1\u00a0min · ${LOG} · ${range(OWN)}`);
   });
 });
 
