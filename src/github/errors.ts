@@ -38,11 +38,8 @@ export function isUnclear(error: unknown): boolean {
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
 const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
 
-/**
- * What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read: `missing`
- * says what to do then.
- */
-export function hintFor(error: unknown, missing = CHECK_NUMBER): string {
+/** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
+export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   if (/\blocked\b/.test(error.message)) {
     return 'The conversation is locked: unlock it, or give the job a token that may comment there.';
@@ -54,7 +51,7 @@ export function hintFor(error: unknown, missing = CHECK_NUMBER): string {
       return CHECK_TOKEN;
     case 404:
     case 410:
-      return missing;
+      return CHECK_NUMBER;
     case 403:
       return (
         'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
