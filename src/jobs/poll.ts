@@ -37,10 +37,9 @@ import { canStillSend, type Outcome, over, pause, type Run } from './run.ts';
 export async function firstPoll(run: Run, job: Job): Promise<Outcome<'polled'>> {
   const { signal } = run.runtime;
   for (let failed = 1; ; failed += 1) {
-    const missed = await pollOnce(run, job, run.plan.deadline);
+    const missed = await pollOnce(run, job);
     if (signal.aborted) return over(cancelledEnd(job, run));
     if (missed === 'polled') return { kind: 'polled' };
-    if (missed === 'late') return over(timedOutEnd(job, run, ''));
     const { why, exchange } = missed;
     if (!mayPass(exchange) || failed === MOST_POLLS) {
       const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
@@ -70,10 +69,9 @@ export async function pollInWait(
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
     if (signal.aborted) return over(cancelledEnd(job, run));
-    const missed = await pollOnce(run, job, until);
+    const missed = await pollOnce(run, job);
     if (signal.aborted) return over(cancelledEnd(job, run));
     if (missed === 'polled') return { kind: 'polled' };
-    if (missed === 'late') return over(timedOutEnd(job, run, lastWhy));
     const { why, exchange } = missed;
     const last = sentences(why, askedPause(exchange, run.agent));
     const now = clock.now();
@@ -90,17 +88,11 @@ export async function pollInWait(
   }
 }
 
-/** Milliseconds after the deadline in which a poll that had to wait for others may still start. */
-const LATEST_START_MS = 30_000;
-
-/** Polls a job once, and takes in what it shows. `late`: so many polls hang that it is much later than `until`. */
-async function pollOnce(run: Run, job: Job, until: number): Promise<'polled' | 'late' | Missed> {
-  const answer = await run.queue.polls(async () => {
-    if (run.runtime.clock.now() > until + LATEST_START_MS) return 'late' as const;
-    startPoll(job);
-    return getJob(run.agent, job.id);
-  });
-  if (answer === 'late' || answer.kind !== 'polled') return answer;
+/** Polls a job once, and takes in what it shows. */
+async function pollOnce(run: Run, job: Job): Promise<'polled' | Missed> {
+  startPoll(job);
+  const answer = await getJob(run.agent, job.id);
+  if (answer.kind === 'missed') return answer;
   const { record, from, to } = answer;
   const before = statusOf(job);
   const isFirst = job.after.seenAt === undefined;

@@ -42,14 +42,11 @@ export interface Run extends Start {
 interface Queue {
   /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
   readonly sends: LimitFunction;
-  /** Polls do not wait for messages. */
-  readonly polls: LimitFunction;
   /** Aborted, with the `End` of the others, when no more messages can be sent. */
   readonly stop: AbortController;
 }
 
 const MOST_SENDS_AT_ONCE = 4;
-const MOST_POLLS_AT_ONCE = 24;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
 export async function prepare(
@@ -68,11 +65,7 @@ export async function prepare(
     ...{ inputs, plan, notes, jobs, request, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
-    queue: {
-      sends: pLimit(MOST_SENDS_AT_ONCE),
-      polls: pLimit(MOST_POLLS_AT_ONCE),
-      stop: new AbortController(),
-    },
+    queue: { sends: pLimit(MOST_SENDS_AT_ONCE), stop: new AbortController() },
     message: messageId(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
