@@ -1,5 +1,6 @@
+import { fence } from '../report/markdown.ts';
 import type { Redact } from '../runner/log.ts';
-import { backticksAround, hasVisibleText, withoutInvisible } from '../text.ts';
+import { hasVisibleText, withoutInvisible } from '../text.ts';
 
 // Keeps the end of what programs and files say, however much it is, cleans it so that only what a reader of the log would see
 // is left, and shares the room in a message among them. Every expression here takes linear time.
@@ -86,9 +87,8 @@ export function toOutput(title: string, tail: Tail, redact: Redact): Output {
  * A block of code that the text cannot close; the text is clean. It is a quotation, so that no line of it can end a
  * block that the text before it has left open.
  */
-export function fenced(text: string, language = 'text'): string {
-  const ticks = backticksAround(text, 3);
-  return `${ticks}${language}\n${text}\n${ticks}`.replace(/^/gm, '> ');
+export function fenced(text: string, language?: string): string {
+  return fence(text, language).replace(/^/gm, '> ');
 }
 
 /** All that programs say in a message: each has the same share of the room. Empty if there is nothing. */
