@@ -1,3 +1,4 @@
+import type { FailedJob } from '../github/api.ts';
 import { GitHubError, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import { code } from '../report/markdown.ts';
@@ -5,7 +6,7 @@ import type { RunInfo } from '../runner/environment.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, problem, quote, type Result, sentences } from '../text.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
-import { readLog, type Step } from './log.ts';
+import { readLog } from './log.ts';
 import { type Output, tailOf, toOutput } from './output.ts';
 import type { Carried, Start } from './request.ts';
 
@@ -50,12 +51,6 @@ export function describeCheck(commit: CommitTrigger, info: RunInfo, redact: Reda
     outputs: [toOutput(title, tailOf(said), redact)],
     attached: [`+ output of ${shown(name, redact)} (${sha.slice(0, 7)})`],
   };
-}
-
-interface FailedJob {
-  readonly id: number;
-  readonly name: string;
-  readonly steps: readonly Step[];
 }
 
 /** Its failed jobs, and the logs of their failed steps. Never rejects: what cannot be read is only missing. */

@@ -133,7 +133,7 @@ const jobsAnswer = z.object({
     }),
   ),
 });
-type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
+export type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
 /** The most that GitHub lists at once; failures beyond them are not looked for. */
 const MOST_JOBS_OF_RUN = 100;
 
