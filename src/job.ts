@@ -211,8 +211,8 @@ export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
-export function startSending(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+/** What was seen just before the message. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
+export function recordLastLook(job: Job, head: Head | undefined, isBaseNew: boolean): void {
   write(job, {
     isWaiting: false,
     ...(!isBaseNew && { base: {} }),

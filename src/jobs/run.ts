@@ -177,28 +177,17 @@ export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now(
 // When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
 // messages.
 
-/** How a loop goes on: what it was called for has happened, or the job has to end. */
-export type Outcome<Kind extends string> =
-  | { readonly kind: Kind }
-  | { readonly kind: 'over'; readonly end: End };
-
-export function over(end: End): Outcome<never> {
-  return { kind: 'over', end };
-}
-
 /**
- * Whether a message can still be sent after a pause of `afterMs`. If not, the job is over; `why` says why the last request
- * failed.
+ * How the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
+ * last request failed.
  */
-export function canStillSend(run: Run, job: Job, afterMs = 0, why = ''): Outcome<'yes'> {
+export function endIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): End | undefined {
   const { clock, signal } = run.runtime;
   const stop = run.queue.stop.signal;
-  if (signal.aborted) return over(cancelledEnd(job, run));
-  if (stop.aborted) return over(stop.reason);
-  if (run.plan.deadline - clock.now() - afterMs <= LEAST_POST_MS) {
-    return over(timedOutEnd(job, run, why));
-  }
-  return { kind: 'yes' };
+  if (signal.aborted) return cancelledEnd(job, run);
+  if (stop.aborted) return stop.reason;
+  const leftMs = run.plan.deadline - clock.now() - afterMs;
+  return leftMs <= LEAST_POST_MS ? timedOutEnd(job, run, why) : undefined;
 }
 
 /** A cancellation ends the pause early. */

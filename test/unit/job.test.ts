@@ -20,10 +20,10 @@ import {
   newJob,
   recordAnswer,
   recordEnd,
+  recordLastLook,
   recordPoll,
   setWaiting,
   startPoll,
-  startSending,
 } from '../../src/job.ts';
 import { endAs } from '../../src/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
@@ -36,7 +36,7 @@ function sentTo(before?: JobRecord): Job {
   const one = newJob('job-1', false);
   if (before !== undefined) recordPoll(one, before, START, START);
   markSending(one);
-  startSending(one, undefined, true);
+  recordLastLook(one, undefined, true);
   markSent(one, START);
   return one;
 }
@@ -153,7 +153,7 @@ describe('a poll', () => {
   it('counts as the base only if it was made just before the message', () => {
     const one = newJob('job-1', false);
     recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
-    startSending(one, undefined, false);
+    recordLastLook(one, undefined, false);
     markSent(one, START);
     expect(poll(one, '2 completed')).toBe(5000);
     expect(poll(one, '62 completed')).toBe('unconfirmed');
@@ -205,7 +205,7 @@ describe('what becomes of the message', () => {
     const one = newJob('job-1', false);
     setWaiting(one, true);
     markSending(one);
-    startSending(one, { number: 7, sha: 'a', commits: 3 }, true);
+    recordLastLook(one, { number: 7, sha: 'a', commits: 3 }, true);
     expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
     markUnknown(one, false);
     expect(deliveryOf(one)).toBe('unknown');
