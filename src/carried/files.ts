@@ -25,7 +25,7 @@ export function readFiles(paths: string, workspace: string, redact: Redact): Res
       const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
       return problem(`attach: ${quote(redact(name), 60)} ${file.problem}.${form}`);
     }
-    const tail = tailOf(new TextDecoder().decode(file.value));
+    const tail = tailOf(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
   }
   const shown = listing(names.map((name) => code(redact(name), 60)));

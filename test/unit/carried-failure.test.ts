@@ -169,7 +169,7 @@ The log of the job “build”:
       'warning: The log of “links” could not be read, so the message does not have it: 127.0.0.1 answered 404.',
     ]);
     const none = await carry([]);
-    expect(none.parts).toEqual([FAILED, 'GitHub names none of its jobs as failed.']);
+    expect(none.parts).toEqual([FAILED, 'No failed job was found.']);
   });
 
   const forbidden = '; the job needs “permissions:” with “actions: read”';
