@@ -120,8 +120,9 @@ describe('readLog', () => {
   });
 
   it('says that it keeps only the end of a long line, from the beginning of a word on', async () => {
-    const [[, text] = []] = await read(`${'x'.repeat(300_000)}secret ${'y'.repeat(99_998)}\n`, []);
-    expect(text).toBe(`… ${'y'.repeat(99_998)}\n`);
+    const [[, text] = []] = await read(`${'secret '.repeat(100_000)}\n`, []);
+    expect(text).toMatch(/^…( secret)+ \n$/);
+    expect(text?.length).toBeLessThan(200_000);
   });
 
   it('counts all lines of a step of which it keeps the end', async () => {
