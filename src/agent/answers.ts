@@ -151,7 +151,7 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       if (doing === 'create') return `There is no such project; check the project ID.`;
       return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
     case 409:
-      return 'Use another job.';
+      return doing === 'create' ? '' : 'Use another job.';
     case 413:
       return 'The prompt is too long; make it shorter.';
     case 429:

@@ -91,7 +91,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   const read =
     body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
   if (jobId === NEW_JOB) {
-    if (read.kind === 'ok' && isId(read.value.id)) {
+    if (read.kind === 'ok' && isId(context.redact(read.value.id))) {
       return { kind: 'delivered', record: read.value, warning: '' };
     }
     const what = read.kind === 'ok' ? 'an ID that is not one' : read.problem;

@@ -62,7 +62,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
 }
 
 function planComments(
-  { comment, prNumber, send, wait, githubToken }: Inputs,
+  { comment, prNumber, send, wait, createJob, githubToken }: Inputs,
   { event, conversation }: Trigger,
 ): Comments {
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
@@ -75,7 +75,7 @@ function planComments(
       : { kind: 'only read', conversation: number };
   }
   if (number !== null) return { kind: 'note', conversation: number };
-  return EVENTS_ABOUT_JOBS.has(event) && githubToken !== ''
+  return (createJob || EVENTS_ABOUT_JOBS.has(event)) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }

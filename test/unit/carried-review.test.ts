@@ -47,11 +47,7 @@ describe('a quoted diff', () => {
     ['50 lines', `@@${long(50)}`, `\`\`\`diff\n@@${long(50)}\n\`\`\``],
     ['more lines', `@@\n+first${long(50)}`, `\`\`\`diff\n@@\n…${long(50)}\n\`\`\``],
     ['other line breaks, which start no line', '+a\u2028```\u2029b', '````diff\n+a```b\n````'],
-    [
-      '250,000 backticks',
-      `+${'`a'.repeat(250_000)}`,
-      `\`\`\`diff\n+${'`a'.repeat(250_000)}\n\`\`\``,
-    ],
+    ['250,000 backticks', `+${'`a'.repeat(250_000)}`, `\`\`\`diff\n+${'`a'.repeat(499)}…\n\`\`\``],
     ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
   ])('with %s', (_, diffHunk, expected) => {
     const block = expected.replace(/^/gm, '> ');

@@ -86,6 +86,12 @@ it.each<Row>([
   ),
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
   ['a release', event('release'), {}, none(NOWHERE)],
+  [
+    'a release that creates a job',
+    event('release'),
+    { createJob: true },
+    { comments: { kind: 'pull requests of the jobs' } },
+  ],
 ])('makePlan, the comment: %s', check);
 
 const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };
