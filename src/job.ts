@@ -65,8 +65,8 @@ export interface JobRecord {
 
 /** What the last poll before the message showed; what the API did not say is missing. */
 export interface Base {
-  readonly status?: string;
-  readonly prLink?: string | null;
+  readonly status?: string | undefined;
+  readonly prLink?: string | null | undefined;
 }
 
 /**
@@ -182,9 +182,7 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
   recordAnswer(job, record);
   const { status, prLink } = record;
   if (mayBeSent(job)) {
-    write(job, {
-      base: { ...(status !== undefined && { status }), ...(prLink !== undefined && { prLink }) },
-    });
+    write(job, { base: { status, prLink } });
   } else if (status !== undefined) {
     const { since, finalSince = to } = job.after;
     const work = nextWork(job, status);
@@ -250,7 +248,7 @@ export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, no
   write(job, {
     id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
-    base: base === undefined ? {} : { status: base },
+    base: { status: base },
     after: isOurs ? { ...after, work: 'our message' } : after,
     isWaiting: false,
   });
@@ -259,8 +257,8 @@ export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, no
 interface Earlier {
   readonly id: string;
   readonly sentAt: number;
-  readonly base?: string;
-  readonly isOurs?: boolean;
+  readonly base?: string | undefined;
+  readonly isOurs?: boolean | undefined;
 }
 
 /** The run is done with the job. What may have been delivered is known already. */

@@ -14,7 +14,7 @@ import {
   statusBefore,
   statusOf,
 } from '../job.ts';
-import { endOfWork, type FoundNote, type NoteJob } from '../note/data.ts';
+import { endOfWork, type FoundNote } from '../note/data.ts';
 import {
   doneEnd,
   endAs,
@@ -161,7 +161,8 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   // If another message was sent before the end was seen, an end is perhaps that of its work.
   const isClear = !laterMessage || earlier !== undefined;
   const id = sent.id || job.id;
-  goOn(job, { id, sentAt: sent.sentAt ?? now, ...(isClear && knownOf(sent)) }, now);
+  const known = isClear && { base: sent.base, isOurs: sent.isOurs };
+  goOn(job, { id, sentAt: sent.sentAt ?? now, ...known }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
   const { prNumber } = sent;
@@ -169,10 +170,6 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   recordAnswer(job, { id: job.id, status: earlier.result, ...pull });
   const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
   endJob(run, job, end, earlier.at);
-}
-
-function knownOf({ base, isOurs = false }: NoteJob) {
-  return { isOurs, ...(base !== undefined && { base }) };
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
