@@ -170,7 +170,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 
 // What changes a job.
 
-export function startPoll(job: Job): void {
+export function countPoll(job: Job): void {
   write(job, { polls: job.polls + 1 });
 }
 

@@ -9,6 +9,7 @@ import {
 } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
 import {
+  countPoll,
   doubtMs,
   type End,
   isDone,
@@ -22,7 +23,6 @@ import {
   recordPoll,
   sentAtOf,
   setWaiting,
-  startPoll,
   statusBefore,
   statusOf,
 } from '../job.ts';
@@ -91,7 +91,7 @@ export async function pollInWait(
 
 /** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
 async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
-  startPoll(job);
+  countPoll(job);
   const answer = await getJob(run.agent, job.id);
   if (answer.kind === 'missed') return answer;
   const { record, from, to } = answer;

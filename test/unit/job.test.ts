@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  countPoll,
   type Delivery,
   type Done,
   deliveryOf,
@@ -23,7 +24,6 @@ import {
   recordLastLook,
   recordPoll,
   setWaiting,
-  startPoll,
 } from '../../src/job.ts';
 import { endAs } from '../../src/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
@@ -139,7 +139,7 @@ describe('isDone or, while that is open, doubtMs', () => {
 describe('a poll', () => {
   it('before the message is the base, and is no evidence', () => {
     const one = newJob('job-1', false);
-    startPoll(one);
+    countPoll(one);
     recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
     expect(one).toMatchObject({
       ...{ polls: 1, base: { status: FAILED, prLink: null } },
