@@ -12,8 +12,8 @@ import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
-  close,
   fail,
+  saveAtEnd,
   saveOutputs,
   skip,
   skipVisibly,
@@ -96,7 +96,7 @@ async function report(run: Run): Promise<0 | 1> {
   const failed = failing(ended, inputs.failOn);
   const commentUrl = run.note?.url ?? '';
   const isBad = failed.length > 0 || runtime.signal.aborted;
-  const code = close(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
+  const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   const commentUrls = await finishOnGitHub(run, ended);
   // Only then, the URLs of the comments on the pull requests of the jobs are known.

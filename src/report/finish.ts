@@ -20,7 +20,7 @@ export function skip(
 ): 0 | 1 {
   runtime.log[level](reason);
   const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
-  return close(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
+  return saveAtEnd(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
 }
 
 /** As `skip`, and the job summary explains it: few read the log of a green run. */
@@ -50,7 +50,11 @@ export function cancelled(runtime: Runtime): 0 | 1 {
     ? 'This attempt was cancelled before it sent anything.'
     : 'The run was cancelled before anything was sent.';
   runtime.log.error(reason);
-  return close(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) }, 1);
+  return saveAtEnd(
+    runtime,
+    { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) },
+    1,
+  );
 }
 
 /** The run failed before it acted on a job. */
@@ -59,7 +63,7 @@ export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
   const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
   const end = withoutJobs(runtime, 'error', reason);
-  close(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
+  saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
   summarizeUnsent(runtime, '⚠️', nothing, problem);
   return 1;
 }
@@ -86,7 +90,7 @@ export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: u
 }
 
 /** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
-export function close(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
+export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
   const { result, delivery, status } = toOutputs(report);
