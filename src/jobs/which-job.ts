@@ -44,9 +44,11 @@ export function whichJobs(
   }
   if (first !== undefined) return ok([first[0]]);
   const doubtful = notes.value.find(isCreationInDoubt);
-  return doubtful === undefined
-    ? whenNobodyNames(inputs, comments, trigger)
-    : whenCreationInDoubt(doubtful.url);
+  if (doubtful === undefined) return whenNobodyNames(inputs, comments, trigger);
+  return problem(
+    `A run is creating an agent job here, or may have created one: ${doubtful.url}. If that run is over, look for the job in ` +
+      `the dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
+  );
 }
 
 /** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
@@ -63,13 +65,6 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
 /** Whether a run may have created a job, of which the ID is not known. */
 function isCreationInDoubt({ jobs }: FoundNote): boolean {
   return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
-}
-
-function whenCreationInDoubt(url: string): Result<never> {
-  return problem(
-    `A run is creating an agent job here, or may have created one: ${url}. If that run is over, look for the job in the ` +
-      `dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
-  );
 }
 
 function whenNobodyNames(
