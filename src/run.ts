@@ -12,6 +12,7 @@ import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
+  deny,
   fail,
   saveAtEnd,
   saveOutputs,
@@ -57,7 +58,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') {
-    return skip(runtime, authorization.reason, '', authorization.level);
+    return deny(runtime, authorization.reason, authorization.level);
   }
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 

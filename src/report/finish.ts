@@ -12,13 +12,8 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-export function skip(
-  runtime: Runtime,
-  reason: string,
-  commentUrl = '',
-  level: 'notice' | 'warning' = 'notice',
-): 0 | 1 {
-  runtime.log[level](reason);
+export function skip(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
+  runtime.log.notice(reason);
   const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
   return saveAtEnd(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
 }
@@ -30,6 +25,18 @@ export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
   return code;
 }
 
+/** The actor may not trigger messages. Of a re-run, that may not have been so before. */
+export function deny(runtime: Runtime, why: string, level: 'notice' | 'warning'): 0 | 1 {
+  const reason = runtime.redact(`${nothingSent(runtime)}. ${why}`);
+  runtime.log[level](reason);
+  const end = withoutJobs(runtime, 'skipped', reason);
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
+}
+
+function nothingSent(runtime: Runtime): string {
+  return isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
+}
+
 /** Whether an earlier attempt may have sent the message. */
 function isRerun({ env }: Runtime): boolean {
   return readRunInfo(env).attempt > 1 && env.INPUT_SEND?.toLowerCase() !== 'false';
@@ -38,7 +45,7 @@ function isRerun({ env }: Runtime): boolean {
 /** How a run ended that knows nothing of earlier attempts. */
 export function withoutJobs(
   runtime: Runtime,
-  result: 'error' | 'cancelled',
+  result: 'error' | 'cancelled' | 'skipped',
   reason: string,
 ): NonNullable<Report['withoutJobs']> {
   return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
@@ -59,7 +66,7 @@ export function cancelled(runtime: Runtime): 0 | 1 {
 
 /** The run failed before it acted on a job. */
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
-  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
+  const nothing = nothingSent(runtime);
   const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
   const end = withoutJobs(runtime, 'error', reason);
