@@ -307,12 +307,10 @@ export function sentAtOf({ message }: Job): number | undefined {
   return message.kind === 'sent' ? message.at : undefined;
 }
 
-/** Milliseconds from the answer to the message to the end. */
-export function elapsedMs(job: Job): number | undefined {
-  const sentAt = sentAtOf(job);
-  if (sentAt === undefined || job.endedAt === undefined) return undefined;
-  // The runner of an earlier attempt may have had another time.
-  return Math.max(0, job.endedAt - sentAt);
+/** Milliseconds from the answer to the message to the end. The runner of an earlier attempt may have had another time. */
+export function elapsedMs({ message, endedAt }: Job): number | undefined {
+  if (message.kind !== 'sent' || message.isEarlier || endedAt === undefined) return undefined;
+  return endedAt - message.at;
 }
 
 export function isKnownStatus(status: string | undefined): status is Status {

@@ -216,7 +216,7 @@ export function otherCreationEnd(url: string): End {
   return endAs(
     'error',
     said,
-    'Nothing was created here. Write your comment again once that run is done.',
+    'Nothing was created here. Comment again, or start a new run, once that run is done.',
   );
 }
 

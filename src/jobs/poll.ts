@@ -134,10 +134,11 @@ function logRecord(
 }
 
 function describe({ runtime }: Run, job: Job, status: string): string {
-  const sentAt = sentAtOf(job);
+  const { message } = job;
   if (isFromBefore(job)) return `The job still shows ${status} from before.`;
-  if (sentAt !== undefined) {
-    const since = duration(Math.max(0, runtime.clock.now() - sentAt));
+  // The runner of an earlier attempt may have had another time.
+  if (message.kind === 'sent' && !message.isEarlier) {
+    const since = duration(runtime.clock.now() - message.at);
     return `The job is ${status}, ${since} after the message.`;
   }
   return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${status}.`;

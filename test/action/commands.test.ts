@@ -177,7 +177,7 @@ describe('a command without a prompt', () => {
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
     expect(warnings(result)).toEqual([
-      expect.stringMatching(/^The answer could not be posted: .*403.*pull-requests: write/),
+      expect.stringMatching(/^The comment could not be created: .*403.*pull-requests: write/),
     ]);
     expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
   });

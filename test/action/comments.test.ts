@@ -414,7 +414,7 @@ describe('the short comment about a bad end', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
     expect(warnings(result)).toEqual([
-      expect.stringContaining('The comment about the end could not be created'),
+      expect.stringContaining('It is not known whether the comment was created'),
     ]);
   });
 });
