@@ -30,7 +30,7 @@ import {
 import { listing, type Result } from '../text.ts';
 import { announce, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
-import { firstPoll, waitForAgent, waitForEarlierWork } from './poll.ts';
+import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { endIfTooLate, endJob, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
 import { whichJobs } from './which-job.ts';
@@ -175,7 +175,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function selectJob(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const end = (await firstPoll(run, job)) ?? endOfUnwanted(run, job);
+  const end = (await pollNow(run, job)) ?? endOfUnwanted(run, job);
   if (end !== undefined) endJob(run, job, end);
   else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
@@ -236,7 +236,7 @@ async function readJobs(run: Run): Promise<void> {
   const { jobs, inputs } = run;
   await Promise.all(
     jobs.map(async (job) => {
-      const end = (await firstPoll(run, job)) ?? endOfRead(job, inputs.wait);
+      const end = (await pollNow(run, job)) ?? endOfRead(job, inputs.wait);
       if (end !== undefined) endJob(run, job, end);
     }),
   );

@@ -33,8 +33,8 @@ import { endIfTooLate, pause, type Run } from './run.ts';
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
 // it shows a mistake; in a wait, any poll may fail for ten minutes.
 
-/** The first poll, and the last one before the message. Resolves to the end of the job if it fails. */
-export async function firstPoll(run: Run, job: Job): Promise<End | undefined> {
+/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
+export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
   const { signal } = run.runtime;
   for (let failed = 1; ; failed += 1) {
     const missed = await pollOnce(run, job);

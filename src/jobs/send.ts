@@ -16,7 +16,7 @@ import {
 import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { firstPoll, takeAnswer } from './poll.ts';
+import { pollNow, takeAnswer } from './poll.ts';
 import { endIfTooLate, openJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
@@ -60,7 +60,7 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const reading = readHead(run, pull);
   const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
   if (needsBase) {
-    const end = await firstPoll(run, job);
+    const end = await pollNow(run, job);
     if (end !== undefined) return end;
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }

@@ -12,7 +12,14 @@ import {
   unwantedEnd,
 } from '../../../src/reasons.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
-import { renderProblem, renderStory, renderUsage, type Story } from '../../../src/report/render.ts';
+import { endedNow } from '../../../src/report/outputs.ts';
+import {
+  renderBadEnd,
+  renderProblem,
+  renderStory,
+  renderUsage,
+  type Story,
+} from '../../../src/report/render.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
@@ -276,11 +283,23 @@ export function comments(): readonly Exhibit[] {
 
 /** The comments that reply to a command that cannot run. */
 export function replies(): readonly Exhibit[] {
-  const problem = 'The workflow is not set up correctly; the log says what to change.';
+  const problem =
+    'No comment of this action names an agent job here, and “job-id” is empty. Set “create-job: true” to create a job, ' +
+    'or “job-id” to the ID of a job.';
   return [
     { name: 'a workflow that is not set up correctly', markdown: renderProblem(problem, RUN) },
     { name: 'a command without a prompt', markdown: renderUsage('/agent') },
   ];
+}
+
+/** The short comments about a bad end, which mention a person. */
+export function badEnds(): readonly Exhibit[] {
+  const url = `${RUN.repositoryUrl}/pull/42#issuecomment-1`;
+  const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
+  return kinds.flatMap((kind) => {
+    const [worst] = endedNow([jobOf(kind)], true);
+    return worst ? { name: kind, markdown: renderBadEnd(worst, [worst], 'octocat', url) } : [];
+  });
 }
 
 export function summaries(): readonly Exhibit[] {
