@@ -124,7 +124,7 @@ function contradictions(settings: Settings, conversation: number | null): readon
   const toSend = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
-    whenActive === 'wait' ? 'when-active: wait' : '',
+    whenActive === null ? '' : 'when-active',
     maxMessages === null ? '' : 'max-messages',
     createJob ? 'create-job' : '',
   ].filter((name) => name !== '');

@@ -7,7 +7,7 @@ import { deliveryOf, type Job } from './job.ts';
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
   'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown: the message may have arrived'],
-  unreachable: ['⚠️', 'unreachable', 'Agent job cannot be reached'],
+  unreachable: ['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
   limited: ['🛑', 'limit reached', 'Limit reached: message not sent'],

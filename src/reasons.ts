@@ -98,7 +98,7 @@ function whyUnconfirmed(job: Job, result: FinalStatus, settleMs: number): string
   if (isFinal(before)) {
     const what =
       before === result
-        ? `The status was ${result} before the message and still is, ${duration(settleMs)} after it`
+        ? `The job was ${result} before the message and still is, ${duration(settleMs)} after it`
         : `The job is ${result}, but it was not seen at work`;
     return `${what}, so this may be the end of earlier work. ${CHECK}.`;
   }
@@ -136,8 +136,9 @@ function isUnderway(job: Job): boolean {
 }
 
 function howToWaitAgain(job: Job, run: EndingRun): string {
+  if (job.isReadOnly) return 'To keep waiting, re-run the workflow.';
   return canRerun(job, run)
-    ? 'To keep waiting, re-run the workflow; this sends no message.'
+    ? 'To keep waiting, re-run the workflow; the message is not sent again.'
     : 'To keep waiting, use a later run with “send: false” and “wait: true”.';
 }
 
@@ -239,8 +240,8 @@ export function uncountedEnd(why: string, byBot: boolean): End {
 
 export function limitEnd(limit: number): End {
   const said =
-    `This message was not sent: the workflow has sent, or may have sent, ${plural(limit, 'message')} in a row without a command ` +
-    'or review by a person. Look at what the agent did. To send this message, re-run the workflow.';
+    `This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ` +
+    `${plural(limit, 'message')}. Look at what the agent did. To send this message, re-run the workflow.`;
   return { ...endAs('skipped', said), limit };
 }
 

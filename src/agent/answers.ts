@@ -143,13 +143,15 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
     }
     case 403:
       return (
-        `The API key lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
-        'is not on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
+        `The API key may lack the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner may ` +
+        'not be on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
         `${KEYS_URL}.`
       );
     case 404:
       if (doing === 'create') return `There is no such project; check the project ID.`;
-      return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
+      return isDefaultUrl
+        ? 'The project has no such job; check the job ID and the project ID.'
+        : 'The project has no such job, or this is not the API; check the job ID, the project ID and the base URL.';
     case 409:
       return doing === 'create' ? '' : 'Use another job.';
     case 413:

@@ -40,9 +40,9 @@ export async function readRequest(
     return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
   }
   if (prompt !== '') return ok(request);
-  const what =
-    commit === null ? `The event “${trigger.event}” carries nothing` : 'Nothing has failed';
-  return nothing(`${what}, and “prompt” is empty.`);
+  return commit === null
+    ? nothing(`The event “${trigger.event}” carries nothing for the agent, and “prompt” is empty.`)
+    : nothing('Nothing has failed, or it has not ended yet, and “prompt” is empty.');
 }
 
 async function readReviewRequest(
@@ -61,7 +61,7 @@ async function readReviewRequest(
     return saysNothing ? { kind: 'usage' } : ok(add(request, carried));
   }
   if (saysNothing) return nothing('The review has neither text nor inline comments.');
-  if (review.approves && isBare) return nothing('The review approves, without inline comments.');
+  if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
   const isReply = request.words === '' && !isBare && areReplies;
   return isReply ? nothing('The review only replies to comments.') : ok(add(request, carried));

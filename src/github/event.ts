@@ -133,7 +133,7 @@ export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | n
     );
   }
   if (!isOfPullRequest || isHeadHere) return null;
-  return 'GitHub passes no secrets to runs for pull requests from forks. Use a branch of this repository.';
+  return 'GitHub passes no secrets to runs for pull requests from forks. Use a branch of this repository or, once it is merged, the event push.';
 }
 
 const positive = z.int().check(z.positive());

@@ -150,7 +150,8 @@ function remedyOf({ id }: Job, notes: readonly FoundNote[]): string {
     return 'To send the message all the same, start a new run with this job alone.';
   }
   const urls = listing(notes.map(({ url }) => url));
-  return `To send the message all the same, delete ${urls} and re-run the workflow.`;
+  const what = notes.length === 1 ? 'the comment' : 'the comments';
+  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
 }
 
 /** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */

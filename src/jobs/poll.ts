@@ -43,7 +43,8 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
     const { why, exchange } = missed;
     if (!mayPass(exchange) || failed === MOST_POLLS) {
       const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-      return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent)));
+      const later = mayPass(exchange) ? 'Try again later.' : '';
+      return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
     }
     const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
     const end = endIfTooLate(run, job, nextMs, why);

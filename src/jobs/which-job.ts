@@ -74,7 +74,12 @@ function whenNobodyNames(
 ): Result<readonly string[]> | Skipped {
   const none = 'No comment of this action names an agent job here, and “job-id” is empty';
   // Checks also fail on pull requests of people.
-  if (trigger.commit !== null) return { kind: 'skipped', reason: `${none}.` };
+  if (trigger.commit !== null) {
+    return {
+      kind: 'skipped',
+      reason: `${none}${createJob ? '; failed checks create no job' : ''}.`,
+    };
+  }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
     return { kind: 'skipped', reason: `${none}; bots create none.` };

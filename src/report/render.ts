@@ -76,7 +76,11 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const pull = renderPull(job, conversation);
   const review = reviewLink(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
-  const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
+  const facts = [
+    timeTaken(job),
+    isUnsaid ? 'Waited only, no message sent' : '',
+    logLink(story.info),
+  ];
   // What needs attention is not the changes, and what to do about it stands beside it.
   const isCalm = CALM.has(kind);
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
@@ -115,7 +119,10 @@ function heading(text: string, isSummary: boolean): string {
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
 function outlook({ until }: Story, kind: Kind): string {
   if (kind === 'sent') return 'This run does not wait for the result.';
-  return OPEN.has(kind) && until !== undefined ? `This run waits until ${inUtc(until)}.` : '';
+  if (!OPEN.has(kind) || until === undefined) return '';
+  const unsent =
+    kind === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
+  return `This run waits until ${inUtc(until)}.${unsent}`;
 }
 
 /** The link to the pull request of the job; empty on that pull request. */
@@ -144,7 +151,13 @@ function reviewLink(job: Job, conversation: number | undefined): string {
 /** The news: what the agent has done, if that is known. */
 function titleOfJob(job: Job): string {
   const kind = kindOf(job);
-  const { change, record } = job;
+  const { change, record, end } = job;
+  if (kind === 'failed' && change?.kind === 'commits') {
+    return `Agent failed after pushing ${plural(change.count, 'commit')}`;
+  }
+  if (kind === 'unconfirmed' && end?.result === 'failed') {
+    return 'Agent failed, perhaps on earlier work';
+  }
   if (kind !== 'completed' || change === undefined) return titleOf(kind);
   switch (change.kind) {
     case 'commits':

@@ -44,7 +44,8 @@ const CAUSES: Readonly<Record<string, () => Promise<StepResult>>> = {
   },
   'api-key is empty': () => run({ with: { 'api-key': '' } }),
   'The API key is expired': () => run(onPost({ status: 401 })),
-  'The API key lacks the write scope': () => run(onPost({ status: 403, body: { error: 'No.' } })),
+  'The API key may lack the write scope': () =>
+    run(onPost({ status: 403, body: { error: 'No.' } })),
   'The API requires credits': () => run(onPost({ status: 402 })),
   'Something before the API': () => run(onPost({ status: 403, body: 'error code: 1010' })),
   'but not as the API does': () => run(onPost({ status: 404, body: '<html>Not found</html>' })),

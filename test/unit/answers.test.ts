@@ -123,8 +123,8 @@ describe('explain', () => {
       '402 to the message: “No credits.”. The API requires credits, so it did not accept the message. ' +
         `Buy credits or allow overages at ${USAGE_URL}.`,
     ],
-    [answer(403, saying({ error: 'no' })), 'create', 'lacks the write scope'],
-    [answer(403, saying('null')), 'poll', 'lacks the read scope'],
+    [answer(403, saying({ error: 'no' })), 'create', 'may lack the write scope'],
+    [answer(403, saying('null')), 'poll', 'may lack the read scope'],
     [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
     [
@@ -171,7 +171,7 @@ describe('explain', () => {
   });
 
   it.each([
-    [answer(404, NO), 'check the job ID, the base URL and the project ID.'],
+    [answer(404, NO), 'or this is not the API; check the job ID, the project ID and the base URL.'],
     [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
     [
       { ...lost, written: false },

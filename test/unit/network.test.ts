@@ -23,7 +23,7 @@ it.each<[unknown, string, string]>([
   [
     coded('CERT_HAS_EXPIRED'),
     'setup',
-    'the certificate of the server has expired (CERT_HAS_EXPIRED)',
+    'the certificate has expired (CERT_HAS_EXPIRED); whoever runs that server must renew it',
   ],
   [coded('EOTHER'), 'network', 'EOTHER'],
   [new Error('no code'), 'network', 'the connection failed'],

@@ -25,7 +25,7 @@ const LIMIT = { timeoutMs: 1_800_000, wait: true };
 const NOTED = { inputs: LIMIT, plan: { comments: { kind: 'note' } } };
 const UNNOTED = { inputs: LIMIT, plan: { comments: { kind: 'none' } } };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
-const AGAIN = ' To keep waiting, re-run the workflow; this sends no message.';
+const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
 const LATER = 'To keep waiting, use a later run with “send: false” and “wait: true”.';
 const ACTIVE = { record: record({ status: 'active' }) };
 const WAITING = job({ isWaiting: true });
@@ -65,7 +65,7 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `is not known, and it may keep`],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', LATER],
-  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', AGAIN],
+  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
   [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', 'The job could not be polled within 30 min.'],
   [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', 'could not be sent within 30 min. So.'],
   [timedOutEnd(WAITING, NOTED, 'So.'), 'timed-out', 'seen to be done with something else. The'],
@@ -100,7 +100,11 @@ it.each<[End, End['result'], string, boolean?]>([
     'error',
     'counts by comments, but so. Remove it, or set “pr-number”.',
   ],
-  [limitEnd(3), 'skipped', 'may have sent, 3 messages in a row without a command or review'],
+  [
+    limitEnd(3),
+    'skipped',
+    'since the last command or review by a person, the workflow has sent, or may',
+  ],
   [uncommentedEnd('So.'), 'error', 'So. No message is sent without its comment. To send without'],
   [refusedEnd('so', 'Do.'), 'error', 'whether an earlier attempt sent the message, because so.'],
   [refusedEnd('so', 'Do.'), 'error', ' Do.'],

@@ -157,7 +157,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     end: () =>
       refusedEnd(
         'the comment of attempt 1 does not say whether it was sent',
-        `To send the message all the same, delete ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
+        `To send the message all the same, delete the comment ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
           're-run the workflow.',
       ),
   },
