@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
 import { crash } from './report/finish.ts';
@@ -7,6 +8,10 @@ import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog, redactor } from './runner/log.ts';
+
+// Milliseconds for each address of a host. By default, Node gives up an address after 250, and so a slow
+// host for good if the next address is one of IPv6, which GitHub-hosted runners cannot reach.
+setDefaultAutoSelectFamilyAttemptTimeout(3000);
 
 const { env } = process;
 const secrets = readSecrets(env);

@@ -42,6 +42,7 @@ interface InputsRead {
     Inputs,
     'command' | 'send' | 'minimumPermission' | 'allowedBots' | 'githubToken'
   >;
+  readonly isKeyEmpty: boolean;
   /** Null if there are problems. */
   readonly inputs: Inputs | null;
   /** Sentences that each name an input. */
@@ -84,7 +85,9 @@ export function readInputs(
     !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
-    problems.push('prompt is empty; write what the agent should do, or name a prompt-file.');
+    problems.push(
+      'prompt is empty; write what the agent should do, name a prompt-file or, to send what people write in comments, set command.',
+    );
   }
   const isNamed =
     settings.createJob || (settings.comment && (settings.prNumber ?? conversation) !== null);
@@ -97,7 +100,7 @@ export function readInputs(
     prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
       ? { ...settings, prompt: prompt.value, proxy: proxy.value }
       : null;
-  return { whoMaySend: settings, inputs, problems };
+  return { whoMaySend: settings, isKeyEmpty: empty.includes('api-key'), inputs, problems };
 }
 
 /** The likeliest reason why an input is empty. */
@@ -121,7 +124,7 @@ function contradictions(settings: Settings, conversation: number | null): readon
   const toSend = [
     command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
-    whenActive === 'wait' ? 'when-active: wait' : '',
+    whenActive === null ? '' : 'when-active',
     maxMessages === null ? '' : 'max-messages',
     createJob ? 'create-job' : '',
   ].filter((name) => name !== '');

@@ -65,8 +65,8 @@ export interface JobRecord {
 
 /** What the last poll before the message showed; what the API did not say is missing. */
 export interface Base {
-  readonly status?: string;
-  readonly prLink?: string | null;
+  readonly status?: string | undefined;
+  readonly prLink?: string | null | undefined;
 }
 
 /**
@@ -170,7 +170,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 
 // What changes a job.
 
-export function startPoll(job: Job): void {
+export function countPoll(job: Job): void {
   write(job, { polls: job.polls + 1 });
 }
 
@@ -182,9 +182,7 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
   recordAnswer(job, record);
   const { status, prLink } = record;
   if (mayBeSent(job)) {
-    write(job, {
-      base: { ...(status !== undefined && { status }), ...(prLink !== undefined && { prLink }) },
-    });
+    write(job, { base: { status, prLink } });
   } else if (status !== undefined) {
     const { since, finalSince = to } = job.after;
     const work = nextWork(job, status);
@@ -211,8 +209,8 @@ export function markSending(job: Job): void {
   write(job, { message: { kind: 'sending' } });
 }
 
-/** The request is about to be sent. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
-export function startSending(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+/** What was seen just before the message. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
+export function recordLastLook(job: Job, head: Head | undefined, isBaseNew: boolean): void {
   write(job, {
     isWaiting: false,
     ...(!isBaseNew && { base: {} }),
@@ -250,7 +248,7 @@ export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, no
   write(job, {
     id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
-    base: base === undefined ? {} : { status: base },
+    base: { status: base },
     after: isOurs ? { ...after, work: 'our message' } : after,
     isWaiting: false,
   });
@@ -259,8 +257,8 @@ export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, no
 interface Earlier {
   readonly id: string;
   readonly sentAt: number;
-  readonly base?: string;
-  readonly isOurs?: boolean;
+  readonly base?: string | undefined;
+  readonly isOurs?: boolean | undefined;
 }
 
 /** The run is done with the job. What may have been delivered is known already. */
@@ -309,12 +307,10 @@ export function sentAtOf({ message }: Job): number | undefined {
   return message.kind === 'sent' ? message.at : undefined;
 }
 
-/** Milliseconds from the answer to the message to the end. */
-export function elapsedMs(job: Job): number | undefined {
-  const sentAt = sentAtOf(job);
-  if (sentAt === undefined || job.endedAt === undefined) return undefined;
-  // The runner of an earlier attempt may have had another time.
-  return Math.max(0, job.endedAt - sentAt);
+/** Milliseconds from the answer to the message to the end. The runner of an earlier attempt may have had another time. */
+export function elapsedMs({ message, endedAt }: Job): number | undefined {
+  if (message.kind !== 'sent' || message.isEarlier || endedAt === undefined) return undefined;
+  return endedAt - message.at;
 }
 
 export function isKnownStatus(status: string | undefined): status is Status {
@@ -378,23 +374,15 @@ export function isDone(job: Job, settleMs: number): Done {
   const { finalSince, work, seenAt = 0 } = job.after;
   if (finalSince === undefined) return 'no';
   if (work === 'our message') return statusBefore(job) === undefined ? 'unconfirmed' : 'confirmed';
-  return settleMs === 0 || seenAt >= settlesAt(job, finalSince, settleMs) ? 'unconfirmed' : 'no';
+  const since = isFinal(statusBefore(job)) ? job.after.since : finalSince;
+  return settleMs === 0 || seenAt >= since + settleMs ? 'unconfirmed' : 'no';
 }
 
 /** Milliseconds between polls while a final status may still belong to earlier work. */
 const DOUBT_INTERVAL_MS = 5000;
-/** Responses without a status do not end the doubt, however many there are. */
-const SHORTEST_DOUBT_MS = 1000;
 
 /** Milliseconds within which a job in doubt must be polled again; Infinity if there is no doubt. */
-export function doubtMs(job: Job, now: number, settleMs: number): number {
-  const { finalSince, work } = job.after;
-  if (finalSince === undefined) return work === 'nothing' ? DOUBT_INTERVAL_MS : Infinity;
-  const untilEnd = settlesAt(job, finalSince, settleMs) - now;
-  return Math.min(DOUBT_INTERVAL_MS, Math.max(SHORTEST_DOUBT_MS, untilEnd));
-}
-
-/** When a final status without work on our message is accepted. */
-function settlesAt(job: Job, finalSince: number, settleMs: number): number {
-  return (isFinal(statusBefore(job)) ? job.after.since : finalSince) + settleMs;
+export function doubtMs({ after }: Job): number {
+  const isInDoubt = after.finalSince !== undefined || after.work === 'nothing';
+  return isInDoubt ? DOUBT_INTERVAL_MS : Infinity;
 }

@@ -7,7 +7,7 @@ import { deliveryOf, type Job } from './job.ts';
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
   'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown: the message may have arrived'],
-  unreachable: ['⚠️', 'unreachable', 'Agent job cannot be reached'],
+  unreachable: ['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
   limited: ['🛑', 'limit reached', 'Limit reached: message not sent'],
@@ -62,9 +62,7 @@ export function kindOf(job: Job): Kind {
     case 'timed-out':
     case 'cancelled':
       if (!isSent) return deliveryOf(job) === 'unknown' ? 'delivery unknown' : 'not-sent';
-      if (end.result === 'error' || (end.result === 'cancelled' && isReadOnly))
-        return 'unreachable';
-      return end.result;
+      return end.result === 'error' ? 'unreachable' : end.result;
     default:
       return end.result;
   }

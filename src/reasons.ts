@@ -20,8 +20,8 @@ import { listing, plural, quote, sentences } from './text.ts';
 /** What of a run its ends depend on. */
 interface EndingRun {
   readonly inputs: Pick<Inputs, 'timeoutMs' | 'wait'>;
-  /** Its comment, which a re-run reads. */
-  readonly note?: object;
+  /** Only with a `note`, a re-run knows what was sent. */
+  readonly plan: { readonly comments: { readonly kind: string } };
 }
 
 const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
@@ -78,7 +78,7 @@ function explainFinal(result: FinalStatus, isOfMessage: boolean): string {
     case 'completed':
       return '';
     case 'failed':
-      return `The agent gave no reason. Open the job in the dashboard (${DASHBOARD_URL}).`;
+      return `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`;
     case 'archived':
       return isOfMessage
         ? 'The agent was at work on the message, but now the job is archived; use another job.'
@@ -98,7 +98,7 @@ function whyUnconfirmed(job: Job, result: FinalStatus, settleMs: number): string
   if (isFinal(before)) {
     const what =
       before === result
-        ? `The status was ${result} before the message and still is, ${duration(settleMs)} after it`
+        ? `The job was ${result} before the message and still is, ${duration(settleMs)} after it`
         : `The job is ${result}, but it was not seen at work`;
     return `${what}, so this may be the end of earlier work. ${CHECK}.`;
   }
@@ -112,7 +112,7 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
   if (isUnderway(job)) return lateEnd(job, run, last);
   if (job.isWaiting) {
     const said = `The message was not sent within ${limit}, because the agent was not seen to be done with something else.`;
-    return endAs('timed-out', said, last, 'Re-run the workflow later.');
+    return endAs('timed-out', said, last, `${howToStartAgain(job, run)} later.`);
   }
   const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
   return endAs('timed-out', `${what} within ${limit}.`, why);
@@ -135,11 +135,20 @@ function isUnderway(job: Job): boolean {
   return job.isReadOnly ? job.record !== undefined : job.message.kind === 'sent';
 }
 
-/** A re-run reads the note of this run, or sends nothing either. */
-function howToWaitAgain({ isReadOnly }: Job, { note }: EndingRun): string {
-  return note !== undefined || isReadOnly
-    ? 'To keep waiting, re-run the workflow; this sends no message.'
+function howToWaitAgain(job: Job, run: EndingRun): string {
+  if (job.isReadOnly) return 'To keep waiting, re-run the workflow.';
+  return canRerun(job, run)
+    ? 'To keep waiting, re-run the workflow; the message is not sent again.'
     : 'To keep waiting, use a later run with “send: false” and “wait: true”.';
+}
+
+function howToStartAgain(job: Job, run: EndingRun): string {
+  return canRerun(job, run) ? 'Re-run the workflow' : 'Start a new run';
+}
+
+/** A re-run reads the note of this run. Without one it is refused, unless it sends nothing either. */
+function canRerun({ isReadOnly }: Job, { plan }: EndingRun): boolean {
+  return plan.comments.kind === 'note' || isReadOnly;
 }
 
 /** Polling failed for too long. */
@@ -158,7 +167,11 @@ export function lostEnd(job: Job, run: EndingRun, why: string): End {
 export function cancelledEnd(job: Job, run: EndingRun): End {
   if (!isUnderway(job)) {
     const what = job.isReadOnly ? 'job was polled' : 'message was sent';
-    return endAs('cancelled', `The run was cancelled before the ${what}. Re-run it.`);
+    return endAs(
+      'cancelled',
+      `The run was cancelled before the ${what}.`,
+      `${howToStartAgain(job, run)}.`,
+    );
   }
   if (!run.inputs.wait) return endAs('cancelled', 'The run was cancelled.');
   const said = 'The agent may keep working, but the cancelled run no longer waits for it.';
@@ -204,7 +217,7 @@ export function otherCreationEnd(url: string): End {
   return endAs(
     'error',
     said,
-    'Nothing was created here. Write your comment again once that run is done.',
+    'Nothing was created here. Comment again, or start a new run, once that run is done.',
   );
 }
 
@@ -216,17 +229,19 @@ export function unknownBeforeEnd(why: string): End {
 
 /** Bots must not send without end, and people have set a limit. */
 export function uncountedEnd(why: string, byBot: boolean): End {
-  return endAs(
-    byBot ? 'skipped' : 'error',
-    `Messages of bots, and messages with “max-messages”, are counted by comments, but ${why}.`,
-    'Set “pr-number”, and leave “comment” at its default.',
-  );
+  return byBot
+    ? endAs('skipped', `Messages that bots trigger are counted by comments, but ${why}.`)
+    : endAs(
+        'error',
+        `“max-messages” counts by comments, but ${why}.`,
+        'Remove it, or set “pr-number”.',
+      );
 }
 
 export function limitEnd(limit: number): End {
   const said =
-    `This message was not sent: the workflow has sent, or may have sent, ${plural(limit, 'message')} in a row without a command ` +
-    'or review by a person. Look at what the agent did. To send this message, re-run the workflow.';
+    `This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ` +
+    `${plural(limit, 'message')}. Look at what the agent did. To send this message, re-run the workflow.`;
   return { ...endAs('skipped', said), limit };
 }
 

@@ -12,8 +12,9 @@ import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
-  close,
+  deny,
   fail,
+  saveAtEnd,
   saveOutputs,
   skip,
   skipVisibly,
@@ -39,9 +40,13 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const trigger = read.value;
   const { conversation } = trigger;
   const about = { conversation, mayCarry: mayCarry(event) };
-  const { whoMaySend, inputs, problems } = readInputs(runtime.env, runtime.redact, about);
+  const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
+    runtime.env,
+    runtime.redact,
+    about,
+  );
   const withheld = whyNoSecrets(trigger);
-  if (!runtime.env['INPUT_API-KEY']?.trim() && withheld !== null) {
+  if (isKeyEmpty && withheld !== null) {
     return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
   }
   const words = readWords(trigger, whoMaySend.command);
@@ -53,7 +58,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') {
-    return skip(runtime, authorization.reason, '', authorization.level);
+    return deny(runtime, authorization.reason, authorization.level);
   }
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 
@@ -68,37 +73,20 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       return answerWithUsage(start, inputs.command ?? '');
     case 'problem':
       return complain(start, request.problem);
-    case 'ok': {
-      const [code] = await Promise.all([
-        followUp(start, inputs, request.value),
-        react(start, 'eyes'),
-      ]);
-      return code;
-    }
+    case 'ok':
+      return followUp(start, inputs, request.value);
   }
 }
-
-/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
-const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
 
 /** Called only if the run is allowed and its settings are valid. */
 async function followUp(start: Start, inputs: Inputs, request: Request): Promise<0 | 1> {
   const { runtime } = start;
-  const { baseUrl } = inputs;
-  if (!isDefaultUrl(baseUrl)) runtime.log.info(`The API is at ${baseUrl.host} (“base-url”).`);
-  if (
-    inputs.timeoutMs > LONGEST_HOSTED_JOB_MS &&
-    runtime.env.RUNNER_ENVIRONMENT !== 'self-hosted'
-  ) {
-    runtime.log.warning(
-      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
-    );
-  }
+  adviseOnSettings(runtime, inputs);
   const prepared = await prepare(start, inputs, request);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
-  await runJobs(prepared.value);
+  await Promise.all([runJobs(prepared.value), react(start, 'eyes')]);
   return report(prepared.value);
 }
 
@@ -109,11 +97,23 @@ async function report(run: Run): Promise<0 | 1> {
   const failed = failing(ended, inputs.failOn);
   const commentUrl = run.note?.url ?? '';
   const isBad = failed.length > 0 || runtime.signal.aborted;
-  const code = close(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
+  const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   const commentUrls = await finishOnGitHub(run, ended);
   // Only then, the URLs of the comments on the pull requests of the jobs are known.
   if (commentUrls.join('\n') !== commentUrl) saveOutputs(runtime, { ended, commentUrls });
   summarize(runtime, run.story, jobs, commentUrls);
   return code;
+}
+
+/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
+const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
+
+function adviseOnSettings({ log, env }: Runtime, { baseUrl, timeoutMs }: Inputs): void {
+  if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
+  if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
+    log.warning(
+      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
+    );
+  }
 }

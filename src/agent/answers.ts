@@ -103,6 +103,9 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
       'through, or use another runner.'
     );
   }
+  if (status === 404 && !isJson(body)) {
+    return `${where} answered 404 ${when}, but not as the API does; check the base URL and the proxy.`;
+  }
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
   return sentences(`The API answered ${status} ${when}${said}.`, advise(exchange, doing, context));
 }
@@ -117,7 +120,9 @@ function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): st
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
   const { status, contentType, body } = answer;
   if (status >= 300 && status < 400) {
-    return 'That is a redirect, which is never followed; check the base URL.';
+    const host = URL.parse(answer.location)?.host ?? '';
+    const target = host === '' ? '' : ` to ${quote(redact(host))}`;
+    return `That is a redirect${target}, which is never followed; check the base URL.`;
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return `The answer had ${body.problem}.`;
@@ -134,20 +139,21 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
     case 402: {
       // Mintlify does not document this status; it says that agents use credits, and how to get more of them.
       const effect = doing === 'poll' ? '' : ', so it did not accept the message';
-      return `The API wants credits${effect}. Buy credits or allow overages at ${USAGE_URL}.`;
+      return `The API requires credits${effect}. Buy credits or allow overages at ${USAGE_URL}.`;
     }
     case 403:
       return (
-        `The API key lacks the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner ` +
-        'is not on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
+        `The API key may lack the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner may ` +
+        'not be on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
         `${KEYS_URL}.`
       );
     case 404:
-      if (!isJson(body)) return 'That is not the API; check the base URL and the proxy.';
       if (doing === 'create') return `There is no such project; check the project ID.`;
-      return `The project has no such job; check the job ID${isDefaultUrl ? '' : ', the base URL'} and the project ID.`;
+      return isDefaultUrl
+        ? 'The project has no such job; check the job ID and the project ID.'
+        : 'The project has no such job, or this is not the API; check the job ID, the project ID and the base URL.';
     case 409:
-      return 'Use another job.';
+      return doing === 'create' ? '' : 'Use another job.';
     case 413:
       return 'The prompt is too long; make it shorter.';
     case 429:

@@ -55,7 +55,8 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   if (read.kind === 'ok' && read.value.id === jobId) {
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
-  const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
+  const page = /html/i.test(exchange.contentType) ? 'a web page' : '';
+  const what = read.kind === 'ok' ? 'the record of another job' : page || read.problem;
   const why = `Polling the job returned ${what}; check the base URL and the proxy.`;
   return { kind: 'missed', exchange, why };
 }
@@ -91,7 +92,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   const read =
     body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
   if (jobId === NEW_JOB) {
-    if (read.kind === 'ok' && isId(read.value.id)) {
+    if (read.kind === 'ok' && isId(context.redact(read.value.id))) {
       return { kind: 'delivered', record: read.value, warning: '' };
     }
     const what = read.kind === 'ok' ? 'an ID that is not one' : read.problem;

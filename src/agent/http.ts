@@ -25,6 +25,8 @@ export interface Answer {
   readonly contentType: string;
   /** All Retry-After headers, unparsed. */
   readonly retryAfter: readonly string[];
+  /** Where a redirect leads; empty if the answer does not say so. */
+  readonly location: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
 }
@@ -121,7 +123,7 @@ async function makeRequest(
     const text = await untilAborted(readText(response), signal).catch((error) =>
       problem(`a body that was cut off (${explain(error)[1]})`),
     );
-    return { ...readHead(response), body: text };
+    return { ...readHeaders(response), body: text };
   } catch (error) {
     const [cause, why] = explain(error);
     return { kind: 'failure', written, cause, why };
@@ -172,13 +174,14 @@ function resolvePath(baseUrl: URL, path: string): URL {
   return url;
 }
 
-function readHead({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
+function readHeaders({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
   const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
   return {
     kind: 'answer',
     status: statusCode,
     contentType: all('content-type')[0] ?? '',
     retryAfter: all('retry-after'),
+    location: all('location')[0] ?? '',
   };
 }
 

@@ -111,14 +111,17 @@ export const LONGEST_OUTAGE_MS = 600_000;
 const FIRST_POLL_BACKOFF_MS = 1000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until a poll is repeated, of which `failedInARow` have failed. */
+/** Milliseconds until the next poll, after `failedInARow` have failed. */
 export function pollAgainMs(
   exchange: Exchange,
   failedInARow: number,
   random: () => number,
 ): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
-  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, retryAfterMs(exchange) ?? 0));
+  const askedMs = retryAfterMs(exchange) ?? 0;
+  // A longer pause would make the wait blind.
+  if (askedMs > LONGEST_POLL_BACKOFF_MS) return Math.min(LONGEST_POLL_BACKOFF_MS, backoffMs);
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, askedMs));
 }
 
 /** Whether the same poll may succeed later, with the same settings. */

@@ -27,12 +27,12 @@ export function askedBy(
 export function readWords({ comment, commit }: Trigger, command: string | null): Result<string> {
   if (commit?.isElsewhere) {
     return problem(
-      'The commit is in another repository, so this repository sends nothing about it.',
+      'The commit is in another repository, such as a fork. There is nothing to send.',
     );
   }
   if (comment !== null) return readComment(comment, command);
   if (command !== null && commit !== null && commit.failure === null) {
-    return problem('Nothing has failed, so there is nothing to send.');
+    return problem('Nothing has failed. There is nothing to send.');
   }
   return ok('');
 }

@@ -1,3 +1,4 @@
+import type { FailedJob } from '../github/api.ts';
 import { GitHubError, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import { code } from '../report/markdown.ts';
@@ -5,7 +6,7 @@ import type { RunInfo } from '../runner/environment.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, problem, quote, type Result, sentences } from '../text.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
-import { readLog, type Step } from './log.ts';
+import { readLog } from './log.ts';
 import { type Output, tailOf, toOutput } from './output.ts';
 import type { Carried, Start } from './request.ts';
 
@@ -16,6 +17,8 @@ export const FIX_IT = 'Find out why, and fix it.';
 /** Failed jobs that are named, and the first of them whose logs are read. */
 const MOST_JOBS = 20;
 const MOST_LOGS = 5;
+/** Milliseconds for all logs together; each has a limit of its own. */
+const ALL_LOGS_MS = 60_000;
 
 const WHAT: Readonly<Record<CommitTrigger['kind'], string>> = {
   workflow_run: 'The workflow',
@@ -47,33 +50,32 @@ export function describeCheck(commit: CommitTrigger, info: RunInfo, redact: Reda
   const title = `The output of the check ${named(name, redact)}`;
   return {
     parts,
-    outputs: [toOutput(title, tailOf(said), redact)],
+    outputs: [toOutput(title, tailOf(Buffer.from(said)), redact)],
     attached: [`+ output of ${shown(name, redact)} (${sha.slice(0, 7)})`],
   };
 }
 
-interface FailedJob {
-  readonly id: number;
-  readonly name: string;
-  readonly steps: readonly Step[];
-}
-
 /** Its failed jobs, and the logs of their failed steps. Never rejects: what cannot be read is only missing. */
 export async function readFailedRun(start: Start, run: CommitTrigger): Promise<Carried> {
-  const { redact } = start.runtime;
+  const { redact, clock, signal: cancelled } = start.runtime;
   const what = whatFailed(run, run.url, redact);
   let jobs: readonly FailedJob[];
   try {
     jobs = await start.github.failedJobs(run.id, run.attempt);
   } catch (error) {
-    warn(start, `The failed jobs of the run could not be read: ${explain(error)}.`);
+    warn(
+      start,
+      `The failed jobs of the run could not be read, so the message has no logs: ${explain(error)}.`,
+    );
     const parts = [what, 'Which of its jobs failed could not be read.'];
     return { parts, outputs: [], attached: [] };
   }
-  const read = jobs
-    .slice(0, MOST_LOGS)
-    .map(async (job) => ({ name: job.name, log: await readJobLog(start, job) }));
-  const logs = await Promise.all(read);
+  const logs: { readonly name: string; readonly log: Result<readonly Output[]> }[] = [];
+  const signal = AbortSignal.any([clock.timeout(ALL_LOGS_MS), cancelled]);
+  // One after the other: each may have tens of megabytes.
+  for (const job of jobs.slice(0, MOST_LOGS)) {
+    logs.push({ name: job.name, log: await readJobLog(start, job, signal) });
+  }
   const found = logs.flatMap(({ name, log }) => (log.kind === 'ok' ? shown(name, redact) : []));
   const where = `(${shown(run.name, redact)}, ${run.sha.slice(0, 7)})`;
   return {
@@ -84,17 +86,20 @@ export async function readFailedRun(start: Start, run: CommitTrigger): Promise<C
 }
 
 function listJobs(jobs: readonly FailedJob[], redact: Redact): string {
-  if (jobs.length === 0) return 'GitHub names none of its jobs as failed.';
+  if (jobs.length === 0) return 'No failed job was found.';
   const names = jobs.slice(0, MOST_JOBS).map(({ name }) => named(name, redact));
   const more = jobs.length - names.length;
   const all = more > 0 ? [...names, `${more} more`] : names;
   return `Failed ${jobs.length === 1 ? 'job' : 'jobs'}: ${listing(all)}.`;
 }
 
-async function readJobLog(start: Start, job: FailedJob): Promise<Result<readonly Output[]>> {
-  const { runtime, info, github } = start;
+async function readJobLog(
+  { runtime, info, github }: Start,
+  job: FailedJob,
+  over: AbortSignal,
+): Promise<Result<readonly Output[]>> {
   const { env, clock, redact } = runtime;
-  const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), runtime.signal]);
+  const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), over]);
   const ofJob = `the job ${named(job.name, redact)}`;
   try {
     const url = await github.logUrl(job.id);
@@ -121,7 +126,7 @@ function tellUnread(
   const [first] = unread;
   if (first === undefined) return '';
   const what = `The log of ${listing(unread.map(({ name }) => name))} could not be read`;
-  warn(start, `${what}: ${first.why}.`);
+  warn(start, `${what}, so the message does not have it: ${first.why}.`);
   return `${what}.`;
 }
 

@@ -22,9 +22,10 @@ export function readFiles(paths: string, workspace: string, redact: Redact): Res
   for (const name of names) {
     const file = readInside(workspace, name, SIZE_LIMIT);
     if (file.kind === 'problem') {
-      return problem(`attach: ${quote(redact(name), 60)} ${file.problem}.`);
+      const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
+      return problem(`attach: ${quote(redact(name), 60)} ${file.problem}.${form}`);
     }
-    const tail = tailOf(new TextDecoder().decode(file.value));
+    const tail = tailOf(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
   }
   const shown = listing(names.map((name) => code(redact(name), 60)));

@@ -1,4 +1,4 @@
-import { Tail } from './output.ts';
+import { type Kept, Tail, withoutFirstWord } from './output.ts';
 
 // Finds the lines of failed steps in the log of a job, which may be of any size: only the ends of them are kept.
 
@@ -12,7 +12,7 @@ export interface Step {
 /** The end of what a step said; without one, of what the whole job said. */
 export interface LogPart {
   readonly step: string | null;
-  readonly tail: Tail;
+  readonly tail: Kept;
 }
 
 /** Failed steps of a job whose lines are shown, the first ones. */
@@ -36,17 +36,22 @@ export async function readLog(
   }));
   let second = '';
   for await (const lines of inLines(chunks)) {
+    const seconds: string[] = [];
     for (const line of lines) {
-      second = TIME.exec(line)?.[1] ?? second;
-      whole.add(line);
-      for (const { first, last, tail } of steps) {
-        if (first !== '' && first <= second && second <= last) tail.add(line);
-      }
+      if (second === '' || !line.startsWith(second)) second = TIME.exec(line)?.[1] ?? second;
+      seconds.push(second);
+    }
+    whole.add(lines);
+    for (const { first, last, tail } of steps) {
+      const isInStep = (at = ''): boolean => first !== '' && first <= at && at <= last;
+      tail.add(lines.filter((_, index) => isInStep(seconds[index])));
     }
   }
-  for (const { tail, last } of steps) tail.text = withoutNextStep(tail.text, last);
-  const isFound = steps.length > 0 && steps.every(({ tail }) => tail.text !== '');
-  return isFound ? steps : [{ step: null, tail: whole }];
+  const isFound = steps.length > 0 && steps.every(({ tail }) => tail.lines > 0);
+  if (!isFound) return [{ step: null, tail: whole }];
+  return steps.map(({ step, last, tail: { text, lines, isWhole } }) => {
+    return { step, tail: { text: withoutNextStep(text, last), lines, isWhole } };
+  });
 }
 
 /** The lines that end in each chunk. */
@@ -55,7 +60,8 @@ async function* inLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<reado
   let rest = '';
   for await (const chunk of chunks) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = (lines.pop() ?? '').slice(-LONGEST_LINE);
+    rest = lines.pop() ?? '';
+    if (rest.length > LONGEST_LINE) rest = `…${withoutFirstWord(rest.slice(-LONGEST_LINE))}`;
     yield lines;
   }
   if (rest !== '') yield [rest];

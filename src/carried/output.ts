@@ -1,5 +1,6 @@
+import { fence } from '../report/markdown.ts';
 import type { Redact } from '../runner/log.ts';
-import { backticksAround, hasVisibleText, withoutInvisible } from '../text.ts';
+import { hasVisibleText, withoutInvisible } from '../text.ts';
 
 // Keeps the end of what programs and files say, however much it is, cleans it so that only what a reader of the log would see
 // is left, and shares the room in a message among them. Every expression here takes linear time.
@@ -8,8 +9,8 @@ import { backticksAround, hasVisibleText, withoutInvisible } from '../text.ts';
 const ROOM = 20_000;
 /** Characters that are kept before cleaning, which leaves a tenth at the worst of ordinary logs. */
 const KEPT = 200_000;
-/** The longest secret, in characters. A cut may leave the end of one, which is not recognized. */
-const LONGEST_SECRET = 2000;
+/** Characters that what belongs to each line of a quotation adds to it. */
+const QUOTED = '> '.length;
 
 /** What a program said: the end of it, without secrets, so that it can be shown. */
 export interface Output {
@@ -23,23 +24,52 @@ export interface Output {
 
 /** Takes any number of lines, and keeps the last of them. */
 export class Tail {
-  text = '';
+  /** Whole lines, the last ones. Strings that grow and are cut would need many times as much memory. */
+  readonly #blocks: string[] = [];
+  #length = 0;
   lines = 0;
   isWhole = true;
 
-  add(line: string): void {
-    this.text += `${line}\n`;
-    this.lines += 1;
-    if (this.text.length <= 2 * KEPT) return;
-    this.text = this.text.slice(-KEPT);
-    this.isWhole = false;
+  add(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    const block = `${lines.join('\n')}\n`;
+    this.#blocks.push(block);
+    this.#length += block.length;
+    this.lines += lines.length;
+    for (
+      let [oldest] = this.#blocks;
+      oldest && this.#length - oldest.length > KEPT;
+      [oldest] = this.#blocks
+    ) {
+      this.#blocks.shift();
+      this.#length -= oldest.length;
+      this.isWhole = false;
+    }
+  }
+
+  get text(): string {
+    return this.#blocks.join('');
   }
 }
 
-export function tailOf(text: string): Tail {
-  const tail = new Tail();
-  for (const line of text.replace(/\n$/, '').split('\n')) tail.add(line);
-  return tail;
+/** What is kept of a text. */
+export type Kept = Pick<Tail, 'text' | 'lines' | 'isWhole'>;
+
+/** The end of a whole text. Only that is decoded: a file may have millions of lines. */
+export function tailOf(bytes: Uint8Array): Kept {
+  const end = bytes.subarray(-4 * KEPT);
+  const isWhole = end.length === bytes.length;
+  const text = new TextDecoder().decode(end);
+  const breaks = bytes.reduce((count, byte) => count + Number(byte === LINE_FEED), 0);
+  const lines = bytes.at(-1) === LINE_FEED ? breaks : breaks + 1;
+  return { text: isWhole ? text : withoutFirstWord(text), lines, isWhole };
+}
+
+const LINE_FEED = 10;
+
+/** What a cut has left of a word may be the end of a secret, which is not recognized. Secrets have no white space. */
+export function withoutFirstWord(text: string): string {
+  return text.replace(/^\S{1,2000}/, '');
 }
 
 /** Colors and moves of the cursor (ECMA-48, 5.4), and also colors as some tools write them: `^[[31m`. */
@@ -76,8 +106,8 @@ function readable(mark: string): string {
 }
 
 /** Secrets are taken out after the cleaning, because a color can split one, and before the cut. */
-export function toOutput(title: string, tail: Tail, redact: Redact): Output {
-  const text = redact(clean(tail.text)).slice(tail.isWhole ? 0 : LONGEST_SECRET);
+export function toOutput(title: string, tail: Kept, redact: Redact): Output {
+  const text = redact(clean(tail.text));
   const end = endOf(text, ROOM);
   return { title, text: end, lines: tail.lines, isWhole: tail.isWhole && end === text };
 }
@@ -86,9 +116,8 @@ export function toOutput(title: string, tail: Tail, redact: Redact): Output {
  * A block of code that the text cannot close; the text is clean. It is a quotation, so that no line of it can end a
  * block that the text before it has left open.
  */
-export function fenced(text: string, language = 'text'): string {
-  const ticks = backticksAround(text, 3);
-  return `${ticks}${language}\n${text}\n${ticks}`.replace(/^/gm, '> ');
+export function fenced(text: string, language?: string): string {
+  return fence(text, language).replace(/^/gm, '> ');
 }
 
 /** All that programs say in a message: each has the same share of the room. Empty if there is nothing. */
@@ -100,7 +129,8 @@ export function quoteOutputs(outputs: readonly Output[]): string {
 }
 
 function quoteOutput({ title, text, lines, isWhole }: Output, share: number): string {
-  if (!hasVisibleText(text)) return `${title} is empty.`;
+  if (!hasVisibleText(text))
+    return `${title} ${isWhole ? 'is empty' : 'ends with nothing that can be read'}.`;
   const end = endOf(text, share);
   if (isWhole && end === text) return `${title}:\n\n${fenced(end)}`;
   const shown = end.split('\n').length;
@@ -109,11 +139,14 @@ function quoteOutput({ title, text, lines, isWhole }: Output, share: number): st
   return `${title} (${part}):\n\n${fenced(end)}`;
 }
 
-/** The last characters, without half of one and without the end of a line before them. */
+/** The last characters that fit as a quotation, without half of one and without the end of a line before them. */
 function endOf(text: string, limit: number): string {
-  return text.length <= limit
-    ? text
-    : text.slice(text.length - limit).replace(/^[\n\udc00-\udfff]/, '');
+  let start = text.length;
+  for (let room = limit; start > 0; start -= 1) {
+    room -= text[start - 1] === '\n' ? 1 + QUOTED : 1;
+    if (room < 0) return text.slice(start).replace(/^[\n\udc00-\udfff]/, '');
+  }
+  return text;
 }
 
 /** `12,000` */

@@ -39,9 +39,10 @@ export async function readRequest(
     const isRun = commit.kind === 'workflow_run';
     return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
   }
-  return prompt === ''
-    ? { kind: 'nothing', reason: 'Nothing has failed, and there is no prompt.' }
-    : ok(request);
+  if (prompt !== '') return ok(request);
+  return commit === null
+    ? nothing(`The event “${trigger.event}” carries nothing for the agent, and “prompt” is empty.`)
+    : nothing('Nothing has failed, or it has not ended yet, and “prompt” is empty.');
 }
 
 async function readReviewRequest(
@@ -59,11 +60,15 @@ async function readReviewRequest(
   if (command !== null) {
     return saysNothing ? { kind: 'usage' } : ok(add(request, carried));
   }
+  if (saysNothing) return nothing('The review has neither text nor inline comments.');
+  if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
   const isReply = request.words === '' && !isBare && areReplies;
-  return saysNothing || isReply || (review.approves && isBare)
-    ? { kind: 'nothing', reason: 'The review asks for nothing.' }
-    : ok(add(request, carried));
+  return isReply ? nothing('The review only replies to comments.') : ok(add(request, carried));
+}
+
+function nothing(reason: string): RequestRead {
+  return { kind: 'nothing', reason: `${reason} There is nothing to send.` };
 }
 
 /** What the event carries stands before the files. */

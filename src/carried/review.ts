@@ -3,7 +3,7 @@ import { hintFor, whyOf } from '../github/errors.ts';
 import type { CodeContext, CommentTrigger } from '../github/event.ts';
 import { code } from '../report/markdown.ts';
 import type { Redact } from '../runner/log.ts';
-import { ok, plural, problem, quote, type Result, withoutInvisible } from '../text.ts';
+import { cut, ok, plural, problem, quote, type Result, withoutInvisible } from '../text.ts';
 import { cleanText } from './comment.ts';
 import { fenced } from './output.ts';
 import type { Carried } from './request.ts';
@@ -82,6 +82,8 @@ function placeOf({ path, line, startLine }: CodeContext): string {
 
 /** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */
 const MOST_DIFF_LINES = 50;
+/** Characters of each. */
+const LONGEST_DIFF_LINE = 1000;
 
 function quoteDiff(diffHunk: string): string {
   // With a line break for a lone \r, a line would not begin with the sign of the diff.
@@ -89,6 +91,6 @@ function quoteDiff(diffHunk: string): string {
     .replace(/[\u2028\u2029]/g, '')
     .split('\n');
   const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
-  const hunk = [head, ...end].join('\n');
+  const hunk = [head, ...end].map((line) => cut(line, LONGEST_DIFF_LINE)).join('\n');
   return hunk === '' ? '' : fenced(hunk, 'diff');
 }

@@ -133,7 +133,7 @@ const jobsAnswer = z.object({
     }),
   ),
 });
-type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
+export type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
 /** The most that GitHub lists at once; failures beyond them are not looked for. */
 const MOST_JOBS_OF_RUN = 100;
 
@@ -167,19 +167,19 @@ async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected
     throw new GitHubError(401, why);
   }
   const unsafe = problemWithCertificates(env);
-  if (unsafe !== undefined) throw new GitHubError(0, unsafe);
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false });
   const proxy = readProxy(env, new URL(apiUrl));
   if (proxy.kind === 'problem') {
     const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
-    throw new GitHubError(0, why);
+    throw new GitHubError(0, why, { wasWritten: false });
   }
   const octokit = await getOctokit(token, apiUrl, USER_AGENT);
   return { octokit, connections: createConnections(proxy.value), proxy: proxy.value };
 }
 
 /**
- * What can be asked of GitHub. It connects when it is first asked. Each call rejects with a `GitHubError`. Only reads
- * are repeated, once.
+ * What can be asked of GitHub. It connects when it is first asked. Each call rejects with a `GitHubError`. Only reads and
+ * reactions are repeated, once.
  */
 export class GitHub {
   readonly #options: GitHubOptions;
@@ -214,7 +214,7 @@ export class GitHub {
       ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
       before = pageInfo.hasPreviousPage ? nextCursor(pageInfo.startCursor, before) : null;
     } while (before !== null);
-    if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids);
+    if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids, until);
     return ids.map((id) => {
       const one = this.#comments.get(id);
       if (one === undefined) throw unexpectedResponse();
@@ -227,8 +227,9 @@ export class GitHub {
     throw new GitHubError(0, 'GitHub did not list all comments in time');
   }
 
-  async #readTexts(ids: readonly string[]): Promise<void> {
+  async #readTexts(ids: readonly string[], until: number): Promise<void> {
     for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
+      this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
       const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer);
       for (const one of nodes) this.#comments.set(one.id, one);
@@ -280,20 +281,20 @@ export class GitHub {
 
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    // Any response of GitHub is an object, and the page of a captive portal is not.
-    parse(await this.#request(route, { id, body }), z.object({}));
+    parse(await this.#request(route, { id, body }), z.object({ id: z.number() }));
   }
 
   async react(
     to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
     content: ReactionContent,
   ): Promise<void> {
-    if (to.kind === 'review') {
-      // Only GraphQL has reactions to a review.
-      await this.#graphql(ADD_REACTION, { id: to.nodeId, content: content.toUpperCase() });
-    } else {
-      await this.#request(`POST ${REACTION_ROUTES[to.kind]}`, { id: to.id, content });
-    }
+    const { kind, id, nodeId } = to;
+    await this.#twice(() =>
+      kind === 'review'
+        ? // Only GraphQL has reactions to a review.
+          this.#graphql(ADD_REACTION, { id: nodeId, content: content.toUpperCase() })
+        : this.#request(`POST ${REACTION_ROUTES[kind]}`, { id, content }),
+    );
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */

@@ -61,7 +61,7 @@ export async function authorize(
     const name = quote(other.login);
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
     if (isBot(other)) {
-      const reason = `Skipped: ${name}. To allow it: ${quote(`allowed-bots: ${other.login}`)}.`;
+      const reason = `${name} may not trigger messages. To allow it: ${quote(`allowed-bots: ${other.login}`)}.`;
       return { kind: 'denied', reason, level: 'notice' };
     }
     return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
@@ -103,10 +103,9 @@ function sameLogin(one: string, other: string): boolean {
 
 /** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
 function denied({ event }: Trigger, why: string): Authorization {
-  const reason = `Nothing was sent. ${why}`;
-  if (isCommentEvent(event)) return { kind: 'denied', reason, level: 'notice' };
+  if (isCommentEvent(event)) return { kind: 'denied', reason: why, level: 'notice' };
   const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
-  return { kind: 'denied', reason: sentences(reason, lesson), level: 'warning' };
+  return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };
 }
 
 /** What to do if a permission cannot be checked. */

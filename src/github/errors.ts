@@ -38,11 +38,8 @@ export function isUnclear(error: unknown): boolean {
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
 const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
 
-/**
- * What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read: `missing`
- * says what to do then.
- */
-export function hintFor(error: unknown, missing = CHECK_NUMBER): string {
+/** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
+export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   if (/\blocked\b/.test(error.message)) {
     return 'The conversation is locked: unlock it, or give the job a token that may comment there.';
@@ -54,7 +51,7 @@ export function hintFor(error: unknown, missing = CHECK_NUMBER): string {
       return CHECK_TOKEN;
     case 404:
     case 410:
-      return missing;
+      return CHECK_NUMBER;
     case 403:
       return (
         'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
@@ -117,17 +114,17 @@ export function toGitHubError(error: unknown, redact: Redact, wasWritten: boolea
   }
   const { status, message, response } = refused;
   const seconds = response.headers['retry-after'];
-  // A rate limit may have the status 403, like a missing permission, or 422, like a wrong text.
-  const isRateLimit =
-    status === 429 ||
-    (status === 403 &&
-      (seconds !== '' ||
-        response.headers['x-ratelimit-remaining'] === '0' ||
-        /\brate limit/i.test(message))) ||
-    (status === 422 && message.includes('submitted too quickly'));
+  const isLimit = isRateLimit(refused);
   // Octokit adds the address of the documentation.
   const said = message.replace(/ - https:\S+$/, '');
   const why = `GitHub answered ${status}${said === '' ? '' : `: ${quote(redact(said))}`}`;
-  const pause = isRateLimit && seconds !== '' ? { pauseMs: Number(seconds) * 1000 } : {};
-  return new GitHubError(isRateLimit ? 429 : status, why, { cause: error, ...pause });
+  const pause = isLimit && seconds !== '' ? { pauseMs: Number(seconds) * 1000 } : {};
+  return new GitHubError(isLimit ? 429 : status, why, { cause: error, ...pause });
+}
+
+/** It may have the status 403, like a missing permission, or 422, like a wrong text. */
+function isRateLimit({ status, message, response }: z.infer<typeof requestError>): boolean {
+  const { 'retry-after': seconds, 'x-ratelimit-remaining': remaining } = response.headers;
+  if (status === 403) return seconds !== '' || remaining === '0' || /\brate limit/i.test(message);
+  return status === 429 || (status === 422 && message.includes('submitted too quickly'));
 }

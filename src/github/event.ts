@@ -86,9 +86,13 @@ export function isCommentEvent(event: string): boolean {
 
 const COMMIT_EVENTS = ['workflow_run', 'check_suite', 'check_run'] as const;
 
+function isCommitEvent(event: string): boolean {
+  return COMMIT_EVENTS.some((one) => one === event);
+}
+
 /** Whether a message may carry something of the event even without a command, so that it needs no prompt. */
 export function mayCarry(event: string): boolean {
-  return ['pull_request_review', ...COMMIT_EVENTS].includes(event);
+  return event === 'pull_request_review' || isCommitEvent(event);
 }
 
 /**
@@ -129,7 +133,7 @@ export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | n
     );
   }
   if (!isOfPullRequest || isHeadHere) return null;
-  return 'GitHub passes no secrets to runs for pull requests from forks. Use a branch of this repository.';
+  return 'GitHub passes no secrets to runs for pull requests from forks. Use a branch of this repository or, once it is merged, the event push.';
 }
 
 const positive = z.int().check(z.positive());
@@ -218,6 +222,9 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
   if (isCommentEvent(event) && comment === null) {
     return problem('the event file does not say who wrote the comment, and where');
   }
+  if (isCommitEvent(event) && commit === null) {
+    return problem('the event file does not say which commit it is about');
+  }
   const head = pull_request?.head?.repo?.id;
   return ok({
     event,
@@ -243,6 +250,9 @@ export const FAILURES: ReadonlyMap<string | null, 'failed' | 'timed out'> = new 
   ['timed_out', 'timed out'],
 ]);
 
+/** On other actions, such as `rerequested`, a check still has its conclusion from before. */
+const HAS_ENDED: ReadonlySet<string> = new Set(['completed', 'created']);
+
 /** The commit of an event about one, and its pull request, if exactly one in this repository has it. */
 function readCommit(
   event: string,
@@ -264,7 +274,7 @@ function readCommit(
       attempt: about.run_attempt,
       sha: about.head_sha,
       isElsewhere: isElsewhere(event, payload),
-      failure: FAILURES.get(about.conclusion) ?? null,
+      failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
       name: about.name || about.app.name,
       url: about.html_url,
       said: [title, summary].filter((part) => part !== '').join('\n\n'),

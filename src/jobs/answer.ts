@@ -1,11 +1,11 @@
 import type { Start } from '../carried/request.ts';
 import type { ReactionContent } from '../github/api.ts';
-import { hintFor, whyOf } from '../github/errors.ts';
+import { whyOf } from '../github/errors.ts';
 import { composeAnswer } from '../note/data.ts';
+import { createComment } from '../note/note.ts';
 import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
-import { sentences } from '../text.ts';
 
 // The answers to a command: reactions, and a comment if the command cannot be carried out.
 
@@ -35,15 +35,12 @@ function answerProblem(start: Start, problem: string): Promise<string> {
 async function answer({ runtime, info, asked, github }: Start, visible: string): Promise<string> {
   // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
-  try {
-    const { url } = await github.createComment(asked.conversation, composeAnswer(visible));
-    return url;
-  } catch (error) {
-    runtime.log.warning(
-      sentences(`The answer could not be posted: ${whyOf(error)}.`, hintFor(error)),
-    );
-    return '';
-  }
+  const { conversation } = asked;
+  const place = { ...runtime, github, conversation, until: Infinity };
+  const created = await createComment(place, () => composeAnswer(visible));
+  if (created.kind === 'ok') return created.value.url;
+  runtime.log.warning(created.problem);
+  return '';
 }
 
 /** Shows the progress of a command to its author. Without one, nothing is shown. */

@@ -1,12 +1,12 @@
-import { hintFor, whyOf } from '../github/errors.ts';
+import { whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
 import { deliveryOf, type Job, type JobResult } from '../job.ts';
 import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
-import { commentId, Note, readNotes } from '../note/note.ts';
+import { commentId, createComment, Note, readNotes } from '../note/note.ts';
 import { uncommentedEnd } from '../reasons.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderBadEnd, renderStory } from '../report/render.ts';
-import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
+import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
 import { endJob, openJobs, pause, type Run } from './run.ts';
@@ -117,12 +117,10 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const { sender } = trigger;
   const person = sender !== null && isPerson(sender) ? sender.login : '';
   const body = composeAnswer(renderBadEnd(worst, ended, person, note.url));
-  try {
-    await github.createComment(plan.comments.conversation, body);
-  } catch (error) {
-    const why = `The comment about the end could not be created: ${whyOf(error)}.`;
-    runtime.log.warning(sentences(why, hintFor(error)));
-  }
+  const { conversation } = plan.comments;
+  const place = { ...runtime, github, conversation, until: Infinity };
+  const created = await createComment(place, () => body);
+  if (created.kind === 'problem') runtime.log.warning(created.problem);
 }
 
 /** The note has announced the message, which had its number then, and the limit has stopped it since. */

@@ -14,7 +14,7 @@ import {
   statusBefore,
   statusOf,
 } from '../job.ts';
-import { endOfWork, type FoundNote, type NoteJob } from '../note/data.ts';
+import { endOfWork, type FoundNote } from '../note/data.ts';
 import {
   doneEnd,
   endAs,
@@ -30,8 +30,8 @@ import {
 import { listing, type Result } from '../text.ts';
 import { announce, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
-import { firstPoll, waitForAgent, waitForEarlierWork } from './poll.ts';
-import { canStillSend, endJob, type Outcome, openJobs, type Run, save, setRequest } from './run.ts';
+import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
+import { endIfTooLate, endJob, openJobs, type Run, save, setRequest } from './run.ts';
 import { sendMessage } from './send.ts';
 import { whichJobs } from './which-job.ts';
 
@@ -150,7 +150,8 @@ function remedyOf({ id }: Job, notes: readonly FoundNote[]): string {
     return 'To send the message all the same, start a new run with this job alone.';
   }
   const urls = listing(notes.map(({ url }) => url));
-  return `To send the message all the same, delete ${urls} and re-run the workflow.`;
+  const what = notes.length === 1 ? 'the comment' : 'the comments';
+  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
 }
 
 /** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
@@ -161,7 +162,8 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   // If another message was sent before the end was seen, an end is perhaps that of its work.
   const isClear = !laterMessage || earlier !== undefined;
   const id = sent.id || job.id;
-  goOn(job, { id, sentAt: sent.sentAt ?? now, ...(isClear && knownOf(sent)) }, now);
+  const known = isClear && { base: sent.base, isOurs: sent.isOurs };
+  goOn(job, { id, sentAt: sent.sentAt ?? now, ...known }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
   const { prNumber } = sent;
@@ -171,15 +173,10 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   endJob(run, job, end, earlier.at);
 }
 
-function knownOf({ base, isOurs = false }: NoteJob) {
-  return { isOurs, ...(base !== undefined && { base }) };
-}
-
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function selectJob(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const polled = await firstPoll(run, job);
-  const end = polled.kind === 'over' ? polled.end : endOfUnwanted(run, job);
+  const end = (await pollNow(run, job)) ?? endOfUnwanted(run, job);
   if (end !== undefined) endJob(run, job, end);
   else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
@@ -194,8 +191,8 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
 
 function endLate(run: Run): void {
   for (const job of openJobs(run)) {
-    const can = canStillSend(run, job);
-    if (can.kind === 'over') endJob(run, job, can.end);
+    const end = endIfTooLate(run, job);
+    if (end !== undefined) endJob(run, job, end);
   }
 }
 
@@ -204,8 +201,8 @@ async function followJob(run: Run, job: Job): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'open') {
     const hadToWait = job.isWaiting;
-    const sent = await sendToJob(run, job);
-    if (sent.kind === 'over') endJob(run, job, sent.end);
+    const end = await sendToJob(run, job);
+    if (end !== undefined) endJob(run, job, end);
     else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
     tellIfAllAreOut(run, hadToWait);
   }
@@ -213,13 +210,15 @@ async function followJob(run: Run, job: Job): Promise<void> {
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
 }
 
-async function sendToJob(run: Run, job: Job): Promise<Outcome<'sent' | 'busy'>> {
+/** Resolves to the end of the job if the message is not sent. */
+async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   const failed: SendClass[] = [];
   for (;;) {
-    const waited = await waitForEarlierWork(run, job);
-    if (waited.kind === 'over') return waited;
+    const end = await waitForEarlierWork(run, job);
+    if (end !== undefined) return end;
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));
-    if (sent.kind !== 'busy') return sent;
+    if (sent === 'sent') return undefined;
+    if (sent !== 'busy') return sent;
   }
 }
 
@@ -238,7 +237,7 @@ async function readJobs(run: Run): Promise<void> {
   const { jobs, inputs } = run;
   await Promise.all(
     jobs.map(async (job) => {
-      const end = endOfRead(job, await firstPoll(run, job), inputs.wait);
+      const end = (await pollNow(run, job)) ?? endOfRead(job, inputs.wait);
       if (end !== undefined) endJob(run, job, end);
     }),
   );
@@ -249,8 +248,7 @@ async function readJobs(run: Run): Promise<void> {
 }
 
 /** Undefined while the agent is at work, and the run waits for it. */
-function endOfRead(job: Job, polled: Outcome<'polled'>, wait: boolean): End | undefined {
-  if (polled.kind === 'over') return polled.end;
+function endOfRead(job: Job, wait: boolean): End | undefined {
   if (isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
   return wait ? undefined : endAs('active');
 }

@@ -19,7 +19,6 @@ export class JobLog {
   readonly #run: LoggedRun;
   readonly #warned = new Set<string>();
   #spokeAt: number;
-  #lastProblem = '';
 
   constructor(run: LoggedRun) {
     this.#run = run;
@@ -29,12 +28,6 @@ export class JobLog {
   say(job: Job, text: string): void {
     if (this.#run.jobs.length > 1) this.#run.log.debug(`Job ${job.id}: ${text}`);
     else this.#speak(text);
-  }
-
-  /** Something failed that is tried again. If that is not new, only the line a minute shows it. */
-  problem(job: Job, text: string, isNew = true): void {
-    this.#lastProblem = `Job ${job.id}: ${text}`;
-    if (isNew) this.say(job, text);
   }
 
   /** Each warning is an annotation once, for however many jobs. */
@@ -56,9 +49,7 @@ export class JobLog {
     const kinds = this.#run.jobs.map(kindOf);
     const open = kinds.filter((kind) => OPEN.has(kind)).length;
     const done = `${kinds.length - open} of ${kinds.length} jobs done (${countKinds(kinds)})`;
-    const last = this.#lastProblem === '' ? '' : ` The last problem: ${this.#lastProblem}`;
-    this.#lastProblem = '';
-    this.#speak(`${done}; ${left}.${last}`);
+    this.#speak(`${done}; ${left}.`);
   }
 
   ended(job: Job): void {

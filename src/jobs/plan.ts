@@ -31,6 +31,8 @@ export type Comments =
   | { readonly kind: 'note'; readonly conversation: number }
   /** One comment at the end on the pull request of each job. */
   | { readonly kind: 'pull requests of the jobs' }
+  /** None: those that are there may only name the job. */
+  | { readonly kind: 'only read'; readonly conversation: number }
   | { readonly kind: 'none'; readonly why: string };
 
 export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedAt: number): Plan {
@@ -60,15 +62,20 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
 }
 
 function planComments(
-  { comment, prNumber, send, wait, githubToken }: Inputs,
+  { comment, prNumber, send, wait, createJob, githubToken }: Inputs,
   { event, conversation }: Trigger,
 ): Comments {
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
-  // What only looks at jobs has nothing to say, and needs no token.
-  if (!send && !(wait && githubToken !== '')) return { kind: 'none', why: 'nothing is sent' };
   const number = prNumber ?? conversation;
+  // What only looks at jobs needs no token, and has nothing to say unless it waits.
+  if (!send && githubToken === '') return { kind: 'none', why: 'nothing is sent' };
+  if (!send && !wait) {
+    return number === null
+      ? { kind: 'none', why: 'nothing is sent' }
+      : { kind: 'only read', conversation: number };
+  }
   if (number !== null) return { kind: 'note', conversation: number };
-  return EVENTS_ABOUT_JOBS.has(event) && githubToken !== ''
+  return (createJob || EVENTS_ABOUT_JOBS.has(event)) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }

@@ -9,6 +9,7 @@ import {
 } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
 import {
+  countPoll,
   doubtMs,
   type End,
   isDone,
@@ -22,86 +23,78 @@ import {
   recordPoll,
   sentAtOf,
   setWaiting,
-  startPoll,
   statusBefore,
   statusOf,
 } from '../job.ts';
 import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../reasons.ts';
 import { sentences } from '../text.ts';
-import { canStillSend, type Outcome, over, pause, type Run } from './run.ts';
+import { endIfTooLate, pause, type Run } from './run.ts';
 
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
 // it shows a mistake; in a wait, any poll may fail for ten minutes.
 
-/** The first poll, and the last one before the message. */
-export async function firstPoll(run: Run, job: Job): Promise<Outcome<'polled'>> {
+/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
+export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
   const { signal } = run.runtime;
   for (let failed = 1; ; failed += 1) {
-    const missed = await pollOnce(run, job, run.plan.deadline);
-    if (signal.aborted) return over(cancelledEnd(job, run));
-    if (missed === 'polled') return { kind: 'polled' };
-    if (missed === 'late') return over(timedOutEnd(job, run, ''));
+    const missed = await pollOnce(run, job);
+    if (signal.aborted) return cancelledEnd(job, run);
+    if (missed === undefined) return undefined;
     const { why, exchange } = missed;
     if (!mayPass(exchange) || failed === MOST_POLLS) {
       const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-      return over(lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent))));
+      const later = mayPass(exchange) ? 'Try again later.' : '';
+      return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
     }
     const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
-    const can = canStillSend(run, job, nextMs, why);
-    if (can.kind === 'over') return can;
-    const again = `Polling again ${afterPause(nextMs)}.`;
-    run.log.problem(job, `Polling failed. ${why} ${again}`);
+    const end = endIfTooLate(run, job, nextMs, why);
+    if (end !== undefined) return end;
+    run.log.say(job, `Polling failed. ${why} Polling again ${afterPause(nextMs)}.`);
     await pause(run, nextMs);
   }
 }
 
 /**
  * A poll in a wait, for earlier work or after the message, first after a pause. Each poll that fails is repeated, whatever
- * the reason, until they have failed for ten minutes in a row or until `until`, a time of the clock.
+ * the reason, until they have failed for ten minutes in a row or until `until`, a time of the clock. Then it resolves to the
+ * end of the job.
  */
 export async function pollInWait(
   run: Run,
   job: Job,
   firstPauseMs: number,
   until: number,
-): Promise<Outcome<'polled'>> {
+): Promise<End | undefined> {
   const { clock, signal, random } = run.runtime;
   await pause(run, firstPauseMs);
   const since = clock.now();
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
-    if (signal.aborted) return over(cancelledEnd(job, run));
-    const missed = await pollOnce(run, job, until);
-    if (signal.aborted) return over(cancelledEnd(job, run));
-    if (missed === 'polled') return { kind: 'polled' };
-    if (missed === 'late') return over(timedOutEnd(job, run, lastWhy));
+    if (signal.aborted) return cancelledEnd(job, run);
+    const missed = await pollOnce(run, job);
+    if (signal.aborted) return cancelledEnd(job, run);
+    if (missed === undefined) return undefined;
     const { why, exchange } = missed;
     const last = sentences(why, askedPause(exchange, run.agent));
     const now = clock.now();
-    if (now >= until) return over(timedOutEnd(job, run, last));
+    if (now >= until) return timedOutEnd(job, run, last);
     if (now - since >= LONGEST_OUTAGE_MS) {
-      return over(lostEnd(job, run, `All polls failed for ${duration(now - since)}. ${last}`));
+      return lostEnd(job, run, `All polls failed for ${duration(now - since)}. ${last}`);
     }
     const nextMs = Math.min(pollAgainMs(exchange, failed, random), until - now);
     const again = `Polling again ${afterPause(nextMs)}.`;
-    run.log.problem(job, `Polling failed. ${why} ${again}`, why !== lastWhy);
+    if (why !== lastWhy) run.log.say(job, `Polling failed. ${why} ${again}`);
     run.log.beat('Polling still fails');
     lastWhy = why;
     await pause(run, nextMs);
   }
 }
 
-/** Milliseconds after the deadline in which a poll that had to wait for others may still start. */
-const LATEST_START_MS = 30_000;
-
-/** Polls a job once, and takes in what it shows. `late`: so many polls hang that it is much later than `until`. */
-async function pollOnce(run: Run, job: Job, until: number): Promise<'polled' | 'late' | Missed> {
-  const answer = await run.queue.polls(async () => {
-    if (run.runtime.clock.now() > until + LATEST_START_MS) return 'late' as const;
-    startPoll(job);
-    return getJob(run.agent, job.id);
-  });
-  if (answer === 'late' || answer.kind !== 'polled') return answer;
+/** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
+async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
+  countPoll(job);
+  const answer = await getJob(run.agent, job.id);
+  if (answer.kind === 'missed') return answer;
   const { record, from, to } = answer;
   const before = statusOf(job);
   const isFirst = job.after.seenAt === undefined;
@@ -115,7 +108,7 @@ async function pollOnce(run: Run, job: Job, until: number): Promise<'polled' | '
   }
   const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
   run.log.beat(`${what} is ${statusOf(job) ?? 'in an unknown status'}`);
-  return 'polled';
+  return undefined;
 }
 
 /** Takes in the response to the message, which is no poll. */
@@ -142,10 +135,11 @@ function logRecord(
 }
 
 function describe({ runtime }: Run, job: Job, status: string): string {
-  const sentAt = sentAtOf(job);
+  const { message } = job;
   if (isFromBefore(job)) return `The job still shows ${status} from before.`;
-  if (sentAt !== undefined) {
-    const since = duration(Math.max(0, runtime.clock.now() - sentAt));
+  // The runner of an earlier attempt may have had another time.
+  if (message.kind === 'sent' && !message.isEarlier) {
+    const since = duration(runtime.clock.now() - message.at);
     return `The job is ${status}, ${since} after the message.`;
   }
   return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${status}.`;
@@ -183,20 +177,20 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     const done = isDone(job, inputs.settleMs);
     if (!job.isReadOnly && done !== 'no') return doneEnd(job, done, inputs.settleMs);
     if (now >= plan.deadline) return timedOutEnd(job, run, '');
-    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job, now, inputs.settleMs));
+    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
     // In a re-run, the agent may already be done.
     const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
-    const polled = await pollInWait(run, job, pauseMs, plan.deadline);
-    if (polled.kind === 'over') return polled.end;
+    const end = await pollInWait(run, job, pauseMs, plan.deadline);
+    if (end !== undefined) return end;
   }
 }
 
-/** With `when-active: wait`: polls until the agent is done with what it is at work on. */
-export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'idle'>> {
+/** With `when-active: wait`: polls until the agent is done with what it is at work on, or the job has to end. */
+export async function waitForEarlierWork(run: Run, job: Job): Promise<End | undefined> {
   const { plan, runtime } = run;
   const { clock } = runtime;
   const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
-  if (!mustWait) return { kind: 'idle' };
+  if (!mustWait) return undefined;
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
   const isNew = !job.isWaiting;
@@ -205,13 +199,13 @@ export async function waitForEarlierWork(run: Run, job: Job): Promise<Outcome<'i
   run.log.say(job, 'Waiting for earlier work: the agent is at work.');
   const until = plan.deadline - LEAST_POST_MS;
   while (!isFinal(statusBefore(job))) {
-    const can = canStillSend(run, job);
-    if (can.kind === 'over') return can;
+    const late = endIfTooLate(run, job);
+    if (late !== undefined) return late;
     const now = clock.now();
     const pauseMs = Math.min(nextPollMs(now - startedAt), until - now);
-    const polled = await pollInWait(run, job, pauseMs, until);
-    if (polled.kind === 'over') return polled;
+    const end = await pollInWait(run, job, pauseMs, until);
+    if (end !== undefined) return end;
   }
   setWaiting(job, false);
-  return { kind: 'idle' };
+  return undefined;
 }

@@ -42,14 +42,11 @@ export interface Run extends Start {
 interface Queue {
   /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
   readonly sends: LimitFunction;
-  /** Polls do not wait for messages. */
-  readonly polls: LimitFunction;
   /** Aborted, with the `End` of the others, when no more messages can be sent. */
   readonly stop: AbortController;
 }
 
 const MOST_SENDS_AT_ONCE = 4;
-const MOST_POLLS_AT_ONCE = 24;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
 export async function prepare(
@@ -68,11 +65,7 @@ export async function prepare(
     ...{ inputs, plan, notes, jobs, request, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
-    queue: {
-      sends: pLimit(MOST_SENDS_AT_ONCE),
-      polls: pLimit(MOST_POLLS_AT_ONCE),
-      stop: new AbortController(),
-    },
+    queue: { sends: pLimit(MOST_SENDS_AT_ONCE), stop: new AbortController() },
     message: messageId(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
@@ -102,9 +95,11 @@ async function listNotes(
   { projectId }: Inputs,
 ): Promise<Result<readonly FoundNote[]>> {
   if (!listsNotes) return ok([]);
+  if (comments.kind === 'note' || comments.kind === 'only read') {
+    return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+  }
   // Only an earlier attempt has sent what no comment tells.
-  if (comments.kind !== 'note') return isRerun ? problem(whyNoNote(comments)) : ok([]);
-  return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+  return isRerun ? problem(whyNoNote(comments)) : ok([]);
 }
 
 function storyOf(start: Start, { command, wait }: Inputs, { deadline, limit }: Plan): Story {
@@ -182,28 +177,17 @@ export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now(
 // When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
 // messages.
 
-/** How a loop goes on: what it was called for has happened, or the job has to end. */
-export type Outcome<Kind extends string> =
-  | { readonly kind: Kind }
-  | { readonly kind: 'over'; readonly end: End };
-
-export function over(end: End): Outcome<never> {
-  return { kind: 'over', end };
-}
-
 /**
- * Whether a message can still be sent after a pause of `afterMs`. If not, the job is over; `why` says why the last request
- * failed.
+ * How the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
+ * last request failed.
  */
-export function canStillSend(run: Run, job: Job, afterMs = 0, why = ''): Outcome<'yes'> {
+export function endIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): End | undefined {
   const { clock, signal } = run.runtime;
   const stop = run.queue.stop.signal;
-  if (signal.aborted) return over(cancelledEnd(job, run));
-  if (stop.aborted) return over(stop.reason);
-  if (run.plan.deadline - clock.now() - afterMs <= LEAST_POST_MS) {
-    return over(timedOutEnd(job, run, why));
-  }
-  return { kind: 'yes' };
+  if (signal.aborted) return cancelledEnd(job, run);
+  if (stop.aborted) return stop.reason;
+  const leftMs = run.plan.deadline - clock.now() - afterMs;
+  return leftMs <= LEAST_POST_MS ? timedOutEnd(job, run, why) : undefined;
 }
 
 /** A cancellation ends the pause early. */

@@ -2,7 +2,7 @@ import { postMessage, type Sent } from '../agent/client.ts';
 import type { SendClass } from '../agent/retry.ts';
 import { afterPause } from '../clock.ts';
 import {
-  type Head,
+  type End,
   isFinal,
   type Job,
   markCreated,
@@ -10,53 +10,49 @@ import {
   markSent,
   markUnknown,
   NEW_JOB,
-  startSending,
+  recordLastLook,
   statusBefore,
 } from '../job.ts';
 import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { firstPoll, takeAnswer } from './poll.ts';
-import { canStillSend, type Outcome, openJobs, over, type Run, save } from './run.ts';
+import { pollNow, takeAnswer } from './poll.ts';
+import { endIfTooLate, openJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
 /**
- * Sends the message, and repeats that only if the API certainly did not accept it. `busy`: it has to wait for the agent
- * first. `failed` has the classes of its failed requests.
+ * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to the end of the job if it is
+ * not sent; `busy`: it has to wait for the agent first. `failed` has the classes of its failed requests.
  */
 export async function sendMessage(
   run: Run,
   job: Job,
   failed: SendClass[],
-): Promise<Outcome<'sent' | 'busy'>> {
+): Promise<End | 'sent' | 'busy'> {
   for (;;) {
-    const can = canStillSend(run, job);
-    if (can.kind === 'over') return can;
+    const early = endIfTooLate(run, job);
+    if (early !== undefined) return early;
     const looked = await lastLook(run, job);
-    if (looked.kind !== 'ready') return looked;
-    const marked = markAllAsSending(run);
-    if (marked.kind === 'over') return marked;
+    if (looked !== 'ready') return looked;
+    // From here to the request, nothing is awaited: another job may stop all messages.
+    const late = endIfTooLate(run, job) ?? markAllAsSending(run);
+    if (late !== undefined) return late;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
-    startSending(job, looked.head, looked.hasBase);
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
-    const refused = await afterRefusal(run, job, sent);
-    if (refused.kind === 'over') return refused;
+    const end = await afterRefusal(run, job, sent);
+    if (end !== undefined) return end;
   }
 }
-
-type LastLook =
-  | Outcome<'busy'>
-  | { readonly kind: 'ready'; readonly head: Head | undefined; readonly hasBase: boolean };
 
 /**
  * What the API and GitHub show just before the message, all read at once: the status that tells what the message starts,
  * what is already pushed, and whether the commit of the event is the newest. It counts however long it took; what GitHub does
  * not tell stops nothing.
  */
-async function lastLook(run: Run, job: Job): Promise<LastLook> {
+async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
@@ -64,33 +60,35 @@ async function lastLook(run: Run, job: Job): Promise<LastLook> {
   const reading = readHead(run, pull);
   const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
   if (needsBase) {
-    const polled = await firstPoll(run, job);
-    if (polled.kind === 'over') return polled;
-    if (plan.waitsForIdle && !isFinal(statusBefore(job))) return { kind: 'busy' };
+    const end = await pollNow(run, job);
+    if (end !== undefined) return end;
+    if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  const isOutdated = plan.headOf !== undefined && headOfEvent?.sha !== trigger.commit?.sha;
-  if (headOfEvent !== undefined && isOutdated) return over(newerCommitEnd());
-  const can = canStillSend(run, job);
-  return can.kind === 'over' ? can : { kind: 'ready', head, hasBase: needsBase };
+  if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha) return newerCommitEnd();
+  recordLastLook(job, head, needsBase);
+  return 'ready';
 }
 
-/** From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent. */
-function markAllAsSending(run: Run): Outcome<'marked'> {
+/**
+ * From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent, and this returns
+ * the end of all jobs.
+ */
+function markAllAsSending(run: Run): End | undefined {
   const jobs = openJobs(run);
-  if (jobs.length === 0) return { kind: 'marked' };
+  if (jobs.length === 0) return undefined;
   for (const job of jobs) markSending(job);
   const saved = save(run);
-  if (saved.kind === 'ok') return { kind: 'marked' };
+  if (saved.kind === 'ok') return undefined;
   const end = endAs('error', `${saved.problem}, so no message was sent. Free some disk space.`);
   run.queue.stop.abort(end);
-  return over(end);
+  return end;
 }
 
-function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Outcome<'sent'> {
+function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): End | 'sent' {
   if (sent.kind === 'doubtful') {
     markUnknown(job, false);
-    return over(doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB));
+    return doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB);
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {
@@ -105,29 +103,29 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
   }
   if (sent.warning !== '') run.log.warn(job, sent.warning);
   if (sent.record !== null) takeAnswer(run, job, sent.record);
-  return { kind: 'sent' };
+  return 'sent';
 }
 
-/** The message was certainly not accepted. It may be sent again after a pause. */
+/** The message was certainly not accepted. It may be sent again after a pause, or resolves to the end of the job. */
 async function afterRefusal(
   run: Run,
   job: Job,
   { why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
-): Promise<Outcome<'again'>> {
+): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
-  if (signal.aborted) return over(cancelledEnd(job, run));
+  if (signal.aborted) return cancelledEnd(job, run);
   if (afterMs === null && sendClass === 'rate-limited') {
-    if (stop.signal.aborted) return over(stop.signal.reason);
+    if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
     stop.abort(stoppedEnd(refused));
   }
-  if (afterMs === null) return over(endAs('error', why));
-  const can = canStillSend(run, job, afterMs, why);
-  if (can.kind === 'over') return can;
-  run.log.problem(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
+  if (afterMs === null) return endAs('error', why);
+  const late = endIfTooLate(run, job, afterMs, why);
+  if (late !== undefined) return late;
+  run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.
   await clock.sleep(afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
-  return { kind: 'again' };
+  return undefined;
 }

@@ -29,7 +29,7 @@ export function whichJobs(
       'can name an agent job.';
     return { kind: 'skipped', reason };
   }
-  if (comments.kind !== 'note') return whenNobodyNames(inputs, trigger);
+  if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
   if (notes.kind === 'problem') {
     return problem(
       `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
@@ -44,9 +44,11 @@ export function whichJobs(
   }
   if (first !== undefined) return ok([first[0]]);
   const doubtful = notes.value.find(isCreationInDoubt);
-  return doubtful === undefined
-    ? whenNobodyNames(inputs, trigger)
-    : whenCreationInDoubt(doubtful.url);
+  if (doubtful === undefined) return whenNobodyNames(inputs, comments, trigger);
+  return problem(
+    `A run is creating an agent job here, or may have created one: ${doubtful.url}. If that run is over, look for the job in ` +
+      `the dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
+  );
 }
 
 /** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
@@ -65,31 +67,30 @@ function isCreationInDoubt({ jobs }: FoundNote): boolean {
   return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
 }
 
-function whenCreationInDoubt(url: string): Result<never> {
-  return problem(
-    `A run is creating an agent job here, or may have created one: ${url}. If that run is over, look for the job in the ` +
-      `dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
-  );
-}
-
 function whenNobodyNames(
-  { createJob }: Inputs,
+  { createJob, send, command }: Inputs,
+  comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
+  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
   // Checks also fail on pull requests of people.
   if (trigger.commit !== null) {
-    return { kind: 'skipped', reason: 'No comment of this action names an agent job here.' };
+    return {
+      kind: 'skipped',
+      reason: `${none}${createJob ? '; failed checks create no job' : ''}.`,
+    };
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
-    const reason = 'No comment of this action names an agent job here, and bots create none.';
-    return { kind: 'skipped', reason };
+    return { kind: 'skipped', reason: `${none}; bots create none.` };
   }
-  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
-  const what = trigger.conversation === null ? '“job-id” is empty' : none;
-  return problem(
-    `${what}. Set “create-job: true” to create a job, or “job-id” to the ID of one. ${CHECK_NAME}`,
-  );
+  // People also review pull requests of people.
+  if (trigger.comment?.kind === 'review' && command === null) {
+    return { kind: 'skipped', reason: `${none}.` };
+  }
+  const what = 'conversation' in comments ? none : '“job-id” is empty';
+  const creation = send ? '“create-job: true” to create a job, or ' : '';
+  return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${CHECK_NAME}`);
 }
 
 /**

@@ -124,7 +124,8 @@ export function composeNote(data: NoteData, render: (limit: number) => string): 
 
 /** A comment that is no note, such as the usage. It is never taken for a command either. */
 export function composeAnswer(visible: string): string {
-  return `${MARKER}\n${visible}`;
+  // Else a text that quotes it would make the comment a note, which is unreadable.
+  return `${MARKER}\n${visible.replaceAll('"project":', '"project" :')}`;
 }
 
 /** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */

@@ -7,14 +7,18 @@ import { composeNote, type FoundNote, type NoteData, readNote } from './data.ts'
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.
 
-interface NoteOptions extends Pick<Runtime, 'clock' | 'signal'> {
+/** Where and until when a comment is created. */
+interface CommentPlace extends Pick<Runtime, 'clock' | 'signal'> {
   readonly github: GitHub;
   readonly conversation: number;
+  /** A time of the clock: the creation is not repeated later. */
+  readonly until: number;
+}
+
+interface NoteOptions extends CommentPlace {
   /** What it says now: to other runs, and to people in at most so many characters. */
   readonly data: () => NoteData;
   readonly render: (limit: number) => string;
-  /** A time of the clock: its creation is not repeated later. */
-  readonly until: number;
 }
 
 const MOST_CREATIONS = 3;
@@ -44,22 +48,11 @@ export class Note {
 
   /** Creates the comment. A problem is a sentence, and no message may be sent then: the comment may not exist. */
   async create(): Promise<Result<string>> {
-    const { github, conversation, clock, signal, until } = this.#options;
-    for (let failed = 1; ; failed += 1) {
-      try {
-        const { id, url } = await github.createComment(conversation, this.#compose());
-        this.#id = id;
-        this.url = url;
-        return ok(url);
-      } catch (error) {
-        const pauseMs = pauseBeforeCreation(error, failed);
-        if (signal.aborted || clock.now() + pauseMs >= until) {
-          const why = `The comment could not be created: ${whyOf(error)}.`;
-          return problem(sentences(why, hintFor(error)));
-        }
-        await clock.sleep(pauseMs, signal).catch(() => {});
-      }
-    }
+    const created = await createComment(this.#options, () => this.#compose());
+    if (created.kind === 'problem') return created;
+    this.#id = created.value.id;
+    this.url = created.value.url;
+    return ok(this.url);
   }
 
   /** Edits the comment soon: edits follow one another, so that an older text never replaces a newer one. */
@@ -73,10 +66,11 @@ export class Note {
   async close(): Promise<Result<string>> {
     const { clock, signal } = this.#options;
     let edited = await this.#edit();
-    const isRateLimit = edited !== 'done' && edited.status === 429;
-    if ((this.#mayBeLate || isRateLimit) && !signal.aborted) {
-      await clock.sleep(LAST_EDIT_AGAIN_MS, signal).catch(() => {});
-      edited = await this.#edit();
+    if ((this.#mayBeLate || edited !== 'done') && !signal.aborted) {
+      const askedMs = edited === 'done' ? 0 : Math.min(edited.pauseMs ?? 0, LONGEST_RATE_PAUSE_MS);
+      await clock.sleep(Math.max(LAST_EDIT_AGAIN_MS, askedMs), signal).catch(() => {});
+      const again = await this.#edit();
+      if (edited !== 'done') edited = again;
     }
     if (edited === 'done') return ok(this.url);
     const why = `The comment could not be updated: ${whyOf(edited)}.`;
@@ -118,6 +112,31 @@ export class Note {
     this.#editing = edited;
     return edited;
   }
+}
+
+/** Creates a comment, and repeats that if it was certainly not written. A problem is a sentence. */
+export async function createComment(
+  { github, conversation, clock, signal, until }: CommentPlace,
+  compose: () => string,
+): Promise<Result<{ readonly id: number; readonly url: string }>> {
+  for (let failed = 1; ; failed += 1) {
+    try {
+      return ok(await github.createComment(conversation, compose()));
+    } catch (error) {
+      const pauseMs = pauseBeforeCreation(error, failed);
+      if (signal.aborted || clock.now() + pauseMs >= until) {
+        const what = mayExist(error)
+          ? 'It is not known whether the comment was created'
+          : 'The comment could not be created';
+        return problem(sentences(`${what}: ${whyOf(error)}.`, hintFor(error)));
+      }
+      await clock.sleep(pauseMs, signal).catch(() => {});
+    }
+  }
+}
+
+function mayExist(error: unknown): boolean {
+  return isUnclear(error) && !(error instanceof GitHubError && !error.wasWritten);
 }
 
 /** Milliseconds; Infinity if the comment may exist, or will be refused again. */

@@ -12,15 +12,10 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-export function skip(
-  runtime: Runtime,
-  reason: string,
-  commentUrl = '',
-  level: 'notice' | 'warning' = 'notice',
-): 0 | 1 {
-  runtime.log[level](reason);
+export function skip(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
+  runtime.log.notice(reason);
   const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
-  return close(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
+  return saveAtEnd(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
 }
 
 /** As `skip`, and the job summary explains it: few read the log of a green run. */
@@ -28,6 +23,18 @@ export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
   const code = skip(runtime, `${NOTHING_SENT}. ${problem}`);
   summarizeUnsent(runtime, '⏭️', NOTHING_SENT, problem);
   return code;
+}
+
+/** The actor may not trigger messages. Of a re-run, that may not have been so before. */
+export function deny(runtime: Runtime, why: string, level: 'notice' | 'warning'): 0 | 1 {
+  const reason = runtime.redact(`${nothingSent(runtime)}. ${why}`);
+  runtime.log[level](reason);
+  const end = withoutJobs(runtime, 'skipped', reason);
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
+}
+
+function nothingSent(runtime: Runtime): string {
+  return isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
 }
 
 /** Whether an earlier attempt may have sent the message. */
@@ -38,7 +45,7 @@ function isRerun({ env }: Runtime): boolean {
 /** How a run ended that knows nothing of earlier attempts. */
 export function withoutJobs(
   runtime: Runtime,
-  result: 'error' | 'cancelled',
+  result: 'error' | 'cancelled' | 'skipped',
   reason: string,
 ): NonNullable<Report['withoutJobs']> {
   return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
@@ -50,16 +57,20 @@ export function cancelled(runtime: Runtime): 0 | 1 {
     ? 'This attempt was cancelled before it sent anything.'
     : 'The run was cancelled before anything was sent.';
   runtime.log.error(reason);
-  return close(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) }, 1);
+  return saveAtEnd(
+    runtime,
+    { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) },
+    1,
+  );
 }
 
 /** The run failed before it acted on a job. */
 export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
-  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
+  const nothing = nothingSent(runtime);
   const reason = runtime.redact(`${nothing}. ${problem}`);
   runtime.log.error(reason);
   const end = withoutJobs(runtime, 'error', reason);
-  close(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
+  saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
   summarizeUnsent(runtime, '⚠️', nothing, problem);
   return 1;
 }
@@ -86,7 +97,7 @@ export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: u
 }
 
 /** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
-export function close(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
+export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
   const { result, delivery, status } = toOutputs(report);

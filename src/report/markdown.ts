@@ -18,11 +18,10 @@ export function code(text: string, limit = 200): string {
   return `${ticks}${pad}${line}${pad}${ticks}`;
 }
 
-/** A fenced block with a fence longer than any run of backticks inside. */
-export function fence(text: string, limit = 1000): string {
-  const body = cut(withoutInvisible(text.replace(/\r\n?/g, '\n')), limit);
-  const ticks = backticksAround(body, 3);
-  return `${ticks}text\n${body}\n${ticks}`;
+/** A fenced block that the text, which is clean, cannot close. */
+export function fence(text: string, language = 'text'): string {
+  const ticks = backticksAround(text, 3);
+  return `${ticks}${language}\n${text}\n${ticks}`;
 }
 
 const MOST_LINES = 12;
@@ -39,7 +38,7 @@ export function quotation(text: string, attached = ''): string {
   const lines = whole.split('\n');
   const beginning = lines.slice(0, MOST_LINES).join('\n').trimEnd();
   const shown = cut(beginning, MOST_CHARACTERS);
-  const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown, MOST_CHARACTERS);
+  const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown);
   const cutOff = shown === whole ? '' : 'Only the beginning is shown.';
   const more = dotted([cutOff, attached]);
   return `${quoted}${more === '' ? '' : `\n${small(more)}`}`.replace(/^/gm, '> ');

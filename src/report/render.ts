@@ -74,13 +74,17 @@ function renderJob(story: Story, job: Job, place: Place): string {
   // An email shows the comment as it was created, so it begins like a message.
   const isNew = kind === 'sending' || kind === 'creating' || kind === 'waiting';
   const pull = renderPull(job, conversation);
-  const changes = renderChange(job, conversation);
+  const review = reviewLink(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
-  const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
+  const facts = [
+    timeTaken(job),
+    isUnsaid ? 'Waited only, no message sent' : '',
+    logLink(story.info),
+  ];
   // What needs attention is not the changes, and what to do about it stands beside it.
   const isCalm = CALM.has(kind);
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
-  const links = isCalm ? [pull, ...changes, ...facts] : [pull, ...facts, ...changes];
+  const links = isCalm ? [pull, review, ...facts] : [pull, ...facts, review];
   return blocks([
     heading(`${icon(iconOf(kind))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
@@ -115,7 +119,10 @@ function heading(text: string, isSummary: boolean): string {
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
 function outlook({ until }: Story, kind: Kind): string {
   if (kind === 'sent') return 'This run does not wait for the result.';
-  return OPEN.has(kind) && until !== undefined ? `This run waits until ${inUtc(until)}.` : '';
+  if (!OPEN.has(kind) || until === undefined) return '';
+  const unsent =
+    kind === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
+  return `This run waits until ${inUtc(until)}.${unsent}`;
 }
 
 /** The link to the pull request of the job; empty on that pull request. */
@@ -128,24 +135,29 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
   return conversation !== undefined && record?.prNumber === conversation;
 }
 
-/** What the agent has changed, and where to review it. */
-function renderChange(job: Job, conversation: number | undefined): readonly string[] {
+/** Where to review what the agent has changed; empty if no change is known. */
+function reviewLink(job: Job, conversation: number | undefined): string {
   const { change, end, record } = job;
-  if (!record?.prLink) return [];
+  if (!record?.prLink) return '';
   const files = `${record.prLink}/files`;
-  const what = describeChange(job);
   if (change?.kind === 'commits') {
-    return [what, link('Review changes', `${files}/${change.before}..${change.after}`)];
+    return link('Review changes', `${files}/${change.before}..${change.after}`);
   }
   const isOver = elapsedMs(job) !== undefined && end?.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
-  return isOn(job, conversation) && mayHaveChanges ? [what, link('Review changes', files)] : [what];
+  return isOn(job, conversation) && mayHaveChanges ? link('Review changes', files) : '';
 }
 
 /** The news: what the agent has done, if that is known. */
 function titleOfJob(job: Job): string {
   const kind = kindOf(job);
-  const { change, record } = job;
+  const { change, record, end } = job;
+  if (kind === 'failed' && change?.kind === 'commits') {
+    return `Agent failed after pushing ${plural(change.count, 'commit')}`;
+  }
+  if (kind === 'unconfirmed' && end?.result === 'failed') {
+    return 'Agent failed, perhaps on earlier work';
+  }
   if (kind !== 'completed' || change === undefined) return titleOf(kind);
   switch (change.kind) {
     case 'commits':
@@ -157,13 +169,6 @@ function titleOfJob(job: Job): string {
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
-}
-
-/** What the title does not say: of an agent that did not complete, it says just that. */
-function describeChange(job: Job): string {
-  const { change } = job;
-  if (change?.kind !== 'commits' || kindOf(job) === 'completed') return '';
-  return `**${plural(change.count, 'new commit')}**`;
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */

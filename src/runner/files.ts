@@ -42,7 +42,7 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
     const code = codeOf(error);
     return problem(
       code === 'ENOENT'
-        ? 'does not exist; check the path, and that actions/checkout runs before'
+        ? 'does not exist; check the path, and that an earlier step checks out or writes the file'
         : `cannot be read (${code})`,
     );
   }

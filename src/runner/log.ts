@@ -1,3 +1,4 @@
+import { withoutInvisible } from '../text.ts';
 import { issueCommand } from '../vendor/actions.ts';
 
 // The log, and how texts become safe to leave the process: without secrets, and in the log without commands.
@@ -64,5 +65,13 @@ export function redactor(secrets: readonly string[]): Redact {
   const long = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   // A secret may contain another one.
   long.sort((one, other) => other.length - one.length);
-  return (text) => long.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
+  const replaceAll = (text: string): string =>
+    long.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
+  return (text) => {
+    const clean = replaceAll(text);
+    // Characters that are removed later may split a secret.
+    const visible = withoutInvisible(clean);
+    const found = replaceAll(visible);
+    return found === visible ? clean : found;
+  };
 }

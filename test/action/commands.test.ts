@@ -5,6 +5,7 @@ import {
   issueComment,
   push,
   RENOVATE,
+  review,
   reviewComment,
   type WebhookEvent,
   workflowRun,
@@ -123,7 +124,7 @@ describe('a command without a prompt', () => {
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
     expect(warnings(result)).toEqual([
-      expect.stringMatching(/^The answer could not be posted: .*403.*pull-requests: write/),
+      expect.stringMatching(/^The comment could not be created: .*403.*pull-requests: write/),
     ]);
     expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
   });
@@ -240,15 +241,21 @@ describe('if job-id is empty', () => {
     ['no pull request', [], 'exactly one pull request'],
     ['several pull requests', [PULL, 8], 'exactly one pull request'],
     ['a pull request where no comment names a job', [PULL], 'No comment of this action names'],
-  ])('a commit of %s is skipped', async (_, pullRequests, why) => {
-    const inputs = { 'job-id': '', prompt: 'Fix it.' };
+  ])('a commit of %s is skipped', (_, pullRequests, why) =>
+    isSkipped(workflowRun({ pullRequests }), why),
+  );
+
+  it('a review without a command is skipped where no comment names a job', () =>
+    isSkipped(review({ number: PULL, body: 'Fix it.' }), 'No comment of this action names'));
+
+  async function isSkipped(event: WebhookEvent, why: string): Promise<void> {
     await using sim = await simulate({
-      with: inputs,
-      step: { event: workflowRun({ pullRequests }) },
+      ...{ with: { 'job-id': '', prompt: 'Fix it.' }, github: ALLOWED },
+      step: { event },
     });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject(SKIPPED);
     expect(notices(result)).toEqual([expect.stringContaining(why)]);
     expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
-  });
+  }
 });

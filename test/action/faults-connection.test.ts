@@ -1,4 +1,4 @@
-import { afterAll, describe } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   answer,
   type FaultServerOptions,
@@ -23,7 +23,7 @@ import {
   UNKNOWN,
   type Use,
 } from './faults.ts';
-import { resolver } from './scenario.ts';
+import { resolver, simulate } from './scenario.ts';
 
 const OK = whole(200, RECORD).toString();
 const TRUSTED = await startAuthority();
@@ -165,4 +165,29 @@ describe('sends the message only over trusted TLS:', () => {
       once(/TLS/),
     ],
   ]);
+});
+
+it('waits for a slow host, although its next address cannot be reached', async () => {
+  // Each connection is opened or refused after 400 ms, which is longer than Node waits by default.
+  const slow = `
+    const { TCP } = process.binding('tcp_wrap');
+    for (const name of ['connect', 'connect6']) {
+      const connect = TCP.prototype[name];
+      TCP.prototype[name] = function (request, ...given) {
+        setTimeout(() => {
+          const code = connect.call(this, request, ...given);
+          if (code !== 0) request.oncomplete(code, this, request, true, true);
+        }, 400);
+        return 0;
+      };
+    }`;
+  await using sim = await simulate({ time: { pace: 1 }, with: { comment: false } });
+  const { port } = new URL(sim.agent.url);
+  const { nodeArgs } = resolver('localhost', '127.0.0.1,::1');
+  const preload = `data:text/javascript,${encodeURIComponent(slow)}`;
+  const run = sim.start({
+    with: { 'base-url': `http://localhost:${port}` },
+    step: { nodeArgs: ['--import', preload, ...nodeArgs] },
+  });
+  expect((await run.result).outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
 });

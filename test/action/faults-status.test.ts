@@ -34,7 +34,8 @@ describe('reports the message as sent if the API answers', () => {
 });
 
 describe('does not follow a redirect', () => {
-  const error = / answered 3\d\d to the message\. That is a redirect, which is never followed; /;
+  const error =
+    / answered 3\d\d to the message\. That is a redirect to “127\.0\.0\.1:\d+”, which is never followed; /;
   testFaults([
     ...[302, 307].map(
       (status): Row => [

@@ -32,6 +32,12 @@ it.for(FAULTS)(
     ]);
     expect(sim.agent.posts()).toEqual([]);
 
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const given = { 'job-id': ids.join(' ') };
+    await using many = await simulate({ with: given, agent: { jobs: ids.map((id) => ({ id })) } });
+    expect((await many.start({ step: { outputFile } }).result).exitCode).toBe(1);
+    expect(many.agent.posts()).toEqual([]);
+
     const failed = await sim.start({ with: { wait: 'maybe' }, step: { outputFile } }).result;
     expect(errors(failed)).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
     expect(failed.stdout).toMatch(/^The outputs cannot be written .* result error, delivery not/m);

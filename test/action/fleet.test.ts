@@ -104,7 +104,7 @@ it(
     expect(comment?.body.length).toBeLessThan(60_000);
     expect(comment?.body).toContain('| Job |');
     expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(IDS);
-    expect(sim.agent.maxSockets).toBeLessThanOrEqual(64);
+    expect(sim.agent.maxSockets).toBeLessThanOrEqual(JOBS + 10);
     const calls = sim.github.calls().length;
     console.info(`${JOBS} jobs: ${calls} calls to GitHub, ${readFileSync(usage, 'utf8')}`);
     expect(calls).toBeLessThanOrEqual(30);

@@ -77,8 +77,8 @@ describe('messages of a bot', () => {
     expect(title).toMatch(/^### .* Limit reached/);
     expect(links).toContain('[log](');
     expect(reason).toBe(
-      'This message was not sent: the workflow has sent, or may have sent, 3 messages in a row without a command or review ' +
-        'by a person. Look at what the agent did. To send this message, re-run the workflow.',
+      'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
+        '3 messages. Look at what the agent did. To send this message, re-run the workflow.',
     );
     expect(prompt).toBe('> `Add error handling examples.`');
     for (const result of results.slice(3)) {

@@ -20,7 +20,7 @@ const LATER_RUN = { github: { run_id: '900' } };
 describe('send: false', () => {
   it.each([
     ['active', 'active', 'success', ''],
-    ['failed', 'failed', 'failure', 'The agent gave no reason. Open the job in'],
+    ['failed', 'failed', 'failure', 'The API does not say why the agent failed. Open the job in'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
     ['queued', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
@@ -50,6 +50,9 @@ describe('send: false', () => {
     // The next run hides it.
     await sim.runHere({ step: LATER_RUN });
     expect(ownComments(sim.github).map(({ isMinimized }) => isMinimized)).toEqual([true, false]);
+
+    const polled = await sim.runHere({ with: { wait: false, 'job-id': '' } });
+    expect(polled.outputs).toMatchObject({ result: 'completed', 'job-id': JOB, 'comment-url': '' });
 
     const { id } = sim.github.addComment(PULL, 'alice', '/agent go on');
     const event = issueComment({ number: PULL, body: '/agent go on', id });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Entry, type PlayedScenario, play } from '../sim/demo/play.ts';
 import { API_KEY } from '../sim/demo/scenario.ts';
-import { COMPARE, JOB, scenario } from '../sim/demo/story.ts';
+import { COMPARE, JOB, PULL, scenario } from '../sim/demo/story.ts';
 
 // What the README promises, from the first run to the last: the workflows of examples/, the built action, and what
 // people then see. `npm run demo` shows the same.

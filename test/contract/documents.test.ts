@@ -102,6 +102,24 @@ describe('the layout in CONTRIBUTING.md', () => {
 
   const modules = files('src/**/*.ts').filter(({ name }) => !name.endsWith('.d.ts'));
 
+  it('names no file that is gone', () => {
+    const named = [...folders].flatMap(([folder, parts]) => {
+      if (folder === '' || folder === 'vendor') return [];
+      const list = parts
+        .join('\n')
+        .replace(/^.*?\/ +/s, '')
+        .replace(/^[^:]*: /, '');
+      const words = list.replaceAll(/\([^)]*\)/g, '').split(/[\s,]+/);
+      return words.filter((word) => word !== '').map((word) => `src/${folder}/${word}.ts`);
+    });
+    const all = modules.map(({ name }) => name);
+    expect(named.filter((name) => !all.includes(name))).toEqual([]);
+    const paths = [...read('CONTRIBUTING.md').matchAll(/`(\w+\/[\w-]+\.ts)`/g)];
+    const isGone = (path = ''): boolean =>
+      !['src', 'test'].some((folder) => existsSync(join(ROOT, folder, path)));
+    expect(paths.filter(([, path]) => isGone(path))).toEqual([]);
+  });
+
   it.each(modules)('includes $name', ({ name }) => {
     const [, folder = '', file = ''] = /^src\/(?:(\w+)\/)?(.*)\.ts$/.exec(name) ?? [];
     const text = folders.get(folder)?.join('\n') ?? '';

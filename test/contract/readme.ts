@@ -45,7 +45,7 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
   'docs/delivery.md': {
     'will it send twice': () =>
       table(
-        ['What happened to the request', '`delivery`', 'Sent again?'],
+        ['What happened to the request', '`delivery`', 'Repeated?'],
         Object.values(SEND_RULES).map(({ when, delivery, repeats }) => [
           when,
           `\`${delivery}\``,

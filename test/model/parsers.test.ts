@@ -8,7 +8,7 @@ import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
 import { escapeCommands, redactor } from '../../src/runner/log.ts';
-import { oneLine, quote } from '../../src/text.ts';
+import { oneLine, quote, withoutInvisible } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import { hostileText } from './hostile.ts';
@@ -148,7 +148,7 @@ it('text by others is one element of code, in a sentence, in a table and in a bl
     const line = oneLine(text, most);
     expect(line).not.toMatch(/(?!\u200c|\u200d|\ufe0f)[\p{Cc}\p{Zl}\p{Zp}\p{Cf}]/u);
     expect(line.isWellFormed() && line.length <= most).toBe(true);
-    const block = fence(text, most);
+    const block = fence(withoutInvisible(text.replace(/\r\n?/g, '\n')));
     const inside = block.slice(block.indexOf('\n') + 1, block.lastIndexOf('\n'));
     expect(render(`before\n${block}\n*after*`)).toBe(
       `<p>before</p>\n<pre><code class="language-text">${asHtml(inside)}\n</code></pre>\n<p><em>after</em></p>`,

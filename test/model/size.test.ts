@@ -29,7 +29,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   ...{ oneLine: (text) => oneLine(text), quote: (text) => quote(text, text.length) },
   cleanHidden: (text) => cleanText(`a<!--${text}`),
   code: (text) => code(text, text.length),
-  fence: (text) => fence(text, text.length),
+  fence: (text) => fence(text),
   link: (text) => checkPrLink(`${HOST}/${text}`),
   record: (text) =>
     readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),

@@ -71,7 +71,7 @@ describe('readRecord', () => {
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
-    ...{ kind: 'answer', status, contentType: '', retryAfter: [] },
+    ...{ kind: 'answer', status, contentType: '', retryAfter: [], location: '' },
     ...{ body: { kind: 'ok', value: '' } },
     ...parts,
   };
@@ -120,14 +120,18 @@ describe('explain', () => {
     [
       answer(402, saying({ error: 'No credits.' })),
       'send',
-      '402 to the message: “No credits.”. The API wants credits, so it did not accept the message. ' +
+      '402 to the message: “No credits.”. The API requires credits, so it did not accept the message. ' +
         `Buy credits or allow overages at ${USAGE_URL}.`,
     ],
-    [answer(403, saying({ error: 'no' })), 'create', 'lacks the write scope'],
-    [answer(403, saying('null')), 'poll', 'lacks the read scope'],
+    [answer(403, saying({ error: 'no' })), 'create', 'may lack the write scope'],
+    [answer(403, saying('null')), 'poll', 'may lack the read scope'],
     [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
-    [answer(404, saying('<html>')), 'poll', '404 when the job was polled. That is not the API;'],
+    [
+      answer(404, saying('<html>')),
+      'poll',
+      '“agent.example” answered 404 when the job was polled, but not as the API does; check',
+    ],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [
       answer(400),
@@ -138,6 +142,11 @@ describe('explain', () => {
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(500), 'send', 'The API itself has a problem.'],
     [answer(304), 'send', 'a redirect, which is never followed; check the base URL.'],
+    [
+      { ...answer(301), location: 'https://other.example/x?key=1' },
+      'poll',
+      'a redirect to “other.example”, which is never followed; check the base URL.',
+    ],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [
       answer(200, { contentType: 'text/html' }),
@@ -162,7 +171,7 @@ describe('explain', () => {
   });
 
   it.each([
-    [answer(404, NO), 'check the job ID, the base URL and the project ID.'],
+    [answer(404, NO), 'or this is not the API; check the job ID, the project ID and the base URL.'],
     [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
     [
       { ...lost, written: false },

@@ -13,6 +13,7 @@ import {
   type Person,
   push,
   RENOVATE,
+  SHA,
   schedule,
   triggerOf,
   type WebhookEvent,
@@ -45,9 +46,11 @@ const TRUSTED =
 describe('every event but those that need push access or a clock is checked', () => {
   it.each([...IN_WORKFLOWS, ...OTHERS, ...HOSTILE])('%j', async (name) => {
     const trusted = TRUSTED.split(' ').includes(name);
-    // A comment without its author is no trigger, and ends the run before.
-    const body = { number: 7, user: { id: MALLORY.id }, id: 1 };
-    const parts = isCommentEvent(name) ? { issue: body, comment: body, review: body } : {};
+    // A comment without its author, or a check without its commit, is no trigger, and ends the run before.
+    const body = { number: 7, user: { id: MALLORY.id }, id: 1, head_sha: SHA };
+    const parts = isCommentEvent(name)
+      ? { issue: body, comment: body, review: body }
+      : { workflow_run: body, check_suite: body, check_run: body };
     for (const sender of [MALLORY, RENOVATE]) {
       const trigger = triggerOf({ name, payload: { action: 'created', ...parts, sender } });
       const asked: string[] = [];

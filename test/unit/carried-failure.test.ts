@@ -121,10 +121,10 @@ describe('readFailedRun', () => {
     );
     expect(carried.attached).toEqual(['+ log of `build` (`CI`, c356495)']);
     expect(carried.logged).toEqual([
-      'warning: The log of “links” could not be read: 127.0.0.1 answered 404.',
+      'warning: The log of “links” could not be read, so the message does not have it: 127.0.0.1 answered 404.',
     ]);
     const none = await carry([]);
-    expect(none.parts).toEqual([FAILED, 'GitHub names none of its jobs as failed.']);
+    expect(none.parts).toEqual([FAILED, 'No failed job was found.']);
   });
 
   const forbidden = '; the job needs “permissions:” with “actions: read”';
@@ -138,10 +138,14 @@ describe('readFailedRun', () => {
     const fail = (): Promise<never> => Promise.reject(error);
     const none = await carry([], { github: { failedJobs: fail } });
     expect(none.text).toBe(`${FAILED}\n\nWhich of its jobs failed could not be read.`);
-    expect(none.logged).toEqual([`warning: The failed jobs of the run could not be read: ${why}.`]);
+    expect(none.logged).toEqual([
+      `warning: The failed jobs of the run could not be read, so the message has no logs: ${why}.`,
+    ]);
 
     const noLogs = await carry([job(1, 'a'), job(2, 'b')], { github: { logUrl: fail } });
-    expect(noLogs.logged).toEqual([`warning: The log of “a” and “b” could not be read: ${why}.`]);
+    expect(noLogs.logged).toEqual([
+      `warning: The log of “a” and “b” could not be read, so the message does not have it: ${why}.`,
+    ]);
     expect(noLogs.text).not.toContain('output of programs');
     expect(noLogs.attached).toEqual([]);
   });

@@ -108,6 +108,12 @@ describe('readLog', () => {
     expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);
   });
 
+  it('says that it keeps only the end of a long line, from the beginning of a word on', async () => {
+    const [[, text] = []] = await read(`${'secret '.repeat(100_000)}\n`, []);
+    expect(text).toMatch(/^…( secret)+ \n$/);
+    expect(text?.length).toBeLessThan(200_000);
+  });
+
   it('counts all lines of a step of which it keeps the end', async () => {
     const log = line(1, 'before') + line(3, 'x'.repeat(70)).repeat(100_000) + line(9, 'after');
     const [part] = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);

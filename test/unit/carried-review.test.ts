@@ -46,6 +46,7 @@ describe('a quoted diff', () => {
     ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
     ['50 lines', `@@${long(50)}`, `\`\`\`diff\n@@${long(50)}\n\`\`\``],
     ['more lines', `@@\n+first${long(50)}`, `\`\`\`diff\n@@\n…${long(50)}\n\`\`\``],
+    ['250,000 backticks', `+${'`a'.repeat(250_000)}`, `\`\`\`diff\n+${'`a'.repeat(499)}…\n\`\`\``],
     ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
   ])('with %s', (_, diffHunk, expected) => {
     const block = expected.replace(/^/gm, '> ');

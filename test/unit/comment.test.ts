@@ -48,7 +48,7 @@ describe('readWords', () => {
   const onlyNew = 'Only new comments and reviews are acted on; write a new one.';
   const noBots = 'is by a bot or an app; only people may ask by comments.';
   const elsewhere = 'The commit is in another repository';
-  const nothing = 'Nothing has failed, so there is nothing to send.';
+  const nothing = 'Nothing has failed. There is nothing to send.';
   it.each<[string, WebhookEvent, string]>([
     ['no command', on('Nice work!'), noCommand],
     ['white space before it', on(' /agent go'), noCommand],

@@ -51,6 +51,7 @@ describe('readNote', () => {
     ['with text before the marker', `Note: ${BODY}`],
     ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
     ['with an answer', composeAnswer('Write what the agent should do.')],
+    ['with an answer that quotes a note', composeAnswer(`"project":"${NOTE.project}"`)],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });

@@ -72,10 +72,15 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
 
   it('no commit that is none', () => {
     const fields = { head_sha: 'main', pull_requests: [own] };
-    expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
-      conversation: null,
-      commit: null,
-    });
+    const payload = Buffer.from(JSON.stringify(aboutCommit(name, fields).payload));
+    const problem = 'the event file does not say which commit it is about';
+    expect(readTrigger(name, payload)).toEqual({ kind: 'problem', problem });
+  });
+
+  it.each(['requested', 'rerequested', 'requested_action'])('no new failure when %s', (action) => {
+    const about = aboutCommit(name, { conclusion: 'failure' });
+    const again = { ...about, payload: { ...about.payload, action } };
+    expect(triggerOf(again)).toMatchObject({ commit: { failure: null } });
   });
 
   it.each([

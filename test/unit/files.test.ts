@@ -43,7 +43,7 @@ describe('readInside', () => {
     [
       'a missing file',
       'no.md',
-      'does not exist; check the path, and that actions/checkout runs before',
+      'does not exist; check the path, and that an earlier step checks out or writes the file',
     ],
     ['a path with a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
     ['an invalid name', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],

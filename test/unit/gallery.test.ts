@@ -3,6 +3,7 @@ import type { Job } from '../../src/job.ts';
 import { type Kind, WORDS } from '../../src/labels.ts';
 import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
 import {
+  badEnds,
   COMMIT,
   commentOf,
   comments,
@@ -101,6 +102,10 @@ it.each([...comments(), ...summaries()])(
     expect(problemsOf(rendered(markdown))).toEqual([]);
   },
 );
+
+it.each(badEnds())('the comment about the bad end "$name" mentions one person', ({ markdown }) => {
+  expect(forgedIn(rendered(markdown), isOwn)).toEqual(['@octocat']);
+});
 
 it.each(replies())('the reply "$name" is not forged', ({ markdown }) => {
   expect(forgedIn(rendered(markdown), isOwn)).toEqual([]);

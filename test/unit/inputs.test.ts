@@ -212,7 +212,7 @@ describe('readInputs refuses', () => {
   it.each<[string, Record<string, string>, number | null]>([
     ['command', { send: 'false', command: '/agent' }, null],
     ['only-when', { send: 'false', 'only-when': 'failed' }, null],
-    ['when-active: wait', { send: 'false', 'when-active': 'wait' }, null],
+    ['when-active', { send: 'false', 'when-active': 'send' }, null],
     ['max-messages', { send: 'false', 'max-messages': '3' }, null],
     ['create-job', { send: 'false', 'create-job': 'true' }, null],
     ['max-messages', { comment: 'false', 'max-messages': '3' }, null],

@@ -21,7 +21,7 @@ it('with one job, each change is a line, and one a minute shows that the run con
   const { log, logged, time } = open(one);
   log.say(one, 'Sending the message.');
   for (; time.now < 3 * MINUTE_MS; time.now += 10_000) {
-    if (time.now >= MINUTE_MS) log.problem(one, 'Polling failed.', time.now === MINUTE_MS);
+    if (time.now === MINUTE_MS) log.say(one, 'Polling failed.');
     log.beat('The job is active');
   }
   log.ended(one);
@@ -32,12 +32,12 @@ it('with one job, each change is a line, and one a minute shows that the run con
   ]);
 });
 
-it('with several jobs, a line for each that ends, and one a minute with the last problem', () => {
+it('with several jobs, a line for each that ends, and one a minute', () => {
   const jobs = [job({ id: 'a', ...SENT }), job({ id: 'b' }), job({ id: 'c' })] as const;
   const [a, b, c] = jobs;
   const { log, logged, time } = open(...jobs);
   log.say(a, 'The message is delivered.');
-  log.problem(b, 'It is busy.');
+  log.say(b, 'It is busy.');
   time.now = MINUTE_MS;
   log.beat('');
   Object.assign(
@@ -54,7 +54,7 @@ it('with several jobs, a line for each that ends, and one a minute with the last
   expect(logged).toEqual([
     'debug: Job a: The message is delivered.',
     'debug: Job b: It is busy.',
-    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min. The last problem: Job b: It is busy.`,
+    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min.`,
     `info: [1/3] ${wordOf('failed')} a after 7 min 54 s ${PULL}`,
     `info: [2/3] ${wordOf('sent')} c`,
     `info: 2 of 3 jobs done (1 ${wordOf('failed')}, 1 ${wordOf('sending')}, 1 ${wordOf('sent')}); time-out in 28 min.`,

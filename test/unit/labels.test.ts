@@ -27,7 +27,7 @@ it.each<[Partial<End> | null, Partial<Job>, Kind]>([
   [{ result: 'skipped' }, NOT_SENT, 'skipped'],
   [{ result: 'skipped', limit: 3 }, NOT_SENT, 'limited'],
   [{ result: 'cancelled' }, {}, 'cancelled'],
-  [{ result: 'cancelled' }, READ_ONLY, 'unreachable'],
+  [{ result: 'cancelled' }, READ_ONLY, 'cancelled'],
   [{ result: 'cancelled' }, NOT_SENT, 'not-sent'],
   [{ result: 'cancelled' }, UNKNOWN, 'delivery unknown'],
   [{ result: 'error' }, {}, 'unreachable'],

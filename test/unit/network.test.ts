@@ -20,6 +20,11 @@ it.each<[unknown, string, string]>([
     'the certificate is not trusted (SELF_SIGNED_CERT_IN_CHAIN); for a private CA, set ' +
       'NODE_EXTRA_CA_CERTS in the environment of the runner',
   ],
+  [
+    coded('CERT_HAS_EXPIRED'),
+    'setup',
+    'the certificate has expired (CERT_HAS_EXPIRED); whoever runs that server must renew it',
+  ],
   [coded('EOTHER'), 'network', 'EOTHER'],
   [new Error('no code'), 'network', 'the connection failed'],
   ['no error', 'network', 'the connection failed'],

@@ -115,8 +115,10 @@ describe('edits of a note', () => {
   it.each<[string, readonly unknown[], readonly number[], string]>([
     ['an answer that was lost', [lost], [15_000], 'ok'],
     ['two of them', [lost, new GitHubError(502, 'bad')], [15_000], 'bad.'],
-    ['a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
+    ['a refusal', Array(2).fill(new GitHubError(404, 'gone')), [15_000], 'gone. Check “pr-number”'],
+    ['a page of a firewall', [new GitHubError(403, 'no')], [15_000], 'ok'],
     ['a rate limit', [limited(7000)], [15_000], 'ok'],
+    ['one of half a minute', [limited(30_000)], [30_000], 'ok'],
     ['a bug', Array(2).fill(new TypeError('x')), [15_000], 'an unexpected error.'],
   ])('end with the last one once more, if that may help: %s', async (_, edit, pauses, said) => {
     const { note, slept, edited } = open({ edit });
@@ -124,6 +126,15 @@ describe('edits of a note', () => {
     const closed = await note.close();
     expect(closed.kind === 'ok' ? 'ok' : closed.problem).toContain(said);
     expect([slept, edited.length]).toEqual([pauses, 1 + pauses.length]);
+  });
+
+  it('are done if only the repetition fails', async () => {
+    const { note, text } = open({ edit: [lost, undefined, new GitHubError(502, 'bad')] });
+    await note.create();
+    note.write();
+    await new Promise(setImmediate);
+    text.now = 'done';
+    expect(await note.close()).toEqual({ kind: 'ok', value: OWN_URL });
   });
 
   it('end with the last one twice if an earlier one had no answer: it may come late', async () => {

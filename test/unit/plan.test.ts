@@ -65,7 +65,8 @@ it.each<Row>([
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
   ['a pull request', PERSON, {}, { comments: NOTE }],
-  ['only a poll', PERSON, { send: false }, none('nothing is sent')],
+  ['only a poll', PERSON, { send: false }, { comments: { ...NOTE, kind: 'only read' } }],
+  ['only a poll on a schedule', schedule(), { send: false }, none('nothing is sent')],
   [
     'a wait without a token',
     PERSON,
@@ -79,6 +80,12 @@ it.each<Row>([
   ),
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
   ['a release', event('release'), {}, none(NOWHERE)],
+  [
+    'a release that creates a job',
+    event('release'),
+    { createJob: true },
+    { comments: { kind: 'pull requests of the jobs' } },
+  ],
 ])('makePlan, the comment: %s', check);
 
 const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };

@@ -22,10 +22,10 @@ import {
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000, wait: true };
-const NOTED = { inputs: LIMIT, note: {} };
-const UNNOTED = { inputs: LIMIT };
+const NOTED = { inputs: LIMIT, plan: { comments: { kind: 'note' } } };
+const UNNOTED = { inputs: LIMIT, plan: { comments: { kind: 'none' } } };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
-const AGAIN = ' To keep waiting, re-run the workflow; this sends no message.';
+const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
 const LATER = 'To keep waiting, use a later run with “send: false” and “wait: true”.';
 const ACTIVE = { record: record({ status: 'active' }) };
 const WAITING = job({ isWaiting: true });
@@ -46,7 +46,12 @@ it.each<[End, End['result'], string, boolean?]>([
   [endAs('error', 'So.'), 'error', 'So.'],
   [done('completed', 'confirmed'), 'completed', '', true],
   [done('completed', 'no message'), 'completed', ''],
-  [done('failed', 'confirmed'), 'failed', 'The agent gave no reason. Open the job', true],
+  [
+    done('failed', 'confirmed'),
+    'failed',
+    'The API does not say why the agent failed. Open the job',
+    true,
+  ],
   [done('archived', 'no message'), 'archived', 'does not work on archived jobs; use another'],
   [done('archived', 'confirmed'), 'archived', 'was at work on the message, but now', true],
   [done('archived', 'unconfirmed'), 'archived', 'the agent may not have worked on', false],
@@ -60,21 +65,28 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `is not known, and it may keep`],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', LATER],
-  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', AGAIN],
+  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
   [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', 'The job could not be polled within 30 min.'],
   [timedOutEnd(job(), NOTED, 'So.'), 'timed-out', 'could not be sent within 30 min. So.'],
   [timedOutEnd(WAITING, NOTED, 'So.'), 'timed-out', 'seen to be done with something else. The'],
+  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', ' Re-run the workflow later.'],
+  [timedOutEnd(WAITING, UNNOTED, ''), 'timed-out', ' Start a new run later.'],
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', `can no longer be polled. So. The agent may keep`],
   [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', LATER],
   [lostEnd(job(SENT), NOTED, 'So.'), 'error', AGAIN],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', 'The job cannot be polled. So.'],
   [lostEnd(job(), NOTED, 'So.'), 'error', 'So.'],
   [stoppedEnd('So.'), 'skipped', 'The API accepts no more messages for now. So.'],
-  [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run it.'],
+  [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run the'],
+  [cancelledEnd(job(), UNNOTED), 'cancelled', 'before the message was sent. Start a new run.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', 'cancelled before the job was polled.'],
   [cancelledEnd(job(SENT), NOTED), 'cancelled', `no longer waits for it.${AGAIN}`],
   [cancelledEnd(job(SENT), UNNOTED), 'cancelled', LATER],
-  [cancelledEnd(job(SENT), { inputs: { ...LIMIT, wait: false } }), 'cancelled', 'was cancelled.'],
+  [
+    cancelledEnd(job(SENT), { ...NOTED, inputs: { ...LIMIT, wait: false } }),
+    'cancelled',
+    'was cancelled.',
+  ],
   [doubtfulEnd('So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd('So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
@@ -82,9 +94,17 @@ it.each<[End, End['result'], string, boolean?]>([
   [sameCommitEnd(TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
   [otherCreationEnd(TAKEN), 'error', `has created, the agent job: ${TAKEN}. Nothing was created`],
   [unknownBeforeEnd('so'), 'error', 'it is not known what was sent before: so. Try again later.'],
-  [uncountedEnd('so', true), 'skipped', 'are counted by comments, but so. Set “pr-number”'],
-  [uncountedEnd('so', false), 'error', 'are counted by comments, but so.'],
-  [limitEnd(3), 'skipped', 'may have sent, 3 messages in a row without a command or review'],
+  [uncountedEnd('so', true), 'skipped', 'bots trigger are counted by comments, but so.'],
+  [
+    uncountedEnd('so', false),
+    'error',
+    'counts by comments, but so. Remove it, or set “pr-number”.',
+  ],
+  [
+    limitEnd(3),
+    'skipped',
+    'since the last command or review by a person, the workflow has sent, or may',
+  ],
   [uncommentedEnd('So.'), 'error', 'So. No message is sent without its comment. To send without'],
   [refusedEnd('so', 'Do.'), 'error', 'whether an earlier attempt sent the message, because so.'],
   [refusedEnd('so', 'Do.'), 'error', ' Do.'],

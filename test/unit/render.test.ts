@@ -89,7 +89,7 @@ describe('one job', () => {
       `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
     const [, facts] = show([ended({}, READ_ONLY)], { prompt: '' });
-    expect(facts).toBe(`No message sent · ${LOG}`);
+    expect(facts).toBe(`Waited only, no message sent · ${LOG}`);
     // A re-run that goes on may have another prompt.
     const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
     expect(show([ended({}, earlier)]).join()).not.toContain('Say more.');
@@ -161,7 +161,7 @@ describe('one job', () => {
   it('does not lead to the changes first if it needs attention', () => {
     const failed = { ...linked(OWN, commits(1)), end: endAs('failed') };
     const [, links] = show([failed], {}, 7);
-    expect(links).toBe(`1\u00a0min · ${LOG} · **1 new commit** · ${range(OWN)}`);
+    expect(links).toBe(`1\u00a0min · ${LOG} · ${range(OWN)}`);
   });
 });
 

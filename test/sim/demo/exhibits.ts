@@ -12,7 +12,14 @@ import {
   unwantedEnd,
 } from '../../../src/reasons.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
-import { renderProblem, renderStory, renderUsage, type Story } from '../../../src/report/render.ts';
+import { endedNow } from '../../../src/report/outputs.ts';
+import {
+  renderBadEnd,
+  renderProblem,
+  renderStory,
+  renderUsage,
+  type Story,
+} from '../../../src/report/render.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
@@ -28,7 +35,10 @@ export interface Exhibit {
 export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const LIMITS = { inputs: { timeoutMs: 1_800_000, wait: true }, note: {} };
+const LIMITS = {
+  inputs: { timeoutMs: 1_800_000, wait: true },
+  plan: { comments: { kind: 'note' } },
+};
 const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 /** As a comment names it; GitHub makes it a link. */
@@ -147,7 +157,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     end: () =>
       refusedEnd(
         'the comment of attempt 1 does not say whether it was sent',
-        `To send the message all the same, delete ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
+        `To send the message all the same, delete the comment ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
           're-run the workflow.',
       ),
   },
@@ -273,11 +283,23 @@ export function comments(): readonly Exhibit[] {
 
 /** The comments that reply to a command that cannot run. */
 export function replies(): readonly Exhibit[] {
-  const problem = 'The workflow is not set up correctly; the log says what to change.';
+  const problem =
+    'No comment of this action names an agent job here, and “job-id” is empty. Set “create-job: true” to create a job, ' +
+    'or “job-id” to the ID of a job.';
   return [
     { name: 'a workflow that is not set up correctly', markdown: renderProblem(problem, RUN) },
     { name: 'a command without a prompt', markdown: renderUsage('/agent') },
   ];
+}
+
+/** The short comments about a bad end, which mention a person. */
+export function badEnds(): readonly Exhibit[] {
+  const url = `${RUN.repositoryUrl}/pull/42#issuecomment-1`;
+  const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
+  return kinds.flatMap((kind) => {
+    const [worst] = endedNow([jobOf(kind)], true);
+    return worst ? { name: kind, markdown: renderBadEnd(worst, [worst], 'octocat', url) } : [];
+  });
 }
 
 export function summaries(): readonly Exhibit[] {

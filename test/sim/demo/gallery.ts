@@ -1,4 +1,4 @@
-import { comments, type Exhibit, replies, summaries } from './exhibits.ts';
+import { badEnds, comments, type Exhibit, replies, summaries } from './exhibits.ts';
 import { plain, toHtml, writeDocument } from './page.ts';
 
 // `npm run demo -- gallery`: every state of the comment and of the job summary on one page, light and
@@ -8,6 +8,7 @@ export function writeGallery(): string {
   const parts = [
     ...comments().map((exhibit) => ({ ...exhibit, what: 'Comment' })),
     ...replies().map((exhibit) => ({ ...exhibit, what: 'Reply' })),
+    ...badEnds().map((exhibit) => ({ ...exhibit, what: 'Bad end' })),
     ...summaries().map((exhibit) => ({ ...exhibit, what: 'Summary' })),
   ];
   const body = ['light', 'dark'].map(
