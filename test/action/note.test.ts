@@ -224,7 +224,7 @@ describe.concurrent('a list of comments that shows new ones late', () => {
     const { outputs } = await sim.runHere({ step: again });
     expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     const [first, second] = ownComments(sim.github);
-    expect(outputs.reason).toContain(`delete ${first?.html_url} and re-run`);
+    expect(outputs.reason).toContain(`delete the comment ${first?.html_url}, and re-run`);
     expect(notes(sim.github)).toMatchObject([
       { jobs: [{ delivery: 'unknown' }] },
       { jobs: [{ delivery: 'not-sent' }] },

@@ -114,7 +114,7 @@ it.concurrent.each<[string, WebhookEvent, string]>([
   [
     'from a fork',
     pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY }),
-    'no secrets to runs for pull requests from forks. Use a branch of this repository.',
+    'no secrets to runs for pull requests from forks. Use a branch of this repository or, once it is merged, the event push.',
   ],
   [
     'by Dependabot',

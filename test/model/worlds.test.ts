@@ -200,7 +200,7 @@ const BAD: Readonly<Record<string, readonly [Breakage, string]>> = {
     [301, 401, 403, 404, 407, 409, 410].map((code) => [code, [status(code), `answered ${code} `]]),
   ),
   'a page of a firewall': [{ status: 403, body: '<h1>Blocked</h1>' }, 'such as a firewall'],
-  '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'invalid JSON'],
+  '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'a web page'],
   TLS: [{ code: 'CERT_HAS_EXPIRED', isWritten: false }, 'CERT_HAS_EXPIRED'],
   'a reset': [{ code: 'ECONNRESET', isWritten: true }, 'connection reset'],
 };
