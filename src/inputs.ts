@@ -1,4 +1,4 @@
-import { FAIL_ON, type JobResult, STATUSES, type Status } from './job.ts';
+import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult, STATUSES, type Status } from './job.ts';
 import { KEYS_URL } from './link.ts';
 import {
   type Env,
@@ -192,7 +192,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     settleMs: optional('settle-seconds', 60_000, number(0, 3600, 1000)),
     failOn: optional(
       'fail-on',
-      new Set<JobResult>(['failed', 'archived', 'timed-out']),
+      new Set<JobResult>(FAILS_BY_DEFAULT),
       words(FAIL_ON, 'none', new Set<JobResult>()),
     ),
     comment: optional('comment', true, boolean),

@@ -28,6 +28,13 @@ export const FAIL_ON = [
   'completed',
 ] as const satisfies readonly JobResult[];
 
+/** Those that fail the step by default: they need a person. */
+export const FAILS_BY_DEFAULT = [
+  'failed',
+  'archived',
+  'timed-out',
+] as const satisfies readonly (typeof FAIL_ON)[number][];
+
 /**
  * The statuses that the API documents; any other counts as "not final". `showsWork`: whether a poll after the message that
  * shows it proves that the agent has taken up the message: `if new`, unless it is the status from before. Anyone can archive

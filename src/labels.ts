@@ -63,7 +63,9 @@ export function kindOf(job: Job): Kind {
     case 'cancelled':
       if (!isSent) return deliveryOf(job) === 'unknown' ? 'delivery unknown' : 'not-sent';
       return end.result === 'error' ? 'unreachable' : end.result;
-    default:
+    case 'archived':
+    case 'sent':
+    case 'skipped':
       return end.result;
   }
 }

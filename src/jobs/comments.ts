@@ -1,6 +1,6 @@
 import { whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
-import { deliveryOf, type Job, type JobResult } from '../job.ts';
+import { deliveryOf, FAILS_BY_DEFAULT, type Job, type JobResult } from '../job.ts';
 import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, Note, readNotes } from '../note/note.ts';
 import { uncommentedEnd } from '../reasons.ts';
@@ -105,7 +105,7 @@ export async function finishOnGitHub(
 }
 
 /** Results that need a person. GitHub mails a new comment, but not an edit. */
-const BAD: ReadonlySet<JobResult> = new Set(['error', 'failed', 'archived', 'timed-out']);
+const BAD: ReadonlySet<JobResult> = new Set(['error', ...FAILS_BY_DEFAULT]);
 
 /** Tells a bad end of what the comment has announced by one short comment, which is no note. */
 async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {

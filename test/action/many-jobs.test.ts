@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { STATUSES } from '../../src/job.ts';
 import type { AgentOptions, JobScript } from '../sim/agent.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -205,21 +206,23 @@ describe.runIf(HAS_SIGNALS)('a step that ends before all messages are sent', () 
 });
 
 describe.concurrent('only-when', () => {
-  const statuses = ['failed', 'completed', 'active', 'archived', 'odd'];
+  const idOf = ({ id }: { readonly id: string }): string => id;
+  const statuses = [...Object.keys(STATUSES), 'odd'];
   const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
 
-  it.each<[string, readonly string[]]>([
-    ['failed', ['job-1']],
-    ['active', ['job-3', 'job-5']],
-  ])('sends the message only to jobs with the status: %s', async (onlyWhen, sent) => {
+  it.each(Object.keys(STATUSES))('sends the message only to jobs that are %s', async (onlyWhen) => {
+    // An undocumented status counts as active.
+    const wanted = onlyWhen === 'active' ? ['active', 'odd'] : [onlyWhen];
+    const sent = mixed.filter((_, index) => wanted.includes(statuses[index] ?? '')).map(idOf);
     await using sim = await simulateJobs({
+      names: mixed.map(idOf),
       with: { 'only-when': onlyWhen, comment: true },
       agent: { jobs: mixed },
     });
     const result = await (onlyWhen === 'failed' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe('success');
     expect(acceptedBy(sim)).toEqual(sent);
-    expect(result.log).toMatch(/5 jobs: \d sent, \d skipped\./);
+    expect(result.log).toMatch(RegExp(`${statuses.length} jobs: \\d sent, \\d skipped\\.`));
     for (const one of resultsOf(result)) {
       if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
       else {

@@ -5,7 +5,7 @@ import { readInputs } from '../../src/inputs.ts';
 import { FAIL_ON, isFinal, RESULTS, STATUSES } from '../../src/job.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
-import { ended, PULL, record, START } from '../unit/record.ts';
+import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -67,6 +67,14 @@ describe('action.yml', () => {
       (status) => isFinal(status) && !(FAIL_ON as readonly string[]).includes(status),
     );
     expect(missing, 'add it to FAIL_ON and RESULTS in src/job.ts').toEqual([]);
+  });
+
+  it('fails the step by default for each final status but completed', () => {
+    const green = Object.keys(STATUSES).filter(
+      (status) => isFinal(status) && !INPUTS.failOn.has(status),
+    );
+    const what = 'add it to the default of fail-on in src/inputs.ts and action.yml';
+    expect(green, what).toEqual(['completed']);
   });
 
   it('has defaults that mean the same as an empty string', () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
+import { STATUSES } from '../../src/job.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
@@ -60,6 +61,12 @@ describe('words', () => {
     const cells = [...text.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => row.split(' | '));
     expect(cells.filter((cell) => wordsOf(cell) > 60)).toEqual([]);
   });
+});
+
+it('docs/mintlify.md names every status', () => {
+  const [, list = ''] = /^\| A job is (`.*?)\. /m.exec(read('docs/mintlify.md')) ?? [];
+  const named = [...list.matchAll(/`(\w+)`/g)].map(([, status]) => status);
+  expect(named.sort()).toEqual(Object.keys(STATUSES).sort());
 });
 
 it('docs/permissions.md lists the events that are not checked', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs } from '../../src/inputs.ts';
+import { STATUSES } from '../../src/job.ts';
 import { redactor } from '../../src/runner/log.ts';
 
 const GOOD = {
@@ -151,7 +152,7 @@ describe('readInputs refuses', () => {
       'must be IDs, or a JSON array of strings',
     ],
     ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
-    ['only-when', ['done'], 'must be a list of active, completed, archived, failed, or any alone'],
+    ['only-when', ['done'], `must be a list of ${Object.keys(STATUSES).join(', ')}, or any alone`],
     ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
     ['when-active', ['true'], 'must be send or wait; it is “true”'],
     ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],

@@ -23,6 +23,7 @@ import {
   recordEnd,
   recordLastLook,
   recordPoll,
+  type Status,
   setWaiting,
 } from '../../src/job.ts';
 import { endAs } from '../../src/reasons.ts';
@@ -78,6 +79,14 @@ describe('isDone or, while that is open, doubtMs', () => {
     ['undocumented before: as at work', 'queued', '0 completed, 60 completed', 'unconfirmed'],
   ])('%s', (_, status, polls, expected) => {
     expect(poll(sentTo(record({ status })), polls)).toBe(expected);
+  });
+
+  // Complete, so that a new status cannot come without a thought about what it shows.
+  const proof: Readonly<Record<Status, Done | number>> = {
+    ...{ active: 'confirmed', completed: 5000, archived: 5000, failed: 'confirmed' },
+  };
+  it.each(Object.entries(proof))('after %s, completed as before', (status, expected) => {
+    expect(poll(sentTo(record()), `0 ${status}, 5 completed`)).toBe(expected);
   });
 
   it.each<[string, Done | number]>([

@@ -154,8 +154,11 @@ describe('one job', () => {
     ['what is not known', linked(OWN), titleOf('completed')],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), titleOf('failed')],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
-    const [title] = show([one], {}, 7);
+    const [title, , ...others] = show([one], {}, 7);
     expect(title).toContain(words);
+    // Complete, so that a new sentence cannot come without a test.
+    const details = `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`;
+    expect(others).toEqual(['> `Say more.`', details]);
   });
 
   it('does not lead to the changes first if it needs attention', () => {
