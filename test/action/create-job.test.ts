@@ -8,6 +8,7 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
 import {
   commentTexts,
   errors,
@@ -18,6 +19,7 @@ import {
   type Scenario,
   type Simulation,
   simulate,
+  warnings,
 } from './scenario.ts';
 
 // With create-job, the first message creates the job: never two of them for one run, nor for one conversation.
@@ -95,6 +97,19 @@ it('the first command creates a job, and the next ones follow it up, also on its
     'shorter, please (2)',
     'shorter, please (3)',
   ]);
+});
+
+it('a comment that cannot be created on its pull request causes a warning', async () => {
+  const onOpened = new RegExp(`/issues/${OPENED}/comments$`);
+  const refused = { status: 403, body: { message: 'Resource not accessible by integration' } };
+  const on: GitHubOptions['on'] = ({ path }) => (onOpened.test(path) ? refused : undefined);
+  await using sim = await creating({
+    with: { ...COMMAND, wait: true },
+    github: { ...ISSUE, on },
+  });
+  const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+  expect(result.outputs).toMatchObject(DONE);
+  expect(warnings(result)).toEqual([expect.stringMatching(/could not be created: .*403/)]);
 });
 
 describe('one run creates at most one job, however often it is run again:', () => {

@@ -109,6 +109,18 @@ describe.concurrent('with an invalid', () => {
   });
 });
 
+it.each([
+  ['400', 1],
+  ['360', 0],
+])(
+  'a time-out of %s minutes causes %d warnings: GitHub ends jobs after 360',
+  async (minutes, count) => {
+    await using sim = await simulate({ with: { 'timeout-minutes': minutes } });
+    const { annotations } = await sim.runHere();
+    expect(annotations.filter(({ message }) => message.includes('above 360'))).toHaveLength(count);
+  },
+);
+
 // test/unit/event.test.ts has all events without access to secrets.
 it.concurrent.each<[string, WebhookEvent, string]>([
   [

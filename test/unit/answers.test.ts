@@ -132,7 +132,9 @@ describe('explain', () => {
       'poll',
       '“agent.example” answered 404 when the job was polled, but not as the API does; check',
     ],
+    [answer(402), 'poll', '402 when the job was polled. The API requires credits. Buy'],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
+    [answer(409, NO), 'create', '409 when the job was to be created: “no”.'],
     [
       answer(400),
       'send',
