@@ -224,7 +224,8 @@ const jobIds: Check<readonly string[]> = (text, shown) => {
     );
   }
   const wrong = problemWithIds(text, ids, shown);
-  return wrong === undefined ? ok(ids) : problem(wrong);
+  const separators = /[;|]/.test(text) ? ' Separate several IDs by commas.' : '';
+  return wrong === undefined ? ok(ids) : problem(wrong + separators);
 };
 
 /** Empty if it is not a JSON array of strings. */

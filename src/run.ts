@@ -109,11 +109,22 @@ async function report(run: Run): Promise<0 | 1> {
 /** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
 const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
 
-function adviseOnSettings({ log, env }: Runtime, { baseUrl, timeoutMs }: Inputs): void {
+function adviseOnSettings({ log, env }: Runtime, inputs: Inputs): void {
+  const { baseUrl, timeoutMs, prompt, createJob, minimumPermission } = inputs;
   if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
   if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
     log.warning(
       '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
+    );
+  }
+  if (/\$\{\{.*\}\}/s.test(prompt)) {
+    log.warning(
+      '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
+    );
+  }
+  if (createJob && minimumPermission === 'none') {
+    log.warning(
+      'With “minimum-permission: none”, everyone who can start this workflow can create jobs.',
     );
   }
 }

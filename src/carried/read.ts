@@ -41,7 +41,9 @@ export async function readRequest(
   }
   if (prompt !== '') return ok(request);
   return commit === null
-    ? nothing(`The event “${trigger.event}” carries nothing for the agent, and “prompt” is empty.`)
+    ? nothing(
+        `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
+      )
     : nothing('Nothing has failed, or it has not ended yet, and “prompt” is empty.');
 }
 

@@ -27,7 +27,7 @@ import {
   statusOf,
 } from '../job.ts';
 import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../reasons.ts';
-import { sentences } from '../text.ts';
+import { quote, sentences } from '../text.ts';
 import { endIfTooLate, pause, type Run } from './run.ts';
 
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
@@ -102,7 +102,9 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   logRecord(run, job, record, before, isFirst);
   if (!isKnownStatus(record.status)) {
     const what =
-      record.status === undefined ? 'no status' : 'a status that this action does not know';
+      record.status === undefined
+        ? 'no status'
+        : `the status ${quote(record.status)}, which this action does not know`;
     const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }

@@ -67,6 +67,8 @@ function isCreationInDoubt({ jobs }: FoundNote): boolean {
   return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
 }
 
+const NAMED_BY_WAIT = 'A workflow that has created the job names it here only with “wait: true”.';
+
 function whenNobodyNames(
   { createJob, send, command }: Inputs,
   comments: Comments,
@@ -90,7 +92,8 @@ function whenNobodyNames(
   }
   const what = 'conversation' in comments ? none : '“job-id” is empty';
   const creation = send ? '“create-job: true” to create a job, or ' : '';
-  return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${CHECK_NAME}`);
+  const hint = 'conversation' in comments ? NAMED_BY_WAIT : CHECK_NAME;
+  return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${hint}`);
 }
 
 /**

@@ -69,7 +69,7 @@ describe('waits for a job with', () => {
           also: ({ stdout }) =>
             expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
         },
-        { ...timedOut, warns: [/no status|status that this action does not know/] },
+        { ...timedOut, warns: [/no status|status “queued”, which this action does not know/] },
       ],
     ),
   ]);

@@ -109,17 +109,25 @@ describe.concurrent('with an invalid', () => {
   });
 });
 
-it.each([
-  ['400', 1],
-  ['360', 0],
-])(
-  'a time-out of %s minutes causes %d warnings: GitHub ends jobs after 360',
-  async (minutes, count) => {
-    await using sim = await simulate({ with: { 'timeout-minutes': minutes } });
-    const { annotations } = await sim.runHere();
-    expect(annotations.filter(({ message }) => message.includes('above 360'))).toHaveLength(count);
-  },
-);
+it.each<[string, Inputs, string]>([
+  ['a time-out that GitHub cuts off', { 'timeout-minutes': '400' }, 'above 360'],
+  ['an expression that is not replaced', { prompt: 'Fix ${{ github.ref }}.' }, 'not replaced'],
+  [
+    'jobs that anyone can create',
+    { 'create-job': 'true', 'minimum-permission': 'none' },
+    'everyone who can start this workflow can create jobs',
+  ],
+])('warns of %s', async (_, inputs, words) => {
+  await using sim = await simulate({ with: inputs });
+  expect(warnings(await sim.runHere())).toEqual([expect.stringContaining(words)]);
+  expect(
+    warnings(
+      await sim.runHere({
+        with: { 'timeout-minutes': '360', prompt: 'Go.', 'create-job': 'false' },
+      }),
+    ),
+  ).toEqual([]);
+});
 
 // test/unit/event.test.ts has all events without access to secrets.
 it.concurrent.each<[string, WebhookEvent, string]>([
