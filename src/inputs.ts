@@ -86,7 +86,7 @@ export function readInputs(
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
     problems.push(
-      'prompt is empty; write what the agent should do, name a prompt-file or, to send what people write in comments, set command.',
+      '“prompt” is empty; write what the agent should do, name a “prompt-file” or, to send what people write in comments, set “command”.',
     );
   }
   const isNamed =
@@ -115,7 +115,11 @@ function sayEmpty(names: readonly string[]): readonly string[] {
   const caller = names.includes('api-key')
     ? 'A reusable workflow gets only the secrets that its caller passes.'
     : '';
-  return [sentences(`${listing(names)} ${rest}`, caller)];
+  return [sentences(`${namesOf(names)} ${rest}`, caller)];
+}
+
+function namesOf(inputs: readonly string[]): string {
+  return listing(inputs.map((name) => quote(name)));
 }
 
 function contradictions(settings: Settings, conversation: number | null): readonly string[] {
@@ -129,16 +133,16 @@ function contradictions(settings: Settings, conversation: number | null): readon
     createJob ? 'create-job' : '',
   ].filter((name) => name !== '');
   if (!send && toSend.length > 0) {
-    problems.push(`${listing(toSend)} cannot be combined with send: false; remove one of them.`);
+    problems.push(`${namesOf(toSend)} cannot be combined with “send: false”; remove one of them.`);
   }
   if (send && maxMessages !== null && !comment) {
     problems.push(
-      'max-messages cannot be combined with comment: false, because comments are counted; remove one of them.',
+      '“max-messages” cannot be combined with “comment: false”, because comments are counted; remove one of them.',
     );
   }
   if (send && createJob && !comment && (settings.prNumber ?? conversation) !== null) {
     problems.push(
-      'create-job cannot be combined with comment: false on a pull request or issue, because each run would create ' +
+      '“create-job” cannot be combined with “comment: false” on a pull request or issue, because each run would create ' +
         'a job; remove one of them.',
     );
   }
@@ -162,7 +166,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     const shown = (part: string): string => quote(clean === raw ? redact(part) : clean, 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
-    problems.push(`${name} ${result.problem}`);
+    problems.push(`“${name}” ${result.problem}`);
     return fallback;
   }
 
@@ -380,12 +384,12 @@ function readPrompt(env: Env, redact: Redact): Result<string> {
   const inline = rawInput(env, 'prompt');
   const path = rawInput(env, 'prompt-file').trim();
   if (inline.trim() === '') return path === '' ? ok('') : readPromptFile(env, path, redact);
-  if (path !== '') return problem('prompt and prompt-file are both set; set only one of them.');
-  return checkPrompt('prompt', inline);
+  if (path !== '') return problem('“prompt” and “prompt-file” are both set; set only one of them.');
+  return checkPrompt('“prompt”', inline);
 }
 
 function readPromptFile(env: Env, path: string, redact: Redact): Result<string> {
-  const name = `prompt-file: ${quote(redact(path), 60)}`;
+  const name = `“prompt-file”: ${quote(redact(path), 60)}`;
   const file = readInside(env.GITHUB_WORKSPACE || '.', path, PROMPT_LIMIT);
   if (file.kind === 'problem') return problem(`${name} ${file.problem}.`);
   try {

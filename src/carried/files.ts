@@ -16,14 +16,14 @@ export function readFiles(paths: string, workspace: string, redact: Redact): Res
   const names = paths.split(/[\r\n]+/).flatMap((line) => line.trim() || []);
   if (names.length === 0) return ok({ parts: [], outputs: [], attached: [] });
   if (names.length > MOST_FILES) {
-    return problem(`attach names ${names.length} files; name at most ${MOST_FILES}.`);
+    return problem(`“attach” names ${names.length} files; name at most ${MOST_FILES}.`);
   }
   const outputs: Output[] = [];
   for (const name of names) {
     const file = readInside(workspace, name, SIZE_LIMIT);
     if (file.kind === 'problem') {
       const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
-      return problem(`attach: ${quote(redact(name), 60)} ${file.problem}.${form}`);
+      return problem(`“attach”: ${quote(redact(name), 60)} ${file.problem}.${form}`);
     }
     const tail = tailOf(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));

@@ -141,7 +141,11 @@ describe('a command that cannot be sent', () => {
     new RegExp(`^${MARKER}\\n.*${words.source}.*comment again.*$`);
 
   it.each<[string, Scenario, RegExp]>([
-    ['no key', { with: { 'api-key': '' } }, /api-key is empty.*check its name.*reusable workflow/],
+    [
+      'no key',
+      { with: { 'api-key': '' } },
+      /api-key.? is empty.*check its name.*reusable workflow/,
+    ],
     [
       'no job',
       { with: { 'job-id': '' } },
@@ -163,7 +167,7 @@ describe('a command that cannot be sent', () => {
     await sim.runHere({ step });
     const github = { run_attempt: '2', triggering_actor: 'alice' };
     const rerun = await sim.runHere({ with: { 'api-key': '' }, step: { ...step, github } });
-    expect(errors(rerun)).toEqual([expect.stringContaining('api-key is empty')]);
+    expect(errors(rerun)).toEqual([expect.stringContaining('“api-key” is empty')]);
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
   });

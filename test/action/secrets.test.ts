@@ -124,7 +124,7 @@ it('refuses an api-key of 20 KB in many lines, without showing any part of it', 
   await using sim = await simulate({ with: { 'api-key': key } });
   const result = await sim.run();
   expect(errors(result)).toEqual([
-    'Nothing was sent. api-key contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
+    'Nothing was sent. “api-key” contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
   ]);
   // Neither unchanged, nor with something between its characters.
   const shown =

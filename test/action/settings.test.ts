@@ -79,9 +79,9 @@ it('of a re-run that fails early, neither log, summary nor outputs say what an e
     step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
   });
   const result = await sim.run();
-  expect(errors(result)).toEqual([expect.stringMatching(/^This attempt sent nothing\. api-key/)]);
+  expect(errors(result)).toEqual([expect.stringMatching(/^This attempt sent nothing\. “api-key”/)]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-  expect(result.summary).toMatch(/^## .* This attempt sent nothing\n\napi-key/);
+  expect(result.summary).toMatch(/^## .* This attempt sent nothing\n\n`api-key`/);
 });
 
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
@@ -99,7 +99,7 @@ describe.concurrent('with an invalid', () => {
   });
 
   it('command, fails only for people with write access', async () => {
-    const words = 'command must be one word';
+    const words = '“command” must be one word';
     for (const body of ['/agent go', 'Thanks!']) {
       await skips(COMMAND, commentBy(MALLORY, body), 1);
       const { sim } = await fails(COMMAND, commentBy(ALICE, body), words, 1);
@@ -146,10 +146,10 @@ it.concurrent.each<[string, WebhookEvent, string]>([
   async (_, event, words) => {
     for (const inputs of [{}, { wait: 'yes', 'github-token': '' }]) {
       const result = await skips({ 'api-key': '', ...inputs }, event, 0);
-      const why = `api-key is empty, because GitHub passes ${words}`;
+      const why = `“api-key” is empty, because GitHub passes ${words}`;
       expect(result.outputs.reason).toBe(`Nothing was sent. ${why}`);
       expect(result.summary).toMatch(/^## .* Nothing was sent\n\n/);
-      expect(result.summary).toContain(why);
+      expect(result.summary).toContain(why.replaceAll(/[“”]/g, '`'));
       expect(warnings(result)).toEqual([]);
     }
   },

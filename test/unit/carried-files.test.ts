@@ -59,13 +59,13 @@ it.each<[string, string]>([
 ])('refuses %j', (paths, why) => {
   expect(readFiles(paths, workspace, redact)).toEqual({
     kind: 'problem',
-    problem: `attach: ${why}`,
+    problem: `“attach”: ${why}`,
   });
 });
 
 it('refuses more than five', () => {
   expect(readFiles('a\nb\nc\nd\ne\nf', workspace, redact)).toEqual({
     kind: 'problem',
-    problem: 'attach names 6 files; name at most 5.',
+    problem: '“attach” names 6 files; name at most 5.',
   });
 });

@@ -206,7 +206,7 @@ describe('readInputs refuses', () => {
     for (const value of values) {
       const found = problems({ [name]: value });
       expect([value, found]).toEqual([value, [expect.stringContaining(words)]]);
-      expect(found[0]?.startsWith(`${name} `)).toBe(true);
+      expect(found[0]?.startsWith(`“${name}” `)).toBe(true);
     }
   });
 
@@ -222,7 +222,7 @@ describe('readInputs refuses', () => {
   ])('%s, together with %j', (name, inputs, conversation) => {
     const [other] = Object.entries(inputs);
     expect(problemsAt(inputs, conversation)).toEqual([
-      expect.stringContaining(`${name} cannot be combined with ${other?.join(': ')}`),
+      expect.stringContaining(`“${name}” cannot be combined with “${other?.join(': ')}”`),
     ]);
   });
 
@@ -244,7 +244,7 @@ describe('readInputs refuses', () => {
   it('all invalid inputs at once', () => {
     const more = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTPS_PROXY: 'socks5://p:1' };
     const namesOf = (inputs: Record<string, string>): readonly string[] =>
-      problems(inputs, more).map((text) => text.split(' ')[0] ?? '');
+      problems(inputs, more).map((text) => (text.split(' ')[0] ?? '').replaceAll(/[“”]/g, ''));
     const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
     const environment = ['HTTPS_PROXY', 'NODE_TLS_REJECT_UNAUTHORIZED'];
     expect(namesOf(given)).toEqual(['api-key', 'job-id', 'wait', ...environment, 'prompt']);
@@ -255,17 +255,22 @@ describe('readInputs refuses', () => {
   });
 
   it.each<[string, Record<string, string>, number | null, readonly string[]]>([
-    ['and all are', { 'project-id': '', 'api-key': '' }, null, ['project-id, job-id and api-key']],
-    ['and another input is wrong', { wait: 'yes' }, null, ['job-id', 'wait']],
-    ['and comments are off', { wait: 'yes', comment: 'false' }, 7, ['job-id', 'wait']],
-    ['but a comment of the event may name the job', { 'project-id': '' }, 7, ['project-id']],
+    [
+      'and all are',
+      { 'project-id': '', 'api-key': '' },
+      null,
+      ['“project-id”, “job-id” and “api-key”'],
+    ],
+    ['and another input is wrong', { wait: 'yes' }, null, ['“job-id”', '“wait”']],
+    ['and comments are off', { wait: 'yes', comment: 'false' }, 7, ['“job-id”', '“wait”']],
+    ['but a comment of the event may name the job', { 'project-id': '' }, 7, ['“project-id”']],
     [
       'but a comment of pr-number may name it',
       { 'project-id': '', 'pr-number': '7' },
       null,
-      ['project-id'],
+      ['“project-id”'],
     ],
-    ['but it may be created', { 'project-id': '', 'create-job': 'true' }, null, ['project-id']],
+    ['but it may be created', { 'project-id': '', 'create-job': 'true' }, null, ['“project-id”']],
     ['but nothing else is wrong, so the run says it', {}, null, []],
   ])('if job-id is empty, %s', (_, inputs, conversation, expected) => {
     const found = problemsAt({ 'job-id': '', ...inputs }, conversation);
@@ -324,13 +329,13 @@ describe('prompt-file', () => {
     ['../no-such-file', 'is outside the workspace'],
   ])('refuses %s, which %s', (path, expected) => {
     expect(problems({ prompt: '', 'prompt-file': path }, workspace)).toEqual([
-      expect.stringMatching(`^prompt-file: “${path}” ${expected}`),
+      expect.stringMatching(`^“prompt-file”: “${path}” ${expected}`),
     ]);
   });
 
   it('cannot be combined with prompt', () => {
     expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
-      'prompt and prompt-file are both set; set only one of them.',
+      '“prompt” and “prompt-file” are both set; set only one of them.',
     ]);
   });
 });
