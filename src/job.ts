@@ -58,7 +58,7 @@ export interface JobRecord {
   readonly id: string;
   /** A plain word. */
   readonly status?: string;
-  /** Checked: an https link to a pull request on a known code host. Null: there is no pull request. */
+  /** Checked: an https link to a pull request of a code host. Null: there is no pull request. */
   readonly prLink?: string | null;
   /** The number of that pull request, if it is in this repository. */
   readonly prNumber?: number | null;
@@ -110,6 +110,8 @@ export interface End {
   readonly confirmed?: boolean;
   /** The most messages in a row, if that has stopped this one. */
   readonly limit?: number;
+  /** Skipped because the API accepts no more messages. */
+  readonly isStopped?: boolean;
 }
 
 /** A pull request just before the message. */
@@ -152,7 +154,7 @@ export interface Job {
   /** Which message in a row it is, under a limit. */
   readonly number?: number;
   /** Its pull request before the message. */
-  readonly head?: Head;
+  readonly head?: Head | undefined;
   readonly change?: Change;
   /** Missing while the run works on it. */
   readonly end?: End;
@@ -221,7 +223,7 @@ export function recordLastLook(job: Job, head: Head | undefined, isBaseNew: bool
   write(job, {
     isWaiting: false,
     ...(!isBaseNew && { base: {} }),
-    ...(head !== undefined && { head }),
+    head,
   });
 }
 

@@ -6,7 +6,7 @@ import { deliveryOf, type Job } from './job.ts';
 /** In this order: those that need attention come first. */
 export const WORDS = {
   failed: ['❌', 'failed', 'Agent failed'],
-  'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown: the message may have arrived'],
+  'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown'],
   unreachable: ['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled'],
   'not-sent': ['⚠️', 'not sent', 'Message not sent'],
   unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
@@ -65,8 +65,9 @@ export function kindOf(job: Job): Kind {
       return end.result === 'error' ? 'unreachable' : end.result;
     case 'archived':
     case 'sent':
-    case 'skipped':
       return end.result;
+    case 'skipped':
+      return end.isStopped ? 'not-sent' : 'skipped';
   }
 }
 

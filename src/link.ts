@@ -1,5 +1,5 @@
-// The links to pull requests: on which hosts and paths they are, which ones are accepted from the API, and
-// what they say. And those to the dashboard. Nothing here makes a request.
+// The links to pull requests: which paths they have, which ones are accepted from the API, and what they
+// say. And those to the dashboard. Nothing here makes a request.
 
 import { ok, problem, type Result } from './text.ts';
 

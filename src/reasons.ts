@@ -98,7 +98,7 @@ function whyUnconfirmed(job: Job, result: FinalStatus, settleMs: number): string
   if (isFinal(before)) {
     const what =
       before === result
-        ? `The job was ${result} before the message and still is, ${duration(settleMs)} after it`
+        ? `The status was already ${result} before the message, and did not change for ${duration(settleMs)}`
         : `The job is ${result}, but it was not seen at work`;
     return `${what}, so this may be the end of earlier work. ${CHECK}.`;
   }
@@ -111,11 +111,11 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
   const last = why === '' ? '' : `The last poll failed: ${why}`;
   if (isUnderway(job)) return lateEnd(job, run, last);
   if (job.isWaiting) {
-    const said = `The message was not sent within ${limit}, because the agent was not seen to be done with something else.`;
+    const said = `The message was not sent within ${limit}, because the agent was not seen to be done with other work.`;
     return endAs('timed-out', said, last, `${howToStartAgain(job, run)} later.`);
   }
   const what = job.isReadOnly ? 'The job could not be polled' : 'The message could not be sent';
-  return endAs('timed-out', `${what} within ${limit}.`, why);
+  return endAs('timed-out', `${what} within ${limit}.`, why, `${howToStartAgain(job, run)}.`);
 }
 
 /** The agent was not seen to be done in time. */
@@ -180,7 +180,7 @@ export function cancelledEnd(job: Job, run: EndingRun): End {
 
 /** The rate limit has refused another message of this run. */
 export function stoppedEnd(why: string): End {
-  return endAs('skipped', 'The API accepts no more messages for now.', why);
+  return { ...endAs('skipped', 'The API accepts no more messages for now.', why), isStopped: true };
 }
 
 /** It is not known whether the message was delivered. */

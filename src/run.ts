@@ -47,7 +47,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   );
   const withheld = whyNoSecrets(trigger);
   if (isKeyEmpty && withheld !== null) {
-    return skipVisibly(runtime, `api-key is empty, because ${withheld}`);
+    return skipVisibly(runtime, `“api-key” is empty, because ${withheld}`);
   }
   const words = readWords(trigger, whoMaySend.command);
   if (words.kind === 'problem') return skip(runtime, words.problem);
@@ -86,8 +86,10 @@ async function followUp(start: Start, inputs: Inputs, request: Request): Promise
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
-  await Promise.all([runJobs(prepared.value), react(start, 'eyes')]);
-  return report(prepared.value);
+  const run = prepared.value;
+  // What becomes of the reaction holds up nothing.
+  const [code] = await Promise.all([runJobs(run).then(() => report(run)), react(start, 'eyes')]);
+  return code;
 }
 
 /** The outputs come first, because a second signal may end the process at once. What follows changes no result. */
@@ -110,14 +112,14 @@ async function report(run: Run): Promise<0 | 1> {
 const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
 
 function adviseOnSettings({ log, env }: Runtime, inputs: Inputs): void {
-  const { baseUrl, timeoutMs, prompt, createJob, minimumPermission } = inputs;
+  const { baseUrl, timeoutMs, createJob, minimumPermission } = inputs;
   if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
   if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
     log.warning(
       '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
     );
   }
-  if (/\$\{\{.*\}\}/s.test(prompt)) {
+  if (env.INPUT_PROMPT?.includes('${{')) {
     log.warning(
       '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
     );

@@ -118,10 +118,7 @@ export function pollAgainMs(
   random: () => number,
 ): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
-  const askedMs = retryAfterMs(exchange) ?? 0;
-  // A longer pause would make the wait blind.
-  if (askedMs > LONGEST_POLL_BACKOFF_MS) return Math.min(LONGEST_POLL_BACKOFF_MS, backoffMs);
-  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, askedMs));
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, retryAfterMs(exchange) ?? 0));
 }
 
 /** Whether the same poll may succeed later, with the same settings. */

@@ -1,3 +1,4 @@
+import { untilAborted } from '../clock.ts';
 import type { FailedJob } from '../github/api.ts';
 import { GitHubError, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
@@ -55,8 +56,15 @@ export function describeCheck(commit: CommitTrigger, info: RunInfo, redact: Reda
   };
 }
 
-/** Its failed jobs, and the logs of their failed steps. Never rejects: what cannot be read is only missing. */
-export async function readFailedRun(start: Start, run: CommitTrigger): Promise<Carried> {
+/**
+ * Its failed jobs, and the logs of their failed steps, which are read until a time of the clock. Never rejects: what cannot be
+ * read is only missing.
+ */
+export async function readFailedRun(
+  start: Start,
+  run: CommitTrigger,
+  until: number,
+): Promise<Carried> {
   const { redact, clock, signal: cancelled } = start.runtime;
   const what = whatFailed(run, run.url, redact);
   let jobs: readonly FailedJob[];
@@ -71,10 +79,14 @@ export async function readFailedRun(start: Start, run: CommitTrigger): Promise<C
     return { parts, outputs: [], attached: [] };
   }
   const logs: { readonly name: string; readonly log: Result<readonly Output[]> }[] = [];
-  const signal = AbortSignal.any([clock.timeout(ALL_LOGS_MS), cancelled]);
+  const leftMs = Math.min(ALL_LOGS_MS, until - clock.now());
+  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
   // One after the other: each may have tens of megabytes.
   for (const job of jobs.slice(0, MOST_LOGS)) {
-    logs.push({ name: job.name, log: await readJobLog(start, job, signal) });
+    const log = signal.aborted
+      ? problem('no time was left for it')
+      : await readJobLog(start, job, signal);
+    logs.push({ name: job.name, log });
   }
   const found = logs.flatMap(({ name, log }) => (log.kind === 'ok' ? shown(name, redact) : []));
   const where = `(${shown(run.name, redact)}, ${run.sha.slice(0, 7)})`;
@@ -102,7 +114,7 @@ async function readJobLog(
   const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), over]);
   const ofJob = `the job ${named(job.name, redact)}`;
   try {
-    const url = await github.logUrl(job.id);
+    const url = await untilAborted(github.logUrl(job.id), signal);
     return await download(url, { env, apiUrl: info.apiUrl, signal }, async (body) => {
       const parts = await readLog(body, job.steps);
       return parts.map(({ step, tail }) => {
@@ -111,7 +123,7 @@ async function readJobLog(
       });
     });
   } catch (error) {
-    return problem(explain(error));
+    return problem(signal.aborted ? 'GitHub did not answer in time' : explain(error));
   }
 }
 

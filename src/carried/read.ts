@@ -83,13 +83,13 @@ function add(request: Request, { parts, outputs, attached }: Carried): Request {
   };
 }
 
-/** Reads the logs of a run that failed, which is only done if a message is sent. It never rejects. */
-export async function addLogs(start: Start, request: Request): Promise<Request> {
+/** Reads the logs of a run that failed, until a time of the clock: only if a message is sent. It never rejects. */
+export async function addLogs(start: Start, request: Request, until: number): Promise<Request> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
   if (!isFailedRun) return request;
   const { readFailedRun } = await loadFailure();
-  return add(request, await readFailedRun(start, commit));
+  return add(request, await readFailedRun(start, commit, until));
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {

@@ -97,7 +97,8 @@ export function mayCarry(event: string): boolean {
 
 /**
  * Events on which people send follow-ups to jobs that have pull requests of their own. Others without a pull
- * request or issue, such as `release`, get no comment, so that their runs make no further request.
+ * request or issue, such as `release`, get no comment unless they create the job, so that their runs make no
+ * further request.
  */
 export const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
   'schedule',

@@ -71,7 +71,7 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
   if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
   const { conversation } = plan.comments;
   const { clock, signal } = run.runtime;
-  let why = 'GitHub does not list the comment of this run';
+  let why = 'there was no time to list the comments again';
   for (const ms of LIST_AGAIN_MS) {
     await pause(run, Math.min(ms, plan.deadline - clock.now()));
     if (signal.aborted || clock.now() > plan.deadline) break;
@@ -81,6 +81,7 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
       continue;
     }
     const own = listed.value.findIndex(({ url }) => url === note.url);
+    why = 'GitHub does not list the comment of this run';
     if (own !== -1) return ok(listed.value.filter(({ url }) => isAbove(url, note.url)));
   }
   return problem(why);
@@ -109,14 +110,14 @@ const BAD: ReadonlySet<JobResult> = new Set(['error', ...FAILS_BY_DEFAULT]);
 
 /** Tells a bad end of what the comment has announced by one short comment, which is no note. */
 async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
-  const { note, trigger, runtime, github, plan } = run;
+  const { note, trigger, runtime, github, plan, story } = run;
   const bad = ended.filter((job) => BAD.has(job.end.result) || isLateLimit(job));
   const [worst] = worstFirst(bad);
   if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;
   if (runtime.signal.aborted) return;
   const { sender } = trigger;
   const person = sender !== null && isPerson(sender) ? sender.login : '';
-  const body = composeAnswer(renderBadEnd(worst, ended, person, note.url));
+  const body = composeAnswer(renderBadEnd(story, worst, ended, person, note.url));
   const { conversation } = plan.comments;
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => body);

@@ -46,7 +46,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
   await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
-  if (openJobs(run).length > 0) setRequest(run, await addLogs(run, run.request));
+  if (openJobs(run).length > 0) setRequest(run, await addLogs(run, run.request, run.plan.deadline));
   endLate(run);
   await announce(
     run,
@@ -103,7 +103,8 @@ function endIfOtherJob(run: Run, notes: Result<readonly FoundNote[]>): void {
   if (named.kind === 'ok' && named.value[0] === job.id) return;
   const why = named.kind === 'problem' ? named.problem : 'The comments here name another job now.';
   if (plan.isRerun) markUnknown(job, true);
-  endJob(run, job, endAs('error', 'Nothing was sent.', why));
+  const nothing = plan.isRerun ? 'This attempt sent nothing.' : 'Nothing was sent.';
+  endJob(run, job, endAs('error', nothing, why));
 }
 
 /** What an earlier attempt sent, or may have sent. */

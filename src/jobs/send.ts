@@ -106,7 +106,7 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
   return 'sent';
 }
 
-/** The message was certainly not accepted. It may be sent again after a pause, or resolves to the end of the job. */
+/** The message was certainly not accepted. After a pause it may be sent again; otherwise this resolves to the end of the job. */
 async function afterRefusal(
   run: Run,
   job: Job,

@@ -67,14 +67,18 @@ function isCreationInDoubt({ jobs }: FoundNote): boolean {
   return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
 }
 
-const NAMED_BY_WAIT = 'A workflow that has created the job names it here only with “wait: true”.';
+const NAMED_BY_WAIT =
+  'The pull request of a new job names it only if the workflow that created it has “wait: true”.';
 
 function whenNobodyNames(
   { createJob, send, command }: Inputs,
   comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
-  const none = 'No comment of this action names an agent job here, and “job-id” is empty';
+  const isRead = 'conversation' in comments;
+  const none = isRead
+    ? 'No comment of this action names an agent job here, and “job-id” is empty'
+    : '“job-id” is empty';
   // Checks also fail on pull requests of people.
   if (trigger.commit !== null) {
     return {
@@ -87,13 +91,12 @@ function whenNobodyNames(
     return { kind: 'skipped', reason: `${none}; bots create none.` };
   }
   // People also review pull requests of people.
-  if (trigger.comment?.kind === 'review' && command === null) {
+  if (isRead && trigger.comment?.kind === 'review' && command === null) {
     return { kind: 'skipped', reason: `${none}.` };
   }
-  const what = 'conversation' in comments ? none : '“job-id” is empty';
   const creation = send ? '“create-job: true” to create a job, or ' : '';
-  const hint = 'conversation' in comments ? NAMED_BY_WAIT : CHECK_NAME;
-  return problem(`${what}. Set ${creation}“job-id” to the ID of a job. ${hint}`);
+  const hint = isRead ? NAMED_BY_WAIT : CHECK_NAME;
+  return problem(`${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`);
 }
 
 /**

@@ -67,7 +67,8 @@ export class Note {
     const { clock, signal } = this.#options;
     let edited = await this.#edit();
     if ((this.#mayBeLate || edited !== 'done') && !signal.aborted) {
-      const askedMs = edited === 'done' ? 0 : Math.min(edited.pauseMs ?? 0, LONGEST_RATE_PAUSE_MS);
+      const { pauseMs = 0 } = edited === 'done' ? {} : edited;
+      const askedMs = pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : 0;
       await clock.sleep(Math.max(LAST_EDIT_AGAIN_MS, askedMs), signal).catch(() => {});
       const again = await this.#edit();
       if (edited !== 'done') edited = again;

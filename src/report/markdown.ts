@@ -76,7 +76,7 @@ export function pullRequestLink({
   return link(`${where.replaceAll('_', '\\_')}${number}`, prLink);
 }
 
-/** An icon or a bar, hidden from screen readers: the words next to it say the same. */
+/** An icon, hidden from screen readers: the words next to it say the same. */
 export function icon(characters: string): string {
   return `<span aria-hidden="true">${characters}</span>`;
 }

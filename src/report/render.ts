@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { deliveryOf, elapsedMs, type Job } from '../job.ts';
+import { deliveryOf, type Job, sentAtOf } from '../job.ts';
 import {
   byAttention,
   CALM,
@@ -76,11 +76,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const pull = renderPull(job, conversation);
   const review = reviewLink(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
-  const facts = [
-    timeTaken(job),
-    isUnsaid ? 'Waited only, no message sent' : '',
-    logLink(story.info),
-  ];
+  const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
   // What needs attention is not the changes, and what to do about it stands beside it.
   const isCalm = CALM.has(kind);
   const next = conversation === undefined ? '' : nextStep(story, [kind]);
@@ -143,7 +139,7 @@ function reviewLink(job: Job, conversation: number | undefined): string {
   if (change?.kind === 'commits') {
     return link('Review changes', `${files}/${change.before}..${change.after}`);
   }
-  const isOver = elapsedMs(job) !== undefined && end?.result !== 'sent';
+  const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
   return isOn(job, conversation) && mayHaveChanges ? link('Review changes', files) : '';
 }
@@ -243,7 +239,7 @@ function improve(command: string): string {
 }
 
 /** Empty if it is not the same for all jobs: a command goes to all of them. */
-function nextStep({ command }: Story, kinds: readonly Kind[]): string {
+function nextStep({ command }: Pick<Story, 'command'>, kinds: readonly Kind[]): string {
   const [say, ...others] = new Set(kinds.map((kind) => NEXT_STEPS[kind]));
   return command === null || say === undefined || others.length > 0 ? '' : say(command);
 }
@@ -266,15 +262,17 @@ export function renderProblem(problem: string, info: RunInfo): string {
  * worst stands for the others.
  */
 export function renderBadEnd(
+  story: Pick<Story, 'command'>,
   worst: Ended,
   ended: readonly Ended[],
   person: string,
   url: string,
 ): string {
   const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
-  const title = `${icon(iconOf(kindOf(worst)))} ${titleOf(kindOf(worst))}.`;
+  const title = `${icon(iconOf(kindOf(worst)))} ${titleOfJob(worst)}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
-  return dotted([mention + title, why, link('Details', url)], ' ');
+  const next = nextStep(story, ended.map(kindOf));
+  return dotted([mention + title, why, next, link('Details', url)], ' ');
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */

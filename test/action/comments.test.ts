@@ -59,7 +59,7 @@ describe('the comment of a step', () => {
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
       titleOf('not-sent'),
-      /not sent within 2 min, because the agent was not seen to be done with something else/,
+      /not sent within 2 min, because the agent was not seen to be done with other work/,
     ],
     [
       'a lost answer',

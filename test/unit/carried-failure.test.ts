@@ -98,7 +98,7 @@ async function carry(
     ...github,
   };
   const start = { runtime, info: { apiUrl: origin } as RunInfo, github: calls as GitHub };
-  const carried = await readFailedRun(start as Start, RUN);
+  const carried = await readFailedRun(start as Start, RUN, Infinity);
   const text = compose({ prompt: '', words: '', ...carried }).prompt;
   return { ...carried, text, asked, logged };
 }

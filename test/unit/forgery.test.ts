@@ -72,7 +72,13 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   'the answer to a command': (text) => renderProblem(`It is ${quote(text)}.`, INFO),
   'the comment about a bad end': (text) => {
     const job = failed(`The API said ${quote(text)}.`) as Ended;
-    return renderBadEnd(job, [job], text === HARMLESS ? '' : text, RECORD.prLink ?? '');
+    return renderBadEnd(
+      { command: null },
+      job,
+      [job],
+      text === HARMLESS ? '' : text,
+      RECORD.prLink ?? '',
+    );
   },
 };
 

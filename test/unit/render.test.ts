@@ -89,7 +89,7 @@ describe('one job', () => {
       `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
     const [, facts] = show([ended({}, READ_ONLY)], { prompt: '' });
-    expect(facts).toBe(`Waited only, no message sent · ${LOG}`);
+    expect(facts).toBe(`No message sent · ${LOG}`);
     // A re-run that goes on may have another prompt.
     const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
     expect(show([ended({}, earlier)]).join()).not.toContain('Say more.');
@@ -249,10 +249,11 @@ it('renderBadEnd mentions a person, quotes others as code, and links to the comm
   const all = endedNow([ended(end), ended({}, { id: 'b' })], true);
   const [one, ...others] = all;
   const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
-  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. [Details](${url})`;
-  const say = (person: string) => one && renderBadEnd(one, [one], person, url);
+  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. Comment \`/agent try again\` to try again. [Details](${url})`;
+  const say = (person: string) =>
+    one && renderBadEnd({ command: '/agent' }, one, [one], person, url);
   expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
-  expect(one && renderBadEnd(one, [one, ...others], '', url)).toContain(
+  expect(one && renderBadEnd(STORY, one, [one, ...others], '', url)).toContain(
     '1 of 2 jobs failed (`job-1`)',
   );
 });

@@ -298,7 +298,9 @@ export function badEnds(): readonly Exhibit[] {
   const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
   return kinds.flatMap((kind) => {
     const [worst] = endedNow([jobOf(kind)], true);
-    return worst ? { name: kind, markdown: renderBadEnd(worst, [worst], 'octocat', url) } : [];
+    return worst
+      ? { name: kind, markdown: renderBadEnd(STORY, worst, [worst], 'octocat', url) }
+      : [];
   });
 }
 
