@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
 import { toEmoji } from './page.ts';
-import type { Entry, PlayedScenario, Viewer } from './play.ts';
-import type { Trigger } from './scenario.ts';
+import type { Entry, Viewer } from './play.ts';
+import { PULL, story, type Trigger } from './story.ts';
 
 const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
@@ -11,18 +11,15 @@ const shownGroups = new Set<string>();
 let group: string[] | undefined;
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
-/** Prints a scenario as it happens. */
+/** Prints the story as it happens. */
 export const terminal: Viewer = {
-  scenarioStarts({ title, setup, runs, pace }, { agent, github }) {
-    heading(title, '=');
+  begins({ agent, github }) {
+    heading(story.title, '=');
     console.log('Simulated on this machine:\n');
-    for (const line of setup) console.log(`  ${line}`);
+    for (const line of story.setup) console.log(`  ${line}`);
     console.log(`\n  The API listens on ${agent}, GitHub's API on ${github}.`);
-    const times = runs.length === 1 ? 'once' : `${runs.length} times in a row`;
-    console.log(
-      `\nThe action itself, dist/index.js, runs ${times}, started as a runner starts it.`,
-    );
-    console.log(`Time is compressed: ${pace} s of the scenario take 1 s here.`);
+    console.log('\nThe action itself, dist/index.js, runs as a runner starts it.');
+    console.log(`Time is compressed: ${story.pace} s of the story take 1 s here.`);
   },
   runStarts({ title, about, trigger }) {
     heading(title, '-');
@@ -44,7 +41,7 @@ export const terminal: Viewer = {
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ run: { trigger }, result }, conversations) {
+  runEnds({ run: { trigger }, result }, entries) {
     if (result === undefined) {
       console.log('  No runner starts: the condition of the job is not met.');
       return;
@@ -57,13 +54,10 @@ export const terminal: Viewer = {
     const text = 'body' in trigger ? trigger.body : '';
     const isShown = ({ html_url, body }: Entry): boolean =>
       urls.includes(html_url) || (text !== '' && body.startsWith(text));
-    const entries = conversations.flatMap(({ number, entries }) =>
-      entries.filter(isShown).map((entry) => ({ number, ...entry })),
-    );
-    for (const { number, author, body, reactions } of entries) {
-      printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
+    for (const { author, body, reactions } of entries.filter(isShown)) {
+      printBox(`On #${PULL}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    if (entries.length === 0) printBox('The job summary', summary);
+    printBox('The job summary', summary);
   },
 };
 
@@ -88,12 +82,12 @@ function describe(trigger: Trigger): readonly string[] {
     case 'event':
       return [];
     case 'checks':
-      return ['', `The checks of #${trigger.number} end: ${bold(trigger.conclusion)}`];
+      return ['', `The checks of #${PULL} end: ${bold(trigger.conclusion)}`];
     default: {
-      const { kind, number, by, body, inline = [] } = trigger;
+      const { kind, by, body, inline = [] } = trigger;
       const does = kind === 'comment' ? 'comments on' : 'submits a review of';
       const lines = inline.map(({ path, line, body }) => `  ${path}:${line} ${body}`);
-      return ['', `${by} ${does} #${number}: ${bold(body)}`, ...lines];
+      return ['', `${by} ${does} #${PULL}: ${bold(body)}`, ...lines];
     }
   }
 }
@@ -125,13 +119,9 @@ function readable(markdown: string): string {
     .replace(/\n{2,}/g, '\n');
 }
 
-export function printChecks({ scenario: { lessons }, checks }: PlayedScenario): void {
-  heading('Checks', '-');
-  for (const [sentence, isTrue] of Object.entries(checks)) {
-    console.log(isTrue ? `  ✓ ${sentence}` : styleText('red', `  ✗ False: ${sentence}`));
-  }
+export function printLessons(): void {
   heading('What this shows', '-');
-  for (const line of lessons) console.log(`  ${line}`);
+  for (const line of story.lessons) console.log(`  ${line}`);
 }
 
 function heading(text: string, line: string): void {
