@@ -6,9 +6,6 @@ import { PULL, story, type Trigger } from './story.ts';
 
 const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
-/** The inputs of steps, which most steps share. */
-const shownGroups = new Set<string>();
-let group: string[] | undefined;
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
 /** Prints the story as it happens. */
@@ -27,16 +24,7 @@ export const terminal: Viewer = {
     for (const line of describe(trigger)) console.log(`  ${line}`);
     console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
   },
-  line(text) {
-    if (text.startsWith('##[group]')) group = [];
-    group?.push(text);
-    if (text === '##[endgroup]') {
-      printGroup(group ?? []);
-      group = undefined;
-    } else if (group === undefined) {
-      printLine(text);
-    }
-  },
+  line: printLine,
   write(request) {
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
@@ -48,27 +36,19 @@ export const terminal: Viewer = {
     }
     const { conclusion, outputs, summary } = result;
     const colour = conclusion === 'success' ? 'green' : 'red';
-    const shown = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
-    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${shown}`);
+    const values = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
+    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
     const urls = outputs['comment-url']?.split('\n') ?? [];
     const text = 'body' in trigger ? trigger.body : '';
     const isShown = ({ html_url, body }: Entry): boolean =>
       urls.includes(html_url) || (text !== '' && body.startsWith(text));
-    for (const { author, body, reactions } of entries.filter(isShown)) {
+    const shown = entries.filter(isShown);
+    for (const { author, body, reactions } of shown) {
       printBox(`On #${PULL}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    printBox('The job summary', summary);
+    if (shown.length === 0) printBox('The job summary', summary);
   },
 };
-
-/** Prints what the runner shows of a step, but only once. */
-function printGroup([title = '', ...lines]: readonly string[]): void {
-  const all = lines.join('\n');
-  const isNew = !shownGroups.has(all);
-  shownGroups.add(all);
-  printLine(title.replace('##[group]', isNew ? '▾ ' : '▸ '));
-  if (isNew) lines.slice(0, -1).forEach(printLine);
-}
 
 function printLine(text: string): void {
   const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
