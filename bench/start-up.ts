@@ -34,7 +34,7 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
   const api = fork(join(import.meta.dirname, 'api.ts'));
   const github = fork(join(import.meta.dirname, 'github.ts'));
   try {
-    const [[{ port }], [{ apiUrl, graphqlUrl }]] = await Promise.all([
+    const [[{ port }], [{ apiUrl }]] = await Promise.all([
       once(api, 'message'),
       once(github, 'message'),
     ]);
@@ -46,7 +46,6 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
         INPUT_COMMENT: 'true',
         'INPUT_PR-NUMBER': String(pull),
         GITHUB_API_URL: apiUrl,
-        GITHUB_GRAPHQL_URL: graphqlUrl,
       });
     };
     const silent = (): Record<string, string> => folder.prepare(baseUrl);

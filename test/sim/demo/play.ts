@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
-import { ACTION, read, type Workflow } from '../../contract/workflows.ts';
+import { read, type Workflow } from '../../contract/workflows.ts';
 import { type Agent, type JournalEntry, startAgent } from '../agent.ts';
 import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
@@ -151,10 +151,7 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
           token: github.token,
           secrets: [API_KEY],
           github: {
-            action_repository: ACTION,
-            action_ref: 'v1',
             api_url: github.apiUrl,
-            graphql_url: github.graphqlUrl,
             server_url: github.serverUrl,
             repository: github.repository,
             actor: by,
