@@ -122,7 +122,6 @@ describe.concurrent('a 429', () => {
       with: { comment: true },
       agent: {
         jobs: jobs(names),
-        hourlyLimit: null,
         async onPost(n) {
           if (!isLimited || n <= 8) return undefined;
           // The first refusal stops what is not sent yet.
