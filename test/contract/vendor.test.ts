@@ -54,15 +54,12 @@ it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
 ])('GitHub’s client sends its requests %s', async (_, env, tunnels) => {
   using authority = await startAuthority();
   const requests: unknown[] = [];
-  const server = createServer(
-    await authority.issue({ hosts: [HOST] }),
-    async (request, response) => {
-      const body = await request.setEncoding('utf8').toArray();
-      const { method, url, headers } = request;
-      requests.push({ method, url, body: body.join(''), headers });
-      response.setHeader('content-type', 'application/json').end('{}');
-    },
-  );
+  const server = createServer(await authority.issue(HOST), async (request, response) => {
+    const body = await request.setEncoding('utf8').toArray();
+    const { method, url, headers } = request;
+    requests.push({ method, url, body: body.join(''), headers });
+    response.setHeader('content-type', 'application/json').end('{}');
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   await using proxy = await startProxy({

@@ -27,7 +27,6 @@ interface Written extends Common {
   readonly author?: Person;
   /** Of the comment or review. */
   readonly id?: number;
-  readonly association?: string;
 }
 
 const REPOSITORY = 'octo/agents';
@@ -222,8 +221,8 @@ export function review(
   );
 }
 
-function written({ author = ALICE, association = 'NONE' }: Written, id: number): Json {
-  return { id, user: author, author_association: association };
+function written({ author = ALICE }: Written, id: number): Json {
+  return { id, user: author };
 }
 
 export function push(options: Common & { readonly ref?: string } = {}): WebhookEvent {
