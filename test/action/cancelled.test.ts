@@ -121,16 +121,6 @@ const PHASES: readonly Phase[] = [
     delivery: 'sent',
   },
   {
-    name: 'while it waits to send the message again',
-    scenario: (interrupt) => ({
-      agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
-      step: onLine('was not accepted', interrupt),
-      // In real time, the signal arrives before the pause is over.
-      time: { pace: 1 },
-    }),
-    delivery: 'not-sent',
-  },
-  {
     name: 'while it creates the comment',
     scenario: (interrupt) => ({
       github: {
