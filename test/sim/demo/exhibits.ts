@@ -130,8 +130,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '3 new commits': { kind: 'completed', ...withChange(3) },
-  '7 new commits': { kind: 'completed', ...withChange(7) },
-  '1 new commit, failed': { kind: 'failed', ...withChange(1) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'no pull request': {
