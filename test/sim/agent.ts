@@ -196,8 +196,6 @@ export interface AcceptedMessage {
 export interface Agent extends AsyncDisposable {
   /** The base URL, including the path prefix. */
   readonly url: string;
-  readonly project: string;
-  readonly apiKey: string;
   readonly journal: readonly JournalEntry[];
   readonly maxSockets: number;
   posts(): readonly JournalEntry[];
@@ -321,8 +319,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const site = await serve(clock, respond);
   return {
     url: site.origin + pathPrefix,
-    project,
-    apiKey,
     journal: site.journal,
     get maxSockets() {
       return site.maxSockets;
