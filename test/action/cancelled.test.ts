@@ -36,10 +36,6 @@ function hang(interrupt: Interrupt): typeof HANG {
   return HANG;
 }
 
-function onLine(words: string, interrupt: Interrupt): NonNullable<Scenario['step']> {
-  return { onLine: (line) => (line.includes(words) ? interrupt() : undefined) };
-}
-
 const BEFORE_POLL: Phase = {
   name: 'while it polls the job before the message',
   scenario: (interrupt) => ({ with: WAITING, agent: { onGet: () => hang(interrupt) } }),
@@ -75,15 +71,6 @@ const PHASES: readonly Phase[] = [
   IN_POST,
   IN_WAIT,
   WHEN_ACTIVE,
-  {
-    name: 'before any request',
-    scenario: (interrupt) => ({
-      with: WAITING,
-      step: onLine('The API is at', interrupt),
-      agent: { onGet: () => HANG },
-    }),
-    delivery: 'not-sent',
-  },
   {
     name: 'while the permission is checked',
     scenario: (interrupt) => ({
