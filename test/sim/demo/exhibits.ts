@@ -274,8 +274,7 @@ export function comments(): readonly Exhibit[] {
     { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
-    { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
-    { name: '100 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 100)) },
+    { name: '100 jobs: all completed', markdown: commentOf(fleetOf('completed', 100)) },
   ];
 }
 
@@ -310,7 +309,6 @@ export function summaries(): readonly Exhibit[] {
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
-    { name: '60 jobs', markdown: summaryOf(mixedFleet(60), {}, urls) },
     { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },
   ];
 }
