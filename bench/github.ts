@@ -1,11 +1,11 @@
-// GitHub's API on localhost, in a separate process. It sends its URLs to its parent.
+// GitHub's API on localhost, in a separate process. It sends its URL to its parent.
 
 import { startGitHub } from '../test/sim/github/server.ts';
 import { PULLS, TOKEN } from './step.ts';
 
-const { apiUrl, graphqlUrl } = await startGitHub({
+const { apiUrl } = await startGitHub({
   token: TOKEN,
   issues: Array.from({ length: PULLS }, (_, index) => ({ number: index + 1, pullRequest: true })),
 });
-process.send?.({ apiUrl, graphqlUrl });
+process.send?.({ apiUrl });
 process.on('disconnect', () => process.exit());

@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ACTION, PULLS, StepFolder } from './step.ts';
-import { table } from './table.ts';
 
 interface Run {
   readonly toFirstByte: number;
@@ -34,7 +33,7 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
   const api = fork(join(import.meta.dirname, 'api.ts'));
   const github = fork(join(import.meta.dirname, 'github.ts'));
   try {
-    const [[{ port }], [{ apiUrl, graphqlUrl }]] = await Promise.all([
+    const [[{ port }], [{ apiUrl }]] = await Promise.all([
       once(api, 'message'),
       once(github, 'message'),
     ]);
@@ -46,7 +45,6 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
         INPUT_COMMENT: 'true',
         'INPUT_PR-NUMBER': String(pull),
         GITHUB_API_URL: apiUrl,
-        GITHUB_GRAPHQL_URL: graphqlUrl,
       });
     };
     const silent = (): Record<string, string> => folder.prepare(baseUrl);
@@ -131,12 +129,14 @@ function render(
       name === BARE ? '' : `${median(times.map((run) => run.lastOutputToExit)).toFixed(1)} ms`,
     ];
   });
+  const head = ['start-up', 'first byte', 'ratio', 'last output to exit'];
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return `From spawning the program to the first byte of its POST at a server on localhost, and from its last output to its exit:
 medians of ${runs.get(BARE)?.length} rounds, in each of which all programs run in turn. A ratio is the median of the rounds' ratios to the
 bare script, or that of another build to this one. The last output is the last line of the log or the last change of a file
 for the runner, whichever comes later. Before its POST, this action polls the job, and the bare script does not.
 
-${table(['start-up', 'first byte', 'ratio', 'last output to exit'], rows)}
+${[head, head.map((_, column) => (column === 0 ? '---' : '---:')), ...rows].map(line).join('\n')}
 
 The budgets: a first byte within 1.31 times the bare script, and 1.55 with a comment; an exit within 60 ms of the last output.`;
 }

@@ -36,10 +36,6 @@ function hang(interrupt: Interrupt): typeof HANG {
   return HANG;
 }
 
-function onLine(words: string, interrupt: Interrupt): NonNullable<Scenario['step']> {
-  return { onLine: (line) => (line.includes(words) ? interrupt() : undefined) };
-}
-
 const BEFORE_POLL: Phase = {
   name: 'while it polls the job before the message',
   scenario: (interrupt) => ({ with: WAITING, agent: { onGet: () => hang(interrupt) } }),
@@ -76,15 +72,6 @@ const PHASES: readonly Phase[] = [
   IN_WAIT,
   WHEN_ACTIVE,
   {
-    name: 'before any request',
-    scenario: (interrupt) => ({
-      with: WAITING,
-      step: onLine('The API is at', interrupt),
-      agent: { onGet: () => HANG },
-    }),
-    delivery: 'not-sent',
-  },
-  {
     name: 'while the permission is checked',
     scenario: (interrupt) => ({
       step: { event: issueComment({ number: PULL, body: 'Go.' }) },
@@ -119,16 +106,6 @@ const PHASES: readonly Phase[] = [
     },
     result: 'sent',
     delivery: 'sent',
-  },
-  {
-    name: 'while it waits to send the message again',
-    scenario: (interrupt) => ({
-      agent: { onPost: () => ({ status: 429, headers: { 'retry-after': '100' } }) },
-      step: onLine('was not accepted', interrupt),
-      // In real time, the signal arrives before the pause is over.
-      time: { pace: 1 },
-    }),
-    delivery: 'not-sent',
   },
   {
     name: 'while it creates the comment',

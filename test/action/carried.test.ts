@@ -154,34 +154,6 @@ The log of the step “Check links” of the job “links”:
     expect(JSON.stringify(sim.github.downloads)).not.toContain(TOKEN);
   });
 
-  const LIST = 'GET actions/runs/#/attempts/#/jobs';
-  const PERMISSION = /permissions.* with .*actions: read/;
-  type Unread = {
-    readonly log?: Reply;
-    readonly redirect?: string;
-    readonly github?: Scenario['github'];
-  };
-  const forbidden = (name: string) => ({
-    github: { forbids: (call: { name: string }) => call.name === name },
-  });
-  const answering = (pattern: RegExp, reply: Reply) => ({
-    github: { on: ({ path }: { path: string }) => (pattern.test(path) ? reply : undefined) },
-  });
-
-  it.each<[string, Unread, RegExp]>([
-    ['of which the jobs are forbidden', forbidden(LIST), PERMISSION],
-    ['of which GitHub says nothing', answering(/\/logs$/, { fault: 'hang' }), /in time/],
-    ['with a redirect to http', { redirect: `http://logs.example/?${SIGNATURE}` }, /https URL/],
-  ])('%s is a message without a log, and a warning', async (_, unread, why) => {
-    const { github = {}, ...parts } = unread;
-    await using sim = await simulate(afterRun([linksJob(parts)], { github }));
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject(SENT);
-    expect(warnings(result)).toEqual([expect.stringMatching(why)]);
-    expect(prompts(sim)).toEqual([expect.stringMatching(/^Find out why.*could not be read\.$/s)]);
-    expect(commentOf(sim)).not.toContain('+ log of');
-  });
-
   it('is not sent, and not commented on, if the run is cancelled while the log is read', async () => {
     let run: StepRun | undefined;
     const on = ({ path }: JournalEntry): Reply | undefined => {
@@ -199,25 +171,16 @@ The log of the step “Check links” of the job “links”:
   });
 });
 
-it.each<[string, WebhookEvent, RegExp, string]>([
-  [
-    'check_run',
-    checks('check_run', {
-      pullRequests: [PULL],
-      fields: {
-        conclusion: 'failure',
-        name: 'Vale',
-        output: { title: '2 errors', summary: 'a.md: no' },
-      },
-    }),
-    /^Find out why, and fix it\.\n\nThe check “Vale” .*\n> 2 errors\n> \n> a\.md: no\n/s,
-    '+ output of `Vale` (aaaaaaa)',
-  ],
-])('a failed %s is a message', async (_, event, expected, shown) => {
+it('a failed check_run is a message', async () => {
+  const output = { title: '2 errors', summary: 'a.md: no' };
+  const fields = { conclusion: 'failure', name: 'Vale', output };
+  const event = checks('check_run', { pullRequests: [PULL], fields });
   await using sim = await simulate({ step: { event }, with: COMMAND });
   expect((await sim.runHere()).outputs).toMatchObject(SENT);
-  expect(prompts(sim)).toEqual([expect.stringMatching(expected)]);
-  expect(commentOf(sim)).toContain(shown);
+  const words =
+    /^Find out why, and fix it\.\n\nThe check “Vale” .*\n> 2 errors\n> \n> a\.md: no\n/s;
+  expect(prompts(sim)).toEqual([expect.stringMatching(words)]);
+  expect(commentOf(sim)).toContain('+ output of `Vale` (aaaaaaa)');
 });
 
 describe('attach', () => {

@@ -81,7 +81,7 @@ const unreachable = (why: RegExp): Expected =>
 
 describe('uses a proxy:', () => {
   const trust = { NODE_EXTRA_CA_CERTS: TRUSTED.file };
-  const issue = () => TRUSTED.issue({ hosts: ['agent.invalid'] });
+  const issue = () => TRUSTED.issue('agent.invalid');
   const untrusted = once(new RegExp(`“agent\\.invalid” ${PROXY}: the certificate`));
   const accepted = answer(whole(200, RECORD));
   testFaults([

@@ -54,6 +54,17 @@ describe('waits for a job with', () => {
       },
       { ...completed, warns: [/link of the job is left out/] },
     ],
+    [
+      'a status that only the answer to the message shows',
+      {
+        with: WAIT,
+        agent: {
+          jobs: [{ id: JOB, turns: [{ steps: [] }] }],
+          onPost: () => ({ body: RECORD, accept: true }),
+        },
+      },
+      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/the end of earlier work/] },
+    ],
     ...(
       [
         ['queued', 'queued'],

@@ -73,7 +73,6 @@ it(
         jobs: IDS.map((id, index) =>
           jobScript(id, LENGTHS[index] ?? 0, STATUSES[index % STATUSES.length] ?? ''),
         ),
-        hourlyLimit: null,
       },
       github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },

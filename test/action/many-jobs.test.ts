@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { STATUSES } from '../../src/job.ts';
-import type { AgentOptions, JobScript } from '../sim/agent.ts';
-import { HAS_SIGNALS } from '../sim/platform.ts';
+import type { JobScript } from '../sim/agent.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {
   commentTexts,
@@ -122,7 +121,6 @@ describe.concurrent('a 429', () => {
       with: { comment: true },
       agent: {
         jobs: jobs(names),
-        hourlyLimit: null,
         async onPost(n) {
           if (!isLimited || n <= 8) return undefined;
           // The first refusal stops what is not sent yet.
@@ -163,45 +161,6 @@ describe.concurrent('a 429', () => {
     const second = await sim.runHere(RERUN);
     expect(second.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(acceptedBy(sim)).toEqual(names.toSorted());
-  });
-});
-
-describe.runIf(HAS_SIGNALS)('a step that ends before all messages are sent', () => {
-  /** Runs the step, and sends it a signal as soon as the API receives so many messages. */
-  async function signalAt(
-    count: number,
-    signal: NodeJS.Signals,
-    names: readonly string[],
-    onPost: NonNullable<AgentOptions['onPost']>,
-  ): Promise<readonly [StepResult, Simulation]> {
-    let kill: (() => void) | undefined;
-    const sim = await simulateJobs({
-      names,
-      agent: {
-        jobs: jobs(names),
-        onPost(n, request) {
-          if (n === count) kill?.();
-          return onPost(n, request);
-        },
-      },
-    });
-    const run = sim.start();
-    kill = () => run.kill(signal);
-    return [await run.result, sim];
-  }
-
-  it('reports the delivery of each job if the run is cancelled', async () => {
-    const [result, sim] = await signalAt(8, 'SIGINT', ids(12), (n) =>
-      n > 4 ? { fault: 'hang', accept: true } : undefined,
-    );
-    await using _ = sim;
-    const by = (delivery: string) => resultsOf(result).filter((one) => one.delivery === delivery);
-    expect(by('sent').map(({ result }) => result)).toEqual(Array(4).fill('sent'));
-    for (const one of [...by('unknown'), ...by('not-sent')]) expect(one.result).toBe('cancelled');
-    expect(sim.agent.posts().length).toBe(4 + by('unknown').length);
-    expect(by('not-sent').length).toBeGreaterThanOrEqual(4);
-    expect(result.outputs).toMatchObject({ result: 'cancelled', delivery: 'unknown' });
-    expect(result.exitCode).toBe(1);
   });
 });
 

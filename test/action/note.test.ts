@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/labels.ts';
+import { iconOf } from '../../src/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -102,36 +102,6 @@ describe.concurrent('edits of the comment', () => {
     expect(warnings(result)).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
     const icon = iconOf(said === undefined ? 'completed' : 'sending');
     expect(ownComments(sim.github)[0]?.body).toContain(icon);
-  });
-
-  it('that GitHub makes only after 20 s do not have the last word', async () => {
-    const turn = {
-      steps: [
-        { afterMs: 0, set: { status: 'active' } },
-        { afterMs: 5000, set: { status: 'completed' } },
-      ],
-    };
-    const written: string[] = [];
-    await using sim = await simulate({
-      with: { wait: true },
-      time: { graceMs: 40 },
-      agent: { jobs: [{ id: JOB, turns: [turn] }] },
-      github: {
-        ...PULLS,
-        async on() {
-          const call = sim.github.calls().at(-1);
-          if (call === undefined || purposeOf(call) !== 'edit') return undefined;
-          if (call.nth === 1) await sim.pass(20_000);
-          const title = call.request.body.includes(titleOf('working')) ? 'working' : 'completed';
-          written.push(title);
-          return undefined;
-        },
-      },
-    });
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(written).toEqual(['completed', 'working', 'completed']);
-    expect(ownComments(sim.github)[0]?.body).toContain(iconOf('completed'));
   });
 });
 

@@ -98,7 +98,8 @@ describe.concurrent('a re-run', () => {
     });
     const { sim, run } = attempts;
 
-    await run(1, { blow });
+    const { outputs } = await run(1, { blow });
+    if (blow?.by === 'SIGINT') expect(outputs.result).toBe('cancelled');
     const before = sim.agent.accepted().length;
     const comments = ownComments(sim.github).length;
 

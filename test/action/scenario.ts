@@ -103,7 +103,6 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
       },
       github: {
         api_url: github.apiUrl,
-        graphql_url: github.graphqlUrl,
         server_url: github.serverUrl,
         repository: github.repository,
         ...step.github,

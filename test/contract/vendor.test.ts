@@ -48,21 +48,15 @@ it('@actions/core: the log writes the same commands as its functions', async () 
   expect(printed.match(/^::/gm)).toHaveLength(8);
 });
 
-it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
-  ['without a proxy', () => ({}), 0],
-  ['through a proxy', (HTTPS_PROXY) => ({ HTTPS_PROXY }), 1],
-])('GitHub’s client sends its requests %s', async (_, env, tunnels) => {
+it('GitHub’s client sends its requests through a proxy', async () => {
   using authority = await startAuthority();
   const requests: unknown[] = [];
-  const server = createServer(
-    await authority.issue({ hosts: [HOST] }),
-    async (request, response) => {
-      const body = await request.setEncoding('utf8').toArray();
-      const { method, url, headers } = request;
-      requests.push({ method, url, body: body.join(''), headers });
-      response.setHeader('content-type', 'application/json').end('{}');
-    },
-  );
+  const server = createServer(await authority.issue(HOST), async (request, response) => {
+    const body = await request.setEncoding('utf8').toArray();
+    const { method, url, headers } = request;
+    requests.push({ method, url, body: body.join(''), headers });
+    response.setHeader('content-type', 'application/json').end('{}');
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   await using proxy = await startProxy({
@@ -83,11 +77,11 @@ it.each<readonly [string, (proxy: string) => NodeJS.ProcessEnv, number]>([
   await runScript(script, {
     NODE_EXTRA_CA_CERTS: authority.file,
     NODE_OPTIONS: `--import=${pathToFileURL(join(ROOT, 'test/sim/dns.ts'))}?${HOST}=127.0.0.1`,
-    ...env(`http://user:pass@${proxy.host}`),
+    HTTPS_PROXY: `http://user:pass@${proxy.host}`,
   });
   server.closeAllConnections();
   server.close();
-  expect(proxy.journal.map(({ method }) => method)).toEqual(Array(tunnels).fill('CONNECT'));
+  expect(proxy.journal.map(({ method }) => method)).toEqual(['CONNECT']);
   const headers = {
     authorization: 'token ghs_1',
     'user-agent': expect.stringMatching(/^a-test\/1 .*octokit-core\.js\//),

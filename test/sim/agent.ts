@@ -179,8 +179,6 @@ export interface AgentOptions {
   readonly clock?: Clock;
   /** The part before `/v2`, for example `/gateway`. */
   readonly pathPrefix?: string;
-  /** Messages per hour; null for no limit. */
-  readonly hourlyLimit?: number | null;
   /** `n` counts the complete requests of the method from 1. */
   readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
   readonly onGet?: (n: number, request: JournalEntry) => Scripted<Reply>;
@@ -198,8 +196,6 @@ export interface AcceptedMessage {
 export interface Agent extends AsyncDisposable {
   /** The base URL, including the path prefix. */
   readonly url: string;
-  readonly project: string;
-  readonly apiKey: string;
   readonly journal: readonly JournalEntry[];
   readonly maxSockets: number;
   posts(): readonly JournalEntry[];
@@ -209,8 +205,6 @@ export interface Agent extends AsyncDisposable {
   /** The IDs of the jobs that were created, in order. */
   created(): readonly string[];
 }
-
-const HOUR_MS = 3_600_000;
 
 const BASE: Omit<JobRecord, 'id'> = {
   status: 'completed',
@@ -231,8 +225,7 @@ const DEFAULT_TURN: TurnScript = {
 /** The simulated API. The state of its jobs follows their scripts and the clock. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
-  const { clock = Date, hourlyLimit = 100 } = options;
-  const { create = (n) => ({ id: `new-job-${n}` }) } = options;
+  const { clock = Date, create = (n) => ({ id: `new-job-${n}` }) } = options;
   const created: string[] = [];
   const messages: AcceptedMessage[] = [];
   const messagesTo = new Map<string, AcceptedMessage[]>(options.jobs.map(({ id }) => [id, []]));
@@ -247,10 +240,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const message = { jobId: job.id, prompt, at: clock.now() };
     messages.push(message);
     messagesTo.get(job.id)?.push(message);
-  }
-
-  function countSince(time: number): number {
-    return messages.filter(({ at }) => at > time).length;
   }
 
   /** The remaining steps of an earlier turn still happen. */
@@ -292,9 +281,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       return refusal(400, 'Content-Type must be application/json');
     }
     if (!readPrompt(request.body)) return refusal(400, 'prompt must be a non-empty string');
-    if (hourlyLimit !== null && countSince(clock.now() - HOUR_MS) >= hourlyLimit) {
-      return refusal(429, 'Rate limit exceeded');
-    }
     const job = find();
     if (job === undefined) return refusal(404, 'Job not found');
     accept(job, request);
@@ -333,8 +319,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const site = await serve(clock, respond);
   return {
     url: site.origin + pathPrefix,
-    project,
-    apiKey,
     journal: site.journal,
     get maxSockets() {
       return site.maxSockets;

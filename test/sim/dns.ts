@@ -1,10 +1,9 @@
 // A preload that replaces the DNS resolver: `--import <this file>?<host>=<answers>`. Answers are
-// separated by `;`, one per lookup, and the last one repeats. An answer is an error code, `hang`, or
+// separated by `;`, one per lookup, and the last one repeats. An answer is an error code, or
 // addresses separated by `,`. Other hosts are resolved as usual.
 
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
-import { MessageChannel } from 'node:worker_threads';
 
 type Found = (error: Error | null, addresses?: unknown, family?: number) => void;
 
@@ -22,11 +21,6 @@ function lookup(host: string, given: unknown, then?: Found): void {
     return;
   }
   const next = (script.length > 1 ? script.shift() : script[0]) ?? '';
-  if (next === 'hang') {
-    // Like a lookup that is under way, an open port keeps the process alive.
-    new MessageChannel().port1.on('message', () => {});
-    return;
-  }
   process.nextTick(() => {
     if (/^E/.test(next)) {
       const text = `getaddrinfo ${next} ${host}`;

@@ -27,7 +27,6 @@ interface Written extends Common {
   readonly author?: Person;
   /** Of the comment or review. */
   readonly id?: number;
-  readonly association?: string;
 }
 
 const REPOSITORY = 'octo/agents';
@@ -187,10 +186,7 @@ export function reviewComment(
         body,
         path: options.path ?? 'docs/guide.md',
         line,
-        original_line: line ?? 12,
         start_line: startLine,
-        original_start_line: startLine,
-        side: 'RIGHT',
         diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
       },
       sender: options.sender ?? options.author ?? ALICE,
@@ -222,27 +218,13 @@ export function review(
   );
 }
 
-function written({ author = ALICE, association = 'NONE' }: Written, id: number): Json {
-  return { id, user: author, author_association: association };
+function written({ author = ALICE }: Written, id: number): Json {
+  return { id, user: author };
 }
 
 export function push(options: Common & { readonly ref?: string } = {}): WebhookEvent {
-  const head = { id: SHA, message: 'docs: say more' };
-  return event(
-    'push',
-    undefined,
-    {
-      ref: options.ref ?? 'refs/heads/main',
-      before: ZERO_SHA.replace('0', '1'),
-      after: SHA,
-      created: false,
-      deleted: false,
-      commits: [head],
-      head_commit: head,
-      sender: options.sender ?? ALICE,
-    },
-    options.repository,
-  );
+  const { ref = 'refs/heads/main', sender = ALICE, repository } = options;
+  return event('push', undefined, { ref, after: SHA, sender }, repository);
 }
 
 /** Not in the examples: the payload has a schedule and no sender. */

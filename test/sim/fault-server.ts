@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pass } from 'node:timers/promises';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 
@@ -58,7 +60,7 @@ const HEAD_END = '\r\n\r\n';
 
 /** Raw sockets on localhost that do what no HTTP library would do. */
 export async function startFaultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
-  const { onRequest = () => answer(notFound()) } = options;
+  const { onRequest = () => answer(whole(404, { error: 'Not found' })) } = options;
   const secureContext = options.tls === undefined ? null : createSecureContext(options.tls);
   const journal: FaultRequest[] = [];
   const sockets = new Set<Socket>();
@@ -120,7 +122,7 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
   }
 
   const server = createServer({ pauseOnConnect: options.onConnection !== undefined }, take);
-  await listen(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     port,
@@ -141,19 +143,14 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
 }
 
 async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promise<void> {
-  switch (behaviour.kind) {
-    case 'answer':
-      // A reset discards what is not yet sent and, on Windows, what is not yet read.
-      await write(socket, behaviour.bytes);
-      if (behaviour.ending === 'reset') await pass(200);
-      finish(socket, raw, behaviour.ending ?? 'keep');
-      break;
-    case 'flood':
-      await write(socket, behaviour.bytes);
-      for (let i = 0; i < behaviour.times && !raw.destroyed; i++)
-        await write(socket, behaviour.chunk);
-      finish(socket, raw, behaviour.ending ?? 'keep');
+  await write(socket, behaviour.bytes);
+  if (behaviour.kind === 'flood') {
+    for (let i = 0; i < behaviour.times && !raw.destroyed; i++)
+      await write(socket, behaviour.chunk);
   }
+  // A reset discards what is not yet sent and, on Windows, what is not yet read.
+  if (behaviour.ending === 'reset') await pass(200);
+  finish(socket, raw, behaviour.ending ?? 'keep');
 }
 
 /** Resolves when the system has the bytes or the connection is closed. */
@@ -166,10 +163,6 @@ function write(socket: Socket, bytes: Bytes): Promise<void> {
       resolve();
     });
   });
-}
-
-function pass(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function finish(socket: Socket, raw: Socket, ending: Ending): void {
@@ -228,19 +221,11 @@ export function answer(bytes: Bytes, ending: Ending = 'keep'): Behaviour {
   return { kind: 'answer', bytes, ending };
 }
 
-function notFound(): Buffer {
-  return whole(404, { error: 'Not found' });
-}
-
 export interface Authority extends Disposable {
   /** For NODE_EXTRA_CA_CERTS. */
   readonly file: string;
-  issue(options?: CertificateOptions): Promise<SecureContextOptions>;
-}
-
-export interface CertificateOptions {
-  /** Names and IPv4 addresses. */
-  readonly hosts?: readonly string[];
+  /** For these names and IPv4 addresses. */
+  issue(...hosts: readonly string[]): Promise<SecureContextOptions>;
 }
 
 const DAY_MS = 86_400_000;
@@ -261,19 +246,16 @@ export async function startAuthority(): Promise<Authority> {
   writeFileSync(file, own.cert);
   return {
     file,
-    issue: (options) => makeCertificate(options, { key: own.private, cert: own.cert }),
+    issue: (...hosts) => makeCertificate(hosts, { key: own.private, cert: own.cert }),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-export function selfSigned(options?: CertificateOptions): Promise<SecureContextOptions> {
-  return makeCertificate(options);
-}
-
 async function makeCertificate(
-  { hosts = ['127.0.0.1', 'localhost'] }: CertificateOptions = {},
-  ca?: { readonly key: string; readonly cert: string },
+  given: readonly string[],
+  ca: { readonly key: string; readonly cert: string },
 ): Promise<SecureContextOptions> {
+  const hosts = given.length > 0 ? given : ['127.0.0.1', 'localhost'];
   const made = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
     keyType: 'ec',
     algorithm: 'sha256',
@@ -289,13 +271,9 @@ async function makeCertificate(
         ),
       },
     ],
-    ...(ca === undefined ? {} : { ca }),
+    ca,
   });
   return { key: made.private, cert: made.cert };
-}
-
-function listen(server: Server): Promise<void> {
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 }
 
 async function shut(server: Server, sockets: Iterable<Socket>): Promise<void> {

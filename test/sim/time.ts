@@ -8,7 +8,6 @@ import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 
 interface Timer {
-  readonly id: number;
   readonly delay: number;
   readonly call: () => void;
   due: number;
@@ -68,10 +67,8 @@ const real = {
 };
 
 const startOffset = file !== undefined && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
-const armed = new Map<number, Timer>();
+const armed = new Set<Timer>();
 let offset = startOffset;
-// Far above the IDs of real timers, so that they never collide.
-let lastId = 2 ** 40;
 let lastOrder = 0;
 let pump: NodeJS.Timeout | undefined;
 let tickedAt = 0;
@@ -103,7 +100,7 @@ function jump(ms: number): void {
 function arm(timer: Timer): void {
   timer.due = now() + timer.delay;
   timer.order = ++lastOrder;
-  armed.set(timer.id, timer);
+  armed.add(timer);
   updatePump();
 }
 
@@ -124,7 +121,7 @@ function updatePump(): void {
 
 function earliest(): Timer | undefined {
   let first: Timer | undefined;
-  for (const timer of armed.values()) {
+  for (const timer of armed) {
     if (first === undefined || timer.due < first.due) first = timer;
     else if (timer.due === first.due && timer.order < first.order) first = timer;
   }
@@ -151,7 +148,7 @@ function tick(): void {
 
 /** Nothing is left that they limit, so all of them that come before the next timer fire at once. */
 function fireTimeouts(): void {
-  const timers = [...armed.values()].sort((one, other) => one.due - other.due);
+  const timers = [...armed].sort((one, other) => one.due - other.due);
   for (const timer of timers) {
     if (!timer.isTimeout) return;
     fire(timer);
@@ -194,7 +191,7 @@ function isIdle(): boolean {
 }
 
 function fire(timer: Timer): void {
-  armed.delete(timer.id);
+  armed.delete(timer);
   if (!timer.isTimeout) quietTicks = 0;
   if (timer.keepsAlive) activeMs = 0;
   updatePump();
@@ -204,7 +201,6 @@ function fire(timer: Timer): void {
 function start(callback: Callback, delay: unknown, values: unknown[]) {
   const inContext = AsyncLocalStorage.snapshot();
   const timer: Timer = {
-    id: ++lastId,
     delay: acceptedDelay(delay),
     call: () => inContext(() => callback.apply(handle, values)),
     due: 0,
@@ -216,17 +212,10 @@ function start(callback: Callback, delay: unknown, values: unknown[]) {
   const handle = {
     ref: () => setRef(true),
     unref: () => setRef(false),
-    hasRef: () => timer.keepsAlive,
     refresh() {
       if (!timer.cleared) arm(timer);
       return handle;
     },
-    close() {
-      stop(timer);
-      return handle;
-    },
-    [Symbol.toPrimitive]: () => timer.id,
-    [Symbol.dispose]: () => stop(timer),
   };
   function setRef(keepsAlive: boolean) {
     timer.keepsAlive = keepsAlive;
@@ -249,23 +238,18 @@ function acceptedDelay(delay: unknown): number {
 
 function stop(timer: Timer): void {
   timer.cleared = true;
-  if (!armed.delete(timer.id)) return;
+  if (!armed.delete(timer)) return;
   activeMs = 0;
   updatePump();
 }
 
 function clear(given: unknown): void {
-  const timer =
-    typeof given === 'object' && given !== null
-      ? handles.get(given)
-      : armed.get(typeof given === 'symbol' ? Number.NaN : Number(given));
+  const timer = typeof given === 'object' && given !== null ? handles.get(given) : undefined;
   if (timer !== undefined) stop(timer);
   else real.clearTimeout(given as NodeJS.Timeout);
 }
 
 function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
-  // The real function throws the right error.
-  if (typeof callback !== 'function') return real.setTimeout(callback);
   return start(callback, delay, values);
 }
 
@@ -299,7 +283,6 @@ Object.defineProperty(performance, 'timeOrigin', {
 });
 Date.now = today;
 globalThis.Date = new Proxy(Date, {
-  apply: () => new real.Date(today()).toString(),
   construct: (target, values, newTarget) =>
     Reflect.construct(target, values.length === 0 ? [today()] : values, newTarget),
 });

@@ -118,7 +118,7 @@ function isMet(condition: Job['if'], context: Values, status: Status): boolean {
 function evaluateAll(given: Values, context: Values, missing?: string): Values {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
-      const evaluated = evaluateDeep(value, context) ?? missing;
+      const evaluated = evaluateValue(value, context) ?? missing;
       if (evaluated === undefined) throw new Error(`${name} has no value: ${value}`);
       return [name, evaluated];
     }),
@@ -126,13 +126,7 @@ function evaluateAll(given: Values, context: Values, missing?: string): Values {
 }
 
 /** If the text is one expression, the value keeps its type. */
-function evaluateDeep(value: unknown, context: Values): unknown {
-  if (Array.isArray(value)) return value.map((part) => evaluateDeep(part, context));
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [name, evaluateDeep(part, context)]),
-    );
-  }
+function evaluateValue(value: unknown, context: Values): unknown {
   if (typeof value !== 'string') return value;
   const [, whole] = /^\$\{\{((?:(?!\}\}).)*)\}\}$/s.exec(value) ?? [];
   if (whole !== undefined) return evaluate(whole, context);

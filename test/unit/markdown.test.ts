@@ -1,31 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  code,
-  fence,
   fitting,
   link,
   pullRequestLink,
   quotation,
   sentenceToMarkdown,
 } from '../../src/report/markdown.ts';
-
-it.each([
-  ['plain', '`plain`'],
-  ['', ''],
-  ['a`b', '``a`b``'],
-  ['`a``b', '``` `a``b ```'],
-  ['a|b\nc', '`a¦b c`'],
-  ['@octo #1 <img>', '`@octo #1 <img>`'],
-  ['a\u202eb\u200bc', '`abc`'],
-  ['👩\u200d💻', '`👩\u200d💻`'],
-  ['x'.repeat(300), `\`${'x'.repeat(199)}…\``],
-])('code of %j is %s', (text, expected) => {
-  expect(code(text)).toBe(expected);
-});
-
-it('fence is longer than any run of backticks inside', () => {
-  expect(fence('a\n```\nb````')).toBe('`````text\na\n```\nb````\n`````');
-});
 
 it.each([
   ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, Job, JobRecord } from '../../src/job.ts';
+import type { Change, End, Job, JobRecord } from '../../src/job.ts';
 import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { endAs } from '../../src/reasons.ts';
@@ -26,6 +26,7 @@ import {
 } from './record.ts';
 
 const LIMIT = 60_000;
+const DOUBT: End = { ...endAs('completed'), confirmed: false };
 const STORY: Story = {
   ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '' },
   ...{ startedAt: START, command: null },
@@ -152,6 +153,7 @@ describe('one job', () => {
     ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
     ['what is not known', linked(OWN), titleOf('completed')],
+    ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, titleOf('unconfirmed')],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), titleOf('failed')],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
     const [title, , ...others] = show([one], {}, 7);

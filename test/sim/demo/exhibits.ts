@@ -130,8 +130,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '3 new commits': { kind: 'completed', ...withChange(3) },
-  '7 new commits': { kind: 'completed', ...withChange(7) },
-  '1 new commit, failed': { kind: 'failed', ...withChange(1) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'no pull request': {
@@ -276,8 +274,7 @@ export function comments(): readonly Exhibit[] {
     { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
-    { name: '60 jobs: all completed', markdown: commentOf(fleetOf('completed', 60)) },
-    { name: '100 jobs: all timed out', markdown: commentOf(fleetOf('timed-out', 100)) },
+    { name: '100 jobs: all completed', markdown: commentOf(fleetOf('completed', 100)) },
   ];
 }
 
@@ -314,7 +311,6 @@ export function summaries(): readonly Exhibit[] {
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
-    { name: '60 jobs', markdown: summaryOf(mixedFleet(60), {}, urls) },
     { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },
   ];
 }

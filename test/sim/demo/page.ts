@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
-import type { Conversation, Entry, PlayedRun, PlayedScenario } from './play.ts';
-import { REPOSITORY } from './scenario.ts';
+import type { Entry, Played, PlayedRun } from './play.ts';
+import { PULL, REPOSITORY, story } from './story.ts';
 
-// A page that shows the comments and summaries of scenarios in the style of GitHub.
+// A page that shows the comments and summaries of the story in the style of GitHub.
 
 /** In .gitignore. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
@@ -31,12 +31,18 @@ export function toEmoji(reactions: readonly { readonly content: string }[]): rea
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }
 
-/** Writes the page of a scenario, and returns its path. Its theme is that of the reader. */
-export function writePage(played: PlayedScenario): string {
+/** Writes the page of the story, and returns its path. Its theme is that of the reader. */
+export function writePage({ runs, entries }: Played): string {
   const more = `<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>`;
   return writeDocument(
     'index.html',
-    `<div class="auto">${renderScenario(played)}\n<main>${more}</main></div>`,
+    `<div class="auto"><main>
+<h1>${plain(story.title)}</h1>
+<h2>The conversation on ${REPOSITORY} #${PULL}</h2>
+${renderEntries(entries)}
+${runs.map(renderRun).join('\n')}
+</main>
+<main>${more}</main></div>`,
   );
 }
 
@@ -75,14 +81,6 @@ function readTheme([theme, file]: readonly [string, string]): string {
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
-function renderScenario({ scenario, runs, conversations }: PlayedScenario): string {
-  return `<main>
-<h1>${plain(scenario.title)}</h1>
-${conversations.map(renderConversation).join('\n')}
-${runs.map(renderRun).join('\n')}
-</main>`;
-}
-
 function renderRun({ run, result }: PlayedRun): string {
   if (result === undefined) return `<h2>${plain(run.title)}: no runner starts</h2>`;
   return `<h2>${plain(run.title)}: the step is ${result.conclusion === 'success' ? 'green' : 'red'}</h2>
@@ -94,11 +92,6 @@ export function renderSummary(summary: string): string {
   if (summary === '') return '';
   return `<section class="box"><header><b>Job summary</b></header>
 <div class="markdown-body">${toHtml(summary)}</div></section>`;
-}
-
-function renderConversation({ number, entries }: Conversation): string {
-  return `<h2>The conversation on ${REPOSITORY} #${number}</h2>
-${renderEntries(entries)}`;
 }
 
 export function renderEntries(entries: readonly Entry[]): string {

@@ -1,44 +1,32 @@
 import { createHash } from 'node:crypto';
-import { ACTION } from '../../contract/workflows.ts';
-import { type JournalEntry, startAgent } from '../agent.ts';
+import { parse } from 'yaml';
+import { read, type Workflow } from '../../contract/workflows.ts';
+import { type Agent, type JournalEntry, startAgent } from '../agent.ts';
 import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
-import {
-  API_KEY,
-  type FinalState,
-  PROJECT,
-  REPOSITORY,
-  type Run,
-  type Scenario,
-  type Written,
-} from './scenario.ts';
+import { API_KEY, PROJECT, PULL, REPOSITORY, type Run, story, type Written } from './story.ts';
 
 /** Between two runs. */
 const BREAK_MS = 600_000;
 
-/** A scenario that was played, with everything that people see. */
-export interface PlayedScenario {
-  readonly scenario: Scenario;
+/** The story after it was played, with everything that people see. */
+export interface Played {
   readonly runs: readonly PlayedRun[];
-  readonly conversations: readonly Conversation[];
-  readonly end: FinalState;
-  readonly checks: Readonly<Record<string, boolean>>;
+  /** The conversation on the pull request. */
+  readonly entries: readonly Entry[];
+  readonly agent: Agent;
+  readonly github: GitHub;
 }
 
 export interface PlayedRun {
   readonly run: Run;
+  readonly workflow: Workflow;
   /** Undefined if no runner has started. */
   readonly result: StepResult | undefined;
-}
-
-/** A pull request that has comments. */
-export interface Conversation {
-  readonly number: number;
-  readonly entries: readonly Entry[];
 }
 
 /** A comment, or a review with its inline comments. */
@@ -48,36 +36,29 @@ export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | '
   readonly reactions: readonly Reaction[];
 }
 
-/** Gets the events of a scenario as they happen. */
+/** Gets the events of the story as they happen. */
 export interface Viewer {
-  scenarioStarts(
-    scenario: Scenario,
-    addresses: { readonly agent: string; readonly github: string },
-  ): void;
+  begins(addresses: { readonly agent: string; readonly github: string }): void;
   runStarts(run: Run): void;
   /** A line of the log. */
   line(text: string): void;
   /** A call that changes a page of GitHub. */
   write(request: JournalEntry): void;
-  runEnds(played: PlayedRun, conversations: readonly Conversation[]): void;
+  runEnds(played: PlayedRun, entries: readonly Entry[]): void;
 }
 
-/** Plays a scenario with the built action. Without `pace`, as fast as the machine allows. */
-export async function play(
-  scenario: Scenario,
-  viewer: Partial<Viewer> = {},
-  pace?: number,
-): Promise<PlayedScenario> {
+/** Plays the story with the built action. Without `pace`, as fast as the machine allows. */
+export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise<Played> {
   using time = virtualTime({ pace });
   const reviews: Omit<Entry, 'reactions'>[] = [];
-  const [pull] = scenario.github.issues;
   let head = '';
   let lastCheck = 500;
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
     clock: time,
-    ...scenario.agent,
+    jobs: [],
+    create: () => story.job,
     onPost(n) {
       push(commitsFor(n));
       return undefined;
@@ -86,26 +67,27 @@ export async function play(
   await using github = await startGitHub({
     repository: REPOSITORY,
     clock: time,
-    ...scenario.github,
+    issues: [{ number: PULL, pullRequest: true, commits: [] }],
+    collaborators: story.collaborators,
     on(request) {
       if (request.method !== 'GET') viewer.write?.(request);
       return undefined;
     },
   });
   push([commit(0, 0)]);
-  viewer.scenarioStarts?.(scenario, { agent: agent.url, github: github.apiUrl });
+  viewer.begins?.({ agent: agent.url, github: github.apiUrl });
 
   function commitsFor(n: number): readonly string[] {
-    return Array.from({ length: scenario.commits?.[n - 1] ?? 0 }, (_, index) => commit(n, index));
+    return Array.from({ length: story.commits[n - 1] ?? 0 }, (_, index) => commit(n, index));
   }
 
   function commit(n: number, index: number): string {
     return createHash('sha1').update(`${n} ${index}`).digest('hex');
   }
 
-  /** Adds commits to the first pull request. */
+  /** Adds commits to the pull request. */
   function push(commits: readonly string[]): void {
-    github.push(pull?.number ?? 0, ...commits);
+    github.push(PULL, ...commits);
     head = commits.at(-1) ?? head;
   }
 
@@ -115,52 +97,53 @@ export async function play(
       case 'event':
         return trigger.event;
       case 'checks': {
-        const { number, by, conclusion, failed } = trigger;
+        const { by, conclusion, failed } = trigger;
         const id = ++lastCheck;
         github.addRun({ id, jobs: failed === undefined ? [] : [failed] });
         const page = `${github.serverUrl}/${REPOSITORY}/actions/runs/${id}`;
         return workflowRun({
-          ...{ pullRequests: [number], sha: head, repository: REPOSITORY },
+          ...{ pullRequests: [PULL], sha: head, repository: REPOSITORY },
           sender: personNamed(by),
           fields: { id, html_url: page, conclusion },
         });
       }
       default: {
-        const { number, by, body } = trigger;
-        const about = { number, body, author: personNamed(by), repository: REPOSITORY };
+        const { by, body } = trigger;
+        const about = { number: PULL, body, author: personNamed(by), repository: REPOSITORY };
         return trigger.kind === 'comment'
-          ? issueComment({ ...about, id: github.addComment(number, by, body).id })
+          ? issueComment({ ...about, id: github.addComment(PULL, by, body).id })
           : review({ ...about, id: submit(trigger) });
       }
     }
   }
 
   function personNamed(login: string): Person {
-    const type = login.endsWith('[bot]') ? 'Bot' : 'User';
-    return { login, id: scenario.github.collaborators[login]?.id ?? 2002, type };
+    const known = Object.entries(story.collaborators).find(([name]) => name === login);
+    return { login, id: known?.[1].id ?? 2002, type: known === undefined ? 'Bot' : 'User' };
   }
 
-  function submit({ number, by, body, inline = [] }: Written): number {
-    const id = github.addReview(number, by, inline);
+  function submit({ by, body, inline = [] }: Written): number {
+    const id = github.addReview(PULL, by, inline);
     const lines = inline.map(({ path, line, body }) => `> \`${path}\`, line ${line}: ${body}`);
     reviews.push({
       id: `PRR_${id}`,
       author: by,
       body: [body, ...lines].join('\n\n'),
-      html_url: `${github.serverUrl}/${REPOSITORY}/pull/${number}#pullrequestreview-${id}`,
+      html_url: `${github.serverUrl}/${REPOSITORY}/pull/${PULL}#pullrequestreview-${id}`,
       created_at: new Date(time.now()).toISOString().replace(/\.\d+/, ''),
       isMinimized: false,
     });
     return id;
   }
 
-  async function runOf(run: Run, runId: number): Promise<StepResult | undefined> {
+  async function runOf(run: Run, runId: number): Promise<PlayedRun> {
     const event = happen(run);
-    const { by = 'github-actions[bot]' } = run.trigger;
-    const played = await playWorkflow(run.workflow, {
+    const { by } = run.trigger;
+    const workflow: Workflow = parse(read(`examples/${run.file}.yml`));
+    const played = await playWorkflow(workflow, {
       event,
       repository: REPOSITORY,
-      vars: { AGENT_PROJECT: PROJECT, ...scenario.vars },
+      vars: { AGENT_PROJECT: PROJECT },
       secrets: { AGENT_API_KEY: API_KEY },
       run: (given, job) =>
         startStep({
@@ -168,10 +151,7 @@ export async function play(
           token: github.token,
           secrets: [API_KEY],
           github: {
-            action_repository: ACTION,
-            action_ref: 'v1',
             api_url: github.apiUrl,
-            graphql_url: github.graphqlUrl,
             server_url: github.serverUrl,
             repository: github.repository,
             actor: by,
@@ -185,43 +165,25 @@ export async function play(
           onLine: (line) => viewer.line?.(line),
         }).result,
     });
-    return played.flatMap(({ results }) => results)[0];
+    return { run, workflow, result: played.flatMap(({ results }) => results)[0] };
+  }
+
+  function entries(): readonly Entry[] {
+    return [...reviews, ...github.comments(PULL)]
+      .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
+      .map((entry) => ({
+        ...entry,
+        reactions: github.reactions.filter(({ id }) => id === entry.id),
+      }));
   }
 
   const runs: PlayedRun[] = [];
-  for (const run of scenario.runs) {
+  for (const run of story.runs) {
     viewer.runStarts?.(run);
     time.skip(BREAK_MS);
-    const played = { run, result: await runOf(run, 1000 + runs.length) };
+    const played = await runOf(run, 1000 + runs.length);
     runs.push(played);
-    viewer.runEnds?.(played, conversationsOf(scenario, github, reviews));
+    viewer.runEnds?.(played, entries());
   }
-  const end = { agent, github, results: runs.map(({ result }) => result) };
-  const conversations = conversationsOf(scenario, github, reviews);
-  return { scenario, runs, conversations, end, checks: scenario.check(end) };
-}
-
-function conversationsOf(
-  { github: { issues } }: Scenario,
-  github: GitHub,
-  reviews: readonly Omit<Entry, 'reactions'>[],
-): readonly Conversation[] {
-  return issues
-    .map(({ number }) => ({
-      number,
-      entries: [
-        ...reviews.filter(({ html_url }) => html_url.includes(`/${number}#`)),
-        ...github.comments(number),
-      ]
-        .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
-        .map((entry) => ({
-          ...entry,
-          reactions: github.reactions.filter(({ id }) => id === entry.id),
-        })),
-    }))
-    .filter(({ entries }) => entries.length > 0);
-}
-
-export function allChecksPass({ checks }: PlayedScenario): boolean {
-  return Object.values(checks).every((isTrue) => isTrue);
+  return { runs, entries: entries(), agent, github };
 }

@@ -1,28 +1,22 @@
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
 import { toEmoji } from './page.ts';
-import type { Entry, PlayedScenario, Viewer } from './play.ts';
-import type { Trigger } from './scenario.ts';
+import type { Entry, Viewer } from './play.ts';
+import { PULL, story, type Trigger } from './story.ts';
 
 const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
-/** The inputs of steps, which most steps share. */
-const shownGroups = new Set<string>();
-let group: string[] | undefined;
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
-/** Prints a scenario as it happens. */
+/** Prints the story as it happens. */
 export const terminal: Viewer = {
-  scenarioStarts({ title, setup, runs, pace }, { agent, github }) {
-    heading(title, '=');
+  begins({ agent, github }) {
+    heading(story.title, '=');
     console.log('Simulated on this machine:\n');
-    for (const line of setup) console.log(`  ${line}`);
+    for (const line of story.setup) console.log(`  ${line}`);
     console.log(`\n  The API listens on ${agent}, GitHub's API on ${github}.`);
-    const times = runs.length === 1 ? 'once' : `${runs.length} times in a row`;
-    console.log(
-      `\nThe action itself, dist/index.js, runs ${times}, started as a runner starts it.`,
-    );
-    console.log(`Time is compressed: ${pace} s of the scenario take 1 s here.`);
+    console.log('\nThe action itself, dist/index.js, runs as a runner starts it.');
+    console.log(`Time is compressed: ${story.pace} s of the story take 1 s here.`);
   },
   runStarts({ title, about, trigger }) {
     heading(title, '-');
@@ -30,51 +24,31 @@ export const terminal: Viewer = {
     for (const line of describe(trigger)) console.log(`  ${line}`);
     console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
   },
-  line(text) {
-    if (text.startsWith('##[group]')) group = [];
-    group?.push(text);
-    if (text === '##[endgroup]') {
-      printGroup(group ?? []);
-      group = undefined;
-    } else if (group === undefined) {
-      printLine(text);
-    }
-  },
+  line: printLine,
   write(request) {
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ run: { trigger }, result }, conversations) {
+  runEnds({ run: { trigger }, result }, entries) {
     if (result === undefined) {
       console.log('  No runner starts: the condition of the job is not met.');
       return;
     }
     const { conclusion, outputs, summary } = result;
     const colour = conclusion === 'success' ? 'green' : 'red';
-    const shown = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
-    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${shown}`);
+    const values = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
+    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
     const urls = outputs['comment-url']?.split('\n') ?? [];
     const text = 'body' in trigger ? trigger.body : '';
     const isShown = ({ html_url, body }: Entry): boolean =>
       urls.includes(html_url) || (text !== '' && body.startsWith(text));
-    const entries = conversations.flatMap(({ number, entries }) =>
-      entries.filter(isShown).map((entry) => ({ number, ...entry })),
-    );
-    for (const { number, author, body, reactions } of entries) {
-      printBox(`On #${number}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
+    const shown = entries.filter(isShown);
+    for (const { author, body, reactions } of shown) {
+      printBox(`On #${PULL}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    if (entries.length === 0) printBox('The job summary', summary);
+    if (shown.length === 0) printBox('The job summary', summary);
   },
 };
-
-/** Prints what the runner shows of a step, but only once. */
-function printGroup([title = '', ...lines]: readonly string[]): void {
-  const all = lines.join('\n');
-  const isNew = !shownGroups.has(all);
-  shownGroups.add(all);
-  printLine(title.replace('##[group]', isNew ? '▾ ' : '▸ '));
-  if (isNew) lines.slice(0, -1).forEach(printLine);
-}
 
 function printLine(text: string): void {
   const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
@@ -88,12 +62,12 @@ function describe(trigger: Trigger): readonly string[] {
     case 'event':
       return [];
     case 'checks':
-      return ['', `The checks of #${trigger.number} end: ${bold(trigger.conclusion)}`];
+      return ['', `The checks of #${PULL} end: ${bold(trigger.conclusion)}`];
     default: {
-      const { kind, number, by, body, inline = [] } = trigger;
+      const { kind, by, body, inline = [] } = trigger;
       const does = kind === 'comment' ? 'comments on' : 'submits a review of';
       const lines = inline.map(({ path, line, body }) => `  ${path}:${line} ${body}`);
-      return ['', `${by} ${does} #${number}: ${bold(body)}`, ...lines];
+      return ['', `${by} ${does} #${PULL}: ${bold(body)}`, ...lines];
     }
   }
 }
@@ -125,13 +99,9 @@ function readable(markdown: string): string {
     .replace(/\n{2,}/g, '\n');
 }
 
-export function printChecks({ scenario: { lessons }, checks }: PlayedScenario): void {
-  heading('Checks', '-');
-  for (const [sentence, isTrue] of Object.entries(checks)) {
-    console.log(isTrue ? `  ✓ ${sentence}` : styleText('red', `  ✗ False: ${sentence}`));
-  }
+export function printLessons(): void {
   heading('What this shows', '-');
-  for (const line of lessons) console.log(`  ${line}`);
+  for (const line of story.lessons) console.log(`  ${line}`);
 }
 
 function heading(text: string, line: string): void {

@@ -44,8 +44,6 @@ export interface PageActions {
   minimizeComment(id: number): Comment;
   /** Adds commits to a pull request. */
   push(number: number, ...commits: readonly string[]): void;
-  /** Replaces the commits of a pull request. */
-  forcePush(number: number, ...commits: readonly string[]): void;
 }
 
 export type CommentKind = 'issue_comment' | 'review_comment';
@@ -116,12 +114,6 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return comment;
   }
 
-  function setCommits(number: number, next: (old: readonly string[]) => readonly string[]): void {
-    const issue = known(number);
-    if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
-    issue.commits = next(issue.commits);
-  }
-
   function known(number: number): Issue {
     const issue = issues.get(number);
     if (issue === undefined) throw new Error(`The simulated repository has no issue ${number}.`);
@@ -156,8 +148,11 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     editComment: (id, body) => change(id, { body, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),
     minimizeComment: (id) => change(id, { isMinimized: true }),
-    push: (number, ...commits) => setCommits(number, (old) => [...old, ...commits]),
-    forcePush: (number, ...commits) => setCommits(number, () => commits),
+    push(number, ...commits) {
+      const issue = known(number);
+      if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
+      issue.commits = [...issue.commits, ...commits];
+    },
   };
   return {
     ...{ issues, now, pageOf, comments, find, actions },

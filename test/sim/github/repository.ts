@@ -8,7 +8,7 @@ import type { CollaboratorOptions } from './permissions.ts';
 import { openReviews, type ReviewActions } from './reviews.ts';
 import type { Trouble } from './trouble.ts';
 
-export interface Account {
+interface Account {
   readonly login: string;
   readonly id: number;
   readonly type: 'User' | 'Bot';
@@ -16,8 +16,6 @@ export interface Account {
 
 export interface RepositoryOptions {
   readonly repository?: string;
-  /** The account of the token. The token of a bot belongs to the installation of an app. */
-  readonly viewer?: Account;
   readonly issues?: readonly IssueOptions[];
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
   readonly clock?: Clock;
@@ -27,10 +25,11 @@ export interface RepositoryOptions {
 export type Repository = ReturnType<typeof openRepository>;
 
 export const SERVER_URL = 'https://github.com';
-const ACTIONS: Account = { login: 'github-actions[bot]', id: 41_898_282, type: 'Bot' };
+/** The account of the token, which belongs to the installation of an app. */
+const viewer: Account = { login: 'github-actions[bot]', id: 41_898_282, type: 'Bot' };
 
 export function openRepository(options: RepositoryOptions) {
-  const { repository: name = 'octo/agents', viewer = ACTIONS } = options;
+  const { repository: name = 'octo/agents' } = options;
   const { clock = Date, collaborators = {}, trouble: { listLagMs = 0 } = {} } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });

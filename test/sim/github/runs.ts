@@ -17,8 +17,6 @@ export interface RunJobOptions {
   readonly steps?: readonly RunStep[];
   /** What the other host answers. Default: an empty log. */
   readonly log?: string | Reply;
-  /** Where GitHub redirects to instead. */
-  readonly redirect?: string;
 }
 
 export interface RunStep {
@@ -62,7 +60,7 @@ export function openRuns(given: readonly WorkflowRunOptions[]) {
       const jobs = jobsOf.get(keyOf(run, attempt));
       const size = Math.min(Number(query.get('per_page') ?? 30), 100);
       const end = Number(query.get('page') ?? 1) * size;
-      const page = jobs?.slice(end - size, end).map(({ log: _, redirect: __, ...job }) => ({
+      const page = jobs?.slice(end - size, end).map(({ log: _, ...job }) => ({
         ...{ ...FAILED, ...job, run_id: run, run_attempt: attempt },
         steps: (job.steps ?? []).map((step, index) => ({ ...FAILED, number: index + 1, ...step })),
       }));
@@ -70,7 +68,7 @@ export function openRuns(given: readonly WorkflowRunOptions[]) {
     },
     redirect(id: number, origin: string): Answer | undefined {
       const job = find(id);
-      const location = job?.redirect ?? `${origin}/logs/${id}?${SIGNATURE}`;
+      const location = `${origin}/logs/${id}?${SIGNATURE}`;
       return job && { status: 302, headers: { location } };
     },
     /** What the other host answers. */

@@ -28,7 +28,6 @@ export interface GitHubOptions extends RepositoryOptions {
 
 export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, RunActions {
   readonly apiUrl: string;
-  readonly graphqlUrl: string;
   readonly serverUrl: string;
   readonly repository: string;
   readonly token: string;
@@ -69,7 +68,6 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
 
   return {
     apiUrl: site.origin,
-    graphqlUrl: `${site.origin}/graphql`,
     serverUrl: SERVER_URL,
     repository: repository.name,
     token,

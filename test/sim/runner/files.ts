@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { TEMP } from '../platform.ts';
 import { JOB_TOKEN, type LogOptions, type StepLog, sameName } from './commands.ts';
@@ -42,7 +42,7 @@ export interface Setup extends LogOptions {
 
 export interface Manifest {
   readonly inputs?: Readonly<Record<string, Input | null>>;
-  readonly runs: { readonly using: string; readonly main: string };
+  readonly runs: { readonly main: string };
 }
 
 interface Input {
@@ -72,9 +72,6 @@ export function readManifest(action: string): Manifest {
   const text = readFileSync(join(action, 'action.yml'), 'utf8');
   const manifest: Manifest = manifests.get(text) ?? parse(text);
   manifests.set(text, manifest);
-  if (manifest.runs.using.toLowerCase() !== 'node24') {
-    throw new Error(`'using: ${manifest.runs.using}' is not simulated, only 'node24' is.`);
-  }
   return manifest;
 }
 
@@ -85,7 +82,7 @@ export function makeFolders(step: Setup): Folders {
   for (const folder of ['_runner_file_commands', '_github_workflow']) {
     mkdirSync(join(temp, folder), { recursive: true });
   }
-  for (const folder of ['home', 'tools', 'workspace']) mkdirSync(join(root, folder));
+  for (const folder of ['home', 'workspace']) mkdirSync(join(root, folder));
   return { root, temp, workspace };
 }
 
@@ -124,7 +121,7 @@ function readableFiles(files: Files, step: Setup): Pair[] {
   );
 }
 
-/** Later values win: the `env:` of a workflow cannot change what the runner sets. */
+/** Only what the action reads of what the runner sets. Later values win: the `env:` of a workflow cannot change what the runner sets. */
 export function environment(
   step: Setup,
   inputs: readonly Pair[],
@@ -140,14 +137,7 @@ export function environment(
     ...(process.env.SystemRoot === undefined ? {} : { SystemRoot: process.env.SystemRoot }),
     ...githubVariables(step, folders, files),
     GITHUB_ACTIONS: 'true',
-    RUNNER_OS: { darwin: 'macOS', win32: 'Windows' }[process.platform as string] ?? 'Linux',
-    RUNNER_ARCH: process.arch.toUpperCase(),
-    RUNNER_NAME: 'simulated',
     RUNNER_ENVIRONMENT: 'github-hosted',
-    RUNNER_TOOL_CACHE: join(folders.root, 'tools'),
-    RUNNER_TEMP: folders.temp,
-    RUNNER_WORKSPACE: resolve(folders.workspace, '..'),
-    ...(step.debug ? { RUNNER_DEBUG: '1' } : {}),
   };
 }
 
@@ -159,39 +149,21 @@ function inputVariable(name: string): string {
 function githubVariables(step: Setup, folders: Folders, files: Files): Record<string, string> {
   const given = step.github ?? {};
   const { event = { name: 'workflow_dispatch', payload: {} } } = step;
-  const { repository = 'octo-org/octo-repo', ref = 'refs/heads/main', actor = 'octocat' } = given;
-  const { sha = '0123456789abcdef0123456789abcdef01234567' } = given;
+  const { repository = 'octo-org/octo-repo', actor = 'octocat' } = given;
   const facts: Record<string, string | undefined> = {
     action: 'follow-up',
-    action_ref: 'main',
-    action_repository: 'octo-org/action',
     actor,
-    actor_id: '583231',
     api_url: 'https://api.github.com',
-    base_ref: '',
     event_name: event.name,
     event_path: writeEvent(event, folders),
-    graphql_url: 'https://api.github.com/graphql',
-    head_ref: '',
     job: 'follow-up',
-    ref,
-    ref_name: ref.replace(/^refs\/(heads|tags|pull)\//, ''),
-    ref_protected: 'false',
-    ref_type: ref.startsWith('refs/tags/') ? 'tag' : 'branch',
     repository,
-    repository_id: '1296269',
-    repository_owner: repository.split('/')[0],
-    repository_owner_id: '6811672',
-    retention_days: '90',
     run_attempt: '1',
     run_id: '1658821493',
-    run_number: '7',
     server_url: 'https://github.com',
-    sha,
     triggering_actor: actor,
     workflow: 'Follow up',
-    workflow_ref: `${repository}/.github/workflows/follow-up.yml@${ref}`,
-    workflow_sha: sha,
+    workflow_ref: `${repository}/.github/workflows/follow-up.yml@refs/heads/main`,
     workspace: folders.workspace,
     ...files,
     ...(step.outputFile === 'unset' ? { output: undefined } : {}),
