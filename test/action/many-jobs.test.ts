@@ -96,21 +96,6 @@ describe('several jobs', () => {
   });
 });
 
-it('the wait for many jobs ends at most 60 s after the deadline, even if the last polls hang', async () => {
-  const names = ids(90);
-  await using sim = await simulateJobs({
-    names,
-    with: { send: 'false', wait: true, prompt: '', 'timeout-minutes': '1' },
-    agent: {
-      jobs: jobs(names, { base: { status: 'active' } }),
-      onGet: (n) => (n <= names.length ? undefined : { fault: 'hang' }),
-    },
-  });
-  const result = await sim.runHere();
-  expect(result.outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
-  expect(result.virtualMs).toBeLessThan(122_000);
-});
-
 describe.concurrent('a 429', () => {
   it('that lasts too long stops the remaining messages, and a re-run sends only those', async () => {
     const names = ids(70);

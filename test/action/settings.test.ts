@@ -120,13 +120,6 @@ it.each<[string, Inputs, string]>([
 ])('warns of %s', async (_, inputs, words) => {
   await using sim = await simulate({ with: inputs });
   expect(warnings(await sim.runHere())).toEqual([expect.stringContaining(words)]);
-  expect(
-    warnings(
-      await sim.runHere({
-        with: { 'timeout-minutes': '360', prompt: 'Go.', 'create-job': 'false' },
-      }),
-    ),
-  ).toEqual([]);
 });
 
 // test/unit/event.test.ts has all events without access to secrets.

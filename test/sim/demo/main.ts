@@ -6,7 +6,7 @@ import { writeGallery } from './gallery.ts';
 import { GALLERY, writePage } from './page.ts';
 import { play } from './play.ts';
 import { story } from './story.ts';
-import { printLessons, terminal } from './terminal.ts';
+import { terminal } from './terminal.ts';
 
 const [name = ''] = process.argv.slice(2);
 
@@ -14,7 +14,6 @@ if (name === 'gallery') {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
 } else {
   const page = pathToFileURL(writePage(await play(terminal, story.pace)));
-  printLessons();
   console.log(`\nThe comments and job summaries, as GitHub renders them: ${page}`);
   console.log(`Every state of the comment and the summary: ${GALLERY}`);
 }

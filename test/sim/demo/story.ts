@@ -133,12 +133,6 @@ export const story = {
   /** Virtual seconds per real second. */
   pace: 120,
   runs: RUNS,
-  lessons: [
-    'No workflow has a job-id: the comments of the action on the pull request name the job.',
-    '👀: the command is accepted. 🎉: the agent is done. 😕: it failed.',
-    'Checks, however often they fail, send three messages in a row at most. The number starts again',
-    'with a command by a person.',
-  ],
 };
 
 function failure(fixed: number, title: string, about: string): Run {

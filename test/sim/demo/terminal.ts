@@ -99,11 +99,6 @@ function readable(markdown: string): string {
     .replace(/\n{2,}/g, '\n');
 }
 
-export function printLessons(): void {
-  heading('What this shows', '-');
-  for (const line of story.lessons) console.log(`  ${line}`);
-}
-
 function heading(text: string, line: string): void {
   console.log(bold(`\n${line.repeat(3)} ${text} ${line.repeat(WIDTH - text.length - 5)}\n`));
 }
