@@ -7,15 +7,12 @@ import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, notes, ownComments, PULL, simulate, warnings } from './scenario.ts';
 
-/** The most that one step takes. */
 const JOBS = 100;
 /** As long as the IDs of Mintlify. */
 const IDS = Array.from(
   { length: JOBS },
   (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${String(index).padStart(12, '0')}`,
 );
-const KIB_IN_MIB = 1024;
-/** In real time, for a machine with other work. */
 const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -37,12 +34,7 @@ function jobScript(id: string, afterMs: number, status: string): JobScript {
   return { id, turns: [{ steps }] };
 }
 
-interface JobResult {
-  readonly jobId: string;
-  readonly result: string;
-  readonly delivery: string;
-  readonly confirmed: boolean | null;
-}
+type JobResult = Readonly<Record<'jobId' | 'result' | 'delivery' | 'confirmed', unknown>>;
 
 function resultsOf({ outputs }: StepResult): readonly JobResult[] {
   return JSON.parse(outputs.results ?? '');
@@ -73,7 +65,7 @@ it(
     const run = async (more?: Parameters<typeof sim.run>[0]): Promise<StepResult> => {
       const result = await sim.run(more);
       const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
-      expect(peakKib).toBeLessThan(200 * KIB_IN_MIB);
+      expect(peakKib).toBeLessThan(200 * 1024);
       return result;
     };
     const result = await run();

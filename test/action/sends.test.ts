@@ -43,3 +43,14 @@ it('accepts a base URL with a path and a trailing slash', async () => {
   expect(result.outputs.result).toBe('sent');
   expect(sim.agent.posts()[0]?.path).toBe(`/gateway/v0/v2/agent/${PROJECT}/job/${JOB}/message`);
 });
+
+it.each([
+  ['a wrong key', { 'api-key': 'mint_wrong' }],
+  ['an unknown job', { 'job-id': 'job-9' }],
+  ['a wrong host', { 'base-url': 'http://localhost:1' }],
+])('%s ends the run before there is a comment', async (_, inputs) => {
+  await using sim = await simulate({ with: inputs });
+  const { outputs } = await sim.runHere();
+  expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'comment-url': '' });
+  expect(sim.github.writes()).toEqual([]);
+});
