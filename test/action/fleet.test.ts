@@ -8,7 +8,6 @@ import type { StepResult } from '../sim/runner/process.ts';
 import { errors, notes, ownComments, PULL, simulate, warnings } from './scenario.ts';
 
 const JOBS = 100;
-/** As long as the IDs of Mintlify. */
 const IDS = Array.from(
   { length: JOBS },
   (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${String(index).padStart(12, '0')}`,
@@ -20,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 const STATUSES = ['completed', 'failed', 'archived'] as const;
 
-/** Milliseconds that the turns take: from 10 s to 10 min, most of them less than 2 min. */
+/** Milliseconds of the turns: from 10 s to 10 min. */
 const LENGTHS = Array.from(
   { length: JOBS },
   (_, index) => 10_000 * 60 ** (((index + 0.5) / JOBS) ** 3),

@@ -100,7 +100,7 @@ const STATES: Readonly<
   skipped: {
     status: 'active',
     job: NOT_SENT,
-    end: (job) => unwantedEnd(job, new Set(['completed', 'failed'])),
+    end: (job) => unwantedEnd(job, new Set(['failed'])),
   },
 };
 export const KINDS = Object.keys(WORDS) as readonly Kind[];

@@ -29,7 +29,9 @@ takePictures(
   renderEntries(fixed === undefined ? [] : [{ ...fixed, isMinimized: false }]),
 );
 const nightly = ['failed', 'completed', 'completed', 'completed', 'skipped', 'skipped'] as const;
-takePictures('summary', 1000, renderSummary(summaryOf(nightly.map((kind, n) => jobOf(kind, n)))));
+const prompt = 'This job failed. Find out why, fix it, and finish the task.';
+const jobs = nightly.map((kind, n) => jobOf(kind, n));
+takePictures('summary', 1000, renderSummary(summaryOf(jobs, { occasion: '', prompt })));
 
 function takePictures(name: string, width: number, body: string): void {
   takePicture(name, 'light', width, body);
