@@ -87,7 +87,7 @@ async function followUp(start: Start, inputs: Inputs, request: Request): Promise
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
   const run = prepared.value;
-  // What becomes of the reaction holds up nothing.
+  // The report does not wait for the reaction.
   const [code] = await Promise.all([runJobs(run).then(() => report(run)), react(start, 'eyes')]);
   return code;
 }

@@ -9,7 +9,7 @@ import { hasVisibleText, withoutInvisible } from '../text.ts';
 const ROOM = 20_000;
 /** Characters that are kept before cleaning, which leaves a tenth at the worst of ordinary logs. */
 const KEPT = 200_000;
-/** Characters that what belongs to each line of a quotation adds to it. */
+/** Characters that a quotation puts before each line. */
 const QUOTED = '> '.length;
 
 /** What a program said: the end of it, without secrets, so that it can be shown. */

@@ -68,13 +68,10 @@ function planComments(
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
   const number = prNumber ?? conversation;
   // What only looks at jobs needs no token, and has nothing to say unless it waits.
-  if (!send && githubToken === '') return { kind: 'none', why: 'nothing is sent' };
-  if (!send && !wait) {
-    return number === null
-      ? { kind: 'none', why: 'nothing is sent' }
-      : { kind: 'only read', conversation: number };
+  if (!send && (githubToken === '' || (!wait && number === null))) {
+    return { kind: 'none', why: 'nothing is sent' };
   }
-  if (number !== null) return { kind: 'note', conversation: number };
+  if (number !== null) return { kind: send || wait ? 'note' : 'only read', conversation: number };
   return (createJob || EVENTS_ABOUT_JOBS.has(event)) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };

@@ -95,7 +95,7 @@ async function listNotes(
   { projectId }: Inputs,
 ): Promise<Result<readonly FoundNote[]>> {
   if (!listsNotes) return ok([]);
-  if (comments.kind === 'note' || comments.kind === 'only read') {
+  if ('conversation' in comments) {
     return readNotes(github, comments.conversation, hashOf(projectId), deadline);
   }
   // Only an earlier attempt has sent what no comment tells.

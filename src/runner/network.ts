@@ -75,11 +75,10 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
   if (proxyStatus !== undefined) {
     return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
-  if (code === 'CERT_HAS_EXPIRED')
-    return [
-      'setup',
-      `the certificate has expired (${code}); whoever runs that server must renew it`,
-    ];
+  if (code === 'CERT_HAS_EXPIRED') {
+    const remedy = 'whoever runs that server must renew it';
+    return ['setup', `the certificate has expired (${code}); ${remedy}`];
+  }
   if (CERTIFICATE.test(code)) {
     return [
       'setup',
