@@ -30,51 +30,34 @@ describe('annotate', () => {
   }
   const failed = (id: string): Job =>
     ended({ result: 'failed', explanation: 'It failed.' }, { id });
-  const unconfirmed = { confirmed: false, explanation: 'Perhaps.' };
+  const explanation = 'So.';
+  const unconfirmed = { confirmed: false, explanation };
 
-  it.each<[string, Partial<End>, Partial<Job>, string?]>([
-    ['a success without any', {}, {}],
-    [
-      'an error',
-      { result: 'failed', explanation: 'So.' },
-      {},
-      `error (${titleOf('failed')}): Job job-1: So.`,
-    ],
-    [
-      'an error without a reason',
-      { result: 'failed' },
-      {},
-      `error (${titleOf('failed')}): Job job-1 is failed, which fails the step (“fail-on”).`,
-    ],
-    [
-      'a warning',
-      { result: 'archived', explanation: 'So.' },
-      {},
-      `warning (${titleOf('archived')}): Job job-1: So.`,
-    ],
-    [
-      'a notice',
-      { result: 'skipped', explanation: 'So.' },
-      NOT_SENT,
-      `notice (${titleOf('skipped')}): Job job-1: So.`,
-    ],
-    [
-      'a doubt as a warning',
-      unconfirmed,
-      { base: { status: 'completed' } },
-      `warning (${titleOf('unconfirmed')}): Job job-1: Perhaps.`,
-    ],
-    [
-      'a doubt because the agent was at work as a line',
-      unconfirmed,
-      { base: { status: 'active' } },
-      'info: Job job-1: Perhaps.',
-    ],
-  ])('shows %s', (_, end, parts, annotation) => {
+  it.each<[string, Partial<End>, Partial<Job>, string]>([
+    ['a failure', { result: 'failed', explanation }, {}, 'error'],
+    ['an end without a result', { result: 'archived', explanation }, {}, 'warning'],
+    ['a message that is not sent', { result: 'skipped', explanation }, NOT_SENT, 'notice'],
+    ['a doubt', unconfirmed, { base: { status: 'completed' } }, 'warning'],
+  ])('gives the reason of %s', (_, end, parts, level) => {
     const one = ended(end, parts);
-    const [line, ...others] = logOf([one]);
-    expect(line).toBe(`info: ${titleOf(kindOf(one))}.`);
-    expect(others).toEqual(annotation === undefined ? [] : [annotation]);
+    const title = titleOf(kindOf(one));
+    expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
+  });
+
+  it.each<[string, Job, string[]]>([
+    ['nothing more of a success', ended({}), []],
+    [
+      'which input fails the step if there is no reason',
+      ended({ result: 'failed' }),
+      [`error (${titleOf('failed')}): Job job-1 is failed, which fails the step (“fail-on”).`],
+    ],
+    [
+      'a doubt as a line if the agent was at work',
+      ended(unconfirmed, { base: { status: 'active' } }),
+      ['info: Job job-1: So.'],
+    ],
+  ])('says %s', (_, one, more) => {
+    expect(logOf([one]).slice(1)).toEqual(more);
   });
 
   const skipped = (id: string): Job =>
