@@ -7,6 +7,7 @@ import { type GitHubOptions as SimOptions, startGitHub } from '../sim/github/ser
 const NUMBER = 7;
 const ACTIONS = 'github-actions[bot]';
 const CREATE = 'POST issues/#/comments';
+const REACT = 'POST issues/comments/#/reactions';
 /** A time of a clock that a test sets. */
 const UNTIL = 30_000;
 
@@ -128,6 +129,7 @@ describe('a call', () => {
       await using sim = await simulate({ on: () => ({ body, headers: json }) });
       await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
       await expect(connect(sim).hide(['x'])).rejects.toThrow(portal);
+      await expect(connect(sim).updateComment(1, 'x')).rejects.toThrow(portal);
     },
   );
 
@@ -145,16 +147,19 @@ describe('a call', () => {
   it.each<[string, Reply]>([
     ['a lost response', { fault: 'reset' }],
     ['a server error', { status: 502 }],
-  ])('is repeated once after %s if it reads, and never if it writes', async (_, reply) => {
+  ])('is repeated once after %s, but no comment is written twice', async (_, reply) => {
     let fails = 1;
     await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
     const github = connect(sim);
     expect(await github.newestOwnComments(NUMBER)).toEqual([]);
+    fails = 1;
+    const { id } = sim.addComment(NUMBER, 'alice', 'x');
+    await github.react({ kind: 'comment', id, nodeId: '' }, 'eyes');
     fails = 2;
     await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
     fails = 1;
     await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
-    expect(callsOf(sim)).toEqual(['newest', 'newest', 'newest', 'newest', CREATE]);
+    expect(callsOf(sim)).toEqual(['newest', 'newest', REACT, REACT, 'newest', 'newest', CREATE]);
   });
 
   it.each([

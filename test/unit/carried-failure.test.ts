@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { describeCheck, readFailedRun } from '../../src/carried/failure.ts';
 import { compose, type Start } from '../../src/carried/request.ts';
+import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import type { CommitTrigger } from '../../src/github/event.ts';
@@ -73,10 +74,16 @@ function job(id: number, name: string): Job {
   return { id, name, conclusion: 'failure', steps: [] };
 }
 
+interface Given {
+  readonly logs?: Record<string, string>;
+  readonly github?: Partial<GitHub>;
+  readonly until?: number;
+}
+
 /** What is carried if a host has the given log of each job. */
 async function carry(
   jobs: readonly Job[],
-  { logs = {}, github = {} }: { logs?: Record<string, string>; github?: Partial<GitHub> } = {},
+  { logs = {}, github = {}, until = Infinity }: Given = {},
 ) {
   await using server = createServer(({ url = '' }, response) => {
     const log = logs[url.slice(1)];
@@ -85,7 +92,8 @@ async function carry(
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const asked: string[] = [];
-  const { runtime, logged } = recordingRuntime({ redact });
+  const timeout = (ms: number) => (ms > 0 ? systemClock.timeout(ms) : AbortSignal.abort());
+  const { runtime, logged } = recordingRuntime({ redact, clock: { ...systemClock, timeout } });
   const calls: Partial<GitHub> = {
     async failedJobs(runId, attempt) {
       asked.push(`jobs of ${runId}, ${attempt}`);
@@ -98,7 +106,7 @@ async function carry(
     ...github,
   };
   const start = { runtime, info: { apiUrl: origin } as RunInfo, github: calls as GitHub };
-  const carried = await readFailedRun(start as Start, RUN, Infinity);
+  const carried = await readFailedRun(start as Start, RUN, until);
   const text = compose({ prompt: '', words: '', ...carried }).prompt;
   return { ...carried, text, asked, logged };
 }
@@ -125,6 +133,13 @@ describe('readFailedRun', () => {
     ]);
     const none = await carry([]);
     expect(none.parts).toEqual([FAILED, 'No failed job was found.']);
+  });
+
+  it('reads no log when its time is over', async () => {
+    const { parts, asked, logged } = await carry([job(1, 'links')], { logs: { 1: 'a' }, until: 0 });
+    expect(asked).toEqual(['jobs of 41, 2']);
+    expect(parts[1]).toBe('Failed job: “links”. The log of “links” could not be read.');
+    expect(logged).toEqual([expect.stringMatching(/ have it: no time was left for it\.$/)]);
   });
 
   const forbidden = '; the job needs “permissions:” with “actions: read”';

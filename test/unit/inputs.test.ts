@@ -139,6 +139,7 @@ describe('readInputs refuses', () => {
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
     ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
     ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
+    ['job-id', ['a;b', 'a|b'], 'Separate several IDs by commas.'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
     [

@@ -26,6 +26,7 @@ it.each<[Partial<End> | null, Partial<Job>, Kind]>([
   [{ result: 'sent' }, {}, 'sent'],
   [{ result: 'skipped' }, NOT_SENT, 'skipped'],
   [{ result: 'skipped', limit: 3 }, NOT_SENT, 'limited'],
+  [{ result: 'skipped', isStopped: true }, NOT_SENT, 'not-sent'],
   [{ result: 'cancelled' }, {}, 'cancelled'],
   [{ result: 'cancelled' }, READ_ONLY, 'cancelled'],
   [{ result: 'cancelled' }, NOT_SENT, 'not-sent'],

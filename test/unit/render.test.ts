@@ -70,7 +70,6 @@ describe('one job', () => {
       '> `Say more.`',
       `<sub>job \`job-1\` · ${FOOT}</sub>`,
     ]);
-    expect(show([job({ isWaiting: true })])[0]).toBe(heading('waiting'));
   });
 
   it('says until when the run waits, or that it does not', () => {
@@ -80,6 +79,8 @@ describe('one job', () => {
       expect(show(jobs, waiting)).toContain(waits);
       expect(show(jobs)).not.toContain(waits);
     }
+    const unsent = `${waits} If the agent is not done by then, the message is not sent.`;
+    expect(show([job({ isWaiting: true })], waiting)).toContain(unsent);
     expect(show([ended({ result: 'sent' })])).toContain('This run does not wait for the result.');
     expect(show([ended({}), ended({})], waiting)).not.toContain(waits);
   });
@@ -154,7 +155,8 @@ describe('one job', () => {
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
     ['what is not known', linked(OWN), titleOf('completed')],
     ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, titleOf('unconfirmed')],
-    ['a failure', ended({ result: 'failed' }, { change: commits(1) }), titleOf('failed')],
+    ['an old failure', ended({ result: 'failed', confirmed: false }), 'failed, perhaps on earlier'],
+    ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
     const [title, , ...others] = show([one], {}, 7);
     expect(title).toContain(words);
