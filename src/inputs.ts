@@ -1,4 +1,11 @@
-import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult, STATUSES, type Status } from './job.ts';
+import {
+  FAIL_ON,
+  FAILS_BY_DEFAULT,
+  isId,
+  type JobResult,
+  STATUSES,
+  type Status,
+} from './job/job.ts';
 import { KEYS_URL } from './link.ts';
 import {
   type Env,
@@ -265,14 +272,6 @@ function problemWithIds(
   return wrong === undefined
     ? undefined
     : `contains ${shown(wrong)}, which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.`;
-}
-
-/**
- * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
- * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
- */
-export function isId(text: string): boolean {
-  return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
 const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [

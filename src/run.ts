@@ -1,6 +1,6 @@
 import { askedBy, readWords } from './carried/comment.ts';
-import { readRequest } from './carried/read.ts';
-import type { Request, Start } from './carried/request.ts';
+import type { Content } from './carried/content.ts';
+import { readContent } from './carried/read.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
@@ -24,6 +24,7 @@ import {
 import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
+import type { Start } from './start.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
@@ -64,25 +65,25 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const request = await readRequest(start, inputs, words.value);
+  const content = await readContent(start, inputs, words.value);
   if (runtime.signal.aborted) return cancelled(runtime);
-  switch (request.kind) {
+  switch (content.kind) {
     case 'nothing':
-      return skip(runtime, request.reason);
+      return skip(runtime, content.reason);
     case 'usage':
       return answerWithUsage(start, inputs.command ?? '');
     case 'problem':
-      return complain(start, request.problem);
+      return complain(start, content.problem);
     case 'ok':
-      return followUp(start, inputs, request.value);
+      return followUp(start, inputs, content.value);
   }
 }
 
 /** Called only if the run is allowed and its settings are valid. */
-async function followUp(start: Start, inputs: Inputs, request: Request): Promise<0 | 1> {
+async function followUp(start: Start, inputs: Inputs, content: Content): Promise<0 | 1> {
   const { runtime } = start;
   adviseOnSettings(runtime, inputs);
-  const prepared = await prepare(start, inputs, request);
+  const prepared = await prepare(start, inputs, content);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
-import { isKnownStatus, type JobRecord } from '../job.ts';
+import { isKnownStatus, type JobRecord } from '../job/job.ts';
 import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest, USAGE_URL } from '../link.ts';
 import type { Redact } from '../runner/log.ts';
 import {

@@ -1,5 +1,4 @@
-import { isId } from '../inputs.ts';
-import { type JobRecord, NEW_JOB } from '../job.ts';
+import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import { sentences } from '../text.ts';
 import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';

@@ -1,4 +1,4 @@
-import type { Delivery } from '../job.ts';
+import type { Delivery } from '../job/job.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 
 /** Milliseconds. A message is given up if the API asks for a longer pause. */

@@ -2,14 +2,15 @@ import { untilAborted } from '../clock.ts';
 import type { FailedJob } from '../github/api.ts';
 import { GitHubError, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
-import { code } from '../report/markdown.ts';
+import { code } from '../markdown.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Redact } from '../runner/log.ts';
+import type { Start } from '../start.ts';
 import { listing, problem, quote, type Result, sentences } from '../text.ts';
+import type { Carried } from './content.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
 import { readLog } from './log.ts';
 import { type Output, tailOf, toOutput } from './output.ts';
-import type { Carried, Start } from './request.ts';
 
 // What a message carries of a check or a run of a workflow that failed.
 

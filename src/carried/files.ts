@@ -1,9 +1,9 @@
-import { code } from '../report/markdown.ts';
+import { code } from '../markdown.ts';
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
+import type { Carried } from './content.ts';
 import { type Output, tailOf, toOutput } from './output.ts';
-import type { Carried } from './request.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 

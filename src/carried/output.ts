@@ -1,4 +1,4 @@
-import { fence } from '../report/markdown.ts';
+import { fence } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { hasVisibleText, withoutInvisible } from '../text.ts';
 

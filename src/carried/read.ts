@@ -1,45 +1,46 @@
 import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
+import type { Start } from '../start.ts';
 import { ok, type Result } from '../text.ts';
-import type { Carried, Request, Start } from './request.ts';
+import type { Carried, Content } from './content.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
 
-const NOTHING: Request = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
+const NOTHING: Content = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
 
-type RequestRead =
-  | Result<Request>
+type ContentRead =
+  | Result<Content>
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
   | { readonly kind: 'usage' };
 
 /** Reads all but logs. `words` are those of the comment or review that is asked. */
-export async function readRequest(
+export async function readContent(
   start: Start,
   inputs: Inputs,
   words: string,
-): Promise<RequestRead> {
+): Promise<ContentRead> {
   const { runtime, trigger, info, asked } = start;
   const { prompt, send, attach } = inputs;
   const files = attach === '' ? ok(NOTHING) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NOTHING);
-  const request = { ...files.value, prompt, words };
-  if (asked?.kind === 'review') return readReviewRequest(start, asked, inputs, request);
+  const content = { ...files.value, prompt, words };
+  if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
-    if (asked.context === null) return ok(request);
+    if (asked.context === null) return ok(content);
     const { describeCode } = await loadReview();
-    return ok(add(request, describeCode(asked.context, runtime.redact)));
+    return ok(add(content, describeCode(asked.context, runtime.redact)));
   }
   const { commit } = trigger;
   if (commit?.failure) {
     const { describeCheck, FIX_IT } = await loadFailure();
-    const ask = prompt === '' ? { ...request, parts: [FIX_IT] } : request;
+    const ask = prompt === '' ? { ...content, parts: [FIX_IT] } : content;
     const isRun = commit.kind === 'workflow_run';
     return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
   }
-  if (prompt !== '') return ok(request);
+  if (prompt !== '') return ok(content);
   return commit === null
     ? nothing(
         `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
@@ -47,49 +48,49 @@ export async function readRequest(
     : nothing('Nothing has failed, or it has not ended yet, and “prompt” is empty.');
 }
 
-async function readReviewRequest(
+async function readReviewContent(
   { runtime, github }: Start,
   review: CommentTrigger,
   { command, timeoutMs }: Inputs,
-  request: Request,
-): Promise<RequestRead> {
+  content: Content,
+): Promise<ContentRead> {
   const { readReview } = await loadReview();
   const read = await readReview(review, github, runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
   const { carried, areReplies } = read.value;
   const isBare = carried.parts.length === 0;
-  const saysNothing = request.words === '' && isBare && request.prompt === '';
+  const saysNothing = content.words === '' && isBare && content.prompt === '';
   if (command !== null) {
-    return saysNothing ? { kind: 'usage' } : ok(add(request, carried));
+    return saysNothing ? { kind: 'usage' } : ok(add(content, carried));
   }
   if (saysNothing) return nothing('The review has neither text nor inline comments.');
   if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
-  const isReply = request.words === '' && !isBare && areReplies;
-  return isReply ? nothing('The review only replies to comments.') : ok(add(request, carried));
+  const isReply = content.words === '' && !isBare && areReplies;
+  return isReply ? nothing('The review only replies to comments.') : ok(add(content, carried));
 }
 
-function nothing(reason: string): RequestRead {
+function nothing(reason: string): ContentRead {
   return { kind: 'nothing', reason: `${reason} There is nothing to send.` };
 }
 
 /** What the event carries stands before the files. */
-function add(request: Request, { parts, outputs, attached }: Carried): Request {
+function add(content: Content, { parts, outputs, attached }: Carried): Content {
   return {
-    ...request,
-    parts: [...request.parts, ...parts],
-    outputs: [...outputs, ...request.outputs],
-    attached: [...attached, ...request.attached],
+    ...content,
+    parts: [...content.parts, ...parts],
+    outputs: [...outputs, ...content.outputs],
+    attached: [...attached, ...content.attached],
   };
 }
 
 /** Reads the logs of a run that failed, until a time of the clock: only if a message is sent. It never rejects. */
-export async function addLogs(start: Start, request: Request, until: number): Promise<Request> {
+export async function addLogs(start: Start, content: Content, until: number): Promise<Content> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
-  if (!isFailedRun) return request;
+  if (!isFailedRun) return content;
   const { readFailedRun } = await loadFailure();
-  return add(request, await readFailedRun(start, commit, until));
+  return add(content, await readFailedRun(start, commit, until));
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {

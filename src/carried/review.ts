@@ -1,12 +1,12 @@
 import type { GitHub, ReviewComment } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
 import type { CodeContext, CommentTrigger } from '../github/event.ts';
-import { code } from '../report/markdown.ts';
+import { code } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { cut, ok, plural, problem, quote, type Result, withoutInvisible } from '../text.ts';
 import { cleanText } from './comment.ts';
+import type { Carried } from './content.ts';
 import { fenced } from './output.ts';
-import type { Carried } from './request.ts';
 
 // The inline comments of a review, and the code that comments are about.
 

@@ -1,4 +1,3 @@
-import type { Start } from '../carried/request.ts';
 import type { ReactionContent } from '../github/api.ts';
 import { whyOf } from '../github/errors.ts';
 import { composeAnswer } from '../note/data.ts';
@@ -6,6 +5,7 @@ import { createComment } from '../note/note.ts';
 import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
+import type { Start } from '../start.ts';
 
 // The answers to a command: reactions, and a comment if the command cannot be carried out.
 

@@ -1,4 +1,4 @@
-import { type Head, isCreated, isFinal, type Job, setChange, statusBefore } from '../job.ts';
+import { type Head, isCreated, isFinal, type Job, setChange, statusBefore } from '../job/job.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a

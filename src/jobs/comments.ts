@@ -1,9 +1,9 @@
 import { whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
-import { deliveryOf, FAILS_BY_DEFAULT, type Job, type JobResult } from '../job.ts';
+import { deliveryOf, FAILS_BY_DEFAULT, type Job, type JobResult } from '../job/job.ts';
+import { uncommentedEnd } from '../job/reasons.ts';
 import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, Note, readNotes } from '../note/note.ts';
-import { uncommentedEnd } from '../reasons.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';

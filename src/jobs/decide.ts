@@ -1,4 +1,4 @@
-import { NEW_JOB } from '../job.ts';
+import { NEW_JOB } from '../job/job.ts';
 import { type FoundNote, isSameMessage, type MessageId, type NoteJob } from '../note/data.ts';
 import type { Result } from '../text.ts';
 

@@ -13,8 +13,7 @@ import {
   setWaiting,
   statusBefore,
   statusOf,
-} from '../job.ts';
-import { endOfWork, type FoundNote } from '../note/data.ts';
+} from '../job/job.ts';
 import {
   doneEnd,
   endAs,
@@ -26,12 +25,13 @@ import {
   uncountedEnd,
   unknownBeforeEnd,
   unwantedEnd,
-} from '../reasons.ts';
+} from '../job/reasons.ts';
+import { endOfWork, type FoundNote } from '../note/data.ts';
 import { listing, type Result } from '../text.ts';
 import { announce, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
-import { endIfTooLate, endJob, openJobs, type Run, save, setRequest } from './run.ts';
+import { endIfTooLate, endJob, openJobs, type Run, save, setContent } from './run.ts';
 import { sendMessage } from './send.ts';
 import { whichJobs } from './which-job.ts';
 
@@ -46,7 +46,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) applyEarlier(run, job, verdict);
   await Promise.all(openJobs(run).map((job) => selectJob(run, job)));
   for (const job of openJobs(run)) applyNew(run, job, verdicts.get(job));
-  if (openJobs(run).length > 0) setRequest(run, await addLogs(run, run.request, run.plan.deadline));
+  if (openJobs(run).length > 0) setContent(run, await addLogs(run, run.content, run.plan.deadline));
   endLate(run);
   await announce(
     run,

@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
-import { elapsedMs, type Job } from '../job.ts';
-import { countKinds, kindOf, OPEN, wordOf } from '../labels.ts';
+import { elapsedMs, type Job } from '../job/job.ts';
+import { countKinds, kindOf, OPEN, wordOf } from '../job/labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 

@@ -25,8 +25,8 @@ import {
   setWaiting,
   statusBefore,
   statusOf,
-} from '../job.ts';
-import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../reasons.ts';
+} from '../job/job.ts';
+import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../job/reasons.ts';
 import { quote, sentences } from '../text.ts';
 import { endIfTooLate, pause, type Run } from './run.ts';
 

@@ -1,17 +1,18 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { compose, type Request, type Start } from '../carried/request.ts';
+import { type Content, compose } from '../carried/content.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
-import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job.ts';
+import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job/job.ts';
+import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
+import { code } from '../markdown.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
-import { cancelledEnd, timedOutEnd } from '../reasons.ts';
 import { saveOutputs } from '../report/finish.ts';
-import { code } from '../report/markdown.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
+import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
@@ -22,8 +23,8 @@ import { type Skipped, whichJobs } from './which-job.ts';
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
-  /** What the message is made of, what is sent, and what people see of it. Only `setRequest` changes these three. */
-  request: Request;
+  /** What the message is made of, what is sent, and what people see of it. Only `setContent` changes these three. */
+  content: Content;
   prompt: string;
   story: Story;
   /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
@@ -52,7 +53,7 @@ const MOST_SENDS_AT_ONCE = 4;
 export async function prepare(
   start: Start,
   inputs: Inputs,
-  request: Request,
+  content: Content,
 ): Promise<Result<Run> | Skipped> {
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
@@ -62,20 +63,20 @@ export async function prepare(
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const run: Run = {
     ...start,
-    ...{ inputs, plan, notes, jobs, request, prompt: '' },
+    ...{ inputs, plan, notes, jobs, content, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: { sends: pLimit(MOST_SENDS_AT_ONCE), stop: new AbortController() },
     message: messageId(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
-  setRequest(run, request);
+  setContent(run, content);
   return ok(run);
 }
 
-export function setRequest(run: Run, request: Request): void {
-  const { prompt, shown, attached } = compose(request);
-  run.request = request;
+export function setContent(run: Run, content: Content): void {
+  const { prompt, shown, attached } = compose(content);
+  run.content = content;
   run.prompt = [placeOf(run), prompt].filter((part) => part !== '').join('\n\n');
   // It is cut later: a part of a secret would not be recognized.
   run.story = { ...run.story, prompt: run.runtime.redact(shown), attached };

@@ -12,8 +12,8 @@ import {
   NEW_JOB,
   recordLastLook,
   statusBefore,
-} from '../job.ts';
-import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../reasons.ts';
+} from '../job/job.ts';
+import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../job/reasons.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
 import { pollNow, takeAnswer } from './poll.ts';

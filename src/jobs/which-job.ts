@@ -1,7 +1,7 @@
 import { isTrusted } from '../github/authorize.ts';
 import { isPerson, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, type Inputs } from '../inputs.ts';
-import { NEW_JOB } from '../job.ts';
+import { NEW_JOB } from '../job/job.ts';
 import { DASHBOARD_URL } from '../link.ts';
 import type { FoundNote } from '../note/data.ts';
 import { ok, problem, quote, type Result } from '../text.ts';

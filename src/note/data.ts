@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { isId } from '../inputs.ts';
 import {
   DELIVERIES,
   deliveryOf,
   isFinal,
+  isId,
   type Job,
   mayBeSent,
   NEW_JOB,
   RESULTS,
   sentAtOf,
   statusBefore,
-} from '../job.ts';
+} from '../job/job.ts';
 import { MARKER, OPENING } from '../text.ts';
 
 // The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md

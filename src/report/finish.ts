@@ -1,10 +1,10 @@
-import { isFinal, type Job, NEW_JOB, statusBefore } from '../job.ts';
-import { countKinds, kindOf, titleOf, wordOf } from '../labels.ts';
+import { isFinal, type Job, NEW_JOB, statusBefore } from '../job/job.ts';
+import { countKinds, kindOf, titleOf, wordOf } from '../job/labels.ts';
+import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { blocks, icon, link, sentenceToMarkdown } from './markdown.ts';
 import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
 import { renderStory, type Story } from './render.ts';
 

@@ -8,9 +8,9 @@ import {
   type JobResult,
   RESULTS,
   statusOf,
-} from '../job.ts';
-import { byAttention, kindOf, wordOf } from '../labels.ts';
-import { endNow } from '../reasons.ts';
+} from '../job/job.ts';
+import { byAttention, kindOf, wordOf } from '../job/labels.ts';
+import { endNow } from '../job/reasons.ts';
 import { oneLine, quote } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.

@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { deliveryOf, type Job, sentAtOf } from '../job.ts';
+import { deliveryOf, type Job, sentAtOf } from '../job/job.ts';
 import {
   byAttention,
   CALM,
@@ -10,10 +10,8 @@ import {
   OPEN,
   titleOf,
   wordOf,
-} from '../labels.ts';
+} from '../job/labels.ts';
 import { ACTION_URL } from '../link.ts';
-import type { RunInfo } from '../runner/environment.ts';
-import { plural } from '../text.ts';
 import {
   blocks,
   code,
@@ -25,7 +23,9 @@ import {
   quotation,
   sentenceToMarkdown,
   small,
-} from './markdown.ts';
+} from '../markdown.ts';
+import type { RunInfo } from '../runner/environment.ts';
+import { plural } from '../text.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 

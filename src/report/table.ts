@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
-import { elapsedMs, type Job } from '../job.ts';
-import { byAttention, CALM, countKinds, iconOf, kindOf, wordOf } from '../labels.ts';
+import { elapsedMs, type Job } from '../job/job.ts';
+import { byAttention, CALM, countKinds, iconOf, kindOf, wordOf } from '../job/labels.ts';
 import {
   blocks,
   code,
@@ -9,7 +9,7 @@ import {
   icon,
   pullRequestLink,
   sentenceToMarkdown,
-} from './markdown.ts';
+} from '../markdown.ts';
 
 // A table of several jobs: those that need attention come first, and the reasons are below it.
 

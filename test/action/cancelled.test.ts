@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/labels.ts';
+import { iconOf, titleOf } from '../../src/job/labels.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
+import { titleOf } from '../../src/job/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
 import { ALICE, pullRequest, schedule } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
+import { titleOf } from '../../src/job/labels.ts';
 import type { Reply } from '../sim/agent.ts';
 import { workflowRun } from '../sim/events.ts';
 import { callNames, notes, ownComments, PULL, simulate } from './scenario.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { WORDS } from '../../src/labels.ts';
+import { WORDS } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
 import { MARKER } from '../../src/text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/labels.ts';
+import { titleOf } from '../../src/job/labels.ts';
 import { ALICE, event, issueComment, type Person, pullRequest } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';

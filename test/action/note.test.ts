@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf } from '../../src/labels.ts';
+import { iconOf } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/labels.ts';
+import { iconOf, titleOf } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
 import { commentTexts, type Simulation, simulate } from './scenario.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
-import { FAIL_ON, isFinal, RESULTS, STATUSES } from '../../src/job.ts';
+import { FAIL_ON, isFinal, RESULTS, STATUSES } from '../../src/job/job.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
@@ -66,7 +66,7 @@ describe('action.yml', () => {
     const missing = Object.keys(STATUSES).filter(
       (status) => isFinal(status) && !(FAIL_ON as readonly string[]).includes(status),
     );
-    expect(missing, 'add it to FAIL_ON and RESULTS in src/job.ts').toEqual([]);
+    expect(missing, 'add it to FAIL_ON and RESULTS in src/job/job.ts').toEqual([]);
   });
 
   it('fails the step by default for each final status but completed', () => {

@@ -6,7 +6,7 @@ import { cleanText } from '../../src/carried/comment.ts';
 import { describeCode } from '../../src/carried/review.ts';
 import { readInputs } from '../../src/inputs.ts';
 import { checkPrLink } from '../../src/link.ts';
-import { code, fence, sentenceToMarkdown } from '../../src/report/markdown.ts';
+import { code, fence, sentenceToMarkdown } from '../../src/markdown.ts';
 import { escapeCommands, redactor } from '../../src/runner/log.ts';
 import { oneLine, quote, withoutInvisible } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { isFinal, STATUSES, type Status } from '../../src/job.ts';
+import { isFinal, STATUSES, type Status } from '../../src/job/job.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import { EPOCH } from './clock.ts';
 import type { JobScript } from './service.ts';

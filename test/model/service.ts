@@ -1,4 +1,4 @@
-import type { FinalStatus, JobRecord } from '../../src/job.ts';
+import type { FinalStatus, JobRecord } from '../../src/job/job.ts';
 
 // A simulated job of the API: what the agent does, and what a record shows of that.
 

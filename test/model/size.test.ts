@@ -3,8 +3,8 @@ import { readRecord } from '../../src/agent/answers.ts';
 import { cleanText } from '../../src/carried/comment.ts';
 import { readTrigger } from '../../src/github/event.ts';
 import { checkPrLink } from '../../src/link.ts';
+import { code, fence } from '../../src/markdown.ts';
 import { readNote } from '../../src/note/data.ts';
-import { code, fence } from '../../src/report/markdown.ts';
 import { escapeCommands, redactor } from '../../src/runner/log.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { compose } from '../../src/carried/content.ts';
 import { describeCheck, readFailedRun } from '../../src/carried/failure.ts';
-import { compose, type Start } from '../../src/carried/request.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
 import type { CommitTrigger } from '../../src/github/event.ts';
 import type { RunInfo } from '../../src/runner/environment.ts';
+import type { Start } from '../../src/start.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
 const COMMIT = 'c356495dc22eb5a1b4ff9b1a0e1ba52b19b0ea12';

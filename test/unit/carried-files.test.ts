@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { compose } from '../../src/carried/content.ts';
 import { readFiles } from '../../src/carried/files.ts';
-import { compose } from '../../src/carried/request.ts';
 
 const MIB = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), 'attach-'));

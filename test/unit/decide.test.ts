@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NEW_JOB } from '../../src/job.ts';
+import { NEW_JOB } from '../../src/job/job.ts';
 import { decide, type Question, type Verdict } from '../../src/jobs/decide.ts';
 import type { FoundNote, NoteData, NoteJob } from '../../src/note/data.ts';
 import { ok, problem } from '../../src/text.ts';

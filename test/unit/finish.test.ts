@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { End, Job } from '../../src/job.ts';
-import { kindOf, titleOf, wordOf } from '../../src/labels.ts';
+import type { End, Job } from '../../src/job/job.ts';
+import { kindOf, titleOf, wordOf } from '../../src/job/labels.ts';
 import { annotate, crash, fail, summarize } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Story } from '../../src/report/render.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Job, JobRecord } from '../../src/job.ts';
+import type { Job, JobRecord } from '../../src/job/job.ts';
 import { ACTION_URL, checkPrLink } from '../../src/link.ts';
+import { code } from '../../src/markdown.ts';
 import { composeNote, readNote } from '../../src/note/data.ts';
-import { code } from '../../src/report/markdown.ts';
 import type { Ended } from '../../src/report/outputs.ts';
 import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/report/render.ts';
 import { quote } from '../../src/text.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../src/job.ts';
-import { type Kind, WORDS } from '../../src/labels.ts';
+import type { Job } from '../../src/job/job.ts';
+import { type Kind, WORDS } from '../../src/job/labels.ts';
 import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
 import {
   badEnds,

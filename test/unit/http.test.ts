@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { postMessage } from '../../src/agent/client.ts';
 import { type AgentContext, createTransport } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
-import { NEW_JOB } from '../../src/job.ts';
+import { NEW_JOB } from '../../src/job/job.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 

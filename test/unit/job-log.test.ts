@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { Job } from '../../src/job.ts';
+import type { Job } from '../../src/job/job.ts';
+import { wordOf } from '../../src/job/labels.ts';
 import { JobLog } from '../../src/jobs/log.ts';
-import { wordOf } from '../../src/labels.ts';
 import { ended, job, PULL, SENT, START } from './record.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 

@@ -25,8 +25,8 @@ import {
   recordPoll,
   type Status,
   setWaiting,
-} from '../../src/job.ts';
-import { endAs } from '../../src/reasons.ts';
+} from '../../src/job/job.ts';
+import { endAs } from '../../src/job/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
 
 const SETTLE = 60_000;

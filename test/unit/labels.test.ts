@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type End, type Job, NEW_JOB } from '../../src/job.ts';
-import { CALM, countKinds, type Kind, kindOf, WORDS, wordOf } from '../../src/labels.ts';
+import { type End, type Job, NEW_JOB } from '../../src/job/job.ts';
+import { CALM, countKinds, type Kind, kindOf, WORDS, wordOf } from '../../src/job/labels.ts';
 import { ended, job, NOT_SENT, READ_ONLY, SENDING, SENT, UNKNOWN } from './record.ts';
 
 it.each<[Partial<End> | null, Partial<Job>, Kind]>([

@@ -5,7 +5,7 @@ import {
   pullRequestLink,
   quotation,
   sentenceToMarkdown,
-} from '../../src/report/markdown.ts';
+} from '../../src/markdown.ts';
 
 it.each([
   ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type End, type Job, type JobRecord, type JobResult, RESULTS } from '../../src/job.ts';
-import { wordOf } from '../../src/labels.ts';
+import { type End, type Job, type JobRecord, type JobResult, RESULTS } from '../../src/job/job.ts';
+import { wordOf } from '../../src/job/labels.ts';
 import { type Ended, endedNow, failing, toOutputs, worstFirst } from '../../src/report/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from './record.ts';
 

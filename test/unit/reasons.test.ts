@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { End, Job } from '../../src/job.ts';
+import type { End, Job } from '../../src/job/job.ts';
 import {
   cancelledEnd,
   doneEnd,
@@ -18,7 +18,7 @@ import {
   uncountedEnd,
   unknownBeforeEnd,
   unwantedEnd,
-} from '../../src/reasons.ts';
+} from '../../src/job/reasons.ts';
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
 const LIMIT = { timeoutMs: 1_800_000, wait: true };

@@ -1,5 +1,5 @@
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { type End, type Job, type JobRecord, newJob } from '../../src/job.ts';
+import { type End, type Job, type JobRecord, newJob } from '../../src/job/job.ts';
 import type { FoundNote, NoteData } from '../../src/note/data.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 

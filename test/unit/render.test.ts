@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, End, Job, JobRecord } from '../../src/job.ts';
-import { iconOf, type Kind, titleOf, wordOf } from '../../src/labels.ts';
+import type { Change, End, Job, JobRecord } from '../../src/job/job.ts';
+import { iconOf, type Kind, titleOf, wordOf } from '../../src/job/labels.ts';
+import { endAs } from '../../src/job/reasons.ts';
 import { ACTION_URL } from '../../src/link.ts';
-import { endAs } from '../../src/reasons.ts';
 import { endedNow } from '../../src/report/outputs.ts';
 import {
   logLink,

@@ -1,6 +1,6 @@
 import type { Trigger } from '../../../src/github/event.ts';
 import type { Inputs } from '../../../src/inputs.ts';
-import { NEW_JOB } from '../../../src/job.ts';
+import { NEW_JOB } from '../../../src/job/job.ts';
 import { decide, type Limit, type Verdict } from '../../../src/jobs/decide.ts';
 import { whichJobs } from '../../../src/jobs/which-job.ts';
 import type { FoundNote, MessageId, NoteJob } from '../../../src/note/data.ts';

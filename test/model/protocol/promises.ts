@@ -1,4 +1,4 @@
-import { NEW_JOB } from '../../../src/job.ts';
+import { NEW_JOB } from '../../../src/job/job.ts';
 import { isSameMessage, type NoteJob } from '../../../src/note/data.ts';
 import type { Process, Setup, State } from './process.ts';
 import type { IsWrong } from './search.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NEW_JOB } from '../../../src/job.ts';
+import { NEW_JOB } from '../../../src/job/job.ts';
 import { hashOf } from '../../../src/note/data.ts';
 import type { Rule, Setup } from './process.ts';
 import * as is from './promises.ts';

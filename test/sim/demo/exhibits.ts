@@ -1,5 +1,5 @@
-import { type End, type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job.ts';
-import { type Kind, OPEN, WORDS } from '../../../src/labels.ts';
+import { type End, type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job/job.ts';
+import { type Kind, OPEN, WORDS } from '../../../src/job/labels.ts';
 import {
   cancelledEnd,
   doneEnd,
@@ -10,7 +10,7 @@ import {
   refusedEnd,
   timedOutEnd,
   unwantedEnd,
-} from '../../../src/reasons.ts';
+} from '../../../src/job/reasons.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
 import { endedNow } from '../../../src/report/outputs.ts';
 import {

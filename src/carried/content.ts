@@ -1,20 +1,7 @@
-import type { GitHub } from '../github/api.ts';
-import type { CommentTrigger, Trigger } from '../github/event.ts';
-import { blocks } from '../report/markdown.ts';
-import type { RunInfo, Runtime } from '../runner/environment.ts';
+import { blocks } from '../markdown.ts';
 import { type Output, quoteOutputs } from './output.ts';
 
 // What a message consists of: the prompt of the workflow, the words of a person, and what the event and files carry.
-
-/** What is known before the run is authorized. */
-export interface Start {
-  readonly runtime: Runtime;
-  readonly info: RunInfo;
-  readonly trigger: Trigger;
-  readonly github: GitHub;
-  /** The comment or review whose words are sent; null without one. */
-  readonly asked: CommentTrigger | null;
-}
 
 /** What a message carries besides the words of people. */
 export interface Carried {
@@ -26,7 +13,7 @@ export interface Carried {
 }
 
 /** All that is sent. */
-export interface Request extends Carried {
+export interface Content extends Carried {
   /** Of the workflow; empty for none. */
   readonly prompt: string;
   /** Of a person; empty for none. */
@@ -34,7 +21,7 @@ export interface Request extends Carried {
 }
 
 /** The message, and what people see of it: the words of people, and a line for all else. */
-export function compose({ prompt, words, parts, outputs, attached }: Request) {
+export function compose({ prompt, words, parts, outputs, attached }: Content) {
   return {
     prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs)]),
     shown: blocks([prompt, words]),

@@ -161,6 +161,14 @@ export interface Job {
   readonly endedAt?: number;
 }
 
+/**
+ * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
+ * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
+ */
+export function isId(text: string): boolean {
+  return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
+}
+
 /** The ID of a job that is still to be created. */
 export const NEW_JOB = '';
 /** The status before the message of a job that was created by it. */

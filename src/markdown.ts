@@ -1,6 +1,5 @@
-import type { JobRecord } from '../job.ts';
-import { DASHBOARD_URL, readPullRequest } from '../link.ts';
-import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from '../text.ts';
+import { DASHBOARD_URL, readPullRequest } from './link.ts';
+import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
 // GitHub neither renders links, images and HTML nor notifies people who are mentioned.
@@ -63,11 +62,15 @@ export function link(label: string, url: string): string {
   return `[${label}](${href})`;
 }
 
+interface PullRequest {
+  /** It was checked before. */
+  readonly prLink?: string | null;
+  /** Its number, if it is in this repository. */
+  readonly prNumber?: number | null;
+}
+
 /** A link with the number of the pull request of a job; with its repository and host if it is not in this repository. */
-export function pullRequestLink({
-  prLink,
-  prNumber,
-}: Pick<JobRecord, 'prLink' | 'prNumber'>): string {
+export function pullRequestLink({ prLink, prNumber }: PullRequest): string {
   if (!prLink) return '';
   const { host, repository, number } = readPullRequest(prLink);
   if (prNumber) return link(number, prLink);

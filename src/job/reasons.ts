@@ -1,5 +1,6 @@
-import { duration } from './clock.ts';
-import type { Inputs } from './inputs.ts';
+import { duration } from '../clock.ts';
+import { DASHBOARD_URL } from '../link.ts';
+import { listing, plural, quote, sentences } from '../text.ts';
 import {
   deliveryOf,
   type End,
@@ -11,15 +12,13 @@ import {
   statusBefore,
   statusOf,
 } from './job.ts';
-import { DASHBOARD_URL } from './link.ts';
-import { listing, plural, quote, sentences } from './text.ts';
 
 // How a job ends, and the sentences that explain it: the fact, then what to do about it. Comments show them, and their readers
 // did not write the workflow, so they name an input only if nothing else helps.
 
 /** What of a run its ends depend on. */
 interface EndingRun {
-  readonly inputs: Pick<Inputs, 'timeoutMs' | 'wait'>;
+  readonly inputs: { readonly timeoutMs: number; readonly wait: boolean };
   /** Only with a `note`, a re-run knows what was sent. */
   readonly plan: { readonly comments: { readonly kind: string } };
 }
