@@ -199,8 +199,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     maxMessages: optional('max-messages', null, maxMessages),
     wait: optional('wait', false, boolean),
     // A timeout of 0 would leave no time for anything.
-    timeoutMs: optional('timeout-minutes', 1_800_000, number(0, 7200, 60_000, true)),
-    settleMs: optional('settle-seconds', 60_000, number(0, 3600, 1000)),
+    timeoutMs: optional('timeout-minutes', 1_800_000, minutes),
     failOn: optional(
       'fail-on',
       new Set<JobResult>(FAILS_BY_DEFAULT),
@@ -332,18 +331,16 @@ const boolean: Check<boolean> = (text, shown) => {
   return problem(`must be true or false; it is ${shown(text)}.`);
 };
 
-/**
- * Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds.
- * `isAbove`: `least` itself is too low.
- */
-function number(least: number, most: number, unitMs: number, isAbove = false): Check<number> {
-  return (text, shown) => {
-    const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
-    if (value <= most && (isAbove ? value > least : value >= least)) return ok(value * unitMs);
-    const low = isAbove ? `more than ${least}` : `${least} or more`;
-    return problem(`must be a plain number, ${low} and at most ${most}; it is ${shown(text)}.`);
-  };
-}
+const MOST_MINUTES = 7200;
+
+/** Plain ASCII decimals: `Number()` also accepts `1e3`, `0x10` and `Infinity`. The value is in milliseconds. */
+const minutes: Check<number> = (text, shown) => {
+  const value = /^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0 && value <= MOST_MINUTES) return ok(value * 60_000);
+  return problem(
+    `must be a plain number, more than 0 and at most ${MOST_MINUTES}; it is ${shown(text)}.`,
+  );
+};
 
 const maxMessages: Check<number> = (text, shown) =>
   /^([1-9][0-9]?|100)$/.test(text)

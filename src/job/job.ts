@@ -144,8 +144,6 @@ export interface Job {
   readonly isReadOnly: boolean;
   /** All that the API has told. */
   readonly record?: JobRecord;
-  /** How often it was polled. */
-  readonly polls: number;
   readonly base?: Base;
   readonly message: Message;
   /** Whether the message waits until the agent is done with earlier work. */
@@ -178,7 +176,6 @@ export function newJob(id: string, isReadOnly: boolean): Job {
   return {
     id,
     isReadOnly,
-    polls: 0,
     message: { kind: isReadOnly ? 'none' : 'open' },
     isWaiting: false,
     after: { since: 0, work: 'earlier work' },
@@ -186,10 +183,6 @@ export function newJob(id: string, isReadOnly: boolean): Job {
 }
 
 // What changes a job.
-
-export function countPoll(job: Job): void {
-  write(job, { polls: job.polls + 1 });
-}
 
 /**
  * A poll, between `from` and `to`, has returned this record. What the record leaves out stays as it was known. Before the
@@ -375,24 +368,27 @@ function showsWork(status: string, before: string | undefined): boolean {
   return showsWork === 'always' || (showsWork === 'if new' && isFinal(before) && status !== before);
 }
 
+/** Milliseconds that a final status must last which may belong to earlier work. */
+export const SETTLE_MS = 60_000;
+
 /** Whether the agent is done with the message and, if so, whether that is certain. */
 export type Done = 'no' | 'confirmed' | 'unconfirmed';
 
 /**
  * After work on our message, a final status is the end at once. It is confirmed if the status before the message is
- * known. Otherwise it is accepted when it has settled, and is unconfirmed: `settleMs` after the message if the agent
+ * known. Otherwise it is accepted when it has settled, and is unconfirmed: `SETTLE_MS` after the message if the agent
  * was done before, or else after the final status has lasted for as long. A record may be from any time between the
  * request and the response of its poll, so periods are measured from the end of the first poll to the start of the last.
  *
  * In 200,000 simulated runs, in which messages were queued for mostly 2 s and at most 45 s, 60 s were
  * never too short, and 30 s were in 1.8 % of the runs.
  */
-export function isDone(job: Job, settleMs: number): Done {
+export function isDone(job: Job): Done {
   const { finalSince, work, seenAt = 0 } = job.after;
   if (finalSince === undefined) return 'no';
   if (work === 'our message') return statusBefore(job) === undefined ? 'unconfirmed' : 'confirmed';
   const since = isFinal(statusBefore(job)) ? job.after.since : finalSince;
-  return settleMs === 0 || seenAt >= since + settleMs ? 'unconfirmed' : 'no';
+  return seenAt >= since + SETTLE_MS ? 'unconfirmed' : 'no';
 }
 
 /** Milliseconds between polls while a final status may still belong to earlier work. */

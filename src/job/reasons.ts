@@ -9,6 +9,7 @@ import {
   isKnownStatus,
   type Job,
   NEW_JOB,
+  SETTLE_MS,
   statusBefore,
   statusOf,
 } from './job.ts';
@@ -57,14 +58,10 @@ export function endNow(job: Job, wait: boolean): End {
 }
 
 /** The job has a final status that counts as the end. */
-export function doneEnd(
-  job: Job,
-  done: 'confirmed' | 'unconfirmed' | 'no message',
-  settleMs: number,
-): End {
+export function doneEnd(job: Job, done: 'confirmed' | 'unconfirmed' | 'no message'): End {
   const result = statusOf(job) as FinalStatus;
   if (done === 'unconfirmed') {
-    const explanation = whyUnconfirmed(job, result, settleMs);
+    const explanation = whyUnconfirmed(job, result);
     return { result, explanation, confirmed: false };
   }
   const end = endAs(result, explainFinal(result, done === 'confirmed'));
@@ -86,7 +83,7 @@ function explainFinal(result: FinalStatus, isOfMessage: boolean): string {
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
-function whyUnconfirmed(job: Job, result: FinalStatus, settleMs: number): string {
+function whyUnconfirmed(job: Job, result: FinalStatus): string {
   const before = statusBefore(job);
   if (result === 'archived') {
     return 'The job is archived, so the agent may not have worked on the message; use another job.';
@@ -97,7 +94,7 @@ function whyUnconfirmed(job: Job, result: FinalStatus, settleMs: number): string
   if (isFinal(before)) {
     const what =
       before === result
-        ? `The status was already ${result} before the message, and did not change for ${duration(settleMs)}`
+        ? `The status was already ${result} before the message, and did not change for ${duration(SETTLE_MS)}`
         : `The job is ${result}, but it was not seen at work`;
     return `${what}, so this may be the end of earlier work. ${CHECK}.`;
   }

@@ -157,7 +157,7 @@ function remedyOf({ id }: Job, notes: readonly FoundNote[]): string {
 
 /** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
 function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 'go on' }): void {
-  const { runtime, inputs, info, log } = run;
+  const { runtime, info, log } = run;
   const now = runtime.clock.now();
   const earlier = endOfWork(sent);
   // If another message was sent before the end was seen, an end is perhaps that of its work.
@@ -170,7 +170,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   const { prNumber } = sent;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordAnswer(job, { id: job.id, status: earlier.result, ...pull });
-  const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed', inputs.settleMs);
+  const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed');
   endJob(run, job, end, earlier.at);
 }
 
@@ -250,6 +250,6 @@ async function readJobs(run: Run): Promise<void> {
 
 /** Undefined while the agent is at work, and the run waits for it. */
 function endOfRead(job: Job, wait: boolean): End | undefined {
-  if (isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
+  if (isFinal(statusOf(job))) return doneEnd(job, 'no message');
   return wait ? undefined : endAs('active');
 }

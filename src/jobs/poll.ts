@@ -9,7 +9,6 @@ import {
 } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
 import {
-  countPoll,
   doubtMs,
   type End,
   isDone,
@@ -92,7 +91,6 @@ export async function pollInWait(
 
 /** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
 async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
-  countPoll(job);
   const answer = await getJob(run.agent, job.id);
   if (answer.kind === 'missed') return answer;
   const { record, from, to } = answer;
@@ -170,14 +168,14 @@ export function nextPollMs(sinceMs: number): number {
 }
 
 export async function waitForAgent(run: Run, job: Job): Promise<End> {
-  const { inputs, plan, runtime } = run;
+  const { plan, runtime } = run;
   const { clock } = runtime;
   const since = job.isReadOnly ? clock.now() : job.after.since;
   for (;;) {
     const now = clock.now();
-    if (job.isReadOnly && isFinal(statusOf(job))) return doneEnd(job, 'no message', 0);
-    const done = isDone(job, inputs.settleMs);
-    if (!job.isReadOnly && done !== 'no') return doneEnd(job, done, inputs.settleMs);
+    if (job.isReadOnly && isFinal(statusOf(job))) return doneEnd(job, 'no message');
+    const done = isDone(job);
+    if (!job.isReadOnly && done !== 'no') return doneEnd(job, done);
     if (now >= plan.deadline) return timedOutEnd(job, run, '');
     const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
     // In a re-run, the agent may already be done.

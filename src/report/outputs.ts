@@ -71,7 +71,7 @@ function renderResults(ended: readonly Ended[]): string {
 
 /** An object of `results`, with its fields in this order. */
 function toEntry(job: Ended) {
-  const { id, record, polls, end } = job;
+  const { id, record, end } = job;
   const elapsed = elapsedMs(job);
   const short = (text: string | null | undefined): string | null =>
     typeof text === 'string' ? oneLine(text, LONGEST_TEXT) : null;
@@ -88,7 +88,6 @@ function toEntry(job: Ended) {
     createdAt: record?.createdAt ?? null,
     archivedAt: record?.archivedAt ?? null,
     elapsedSeconds: elapsed === undefined ? null : Math.round(elapsed / 100) / 10,
-    polls,
     reason: short(end.explanation),
   };
 }

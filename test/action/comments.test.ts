@@ -79,7 +79,7 @@ describe('the comment of a step', () => {
       expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
     }
     // Who reads a comment did not write the workflow.
-    expect(text).not.toMatch(/timeout-minutes|settle-seconds|when-active/);
+    expect(text).not.toMatch(/timeout-minutes|when-active/);
 
     const [mail = '', ...others] = told(sim.github);
     expect(others).toEqual([]);

@@ -38,7 +38,6 @@ interface JobResult {
   readonly delivery: string;
   readonly status: string | null;
   readonly reason: string;
-  readonly polls: number;
 }
 
 function resultsOf({ outputs }: StepResult): readonly JobResult[] {

@@ -30,7 +30,7 @@ it('without wait, polls a job once, and sends the message in one request', async
     'comment-url': sim.github.comments(7)[0]?.html_url,
   });
   expect(JSON.parse(result.outputs.results ?? '')).toEqual([
-    expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null, polls: 1 }),
+    expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null }),
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');

@@ -35,7 +35,7 @@ describe('action.yml', () => {
     const known = { prLink: PULL, model: 'opus', source, createdAt: 'c', archivedAt: null };
     const job = ended(
       { confirmed: true, explanation: 'So.' },
-      { record: record(known), polls: 3, endedAt: START + 5000 },
+      { record: record(known), endedAt: START + 5000 },
     );
     const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
     const what = 'add what the new output is for this job';
@@ -47,7 +47,7 @@ describe('action.yml', () => {
     expect(JSON.parse(results), what).toEqual([
       {
         ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', confirmed: true },
-        ...{ status: 'completed', ...known, elapsedSeconds: 5, polls: 3, reason: 'So.' },
+        ...{ status: 'completed', ...known, elapsedSeconds: 5, reason: 'So.' },
       },
     ]);
   });

@@ -95,7 +95,6 @@ const scenarios = fc.record({
   wait: mostly(3, true, fc.constant(false)),
   comment: mostly(6, true, fc.constant(false)),
   minutes: fc.constantFrom('0.02', '0.05', '0.5', '2', '10', '10', '60'),
-  settle: fc.constantFrom('0', '30', '60', '60', '90'),
   onlyWhen: mostly(4, '', fc.constantFrom(...(Object.keys(STATUSES) as Status[]))),
   whenActive: mostly(2, '', fc.constantFrom('send', 'wait')),
   /** What the comment of an earlier attempt says of each job; null in the first attempt. */
@@ -127,14 +126,14 @@ function endOf(confirmed: boolean) {
 }
 
 function sceneOf(scenario: Scenario): Scene {
-  const { jobs, event, send, wait, comment, minutes, settle, earlier, seenEnd } = scenario;
+  const { jobs, event, send, wait, comment, minutes, earlier, seenEnd } = scenario;
   const isSending = send && { 'only-when': scenario.onlyWhen, 'when-active': scenario.whenActive };
   return {
     jobs,
     event: EVENTS[event],
     with: {
       ...{ send: `${send}`, wait: `${wait}`, comment: `${comment}`, 'timeout-minutes': minutes },
-      ...{ 'settle-seconds': settle, 'allowed-bots': RENOVATE.login },
+      'allowed-bots': RENOVATE.login,
       ...(event === 'a merge group' && { 'pr-number': '7' }),
       ...isSending,
     },

@@ -42,7 +42,7 @@ it('inputs that are not set have defaults', () => {
     ...{ createJob: false, attach: '', send: true, onlyWhen: null, whenActive: null },
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
-    ...{ wait: false, timeoutMs: 1_800_000, settleMs: 60_000 },
+    ...{ wait: false, timeoutMs: 1_800_000 },
     proxy: { url: '', noProxy: '' },
   });
 });
@@ -52,7 +52,6 @@ describe('readInputs accepts', () => {
     ['white space around a key', { 'api-key': ' mint_abc12345\n' }, { apiKey: 'mint_abc12345' }],
     ['white space around an ID', { 'job-id': '\tjob-1 ' }, { jobIds: ['job-1'] }],
     ['create-job', { 'job-id': '', 'create-job': 'true' }, { jobIds: [], createJob: true }],
-    ['a settle time of 0', { 'settle-seconds': '0' }, { settleMs: 0 }],
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
@@ -187,7 +186,6 @@ describe('readInputs refuses', () => {
       'must be a plain number, more than 0 and at most 7200',
     ],
     ['max-messages', ['0', '101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
-    ['settle-seconds', ['-1', '3601'], 'must be a plain number, 0 or more and at most 3600'],
     ...['send', 'wait', 'comment', 'create-job'].map(
       (name): [string, readonly string[], string] => [
         ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),

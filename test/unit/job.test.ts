@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  countPoll,
   type Delivery,
   type Done,
   deliveryOf,
@@ -29,7 +28,6 @@ import {
 import { endAs } from '../../src/job/reasons.ts';
 import { job, PULL, record, START } from './record.ts';
 
-const SETTLE = 60_000;
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
 /** A job that got its message at START. `before`: what the last poll before it showed, if there was one. */
@@ -43,13 +41,13 @@ function sentTo(before?: JobRecord): Job {
 }
 
 /** `polls` are seconds after the message, each with the status. */
-function poll(one: Job, polls: string, settleMs = SETTLE): Done | number {
+function poll(one: Job, polls: string): Done | number {
   let now = START;
   for (const [, second, status = ''] of polls.matchAll(/(\d+) (\w+)/g)) {
     now = START + Number(second) * 1000;
     recordPoll(one, record({ status }), now, now);
   }
-  const done = isDone(one, settleMs);
+  const done = isDone(one);
   return done === 'no' ? doubtMs(one) : done;
 }
 
@@ -98,18 +96,10 @@ describe('isDone or, while that is open, doubtMs', () => {
     expect(poll(sentTo({ id: 'job-1', prLink: PULL }), polls)).toBe(expected);
   });
 
-  it.each([
-    [COMPLETED, COMPLETED, 'unconfirmed'],
-    [ACTIVE, COMPLETED, 'unconfirmed'],
-    [FAILED, COMPLETED, 'confirmed'],
-  ])('with settle-seconds: 0, at once: %s before, then %s', (status, then, expected) => {
-    expect(poll(sentTo(record({ status })), `0 ${then}`, 0)).toBe(expected);
-  });
-
   it('only by a poll that started after the settle time', () => {
     const one = sentTo(record());
     recordPoll(one, record(), START + 50_000, START + 61_000);
-    expect(isDone(one, SETTLE)).toBe('no');
+    expect(isDone(one)).toBe('no');
   });
 
   it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done | number]>([
@@ -125,7 +115,7 @@ describe('isDone or, while that is open, doubtMs', () => {
     expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
   });
 
-  it('counts settle-seconds from this attempt, whatever time the earlier runner had', () => {
+  it('counts the time to settle from this attempt, whatever time the earlier runner had', () => {
     for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
       const one = newJob('job-1', false);
       goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
@@ -148,10 +138,9 @@ describe('isDone or, while that is open, doubtMs', () => {
 describe('a poll', () => {
   it('before the message is the base, and is no evidence', () => {
     const one = newJob('job-1', false);
-    countPoll(one);
     recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
     expect(one).toMatchObject({
-      ...{ polls: 1, base: { status: FAILED, prLink: null } },
+      base: { status: FAILED, prLink: null },
       after: { work: 'earlier work' },
     });
     // The last one counts, also for what it leaves out.
@@ -178,7 +167,7 @@ describe('a poll', () => {
     known({ prLink: null });
     expect(one.record?.prLink).toBeNull();
     // The response to the message is no poll.
-    expect([one.base, one.polls, one.after.seenAt]).toEqual([undefined, 0, undefined]);
+    expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
   });
 
   it('after the message without a status changes nothing of what is known of its work', () => {

@@ -53,17 +53,16 @@ describe('toOutputs', () => {
   });
 
   it.each<[string, Partial<Job>, object]>([
-    ['nothing is known', {}, { prLink: null, model: null, source: null, status: null, polls: 0 }],
+    ['nothing is known', {}, { prLink: null, model: null, source: null, status: null }],
     [
       'everything is known',
-      { record: record({ model: 'opus', createdAt: 'c', archivedAt: null }), polls: 3 },
+      { record: record({ model: 'opus', createdAt: 'c', archivedAt: null }) },
       {
         jobId: 'a',
         status: 'completed',
         model: 'opus',
         createdAt: 'c',
         archivedAt: null,
-        polls: 3,
       },
     ],
     ['no message was sent', NOT_SENT, { elapsedSeconds: null }],

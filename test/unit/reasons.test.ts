@@ -35,7 +35,7 @@ const TAKEN = 'https://github.com/octo/docs/pull/7#issuecomment-1';
 
 function done(status: string, is: Parameters<typeof doneEnd>[1], before?: string): End {
   const base = before === undefined ? {} : { status: before };
-  return doneEnd(job({ ...SENT, base, record: record({ status }) }), is, 60_000);
+  return doneEnd(job({ ...SENT, base, record: record({ status }) }), is);
 }
 function timedOut(status: string, why = ''): End {
   return timedOutEnd(job({ ...SENT, record: record({ status }) }), NOTED, why);

@@ -39,7 +39,6 @@ const LIMITS = {
   inputs: { timeoutMs: 1_800_000, wait: true },
   plan: { comments: { kind: 'note' } },
 };
-const SETTLE_MS = 60_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 /** As a comment names it; GitHub makes it a link. */
 export const COMMIT = OLD.slice(0, 7);
@@ -78,7 +77,7 @@ const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 const STATES: Readonly<
   Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
-  failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed') },
   'delivery unknown': { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
   unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
@@ -86,16 +85,16 @@ const STATES: Readonly<
     job: NOT_SENT,
     end: () => endAs('error', REFUSED),
   },
-  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS) },
+  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
   'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
   cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
-  archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed') },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
   sending: { status: 'completed', job: NOT_YET, end: () => undefined },
   creating: { status: '', job: { ...NOT_YET, id: NEW_JOB }, end: () => undefined },
   working: { status: 'active', end: () => undefined },
   sent: { status: 'completed', end: () => endAs('sent') },
-  completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed', SETTLE_MS) },
+  completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed') },
   limited: { status: 'completed', job: NOT_SENT, end: () => limitEnd(3) },
   skipped: {
     status: 'active',
@@ -140,7 +139,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
   'unconfirmed, failed': {
     kind: 'failed',
-    end: (job) => doneEnd(job, 'unconfirmed', SETTLE_MS),
+    end: (job) => doneEnd(job, 'unconfirmed'),
   },
   'not sent in time': {
     kind: 'not-sent',
@@ -161,7 +160,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
   'without a message': {
     kind: 'completed',
-    end: (job) => doneEnd(job, 'no message', SETTLE_MS),
+    end: (job) => doneEnd(job, 'no message'),
     job: { isReadOnly: true, message: { kind: 'none' } },
     story: { prompt: '', occasion: '' },
   },
