@@ -1,12 +1,13 @@
+import { FAIL_ON, FAILS_BY_DEFAULT, isId, type JobResult, type Status } from './job/job.ts';
 import {
-  FAIL_ON,
-  FAILS_BY_DEFAULT,
-  isId,
-  type JobResult,
+  API_URL,
+  KEY_SCHEME,
+  KEYS_URL,
+  MESSAGES_PER_HOUR,
+  OTHER_KEYS,
   STATUSES,
-  type Status,
-} from './job/job.ts';
-import { KEYS_URL } from './link.ts';
+  VERSION_PATH,
+} from './mintlify.ts';
 import {
   type Env,
   type ProxySettings,
@@ -58,10 +59,9 @@ interface InputsRead {
 
 /** Bytes. The API documents no limit, but a longer prompt is certainly a mistake. */
 const PROMPT_LIMIT = 1024 * 1024;
-const DEFAULT_BASE_URL = 'https://api.mintlify.com';
 
 export function isDefaultUrl({ href }: URL): boolean {
-  return href === new URL(DEFAULT_BASE_URL).href;
+  return href === new URL(API_URL).href;
 }
 
 /** What of the event the inputs depend on. */
@@ -208,7 +208,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     comment: optional('comment', true, boolean),
     prNumber: optional('pr-number', null, conversationNumber),
     githubToken: optional('github-token', '', ok),
-    baseUrl: optional('base-url', new URL(DEFAULT_BASE_URL), baseUrl),
+    baseUrl: optional('base-url', new URL(API_URL), baseUrl),
   };
 }
 
@@ -217,8 +217,8 @@ const projectId: Check<string> = (text, shown) => {
   return wrong === undefined ? ok(text) : problem(wrong);
 };
 
-/** The messages that the API takes in an hour: more would wait for the next one. */
-const MOST_JOBS = 100;
+/** More messages would wait for the next hour. */
+const MOST_JOBS = MESSAGES_PER_HOUR;
 
 const jobIds: Check<readonly string[]> = (text, shown) => {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
@@ -274,7 +274,7 @@ function problemWithIds(
 }
 
 const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
-  [/^bearer\s/i, 'contains more than the key; leave out “Bearer”.'],
+  [RegExp(`^${KEY_SCHEME}\\s`, 'i'), `contains more than the key; leave out “${KEY_SCHEME}”.`],
   [
     EXPRESSION,
     'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow.',
@@ -283,7 +283,7 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
     /^["'`]|[^\x21-\x7e]/,
     'contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
   ],
-  [/^mint_(dsc|us)_/, `is an assistant key or an index key; create an admin key at ${KEYS_URL}.`],
+  [OTHER_KEYS, `is an assistant key or an index key; create an admin key at ${KEYS_URL}.`],
 ];
 
 /** Never quotes the value: an error must not disclose the key. */
@@ -362,8 +362,9 @@ function oneOf<const T extends string>(allowed: readonly T[]): Check<T> {
 
 /** The key is sent in a header, so only `https` is safe, except on localhost. Never quotes a password. */
 const baseUrl: Check<URL> = (text) => {
-  if (/\/v2\/?$/.test(text))
-    return problem('ends with “/v2”, which the action adds; leave it out.');
+  if (text.replace(/\/$/, '').endsWith(VERSION_PATH)) {
+    return problem(`ends with “${VERSION_PATH}”, which the action adds; leave it out.`);
+  }
   const url = /[\s\p{C}\\?#]/u.test(text) ? null : URL.parse(text);
   const isLocal = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(url?.hostname ?? '');
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal);
@@ -371,7 +372,7 @@ const baseUrl: Check<URL> = (text) => {
   if (isSafe && isPlain && !url.pathname.includes('//')) return ok(url);
   return problem(
     'must be an https URL (http only on localhost) without a user name, password, query or fragment, such as ' +
-      `${DEFAULT_BASE_URL}.`,
+      `${API_URL}.`,
   );
 };
 

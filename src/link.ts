@@ -1,13 +1,8 @@
 // The links to pull requests: which paths they have, which ones are accepted from the API, and what they
-// say. And those to the dashboard. Nothing here makes a request.
+// say. Nothing here makes a request.
 
 import { ok, problem, type Result } from './text.ts';
 
-export const DASHBOARD_URL = 'https://app.mintlify.com';
-/** Where admins create and check API keys. */
-export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
-/** Where they see and buy credits, and allow overages (https://www.mintlify.com/docs/credits). */
-export const USAGE_URL = `${DASHBOARD_URL}/settings/organization/usage`;
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
 /** `PULL_REQUEST` must know the same paths. */

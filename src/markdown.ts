@@ -1,4 +1,5 @@
-import { DASHBOARD_URL, readPullRequest } from './link.ts';
+import { readPullRequest } from './link.ts';
+import { DASHBOARD_URL } from './mintlify.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where
@@ -43,7 +44,7 @@ export function quotation(text: string, attached = ''): string {
   return `${quoted}${more === '' ? '' : `\n${small(more)}`}`.replace(/^/gm, '> ');
 }
 
-/** `the dashboard (https://app.mintlify.com)` */
+/** `the dashboard (URL)` */
 const NAMED_LINK = RegExp(`(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
 
 /** A sentence in normal type, in which only text by others is code. */

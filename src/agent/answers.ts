@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import { isKnownStatus, type JobRecord } from '../job/job.ts';
-import { checkPrLink, DASHBOARD_URL, KEYS_URL, ownPullRequest, USAGE_URL } from '../link.ts';
+import { checkPrLink, ownPullRequest } from '../link.ts';
+import { ADVICE, ADVICE_ELSEWHERE, DASHBOARD_URL, type Doing } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import {
   lenient,
@@ -76,8 +77,6 @@ function quoteRefusal(body: string, redact: Redact): string {
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
-type Doing = 'poll' | 'send' | 'create';
-
 const WHEN: Readonly<Record<Doing, string>> = {
   poll: 'when the job was polled',
   send: 'to the message',
@@ -130,37 +129,9 @@ function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentCon
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
     return `The answer, with ${type}, was not a record of this job; check the base URL and the proxy.`;
   }
-  switch (status) {
-    case 401:
-      return (
-        'The API key is expired (keys live 90 days by default) or wrong; create a new admin key at ' +
-        `${KEYS_URL} and store it as the secret.`
-      );
-    case 402: {
-      // Mintlify does not document this status; it says that agents use credits, and how to get more of them.
-      const effect = doing === 'poll' ? '' : ', so it did not accept the message';
-      return `The API requires credits${effect}. Buy credits or allow overages at ${USAGE_URL}.`;
-    }
-    case 403:
-      return (
-        `The API key may lack the ${doing === 'poll' ? 'read' : 'write'} scope, or the IP address of this runner may ` +
-        'not be on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ' +
-        `${KEYS_URL}.`
-      );
-    case 404:
-      if (doing === 'create') return `There is no such project; check the project ID.`;
-      return isDefaultUrl
-        ? 'The project has no such job; check the job ID and the project ID.'
-        : 'The project has no such job, or this is not the API; check the job ID, the project ID and the base URL.';
-    case 409:
-      return doing === 'create' ? '' : 'Use another job.';
-    case 413:
-      return 'The prompt is too long; make it shorter.';
-    case 429:
-      return doing === 'poll'
-        ? 'The API was polled too often.'
-        : 'The API accepts 100 messages per project and hour (100/h) from all senders together.';
-  }
+  const elsewhere = isDefaultUrl ? undefined : ADVICE_ELSEWHERE[status]?.[doing];
+  const known = elsewhere ?? ADVICE[status]?.[doing];
+  if (known !== undefined) return known;
   if (status >= 500) return 'The API itself has a problem.';
   if (isPassing4xx(status)) return '';
   const suspects = doing === 'poll' ? [] : ['the prompt'];

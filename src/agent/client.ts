@@ -1,4 +1,5 @@
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
+import { PATHS } from '../mintlify.ts';
 import { sentences } from '../text.ts';
 import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
@@ -42,7 +43,7 @@ const POST_MS = 60_000;
 /** Polls a job once. */
 export async function getJob(context: AgentContext, jobId: string): Promise<Polled | Missed> {
   const { transport, clock, redact } = context;
-  const path = jobPath(context.projectId, jobId);
+  const path = PATHS.poll(context.projectId, jobId);
   const from = clock.now();
   const exchange = await transport.get(path, POLL_MS);
   context.log.debug(describeExchange(`GET ${path}`, exchange));
@@ -70,10 +71,7 @@ export async function postMessage(
   failed: readonly SendClass[],
 ): Promise<Sent> {
   const doing = jobId === NEW_JOB ? 'create' : 'send';
-  const path =
-    doing === 'create'
-      ? `/v2/agent/${context.projectId}/job`
-      : `${jobPath(context.projectId, jobId)}/message`;
+  const path = PATHS[doing](context.projectId, jobId);
   const exchange = await context.transport.postOnce(path, { prompt }, POST_MS);
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
@@ -104,10 +102,6 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
   const what = 'the record of another job in response to the message';
   return { kind: 'doubtful', why: `The API at ${context.where} returned ${what}.` };
-}
-
-function jobPath(projectId: string, jobId: string): string {
-  return `/v2/agent/${projectId}/job/${jobId}`;
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

@@ -1,3 +1,5 @@
+import { STATUSES } from '../mintlify.ts';
+
 // What a run knows of a job, the words for it, and the rule that says when the agent is done with a message.
 
 /** Whether the message was delivered; `unknown`: it may or may not have been. The worst first. */
@@ -35,19 +37,6 @@ export const FAILS_BY_DEFAULT = [
   'timed-out',
 ] as const satisfies readonly (typeof FAIL_ON)[number][];
 
-/**
- * The statuses that the API documents; any other counts as "not final". `showsWork`: whether a poll after the message that
- * shows it proves that the agent has taken up the message: `if new`, unless it is the status from before. Anyone can archive
- * a job. The compiler names what else a new row needs; CONTRIBUTING.md has the list.
- */
-export const STATUSES = {
-  active: { isFinal: false, showsWork: 'always' },
-  completed: { isFinal: true, showsWork: 'if new' },
-  archived: { isFinal: true, showsWork: 'never' },
-  failed: { isFinal: true, showsWork: 'if new' },
-} as const satisfies Readonly<
-  Record<string, { isFinal: boolean; showsWork: 'always' | 'if new' | 'never' }>
->;
 export type Status = keyof typeof STATUSES;
 export type FinalStatus = {
   [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;

@@ -1,5 +1,5 @@
 import { duration } from '../clock.ts';
-import { DASHBOARD_URL } from '../link.ts';
+import { DASHBOARD_URL } from '../mintlify.ts';
 import { listing, plural, quote, sentences } from '../text.ts';
 import {
   deliveryOf,

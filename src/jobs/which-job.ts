@@ -2,7 +2,7 @@ import { isTrusted } from '../github/authorize.ts';
 import { isPerson, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, type Inputs } from '../inputs.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { DASHBOARD_URL } from '../link.ts';
+import { DASHBOARD_URL } from '../mintlify.ts';
 import type { FoundNote } from '../note/data.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import type { Comments } from './plan.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { STATUSES } from '../../src/job/job.ts';
+import { STATUSES } from '../../src/mintlify.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 

@@ -16,7 +16,7 @@ const LAYERS = [
   ['job'],
   ['runner'],
   ['markdown'],
-  ['link'],
+  ['mintlify', 'link'],
   ['text', 'clock', 'vendor'],
 ];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { askedPause, explain, readRecord } from '../../src/agent/answers.ts';
 import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
-import { KEYS_URL, USAGE_URL } from '../../src/link.ts';
+import { KEYS_URL, USAGE_URL } from '../../src/mintlify.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 const REPOSITORY = 'https://github.com/octo/agents';

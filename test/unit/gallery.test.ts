@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job/job.ts';
 import { type Kind, WORDS } from '../../src/job/labels.ts';
-import { ACTION_URL, DASHBOARD_URL } from '../../src/link.ts';
+import { ACTION_URL } from '../../src/link.ts';
+import { DASHBOARD_URL } from '../../src/mintlify.ts';
 import {
   badEnds,
   COMMIT,

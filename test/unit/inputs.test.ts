@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { STATUSES } from '../../src/job/job.ts';
+import { STATUSES } from '../../src/mintlify.ts';
 import { redactor } from '../../src/runner/log.ts';
 
 const GOOD = {
