@@ -1,4 +1,5 @@
-import { FAIL_ON, FAILS_BY_DEFAULT, isId, type JobResult, type Status } from './job/job.ts';
+import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from './job/ends.ts';
+import { isId } from './job/job.ts';
 import {
   API_URL,
   KEY_SCHEME,
@@ -6,6 +7,7 @@ import {
   MESSAGES_PER_HOUR,
   OTHER_KEYS,
   STATUSES,
+  type Status,
   VERSION_PATH,
 } from './mintlify.ts';
 import {

@@ -44,6 +44,20 @@ export const STATUSES = {
   Record<string, { isFinal: boolean; showsWork: 'always' | 'if new' | 'never' }>
 >;
 
+export type Status = keyof typeof STATUSES;
+export type FinalStatus = {
+  [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;
+}[Status];
+
+export function isKnownStatus(status: string | undefined): status is Status {
+  return status !== undefined && Object.hasOwn(STATUSES, status);
+}
+
+/** An unknown or missing status never is. */
+export function isFinal(status: string | undefined): status is FinalStatus {
+  return isKnownStatus(status) && STATUSES[status].isFinal;
+}
+
 /** What the requests do. */
 export type Doing = keyof typeof PATHS;
 

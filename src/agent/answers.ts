@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
-import { isKnownStatus, type JobRecord } from '../job/job.ts';
+import type { JobRecord } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../link.ts';
-import { ADVICE, ADVICE_ELSEWHERE, DASHBOARD_URL, type Doing } from '../mintlify.ts';
+import { ADVICE, ADVICE_ELSEWHERE, DASHBOARD_URL, type Doing, isKnownStatus } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import {
   lenient,

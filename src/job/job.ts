@@ -1,46 +1,12 @@
-import { STATUSES } from '../mintlify.ts';
+import { isFinal, isKnownStatus, STATUSES } from '../mintlify.ts';
+import type { End } from './ends.ts';
+import type { Label } from './labels.ts';
 
 // What a run knows of a job, the words for it, and the rule that says when the agent is done with a message.
 
 /** Whether the message was delivered; `unknown`: it may or may not have been. The worst first. */
 export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
-
-/** How a job ended in this run, from worst to best. */
-export const RESULTS = [
-  'error',
-  'cancelled',
-  'failed',
-  'archived',
-  'timed-out',
-  'active',
-  'sent',
-  'completed',
-  'skipped',
-] as const;
-export type JobResult = (typeof RESULTS)[number];
-
-/** The results that `fail-on` may list; `error` and `cancelled` always fail the step. */
-export const FAIL_ON = [
-  'failed',
-  'archived',
-  'timed-out',
-  'skipped',
-  'active',
-  'completed',
-] as const satisfies readonly JobResult[];
-
-/** Those that fail the step by default: they need a person. */
-export const FAILS_BY_DEFAULT = [
-  'failed',
-  'archived',
-  'timed-out',
-] as const satisfies readonly (typeof FAIL_ON)[number][];
-
-export type Status = keyof typeof STATUSES;
-export type FinalStatus = {
-  [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;
-}[Status];
 
 /** A job as the API returned it. What a response leaves out is missing; null is what the API said. */
 export interface JobRecord {
@@ -66,11 +32,11 @@ export interface Base {
 }
 
 /**
- * What becomes of the message of a job. `none`: the run sends nothing. `open`: nothing was sent yet. `sending`: from
+ * What becomes of the message of a job. `none`: the run sends nothing. `pending`: nothing was sent yet. `sending`: from
  * now on, it may be sent at any moment. The others are final.
  */
 export type Message =
-  | { readonly kind: 'none' | 'open' | 'sending' | 'not-sent' }
+  | { readonly kind: 'none' | 'pending' | 'sending' | 'not-sent' }
   /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
   | { readonly kind: 'unknown'; readonly isEarlier: boolean }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
@@ -88,19 +54,6 @@ export interface After {
   readonly finalSince?: number;
   /** The last status was read at this time or later. */
   readonly seenAt?: number;
-}
-
-/** How a job ended in this run. */
-export interface End {
-  readonly result: JobResult;
-  /** The fact, then what to do about it. Empty if there is nothing to say. */
-  readonly explanation: string;
-  /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
-  readonly confirmed?: boolean;
-  /** The most messages in a row, if that has stopped this one. */
-  readonly limit?: number;
-  /** Skipped because the API accepts no more messages. */
-  readonly isStopped?: boolean;
 }
 
 /** A pull request just before the message. */
@@ -139,7 +92,7 @@ export interface Job {
   readonly isWaiting: boolean;
   readonly after: After;
   /** Which message in a row it is, under a limit. */
-  readonly number?: number;
+  readonly nthInARow?: number | undefined;
   /** Its pull request before the message. */
   readonly head?: Head | undefined;
   readonly change?: Change;
@@ -165,7 +118,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
   return {
     id,
     isReadOnly,
-    message: { kind: isReadOnly ? 'none' : 'open' },
+    message: { kind: isReadOnly ? 'none' : 'pending' },
     isWaiting: false,
     after: { since: 0, work: 'earlier work' },
   };
@@ -200,8 +153,8 @@ export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
 }
 
-export function setNumber(job: Job, number: number): void {
-  write(job, { number });
+export function setNthInARow(job: Job, nthInARow: number | undefined): void {
+  write(job, { nthInARow });
 }
 
 export function markSending(job: Job): void {
@@ -283,7 +236,7 @@ export function statusOf({ record }: Job): string | undefined {
 
 /** Whether this run may still send the message. */
 export function mayBeSent({ message }: Job): boolean {
-  return message.kind === 'open' || message.kind === 'sending';
+  return message.kind === 'pending' || message.kind === 'sending';
 }
 
 /** The delivery if the run ends now. */
@@ -295,10 +248,18 @@ export function deliveryOf({ message }: Job): Delivery {
     case 'unknown':
       return 'unknown';
     case 'none':
-    case 'open':
+    case 'pending':
     case 'not-sent':
       return 'not-sent';
   }
+}
+
+export function labelOf(job: Job): Label {
+  const { end, isReadOnly, isWaiting, message } = job;
+  if (end !== undefined) return end.label;
+  if (isWaiting) return 'waiting';
+  if (isReadOnly || message.kind === 'sent') return 'working';
+  return job.id === NEW_JOB ? 'creating' : 'sending';
 }
 
 /** When the API accepted the message, if it has. */
@@ -310,15 +271,6 @@ export function sentAtOf({ message }: Job): number | undefined {
 export function elapsedMs({ message, endedAt }: Job): number | undefined {
   if (message.kind !== 'sent' || message.isEarlier || endedAt === undefined) return undefined;
   return endedAt - message.at;
-}
-
-export function isKnownStatus(status: string | undefined): status is Status {
-  return status !== undefined && Object.hasOwn(STATUSES, status);
-}
-
-/** An unknown or missing status never is. */
-export function isFinal(status: string | undefined): status is FinalStatus {
-  return isKnownStatus(status) && STATUSES[status].isFinal;
 }
 
 /** Whether the message has created the job. */

@@ -1,83 +1,90 @@
-import { deliveryOf, type Job } from './job.ts';
+import { quote } from '../text.ts';
 
-// The state of a job for people to read, the same in comments, the summary and the log: an icon and a word, and a title for a
-// single job.
+// The state of a job for people to read, the same in comments, the summary and the log: an icon, a word, a title for a single
+// job, what people have to do about it, and what they can do next.
 
-/** In this order: those that need attention come first. */
-export const WORDS = {
-  failed: ['❌', 'failed', 'Agent failed'],
-  'delivery unknown': ['⚠️', 'delivery unknown', 'Delivery unknown'],
-  unreachable: ['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled'],
-  'not-sent': ['⚠️', 'not sent', 'Message not sent'],
-  unconfirmed: ['⚠️', 'unconfirmed', 'Result may be from earlier work'],
-  limited: ['🛑', 'limit reached', 'Limit reached: message not sent'],
-  'timed-out': ['⏱️', 'timed out', 'Timed out: the agent may still be working'],
-  cancelled: ['⏹️', 'cancelled', 'Run cancelled: the agent may still be working'],
-  archived: ['🗄️', 'archived', 'Agent job archived'],
-  waiting: ['⏳', 'waiting', 'Waiting for earlier work: message not sent yet'],
-  sending: ['⏳', 'sending', 'Sending a message to the agent'],
-  creating: ['⏳', 'creating', 'Creating an agent job'],
-  working: ['⏳', 'working', 'Agent is working'],
-  sent: ['📨', 'sent', 'Message sent to the agent'],
-  completed: ['✅', 'completed', 'Agent completed'],
-  skipped: ['⏭️', 'skipped', 'Job skipped: no message sent'],
-} as const satisfies Readonly<Record<string, readonly [icon: string, word: string, title: string]>>;
-export type Kind = keyof typeof WORDS;
-const KINDS: readonly string[] = Object.keys(WORDS);
+/** `underway`: the run still works on it. `calm`: it needs no attention. `bad`: it does. */
+type Group = 'underway' | 'calm' | 'bad';
 
-/** Jobs that this run still works on. */
-export const OPEN: ReadonlySet<Kind> = new Set(['waiting', 'sending', 'creating', 'working']);
-/** Jobs that need no attention. */
-export const CALM: ReadonlySet<Kind> = new Set([...OPEN, 'sent', 'completed', 'skipped']);
-
-export function iconOf(kind: Kind): string {
-  return WORDS[kind][0];
+interface Row {
+  readonly icon: string;
+  readonly word: string;
+  readonly title: string;
+  readonly group: Group;
+  /** What a person can do next once a command has ended. */
+  readonly next?: (command: string) => string;
 }
 
-export function wordOf(kind: Kind): string {
-  return WORDS[kind][1];
+const improve = (command: string): string =>
+  `Not right? Comment ${quote(command)} and what to change.`;
+const tryAgain = (command: string): string =>
+  `Comment ${quote(`${command} try again`)} to try again.`;
+const goOn = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
+
+function row(icon: string, word: string, title: string, group: Group, next?: Row['next']): Row {
+  return { icon, word, title, group, ...(next && { next }) };
+}
+
+/** In this order: those that need attention come first. */
+export const LABELS = {
+  failed: row('❌', 'failed', 'Agent failed', 'bad', tryAgain),
+  'delivery unknown': row('⚠️', 'delivery unknown', 'Delivery unknown', 'bad'),
+  unreachable: row(
+    ...(['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled', 'bad'] as const),
+  ),
+  'not-sent': row('⚠️', 'not sent', 'Message not sent', 'bad'),
+  unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from earlier work', 'bad', improve),
+  'failure unconfirmed': row(
+    ...(['⚠️', 'unconfirmed', 'Agent failed, perhaps on earlier work', 'bad', improve] as const),
+  ),
+  limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', goOn),
+  'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
+  cancelled: row('⏹️', 'cancelled', 'Run cancelled: the agent may still be working', 'bad'),
+  archived: row('🗄️', 'archived', 'Agent job archived', 'bad'),
+  waiting: row('⏳', 'waiting', 'Waiting for earlier work: message not sent yet', 'underway'),
+  sending: row('⏳', 'sending', 'Sending a message to the agent', 'underway'),
+  creating: row('⏳', 'creating', 'Creating an agent job', 'underway'),
+  working: row('⏳', 'working', 'Agent is working', 'underway'),
+  sent: row('📨', 'sent', 'Message sent to the agent', 'calm'),
+  completed: row('✅', 'completed', 'Agent completed', 'calm', improve),
+  skipped: row('⏭️', 'skipped', 'Job skipped: no message sent', 'calm'),
+};
+export type Label = keyof typeof LABELS;
+export const LABEL_NAMES = Object.keys(LABELS) as Label[];
+
+export function iconOf(label: Label): string {
+  return LABELS[label].icon;
+}
+
+export function wordOf(label: Label): string {
+  return LABELS[label].word;
 }
 
 /** A constant: the runner does not mask the titles of annotations. */
-export function titleOf(kind: Kind): string {
-  return WORDS[kind][2];
+export function titleOf(label: Label): string {
+  return LABELS[label].title;
 }
 
-export function kindOf(job: Job): Kind {
-  const { end, isReadOnly, isWaiting } = job;
-  const isSent = isReadOnly || job.message.kind === 'sent';
-  if (end === undefined) {
-    if (isWaiting) return 'waiting';
-    if (isSent) return 'working';
-    return job.id === '' ? 'creating' : 'sending';
-  }
-  if (end.limit !== undefined) return 'limited';
-  switch (end.result) {
-    case 'active':
-      return 'working';
-    case 'completed':
-    case 'failed':
-      return end.confirmed === false ? 'unconfirmed' : end.result;
-    case 'error':
-    case 'timed-out':
-    case 'cancelled':
-      if (!isSent) return deliveryOf(job) === 'unknown' ? 'delivery unknown' : 'not-sent';
-      return end.result === 'error' ? 'unreachable' : end.result;
-    case 'archived':
-    case 'sent':
-      return end.result;
-    case 'skipped':
-      return end.isStopped ? 'not-sent' : 'skipped';
-  }
+export function isUnderway(label: Label): boolean {
+  return LABELS[label].group === 'underway';
+}
+
+export function isBad(label: Label): boolean {
+  return LABELS[label].group === 'bad';
+}
+
+/** What a person can do next; undefined for nothing. `command` is the word of the workflow. */
+export function nextStep(label: Label, command: string): string | undefined {
+  return LABELS[label].next?.(command);
 }
 
 /** The number of jobs with each word, for example `7 failed, 51 completed`. */
-export function countKinds(kinds: readonly Kind[], separator = ', '): string {
-  return [...Map.groupBy(kinds.toSorted(byAttention), wordOf)]
+export function countLabels(labels: readonly Label[], separator = ', '): string {
+  return [...Map.groupBy(labels.toSorted(byAttention), wordOf)]
     .map(([word, { length }]) => `${length} ${word}`)
     .join(separator);
 }
 
-export function byAttention(one: Kind, other: Kind): number {
-  return KINDS.indexOf(one) - KINDS.indexOf(other);
+export function byAttention(one: Label, other: Label): number {
+  return LABEL_NAMES.indexOf(one) - LABEL_NAMES.indexOf(other);
 }

@@ -1,4 +1,6 @@
-import { type Head, isCreated, isFinal, type Job, setChange, statusBefore } from '../job/job.ts';
+import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
+import { type Head, isCreated, type Job, setChange, statusBefore, statusOf } from '../job/job.ts';
+import { isFinal } from '../mintlify.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
@@ -25,7 +27,9 @@ export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
   const { end, base, record, head } = job;
-  if (end?.result !== 'completed' && end?.result !== 'failed') return;
+  const status = statusOf(job);
+  if (end === undefined || !isFinal(status) || RESULTS[end.result].of !== 'agent') return;
+  if (!AGENT_ENDS[status].mayHaveChanges) return;
   if (head !== undefined) {
     if (record?.prNumber === head.number) await compare(run, job, head);
     return;

@@ -1,7 +1,7 @@
 import { whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
-import { deliveryOf, FAILS_BY_DEFAULT, type Job, type JobResult } from '../job/job.ts';
-import { uncommentedEnd } from '../job/reasons.ts';
+import { endAs, RESULTS } from '../job/ends.ts';
+import { deliveryOf, type Job } from '../job/job.ts';
 import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, Note, readNotes } from '../note/note.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
@@ -9,7 +9,7 @@ import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
-import { endJob, openJobs, pause, type Run } from './run.ts';
+import { endJob, pause, pendingJobs, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -20,10 +20,10 @@ const APART_MS = 1000;
 const LONGEST_LIST = 500;
 
 /** Creates the note: no note, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. */
-export async function announce(run: Run, untold: readonly Job[]): Promise<void> {
+export async function createNote(run: Run, untold: readonly Job[]): Promise<void> {
   const { plan, runtime } = run;
-  const jobs = jobsToAnnounce(run, untold);
-  if (plan.comments.kind !== 'note' || jobs.length === 0) return;
+  const jobs = jobsToName(run, untold);
+  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) return;
   const note = openNote(run, plan.comments.conversation, jobs, plan.deadline);
   const created = await note.create();
   if (created.kind === 'ok') {
@@ -32,29 +32,28 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<void> 
     return;
   }
   if (runtime.signal.aborted) return;
-  const unsent = openJobs(run);
+  const unsent = pendingJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) runtime.log.warning(created.problem);
-  for (const job of unsent) endJob(run, job, uncommentedEnd(created.problem));
+  for (const job of unsent) endJob(run, job, endAs('no comment', created.problem));
 }
 
 /** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
-function jobsToAnnounce({ jobs, inputs }: Run, untold: readonly Job[]): readonly Job[] {
+function jobsToName({ jobs, inputs }: Run, untold: readonly Job[]): readonly Job[] {
   // A mistyped ID is not written down.
   if (!inputs.send) return jobs.filter(({ record }) => record !== undefined);
-  const told = jobs.filter(({ end }) => end === undefined || end.limit !== undefined);
-  const open = told.filter((job) => job.end === undefined || untold.includes(job));
-  if (open.length === 0) return [];
-  return jobs.filter((job) => open.includes(job) || deliveryOf(job) === 'sent');
+  const named = jobs.filter((job) => job.end === undefined || untold.includes(job));
+  if (named.length === 0) return [];
+  return jobs.filter((job) => named.includes(job) || deliveryOf(job) === 'sent');
 }
 
 /** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
 function openNote(run: Run, conversation: number, jobs: readonly Job[], until: number): Note {
-  const { message, runtime, github, story } = run;
+  const { messageId, runtime, github, story } = run;
   return new Note({
     ...runtime,
     ...{ github, conversation, until },
-    data: () => ({ ...message, jobs: jobs.map(toNoteJob) }),
+    data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
     render: (limit) => renderStory(story, jobs, { conversation, limit }),
   });
 }
@@ -67,7 +66,7 @@ const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
  * created before. Later comments have higher IDs; two can have the same time.
  */
 export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>> {
-  const { plan, note, github, message } = run;
+  const { plan, note, github, messageId } = run;
   if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
   const { conversation } = plan.comments;
   const { clock, signal } = run.runtime;
@@ -75,7 +74,7 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
   for (const ms of LIST_AGAIN_MS) {
     await pause(run, Math.min(ms, plan.deadline - clock.now()));
     if (signal.aborted || clock.now() > plan.deadline) break;
-    const listed = await readNotes(github, conversation, message.project, plan.deadline);
+    const listed = await readNotes(github, conversation, messageId.project, plan.deadline);
     if (listed.kind === 'problem') {
       why = listed.problem;
       continue;
@@ -105,13 +104,10 @@ export async function finishOnGitHub(
   return urls;
 }
 
-/** Results that need a person. GitHub mails a new comment, but not an edit. */
-const BAD: ReadonlySet<JobResult> = new Set(['error', ...FAILS_BY_DEFAULT]);
-
-/** Tells a bad end of what the comment has announced by one short comment, which is no note. */
+/** GitHub mails a new comment, but not an edit. So this tells a bad end of what the comment has announced by one short comment, which is no note. */
 async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const { note, trigger, runtime, github, plan, story } = run;
-  const bad = ended.filter((job) => BAD.has(job.end.result) || isLateLimit(job));
+  const bad = ended.filter((job) => RESULTS[job.end.result].isBad || isLateLimit(job));
   const [worst] = worstFirst(bad);
   if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;
   if (runtime.signal.aborted) return;
@@ -125,15 +121,15 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
 }
 
 /** The note has announced the message, which had its number then, and the limit has stopped it since. */
-function isLateLimit({ end, number }: Ended): boolean {
-  return end.limit !== undefined && number !== undefined;
+function isLateLimit({ end, nthInARow }: Ended): boolean {
+  return end.label === 'limited' && nthInARow !== undefined;
 }
 
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
   if (isGood) await react(run, 'hooray');
-  if (ended.some(({ end }) => BAD.has(end.result))) await react(run, 'confused');
+  if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 
 async function closeNote(run: Run, note: Note): Promise<string[]> {
@@ -179,12 +175,12 @@ async function addComments(run: Run): Promise<string[]> {
  * there are follow-ups, too.
  */
 async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
-  const { inputs, plan, jobs, note, github, message, runtime } = run;
+  const { inputs, plan, jobs, note, github, messageId, runtime } = run;
   const [job] = jobs;
   const number = job?.record?.prNumber ?? undefined;
   if (!inputs.createJob || note === undefined || plan.comments.kind !== 'note') return [];
   if (job === undefined || number === undefined || number === plan.comments.conversation) return [];
-  const found = await readNotes(github, number, message.project, Infinity);
+  const found = await readNotes(github, number, messageId.project, Infinity);
   if (found.kind === 'problem' || runtime.signal.aborted) return [];
   if (found.value.some((one) => one.jobs.some(({ id }) => id === job.id))) return [];
   const added = await addComment(run, number, jobs);

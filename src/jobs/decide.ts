@@ -1,15 +1,22 @@
+import { type End, endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { type FoundNote, isSameMessage, type MessageId, type NoteJob } from '../note/data.ts';
-import type { Result } from '../text.ts';
+import {
+  type FoundNote,
+  isCreating,
+  isSameMessage,
+  type MessageId,
+  type NoteJob,
+} from '../note/data.ts';
+import { listing, type Result } from '../text.ts';
 
 // Whether a message to a job may be sent: one pure rule for re-runs, commits, heads and limits. It is asked twice, before the
 // note of the run and after it, so that it is exact for any number of runs at once. docs/delivery.md explains it.
 
-/** What may stop messages in a row. `problem` is a phrase: why they cannot be counted. */
-export interface Limit {
-  readonly most: number;
-  readonly problem?: string;
-}
+/** What may stop messages in a row. */
+export type Limit =
+  | { readonly most: number }
+  /** They cannot be counted, so none is sent. */
+  | { readonly uncounted: End };
 
 export interface Question {
   /** The notes that count, the oldest first, or why they are not known. */
@@ -23,32 +30,50 @@ export interface Question {
 }
 
 export type Verdict =
-  /** `number`: which message in a row it is, under a limit. */
-  | { readonly kind: 'send'; readonly number?: number }
+  /** `nthInARow`: which message in a row it is, under a limit. */
+  | { readonly kind: 'send'; readonly nthInARow?: number }
   /** An earlier attempt sent it. `laterMessage`: another message to the job may have been sent since. */
   | { readonly kind: 'go on'; readonly sent: NoteJob; readonly laterMessage: boolean }
-  /** An earlier attempt may have sent it. The notes are those that say so. */
-  | { readonly kind: 'refuse'; readonly why: string; readonly notes: readonly FoundNote[] }
-  /** What was sent before is not known, or cannot be counted. */
-  | { readonly kind: 'list failed' | 'cannot count'; readonly why: string }
-  | { readonly kind: 'same commit'; readonly url: string }
-  | { readonly kind: 'newer commit' }
-  | { readonly kind: 'other creation'; readonly url: string }
-  /** `isTold`: the newest note of the step about the job says it already. */
-  | { readonly kind: 'limit'; readonly most: number; readonly isTold: boolean };
+  /** An earlier attempt may have sent it. */
+  | { readonly kind: 'in doubt'; readonly end: End }
+  /** It is not sent. `isNews`: no comment tells it yet, and one has to. */
+  | { readonly kind: 'end'; readonly end: End; readonly isNews: boolean };
+
+function endWith(end: End, isNews = false): Verdict {
+  return { kind: 'end', end, isNews };
+}
 
 export function decide(question: Question, jobId: string): Verdict {
   const { notes, isRerun, limit } = question;
   if (notes.kind === 'problem') {
     const why = notes.problem;
-    return isRerun ? { kind: 'refuse', why, notes: [] } : { kind: 'list failed', why };
+    if (isRerun) return inDoubt(why, []);
+    return endWith(endAs('not known what was sent', why));
   }
   const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;
   if (earlier !== undefined) return earlier;
   const other = jobId === NEW_JOB ? noteOfOtherJob(notes.value, question.message) : undefined;
-  if (other !== undefined) return { kind: 'other creation', url: other.url };
-  if (limit?.problem !== undefined) return { kind: 'cannot count', why: limit.problem };
-  return decideNew(notes.value, question, jobId);
+  if (other !== undefined) return endWith(endAs('other creation', other.url));
+  if (limit !== undefined && 'uncounted' in limit) return endWith(limit.uncounted);
+  return decideNew(notes.value, { ...question, limit }, jobId);
+}
+
+/** `notes`: those that say that an earlier attempt may have sent it, each with the job. */
+function inDoubt(why: string, named: readonly Named[]): Verdict {
+  return { kind: 'in doubt', end: endAs('refused', why, remedyOf(named)) };
+}
+
+/** What people do who want the message to be sent all the same. */
+function remedyOf(named: readonly Named[]): string {
+  if (named.length === 0) return 'To send the message all the same, start a new run.';
+  // Without its comment, another job in it that got the message would get it again.
+  const others = named.flatMap(({ note, job }) => note.jobs.filter(({ id }) => id !== job.id));
+  if (others.some(({ delivery }) => delivery === 'sent')) {
+    return 'To send the message all the same, start a new run with this job alone.';
+  }
+  const urls = listing(named.map(({ note }) => note.url));
+  const what = named.length === 1 ? 'the comment' : 'the comments';
+  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
 }
 
 /** A note that names a job, or that may be creating one. Earlier attempts of this message are those of a re-run. */
@@ -56,23 +81,27 @@ function noteOfOtherJob(notes: readonly FoundNote[], message: MessageId): FoundN
   return notes.find(
     (note) =>
       (note.attempt === message.attempt || !isSameMessage(note, message)) &&
-      note.jobs.some(({ id, delivery }) => id !== NEW_JOB || delivery !== 'not-sent'),
+      note.jobs.some((job) => job.id !== NEW_JOB || isCreating(job)),
   );
 }
 
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
 function decideNew(
   notes: readonly FoundNote[],
-  { message, limit, isOutdated }: Question,
+  { message, limit, isOutdated }: NewQuestion,
   jobId: string,
 ): Verdict {
   const same = noteAboutCommit(notes, message, jobId);
-  if (same !== undefined) return { kind: 'same commit', url: same.url };
-  if (isOutdated) return { kind: 'newer commit' };
+  if (same !== undefined) return endWith(endAs('same commit', same.url));
+  if (isOutdated) return endWith(endAs('newer commits'));
   if (limit === undefined) return { kind: 'send' };
-  const number = runsSinceCommand(notes, message, jobId).size + 1;
-  if (number <= limit.most) return { kind: 'send', number };
-  return { kind: 'limit', most: limit.most, isTold: isLimitTold(notes, message, jobId) };
+  const nthInARow = runsSinceCommand(notes, message, jobId).size + 1;
+  if (nthInARow <= limit.most) return { kind: 'send', nthInARow };
+  return endWith(endAs('limit', limit.most), !isLimitTold(notes, message, jobId));
+}
+
+interface NewQuestion extends Pick<Question, 'message' | 'isOutdated'> {
+  readonly limit: Extract<Limit, { most: number }> | undefined;
 }
 
 // Re-runs.
@@ -107,8 +136,10 @@ function decideRerun(
         strongest.job.delivery === 'unknown'
           ? `${attempt} does not know whether it was delivered`
           : `the comment of ${attempt} does not say whether it was sent`;
-      const found = mine.filter(({ job }) => job.delivery !== 'not-sent');
-      return { kind: 'refuse', why, notes: found.map(({ note }) => note) };
+      return inDoubt(
+        why,
+        mine.filter(({ job }) => job.delivery !== 'not-sent'),
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
-import { elapsedMs, type Job } from '../job/job.ts';
-import { countKinds, kindOf, OPEN, wordOf } from '../job/labels.ts';
+import { elapsedMs, type Job, labelOf } from '../job/job.ts';
+import { countLabels, isUnderway, wordOf } from '../job/labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 
@@ -46,10 +46,10 @@ export class JobLog {
       this.#speak(`${text}; ${left}.`);
       return;
     }
-    const kinds = this.#run.jobs.map(kindOf);
-    const open = kinds.filter((kind) => OPEN.has(kind)).length;
-    const done = `${kinds.length - open} of ${kinds.length} jobs done (${countKinds(kinds)})`;
-    this.#speak(`${done}; ${left}.`);
+    const labels = this.#run.jobs.map(labelOf);
+    const done = labels.filter((label) => !isUnderway(label)).length;
+    const all = `${done} of ${labels.length} jobs done (${countLabels(labels)})`;
+    this.#speak(`${all}; ${left}.`);
   }
 
   ended(job: Job): void {
@@ -57,7 +57,7 @@ export class JobLog {
     if (this.#run.jobs.length === 1) return;
     const ended = this.#run.jobs.filter(({ end }) => end !== undefined).length;
     const elapsed = elapsedMs(job);
-    const said = `[${ended}/${this.#run.jobs.length}] ${wordOf(kindOf(job))} ${job.id}`;
+    const said = `[${ended}/${this.#run.jobs.length}] ${wordOf(labelOf(job))} ${job.id}`;
     const after =
       elapsed === undefined || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
     this.#run.log.info(sentences(said, after, job.record?.prLink ?? ''));

@@ -2,6 +2,7 @@ import { askedBy } from '../carried/comment.ts';
 import { isTrusted } from '../github/authorize.ts';
 import { BOT_SUFFIX, EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
+import { endAs } from '../job/ends.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Limit } from './decide.ts';
 
@@ -98,9 +99,10 @@ function planLimit(
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isRerunByPerson || (isAsked && !byBot)) return undefined;
   if (comments.kind === 'note') return { most };
+  const why = whyNoNote(comments);
+  if (maxMessages !== null) return { uncounted: endAs('cannot count', why) };
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
-  const mustCount = maxMessages !== null || !isTrusted(trigger);
-  return mustCount ? { most, problem: whyNoNote(comments) } : undefined;
+  return isTrusted(trigger) ? undefined : { uncounted: endAs('cannot count for a bot', why) };
 }
 
 /** Whether a bot has triggered the run, or has re-run it. */

@@ -8,12 +8,10 @@ import {
   pollAgainMs,
 } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
+import type { End } from '../job/ends.ts';
 import {
   doubtMs,
-  type End,
   isDone,
-  isFinal,
-  isKnownStatus,
   type Job,
   type JobRecord,
   mayBeSent,
@@ -26,6 +24,7 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../job/reasons.ts';
+import { isFinal, isKnownStatus } from '../mintlify.ts';
 import { quote, sentences } from '../text.ts';
 import { endIfTooLate, pause, type Run } from './run.ts';
 

@@ -4,7 +4,8 @@ import { LEAST_POST_MS } from '../agent/retry.ts';
 import { type Content, compose } from '../carried/content.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
-import { type End, type Job, NEW_JOB, newJob, recordEnd } from '../job/job.ts';
+import type { End } from '../job/ends.ts';
+import { type Job, NEW_JOB, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { code } from '../markdown.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
@@ -35,7 +36,7 @@ export interface Run extends Start {
   readonly log: JobLog;
   readonly queue: Queue;
   /** Which message it is, for other runs and attempts. */
-  readonly message: MessageId;
+  readonly messageId: MessageId;
   /** The comment of this process, once there is one. Only comments.ts sets it. */
   note?: Note;
 }
@@ -67,7 +68,7 @@ export async function prepare(
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: { sends: pLimit(MOST_SENDS_AT_ONCE), stop: new AbortController() },
-    message: messageId(start, inputs, plan),
+    messageId: messageIdOf(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
   setContent(run, content);
@@ -109,7 +110,7 @@ function storyOf(start: Start, { command, wait }: Inputs, { deadline, limit }: P
     ...{ info, command, startedAt: runtime.clock.now(), prompt: '', attached: '' },
     occasion: occasionOf(start),
     ...(wait && { until: deadline }),
-    ...(limit !== undefined && { most: limit.most }),
+    ...(limit !== undefined && 'most' in limit && { most: limit.most }),
   };
 }
 
@@ -124,7 +125,7 @@ function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
   return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;
 }
 
-function messageId(
+function messageIdOf(
   { info, trigger, asked }: Start,
   { projectId }: Inputs,
   { byBot }: Plan,
@@ -162,8 +163,8 @@ export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
   });
 }
 
-export function openJobs({ jobs }: Run): readonly Job[] {
-  return jobs.filter((job) => job.end === undefined && job.message.kind === 'open');
+export function pendingJobs({ jobs }: Run): readonly Job[] {
+  return jobs.filter((job) => job.end === undefined && job.message.kind === 'pending');
 }
 
 /** `at`: a time of the clock, or when an earlier attempt saw the end. */

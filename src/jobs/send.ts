@@ -1,9 +1,8 @@
 import { postMessage, type Sent } from '../agent/client.ts';
 import type { SendClass } from '../agent/retry.ts';
 import { afterPause } from '../clock.ts';
+import { type End, endAs } from '../job/ends.ts';
 import {
-  type End,
-  isFinal,
   type Job,
   markCreated,
   markSending,
@@ -13,11 +12,12 @@ import {
   recordLastLook,
   statusBefore,
 } from '../job/job.ts';
-import { cancelledEnd, doubtfulEnd, endAs, newerCommitEnd, stoppedEnd } from '../job/reasons.ts';
+import { cancelledEnd, doubtfulEnd } from '../job/reasons.ts';
+import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
 import { pollNow, takeAnswer } from './poll.ts';
-import { endIfTooLate, openJobs, type Run, save } from './run.ts';
+import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -65,7 +65,8 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha) return newerCommitEnd();
+  if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha)
+    return endAs('newer commits');
   recordLastLook(job, head, needsBase);
   return 'ready';
 }
@@ -75,12 +76,12 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
  * the end of all jobs.
  */
 function markAllAsSending(run: Run): End | undefined {
-  const jobs = openJobs(run);
+  const jobs = pendingJobs(run);
   if (jobs.length === 0) return undefined;
   for (const job of jobs) markSending(job);
   const saved = save(run);
   if (saved.kind === 'ok') return undefined;
-  const end = endAs('error', `${saved.problem}, so no message was sent. Free some disk space.`);
+  const end = endAs('outputs cannot be written', saved.problem);
   run.queue.stop.abort(end);
   return end;
 }
@@ -88,7 +89,7 @@ function markAllAsSending(run: Run): End | undefined {
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): End | 'sent' {
   if (sent.kind === 'doubtful') {
     markUnknown(job, false);
-    return doubtfulEnd(sent.why, run.runtime.signal.aborted, job.id === NEW_JOB);
+    return doubtfulEnd(job, sent.why, run.runtime.signal.aborted);
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {
@@ -119,9 +120,9 @@ async function afterRefusal(
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(stoppedEnd(refused));
+    stop.abort(endAs('the API takes no more', refused));
   }
-  if (afterMs === null) return endAs('error', why);
+  if (afterMs === null) return endAs('could not send', why);
   const late = endIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);

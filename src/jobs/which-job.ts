@@ -1,9 +1,9 @@
 import { isTrusted } from '../github/authorize.ts';
 import { isPerson, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, type Inputs } from '../inputs.ts';
+import { endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { DASHBOARD_URL } from '../mintlify.ts';
-import type { FoundNote } from '../note/data.ts';
+import { type FoundNote, isCreating } from '../note/data.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import type { Comments } from './plan.ts';
 
@@ -43,12 +43,9 @@ export function whichJobs(
     );
   }
   if (first !== undefined) return ok([first[0]]);
-  const doubtful = notes.value.find(isCreationInDoubt);
-  if (doubtful === undefined) return whenNobodyNames(inputs, comments, trigger);
-  return problem(
-    `A run is creating an agent job here, or may have created one: ${doubtful.url}. If that run is over, look for the job in ` +
-      `the dashboard (${DASHBOARD_URL}). Then set “job-id” to its ID or, if there is no job, delete that comment.`,
-  );
+  const creating = notes.value.find(({ jobs }) => jobs.some(isCreating));
+  if (creating === undefined) return whenNobodyNames(inputs, comments, trigger);
+  return problem(endAs('other creation', creating.url).explanation);
 }
 
 /** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
@@ -60,11 +57,6 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
     }
   }
   return named;
-}
-
-/** Whether a run may have created a job, of which the ID is not known. */
-function isCreationInDoubt({ jobs }: FoundNote): boolean {
-  return jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent');
 }
 
 const NAMED_BY_WAIT =

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { RESULT_NAMES, statusWith } from '../job/ends.ts';
 import {
   DELIVERIES,
   deliveryOf,
-  isFinal,
   isId,
   type Job,
   mayBeSent,
   NEW_JOB,
-  RESULTS,
   sentAtOf,
   statusBefore,
 } from '../job/job.ts';
@@ -35,7 +34,7 @@ const noteJob = z.object({
   /** Whether the agent was seen at work on the message. */
   isOurs: z.optional(z.boolean()),
   /** How and when the process was done with the job. */
-  ended: z.optional(z.object({ result: z.enum(RESULTS), confirmed: z.boolean(), at: time })),
+  ended: z.optional(z.object({ result: z.enum(RESULT_NAMES), confirmed: z.boolean(), at: time })),
   /** Whether the limit of messages has stopped it. */
   limited: z.optional(z.boolean()),
   /** The number of its pull request, if that is in this repository. */
@@ -89,7 +88,7 @@ export function toNoteJob(job: Job): NoteJob {
     base: statusBefore(job),
     isOurs: after.work === 'our message' || undefined,
     ended: endedOf(job),
-    limited: end?.limit !== undefined || undefined,
+    limited: end?.label === 'limited' || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
 }
@@ -107,8 +106,13 @@ function endedOf({ end, endedAt }: Job): NoteJob['ended'] {
 
 /** The end of the work on the message, if the process saw it: a re-run reports just that. */
 export function endOfWork({ delivery, ended }: NoteJob) {
-  if (delivery !== 'sent' || ended === undefined || !isFinal(ended.result)) return undefined;
-  return { ...ended, result: ended.result };
+  const status = ended && statusWith(ended.result);
+  return delivery === 'sent' && status !== undefined ? { ...ended, status } : undefined;
+}
+
+/** Whether a job is being created there, or may have been, of which the ID is not known. */
+export function isCreating({ id, delivery }: NoteJob): boolean {
+  return id === NEW_JOB && delivery !== 'not-sent';
 }
 
 /** Characters; GitHub takes 65,536. */

@@ -1,6 +1,7 @@
-import { isFinal, type Job, NEW_JOB, statusBefore } from '../job/job.ts';
-import { countKinds, kindOf, titleOf, wordOf } from '../job/labels.ts';
+import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
+import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
+import { isFinal } from '../mintlify.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/log.ts';
@@ -122,7 +123,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
   const { id, record, end } = main;
-  const title = titleOf(kindOf(main));
+  const title = titleOf(labelOf(main));
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listReasons(log, ended, end.explanation);
@@ -149,11 +150,11 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
   for (const [reason, jobs] of untold) {
     const [id = '', ...others] = jobs.map((job) => job.id);
-    const [word = ''] = jobs.map((job) => wordOf(kindOf(job)));
+    const [word = ''] = jobs.map((job) => wordOf(labelOf(job)));
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
-  log.info(`${ended.length} jobs: ${countKinds(ended.map(kindOf))}.`);
+  log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
 }
 
 /** Characters, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */

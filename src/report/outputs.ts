@@ -1,15 +1,14 @@
+import { type End, type JobResult, RESULT_NAMES, RESULTS } from '../job/ends.ts';
 import {
   DELIVERIES,
   type Delivery,
   deliveryOf,
-  type End,
   elapsedMs,
   type Job,
-  type JobResult,
-  RESULTS,
+  labelOf,
   statusOf,
 } from '../job/job.ts';
-import { byAttention, kindOf, wordOf } from '../job/labels.ts';
+import { byAttention, wordOf } from '../job/labels.ts';
 import { endNow } from '../job/reasons.ts';
 import { oneLine, quote } from '../text.ts';
 
@@ -50,14 +49,14 @@ function overallConfirmed(ended: readonly Ended[]): string {
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** For several jobs: how many have the same label as the worst one, and the reason of the first of them. */
+/** For several jobs: how many have the same word as the worst one, and the reason of the first of them. */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;
-  const kind = kindOf(main);
-  const same = ended.filter((job) => kindOf(job) === kind);
+  const word = wordOf(labelOf(main));
+  const same = ended.filter((job) => wordOf(labelOf(job)) === word);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs ${wordOf(kind)} (${first}${quote(id, 256)}): ${end.explanation}`;
+  return `${same.length} of ${ended.length} jobs ${word} (${first}${quote(id, 256)}): ${end.explanation}`;
 }
 
 /** Characters of a text in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */
@@ -116,13 +115,13 @@ export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] 
 export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   return ended.toSorted(
     (one, other) =>
-      RESULTS.indexOf(one.end.result) - RESULTS.indexOf(other.end.result) ||
-      byAttention(kindOf(one), kindOf(other)),
+      RESULT_NAMES.indexOf(one.end.result) - RESULT_NAMES.indexOf(other.end.result) ||
+      byAttention(labelOf(one), labelOf(other)),
   );
 }
 
 export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
   return ended.filter(
-    ({ end: { result } }) => result === 'error' || result === 'cancelled' || failOn.has(result),
+    ({ end: { result } }) => RESULTS[result].fails === 'always' || failOn.has(result),
   );
 }

@@ -1,13 +1,13 @@
 import { inUtc } from '../clock.ts';
-import { deliveryOf, type Job, sentAtOf } from '../job/job.ts';
+import { deliveryOf, type Job, labelOf, sentAtOf } from '../job/job.ts';
 import {
   byAttention,
-  CALM,
-  countKinds,
+  countLabels,
   iconOf,
-  type Kind,
-  kindOf,
-  OPEN,
+  isBad,
+  isUnderway,
+  type Label,
+  nextStep,
   titleOf,
   wordOf,
 } from '../job/labels.ts';
@@ -69,24 +69,24 @@ export function renderStory(story: Story, jobs: readonly Job[], place: Place): s
 
 function renderJob(story: Story, job: Job, place: Place): string {
   const { conversation } = place;
-  const kind = kindOf(job);
+  const label = labelOf(job);
   const { occasion } = story;
   // An email shows the comment as it was created, so it begins like a message.
-  const isNew = kind === 'sending' || kind === 'creating' || kind === 'waiting';
+  const isNew = label === 'sending' || label === 'creating' || label === 'waiting';
   const pull = renderPull(job, conversation);
   const review = reviewLink(job, conversation);
   const isUnsaid = job.isReadOnly && job.end !== undefined;
   const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
   // What needs attention is not the changes, and what to do about it stands beside it.
-  const isCalm = CALM.has(kind);
-  const next = conversation === undefined ? '' : nextStep(story, [kind]);
+  const isCalm = !isBad(label);
+  const next = conversation === undefined ? '' : nextOf(story, [label]);
   const links = isCalm ? [pull, review, ...facts] : [pull, ...facts, review];
   return blocks([
-    heading(`${icon(iconOf(kind))} ${titleOfJob(job)}`, conversation === undefined),
+    heading(`${icon(iconOf(label))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
-    outlook(story, kind),
+    outlook(story, label),
     ...ending(story, isCalm ? next : '', place, [
       isNew ? '' : occasion,
       job.id === '' ? '' : `job ${code(job.id, 256)}`,
@@ -103,9 +103,9 @@ function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string
 
 /** What was not sent does not count. */
 function renderNumber({ most }: Story, job: Job): string {
-  if (job.number === undefined || most === undefined) return '';
+  if (job.nthInARow === undefined || most === undefined) return '';
   if (job.end !== undefined && deliveryOf(job) === 'not-sent') return '';
-  return `message ${job.number} of ${most}`;
+  return `message ${job.nthInARow} of ${most}`;
 }
 
 function heading(text: string, isSummary: boolean): string {
@@ -113,11 +113,11 @@ function heading(text: string, isSummary: boolean): string {
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until }: Story, kind: Kind): string {
-  if (kind === 'sent') return 'This run does not wait for the result.';
-  if (!OPEN.has(kind) || until === undefined) return '';
+function outlook({ until }: Story, label: Label): string {
+  if (label === 'sent') return 'This run does not wait for the result.';
+  if (!isUnderway(label) || until === undefined) return '';
   const unsent =
-    kind === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
+    label === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
   return `This run waits until ${inUtc(until)}.${unsent}`;
 }
 
@@ -146,15 +146,12 @@ function reviewLink(job: Job, conversation: number | undefined): string {
 
 /** The news: what the agent has done, if that is known. */
 function titleOfJob(job: Job): string {
-  const kind = kindOf(job);
-  const { change, record, end } = job;
-  if (kind === 'failed' && change?.kind === 'commits') {
+  const label = labelOf(job);
+  const { change, record } = job;
+  if (label === 'failed' && change?.kind === 'commits') {
     return `Agent failed after pushing ${plural(change.count, 'commit')}`;
   }
-  if (kind === 'unconfirmed' && end?.result === 'failed') {
-    return 'Agent failed, perhaps on earlier work';
-  }
-  if (kind !== 'completed' || change === undefined) return titleOf(kind);
+  if (label !== 'completed' || change === undefined) return titleOf(label);
   switch (change.kind) {
     case 'commits':
       return `Agent pushed ${plural(change.count, 'commit')}`;
@@ -170,49 +167,49 @@ function titleOfJob(job: Job): string {
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
 function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   const { conversation, limit } = place;
-  const kinds = jobs.map(kindOf);
-  const open = kinds.find((kind) => OPEN.has(kind));
+  const labels = jobs.map(labelOf);
+  const underway = labels.find(isUnderway);
   const head = blocks([
-    heading(titleOfAll(kinds), conversation === undefined),
+    heading(titleOfAll(labels), conversation === undefined),
     // The title counts jobs that are all the same.
-    dotted([areSame(kinds) ? '' : countKinds(kinds, ' · '), logLink(story.info)]),
+    dotted([areSame(labels) ? '' : countLabels(labels, ' · '), logLink(story.info)]),
     renderPrompt(story, jobs),
-    open === undefined ? '' : outlook(story, open),
+    underway === undefined ? '' : outlook(story, underway),
   ]);
   // Nobody can reply to a summary.
-  const next = conversation === undefined ? '' : nextStep(story, kinds);
+  const next = conversation === undefined ? '' : nextOf(story, labels);
   const end = blocks(ending(story, next, place, [story.occasion]));
   return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
 }
 
-function areSame(kinds: readonly Kind[]): boolean {
-  return new Set(kinds).size === 1;
+function areSame(labels: readonly Label[]): boolean {
+  return new Set(labels).size === 1;
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
-function titleOfAll(kinds: readonly Kind[]): string {
-  const [worst = 'completed'] = kinds.toSorted(byAttention);
-  const open = kinds.find((kind) => OPEN.has(kind));
-  const words = areSame(kinds) ? wordsForSame(worst, kinds.length) : wordsForMixed(kinds);
-  return `${icon(iconOf(open ?? worst))} ${words}`;
+function titleOfAll(labels: readonly Label[]): string {
+  const [worst = 'completed'] = labels.toSorted(byAttention);
+  const underway = labels.find(isUnderway);
+  const words = areSame(labels) ? wordsForSame(worst, labels.length) : wordsForMixed(labels);
+  return `${icon(iconOf(underway ?? worst))} ${words}`;
 }
 
-function wordsForSame(kind: Kind, count: number): string {
+function wordsForSame(label: Label, count: number): string {
   const jobs = `${count} agent jobs`;
-  if (kind === 'sending') return `Sending a message to ${jobs}`;
-  if (kind === 'sent') return `${jobs} got the message`;
-  return `${jobs}: ${wordOf(kind)}`;
+  if (label === 'sending') return `Sending a message to ${jobs}`;
+  if (label === 'sent') return `${jobs} got the message`;
+  return `${jobs}: ${wordOf(label)}`;
 }
 
-function wordsForMixed(kinds: readonly Kind[]): string {
-  const jobs = `${kinds.length} agent jobs`;
-  const open = kinds.filter((kind) => OPEN.has(kind)).length;
-  const bad = kinds.filter((kind) => !CALM.has(kind)).length;
+function wordsForMixed(labels: readonly Label[]): string {
+  const jobs = `${labels.length} agent jobs`;
+  const underway = labels.filter(isUnderway).length;
+  const bad = labels.filter(isBad).length;
   if (bad > 0) {
     const need = bad === 1 ? 'needs' : 'need';
-    return `${bad} of ${jobs} ${need} attention${open > 0 ? ' so far' : ''}`;
+    return `${bad} of ${jobs} ${need} attention${underway > 0 ? ' so far' : ''}`;
   }
-  return open > 0 ? `${kinds.length - open} of ${jobs} done` : `${jobs} done`;
+  return underway > 0 ? `${labels.length - underway} of ${jobs} done` : `${jobs} done`;
 }
 
 /** What follows everything else, the small print last. */
@@ -226,22 +223,11 @@ function ending(
   return [next, comments, small(dotted([...details, ...about]))];
 }
 
-/** What a person can do next once a command has ended. */
-const NEXT_STEPS: Readonly<Partial<Record<Kind, (command: string) => string>>> = {
-  completed: improve,
-  unconfirmed: improve,
-  failed: (command) => `Comment ${code(`${command} try again`)} to try again.`,
-  limited: (command) => `To go on, comment ${code(command)} and what to do.`,
-};
-
-function improve(command: string): string {
-  return `Not right? Comment ${code(command)} and what to change.`;
-}
-
-/** Empty if it is not the same for all jobs: a command goes to all of them. */
-function nextStep({ command }: Pick<Story, 'command'>, kinds: readonly Kind[]): string {
-  const [say, ...others] = new Set(kinds.map((kind) => NEXT_STEPS[kind]));
-  return command === null || say === undefined || others.length > 0 ? '' : say(command);
+/** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */
+function nextOf({ command }: Pick<Story, 'command'>, labels: readonly Label[]): string {
+  if (command === null) return '';
+  const [next, ...others] = new Set(labels.map((label) => nextStep(label, command)));
+  return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
 }
 
 export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
@@ -269,9 +255,9 @@ export function renderBadEnd(
   url: string,
 ): string {
   const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
-  const title = `${icon(iconOf(kindOf(worst)))} ${titleOfJob(worst)}.`;
+  const title = `${icon(iconOf(labelOf(worst)))} ${titleOfJob(worst)}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
-  const next = nextStep(story, ended.map(kindOf));
+  const next = nextOf(story, ended.map(labelOf));
   return dotted([mention + title, why, next, link('Details', url)], ' ');
 }
 

@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
-import { elapsedMs, type Job } from '../job/job.ts';
-import { byAttention, CALM, countKinds, iconOf, kindOf, wordOf } from '../job/labels.ts';
+import { elapsedMs, type Job, labelOf } from '../job/job.ts';
+import { byAttention, countLabels, iconOf, isBad, wordOf } from '../job/labels.ts';
 import {
   blocks,
   code,
@@ -14,7 +14,7 @@ import {
 // A table of several jobs: those that need attention come first, and the reasons are below it.
 
 /** If more jobs need no attention, they are folded. */
-const MOST_OPEN = 10;
+const MOST_CALM = 10;
 /** Characters that are reserved for the heads of two tables, and for the note that something is left out. */
 const FRAME = 600;
 
@@ -30,25 +30,25 @@ function inOneLine(text: string): string {
 }
 
 export function renderJobs(jobs: readonly Job[], room: number): string {
-  const sorted = jobs.toSorted((one, other) => byAttention(kindOf(one), kindOf(other)));
-  const calm = sorted.filter((job) => CALM.has(kindOf(job)));
-  const closed = calm.length > MOST_OPEN ? calm : [];
-  const open = sorted.filter((job) => !closed.includes(job));
+  const sorted = jobs.toSorted((one, other) => byAttention(labelOf(one), labelOf(other)));
+  const calm = sorted.filter((job) => !isBad(labelOf(job)));
+  const below = calm.length > MOST_CALM ? calm : [];
+  const above = sorted.filter((job) => !below.includes(job));
   const reasons = renderReasons(sorted, room / 4);
   // Columns that are empty in all jobs are left out.
   const columns = COLUMNS.filter(([, cellOf]) => jobs.some((job) => cellOf(job) !== ''));
   const head = [toRow(columns.map(([title]) => title)), toRow(columns.map(() => '---'))];
   const toRows = (group: readonly Job[]): readonly string[] =>
     group.map((job) => toRow(columns.map(([, cellOf]) => cellOf(job))));
-  const fits = fitting(toRows([...open, ...closed]), room - reasons.length - FRAME);
+  const fits = fitting(toRows([...above, ...below]), room - reasons.length - FRAME);
   const render = (rows: readonly string[]): string =>
     rows.length === 0 ? '' : [...head, ...rows].join('\n');
-  const folds = render(fits.slice(open.length));
+  const folds = render(fits.slice(above.length));
   const left = jobs.length - fits.length;
   return blocks([
-    render(fits.slice(0, open.length)),
+    render(fits.slice(0, above.length)),
     reasons,
-    folds === '' ? '' : folded(countKinds(closed.map(kindOf)), folds),
+    folds === '' ? '' : folded(countLabels(below.map(labelOf)), folds),
     left === 0 ? '' : `Jobs not shown for lack of room: ${left}.`,
   ]);
 }
@@ -60,7 +60,7 @@ function toRow(cells: readonly string[]): string {
 /** On a phone, only the first ones are seen without scrolling. */
 const COLUMNS: readonly (readonly [title: string, cellOf: (job: Job) => string])[] = [
   ['Job', ({ id }) => code(id, 256)],
-  ['Result', (job) => inOneLine(`${icon(iconOf(kindOf(job)))} ${wordOf(kindOf(job))}`)],
+  ['Result', (job) => inOneLine(`${icon(iconOf(labelOf(job)))} ${wordOf(labelOf(job))}`)],
   ['Pull request', linkOf],
   ['Time', timeTaken],
 ];
@@ -75,7 +75,7 @@ function renderReasons(jobs: readonly Job[], room: number): string {
   const groups = [...byReason].filter(([reason]) => reason !== '');
   const lines = groups.map(([reason, group]) => {
     const [name] = group.map((job) => linkOf(job) || code(job.id, 256));
-    const [label] = group.map((job) => icon(iconOf(kindOf(job))));
+    const [label] = group.map((job) => icon(iconOf(labelOf(job))));
     const more = group.length === 1 ? '' : ` and ${group.length - 1} more`;
     return `- ${label} ${name}${more}: ${sentenceToMarkdown(reason)}`;
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { WORDS } from '../../src/job/labels.ts';
+import { LABELS } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { hashOf, readNote } from '../../src/note/data.ts';
 import { MARKER } from '../../src/text.ts';
@@ -40,7 +40,7 @@ const OWN_LINKS: readonly RegExp[] = [
   // The link of a job, composed from its parts after the check. Its label has the host.
   /^https:\/\/[a-z0-9.-]+\/[\w.-]+\/[\w.-]+\/pull\/\d+$/,
 ];
-const TITLES: readonly string[] = Object.values(WORDS).map(([, , title]) => title);
+const TITLES: readonly string[] = Object.values(LABELS).map(({ title }) => title);
 
 /** The lines that a text of several lines would forge. */
 const LINES = new Set(TEXTS.flatMap((text) => text.split(/\r\n|[\n\r]/).slice(1)));

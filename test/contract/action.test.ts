@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
-import { FAIL_ON, isFinal, RESULTS } from '../../src/job/job.ts';
+import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/ends.ts';
 import { STATUSES } from '../../src/mintlify.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
@@ -56,7 +56,7 @@ describe('action.yml', () => {
   it.each([
     ['only-when', action.inputs, Object.keys(STATUSES)],
     ['fail-on', action.inputs, FAIL_ON],
-    ['result', action.outputs, RESULTS],
+    ['result', action.outputs, RESULT_NAMES],
   ] as const)('names every status or result in the description of %s', (name, all, words) => {
     const description = all[name]?.description ?? '';
     const missing = words.filter((word) => !description.includes(`\`${word}\``));
@@ -64,18 +64,19 @@ describe('action.yml', () => {
   });
 
   it('has a result for each final status, which can fail the step', () => {
-    const missing = Object.keys(STATUSES).filter(
-      (status) => isFinal(status) && !(FAIL_ON as readonly string[]).includes(status),
+    const results: readonly string[] = Object.values(AGENT_ENDS).map(({ result }) => result);
+    expect(results.filter((result) => !(FAIL_ON as readonly string[]).includes(result))).toEqual(
+      [],
     );
-    expect(missing, 'add it to FAIL_ON and RESULTS in src/job/job.ts').toEqual([]);
   });
 
   it('fails the step by default for each final status but completed', () => {
-    const green = Object.keys(STATUSES).filter(
-      (status) => isFinal(status) && !INPUTS.failOn.has(status),
-    );
-    const what = 'add it to the default of fail-on in src/inputs.ts and action.yml';
-    expect(green, what).toEqual(['completed']);
+    const green = Object.values(AGENT_ENDS).filter(({ result }) => !INPUTS.failOn.has(result));
+    const what = 'add it to the default of fail-on in action.yml';
+    expect(
+      green.map(({ result }) => result),
+      what,
+    ).toEqual(['completed']);
   });
 
   it('has defaults that mean the same as an empty string', () => {

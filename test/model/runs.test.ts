@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { isFinal, type Status } from '../../src/job/job.ts';
-import { STATUSES } from '../../src/mintlify.ts';
+import { isFinal, STATUSES, type Status } from '../../src/mintlify.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import { EPOCH } from './clock.ts';
 import type { JobScript } from './service.ts';

@@ -1,4 +1,5 @@
-import type { FinalStatus, JobRecord } from '../../src/job/job.ts';
+import type { JobRecord } from '../../src/job/job.ts';
+import type { FinalStatus } from '../../src/mintlify.ts';
 
 // A simulated job of the API: what the agent does, and what a record shows of that.
 

@@ -133,7 +133,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
   ],
   [
     'a job that the limit has stopped',
-    ended({ result: 'skipped', limit: 3 }, NOT_SENT),
+    ended({ result: 'skipped', label: 'limited' }, NOT_SENT),
     {
       ...{ delivery: 'not-sent', limited: true },
       ended: { result: 'skipped', confirmed: false, at: START },
@@ -144,7 +144,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
 });
 
 it.each<[string, Partial<NoteJob>, object | undefined]>([
-  ['an end that was seen', {}, { result: 'failed', confirmed: true, at: START + 5 }],
+  ['an end that was seen', {}, { ...SENT.ended, status: 'failed' }],
   ['none that was not', { ended: undefined }, undefined],
   ['none of a message that was not sent', { delivery: 'not-sent' }, undefined],
   [

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { endAs } from '../../src/job/ends.ts';
 import { NEW_JOB } from '../../src/job/job.ts';
 import { decide, type Question, type Verdict } from '../../src/jobs/decide.ts';
 import type { FoundNote, NoteData, NoteJob } from '../../src/note/data.ts';
@@ -8,6 +9,7 @@ import { found, NOTE } from './record.ts';
 type Delivery = NoteJob['delivery'];
 
 const JOB = 'job-1';
+const OTHER_CREATION = 'Another run is creating, or may have created, the agent job';
 const OTHER_STEP = { step: 'cc'.repeat(8) };
 
 /** Run 1 is the own one, unless the message is that of another run. */
@@ -28,8 +30,9 @@ function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId =
   return decide({ notes: ok(notes), ...question }, jobId);
 }
 
-function kindOf(verdict: Verdict): string {
-  return verdict.kind === 'refuse' ? verdict.why : verdict.kind;
+/** The kind or, of an end, its sentence. */
+function saidBy(verdict: Verdict): string {
+  return 'end' in verdict ? verdict.end.explanation : verdict.kind;
 }
 
 describe('attempt 3', () => {
@@ -61,19 +64,22 @@ describe('attempt 3', () => {
       // A command follows the same table: it is a part of the message.
       const given = notes.map((one) => ({ ...one, command: one.command || command }));
       const message = { ...again.message, command };
-      expect(kindOf(ask(given, { ...again, message }))).toBe(expected);
+      expect(saidBy(ask(given, { ...again, message }))).toContain(expected);
     }
   });
 
   it('is refused if the list fails, and another one is not known to send', () => {
     const notes = problem('so');
-    expect(ask([], { ...again, notes })).toEqual({ kind: 'refuse', why: 'so', notes: [] });
-    expect(ask([], { notes })).toEqual({ kind: 'list failed', why: 'so' });
+    const remedy = 'To send the message all the same, start a new run.';
+    const end = endAs('refused', 'so', remedy);
+    expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
+    expect(ask([], { notes })).toMatchObject({ end: endAs('not known what was sent', 'so') });
   });
 
   it('names all notes of the message that may have sent it', () => {
     const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), note('2', 'unknown')];
-    expect(ask(all, again)).toMatchObject({ kind: 'refuse', notes: [all[0], all[1]] });
+    const said = saidBy(ask(all, again));
+    expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
   });
 
   const sentAt = (time: number, parts: Partial<NoteJob> = {}): NoteJob => ({
@@ -114,9 +120,10 @@ describe('attempt 3', () => {
   });
 
   it('goes on whatever else would stop a message', () => {
-    const stops = { isOutdated: true, limit: { most: 1, problem: 'so' } };
+    const uncounted = endAs('cannot count', 'so');
+    const stops = { isOutdated: true, limit: { uncounted } };
     expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'go on' });
-    expect(ask([], { ...again, ...stops })).toEqual({ kind: 'cannot count', why: 'so' });
+    expect(ask([], { ...again, ...stops })).toMatchObject({ end: uncounted });
   });
 });
 
@@ -128,37 +135,33 @@ describe('a run that would create a job', () => {
   it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
     ['creates without notes', [], {}, 'send'],
     ['creates if another one has not', [creating('2', 'not-sent')], {}, 'send'],
-    ['is stopped by one that is creating', [creating('2', 'sending')], {}, 'other creation'],
-    ['is stopped by one in doubt', [creating('2', 'unknown')], {}, 'other creation'],
-    ['is stopped by one that has created', [note('2')], {}, 'other creation'],
-    ['is stopped by a job without a message', [note('2', 'not-sent')], {}, 'other creation'],
+    ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
+    ['is stopped by one in doubt', [creating('2', 'unknown')], {}, OTHER_CREATION],
+    ['is stopped by one that has created', [note('2')], {}, OTHER_CREATION],
+    ['is stopped by a job without a message', [note('2', 'not-sent')], {}, OTHER_CREATION],
     [
       'is stopped by another step of its run',
       [creating('1', 'sending', OTHER_STEP)],
       {},
-      'other creation',
+      OTHER_CREATION,
     ],
-    ['is stopped by another leg of its step', [creating('1', 'sending')], {}, 'other creation'],
+    ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
     ['goes on in a re-run', [note('1')], again, 'go on'],
     ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
-    [
-      'is stopped in a re-run, too',
-      [creating('1', 'not-sent'), note('2')],
-      again,
-      'other creation',
-    ],
+    ['is stopped in a re-run, too', [creating('1', 'not-sent'), note('2')], again, OTHER_CREATION],
     [
       'is refused in a re-run if it may have',
       [creating('1', 'sending')],
       ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
     ],
   ])('%s', (_, notes, parts, expected) => {
-    expect(kindOf(ask(notes, parts, NEW_JOB))).toBe(expected);
+    expect(saidBy(ask(notes, parts, NEW_JOB))).toContain(expected);
   });
 
   it('names the comment that stops it', () => {
     const other = creating('2', 'sending');
-    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'other creation', url: other.url });
+    const end = endAs('other creation', other.url);
+    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'end', end, isNews: false });
   });
 });
 
@@ -207,8 +210,8 @@ describe('a limit', () => {
     ['where only the re-run has sent', [note('2', 'not-sent'), command(), again('2')], 1],
   ])('counts %s', (_, notes, count) => {
     const numberUnder = (most: number) => ask(notes, { limit: { most } });
-    expect(numberUnder(count + 1)).toEqual({ kind: 'send', number: count + 1 });
-    if (count > 0) expect(numberUnder(count)).toMatchObject({ kind: 'limit', most: count });
+    expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
+    if (count > 0) expect(numberUnder(count)).toMatchObject({ end: endAs('limit', count) });
   });
 
   it.each<[string, readonly FoundNote[], boolean]>([
@@ -222,7 +225,8 @@ describe('a limit', () => {
     ['of another job', [note('2'), note('8', 'not-sent', toOther('not-sent'))], false],
     ['by another step', [note('2'), told(OTHER_STEP)], false],
   ])('is told already: %s, %s', (_, notes, isTold) => {
-    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'limit', most: 1, isTold });
+    const end = endAs('limit', 1);
+    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'end', end, isNews: !isTold });
   });
 });
 
@@ -244,16 +248,16 @@ describe('an event about a commit', () => {
   ])('gets one message: %s', (_, other, isStopped) => {
     // A command in between changes nothing.
     const notes = [note('3'), other, note('7', 'sent', { command: 'comment:7' })];
-    const expected = isStopped ? { kind: 'same commit', url: other.url } : { kind: 'send' };
-    expect(ask(notes, { message })).toEqual(expected);
+    const expected = isStopped ? { end: endAs('same commit', other.url) } : { kind: 'send' };
+    expect(ask(notes, { message })).toMatchObject(expected);
   });
 
   it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
-    ['a message about the commit', [about('sent')], { isOutdated: true }, 'same commit'],
-    ['then newer commits', [note('2')], { isOutdated: true }, 'newer commit'],
-    ['then the limit', [note('2')], {}, 'limit'],
+    ['a message about the commit', [about('sent')], { isOutdated: true }, 'taken this commit'],
+    ['then newer commits', [note('2')], { isOutdated: true }, 'has newer commits'],
+    ['then the limit', [note('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
-  ])('is stopped by the first of what counts: %s', (_, notes, parts, kind) => {
-    expect(ask(notes, { message, limit: { most: 1 }, ...parts })).toMatchObject({ kind });
+  ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {
+    expect(saidBy(ask(notes, { message, limit: { most: 1 }, ...parts }))).toContain(said);
   });
 });

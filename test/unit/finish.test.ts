@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { End, Job } from '../../src/job/job.ts';
-import { kindOf, titleOf, wordOf } from '../../src/job/labels.ts';
+import type { End } from '../../src/job/ends.ts';
+import { type Job, labelOf } from '../../src/job/job.ts';
+import { titleOf, wordOf } from '../../src/job/labels.ts';
 import { annotate, crash, fail, summarize } from '../../src/report/finish.ts';
 import { endedNow, failing } from '../../src/report/outputs.ts';
 import type { Story } from '../../src/report/render.ts';
@@ -40,7 +41,7 @@ describe('annotate', () => {
     ['a doubt', unconfirmed, { base: { status: 'completed' } }, 'warning'],
   ])('gives the reason of %s', (_, end, parts, level) => {
     const one = ended(end, parts);
-    const title = titleOf(kindOf(one));
+    const title = titleOf(labelOf(one));
     expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
   });
 

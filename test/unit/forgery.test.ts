@@ -48,7 +48,9 @@ function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<Jo
   return ended(end, { endedAt: START + 10_000, ...parts, record: { ...RECORD, ...known } });
 }
 function because(text: string): Partial<Job> {
-  return { end: { result: 'failed', explanation: `The API said ${quote(text)}.` } };
+  return {
+    end: { result: 'failed', label: 'failed', explanation: `The API said ${quote(text)}.` },
+  };
 }
 function by(text: string): Partial<Story> {
   return { occasion: `Asked by ${code(text, 100)}` };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/job/job.ts';
-import { type Kind, WORDS } from '../../src/job/labels.ts';
+import { LABEL_NAMES, LABELS, type Label } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { DASHBOARD_URL } from '../../src/mintlify.ts';
 import {
@@ -11,7 +11,6 @@ import {
   ENDED,
   fleetOf,
   jobOf,
-  KINDS,
   LEAST_ROOM,
   mixedFleet,
   replies,
@@ -23,7 +22,7 @@ import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';
 // Each state of the comment and of the summary, for 1 to 100 jobs, rendered as on GitHub.
 
 const COUNTS = [1, 5, 30, 100];
-const ICONS = Object.values(WORDS).map(([icon]) => icon);
+const ICONS = Object.values(LABELS).map(({ icon }) => icon);
 const HEADING = RegExp(
   `^<h([23])><span aria-hidden="true">(?:${ICONS.join('|')})</span> [^\\n]+</h\\1>\\n`,
   'u',
@@ -55,7 +54,7 @@ function countJobs({ skeleton, text }: Rendered): { shown: number; notShown: num
   return { shown: rows, notShown: counts.map(Number).reduce((sum, count) => sum + count, 0) };
 }
 
-const kinds = (of: readonly Kind[]) =>
+const kinds = (of: readonly Label[]) =>
   COUNTS.flatMap((count) => of.map((kind) => [count, kind] as const));
 
 describe('the comment', () => {
@@ -68,7 +67,7 @@ describe('the comment', () => {
     if (jobs.length > 1) expect(counted.shown + counted.notShown).toBe(jobs.length);
   }
 
-  it.each(kinds(KINDS))('shows %i jobs, %s', (count, kind) => {
+  it.each(kinds(LABEL_NAMES))('shows %i jobs, %s', (count, kind) => {
     check(fleetOf(kind, count));
   });
 
@@ -92,7 +91,7 @@ it.each(kinds(ENDED))('the job summary shows %i jobs, %s', (count, kind) => {
 });
 
 it('only confirmed and plain results are green', () => {
-  const green = KINDS.filter((kind) => commentOf([jobOf(kind)]).includes('✅'));
+  const green = LABEL_NAMES.filter((kind) => commentOf([jobOf(kind)]).includes('✅'));
   expect(green).toEqual(['completed']);
   expect(summaryOf(fleetOf('unconfirmed', 3))).not.toContain('✅');
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { endAs } from '../../src/job/ends.ts';
 import {
   type Delivery,
   type Done,
@@ -22,10 +23,9 @@ import {
   recordEnd,
   recordLastLook,
   recordPoll,
-  type Status,
   setWaiting,
 } from '../../src/job/job.ts';
-import { endAs } from '../../src/job/reasons.ts';
+import type { Status } from '../../src/mintlify.ts';
 import { job, PULL, record, START } from './record.ts';
 
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
@@ -182,7 +182,7 @@ describe('a poll', () => {
 describe('what becomes of the message', () => {
   it.each<[Message['kind'], Delivery, boolean, Delivery]>([
     ['none', 'not-sent', false, 'not-sent'],
-    ['open', 'not-sent', true, 'not-sent'],
+    ['pending', 'not-sent', true, 'not-sent'],
     ['sending', 'unknown', true, 'not-sent'],
     ['unknown', 'unknown', false, 'unknown'],
     ['sent', 'sent', false, 'sent'],
@@ -190,7 +190,7 @@ describe('what becomes of the message', () => {
   ])('%s: if the run is killed, %s; may be sent: %s; if it ends, %s', (kind, now, open, then) => {
     const one = job({ message: { kind, at: START } as Message, isWaiting: true });
     expect([deliveryOf(one), mayBeSent(one)]).toEqual([now, open]);
-    recordEnd(one, endAs('error', 'So.'), START + 5);
+    recordEnd(one, endAs('could not send', 'So.'), START + 5);
     expect(one).toMatchObject({
       endedAt: START + 5,
       isWaiting: false,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type End, type Job, type JobRecord, type JobResult, RESULTS } from '../../src/job/job.ts';
+import { type End, type JobResult, RESULT_NAMES } from '../../src/job/ends.ts';
+import type { Job, JobRecord } from '../../src/job/job.ts';
 import { wordOf } from '../../src/job/labels.ts';
 import { type Ended, endedNow, failing, toOutputs, worstFirst } from '../../src/report/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from './record.ts';
@@ -123,7 +124,7 @@ it('worstFirst sorts by result, then by label, then in input order', () => {
       .join('');
   const results = ['skipped', 'error', 'sent', 'error', 'failed', 'sent'] as const;
   expect(ids(results.map((result, n) => endOf(`${n}`, { result })))).toBe('134250');
-  const reversed = RESULTS.toReversed().map((result, n) => endOf(`${n}`, { result }));
+  const reversed = RESULT_NAMES.toReversed().map((result, n) => endOf(`${n}`, { result }));
   expect(ids(reversed)).toBe('876543210');
   expect(ids([endOf('a', {}), endOf('b', { confirmed: false }), endOf('c', {})])).toBe('bac');
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Inputs } from '../../src/inputs.ts';
+import { endAs } from '../../src/job/ends.ts';
 import { makePlan } from '../../src/jobs/plan.ts';
 import {
   checks,
@@ -112,7 +113,8 @@ it.each<Row>([
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
 const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
-const uncounted = (most: number, problem: string) => ({ limit: { most, problem } });
+const forBot = (why: string) => ({ limit: { uncounted: endAs('cannot count for a bot', why) } });
+const uncounted = (why: string) => ({ limit: { uncounted: endAs('cannot count', why) } });
 
 it.each<Row>([
   ['a person with max-messages', PERSON, { maxMessages: 5 }, { byBot: false, limit: { most: 5 } }],
@@ -121,19 +123,19 @@ it.each<Row>([
   ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
   ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
-  ['a bot, “comment: false”', BOT, { comment: false }, uncounted(3, OFF)],
+  ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
   [
     'a bot without a conversation',
     checks('check_suite', { sender: RENOVATE }),
     {},
-    uncounted(3, NOWHERE),
+    forBot(NOWHERE),
   ],
-  ['a bot, a branch', push(branch), {}, uncounted(3, ABOUT_JOBS)],
+  ['a bot, a branch', push(branch), {}, forBot(ABOUT_JOBS)],
   ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, { limit: { most: 3 } }],
-  ['a bot, a new branch', event('create', undefined, created), {}, uncounted(3, NOWHERE)],
-  ['a person, re-run by a bot', PERSON, { comment: false }, uncounted(3, OFF), AGAIN_BY_BOT],
-  ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(3, ABOUT_JOBS)],
-  ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(3, NOWHERE)],
+  ['a bot, a new branch', event('create', undefined, created), {}, forBot(NOWHERE)],
+  ['a person, re-run by a bot', PERSON, { comment: false }, forBot(OFF), AGAIN_BY_BOT],
+  ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
+  ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(NOWHERE)],
   ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
 ])('makePlan, a limit: %s', check);
 

@@ -1,22 +1,13 @@
 import { expect, it } from 'vitest';
-import type { End, Job } from '../../src/job/job.ts';
+import { type End, endAs } from '../../src/job/ends.ts';
+import type { Job } from '../../src/job/job.ts';
 import {
   cancelledEnd,
   doneEnd,
   doubtfulEnd,
-  endAs,
   endNow,
-  limitEnd,
   lostEnd,
-  newerCommitEnd,
-  otherCreationEnd,
-  refusedEnd,
-  sameCommitEnd,
-  stoppedEnd,
   timedOutEnd,
-  uncommentedEnd,
-  uncountedEnd,
-  unknownBeforeEnd,
   unwantedEnd,
 } from '../../src/job/reasons.ts';
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
@@ -43,7 +34,7 @@ function timedOut(status: string, why = ''): End {
 
 it.each<[End, End['result'], string, boolean?]>([
   [endAs('sent'), 'sent', ''],
-  [endAs('error', 'So.'), 'error', 'So.'],
+  [endAs('could not send', 'So.'), 'error', 'So.'],
   [done('completed', 'confirmed'), 'completed', '', true],
   [done('completed', 'no message'), 'completed', ''],
   [
@@ -85,7 +76,11 @@ it.each<[End, End['result'], string, boolean?]>([
   [lostEnd(job(SENT), NOTED, 'So.'), 'error', AGAIN],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', 'The job cannot be polled. So.'],
   [lostEnd(job(), NOTED, 'So.'), 'error', 'So.'],
-  [stoppedEnd('So.'), 'skipped', 'The API accepts no more messages for now. So.'],
+  [
+    endAs('the API takes no more', 'So.'),
+    'skipped',
+    'The API accepts no more messages for now. So.',
+  ],
   [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run the'],
   [cancelledEnd(job(), UNNOTED), 'cancelled', 'before the message was sent. Start a new run.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', 'cancelled before the job was polled.'],
@@ -96,27 +91,43 @@ it.each<[End, End['result'], string, boolean?]>([
     'cancelled',
     'was cancelled.',
   ],
-  [doubtfulEnd('So.', false), 'error', `So. The message ${IN_DOUBT}`],
-  [doubtfulEnd('So.', true), 'cancelled', IN_DOUBT],
+  [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
+  [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
-  [newerCommitEnd(), 'skipped', 'has newer commits; their own checks decide.'],
-  [sameCommitEnd(TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
-  [otherCreationEnd(TAKEN), 'error', `has created, the agent job: ${TAKEN}. Nothing was created`],
-  [unknownBeforeEnd('so'), 'error', 'it is not known what was sent before: so. Try again later.'],
-  [uncountedEnd('so', true), 'skipped', 'bots trigger are counted by comments, but so.'],
+  [endAs('newer commits'), 'skipped', 'has newer commits; their own checks decide.'],
+  [endAs('same commit', TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
+  [endAs('other creation', TAKEN), 'error', `have created, the agent job: ${TAKEN}. Once that`],
   [
-    uncountedEnd('so', false),
+    endAs('not known what was sent', 'so'),
+    'error',
+    'it is not known what was sent before: so. Try again later.',
+  ],
+  [
+    endAs('cannot count for a bot', 'so'),
+    'skipped',
+    'bots trigger are counted by comments, but so.',
+  ],
+  [
+    endAs('cannot count', 'so'),
     'error',
     'counts by comments, but so. Remove it, or set “pr-number”.',
   ],
   [
-    limitEnd(3),
+    endAs('limit', 3),
     'skipped',
     'since the last command or review by a person, the workflow has sent, or may',
   ],
-  [uncommentedEnd('So.'), 'error', 'So. No message is sent without its comment. To send without'],
-  [refusedEnd('so', 'Do.'), 'error', 'whether an earlier attempt sent the message, because so.'],
-  [refusedEnd('so', 'Do.'), 'error', ' Do.'],
+  [
+    endAs('no comment', 'So.'),
+    'error',
+    'So. No message is sent without its comment. To send without',
+  ],
+  [
+    endAs('refused', 'so', 'Do.'),
+    'error',
+    'whether an earlier attempt sent the message, because so.',
+  ],
+  [endAs('refused', 'so', 'Do.'), 'error', ' Do.'],
 ])('%#: %o', (end, result, words, confirmed) => {
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
   expect(end.explanation).toContain(words);

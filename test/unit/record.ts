@@ -1,5 +1,7 @@
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { type End, type Job, type JobRecord, newJob } from '../../src/job/job.ts';
+import type { End } from '../../src/job/ends.ts';
+import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
+import type { Label } from '../../src/job/labels.ts';
 import type { FoundNote, NoteData } from '../../src/note/data.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 
@@ -42,11 +44,28 @@ export const READ_ONLY = { isReadOnly: true, message: { kind: 'none' } } as cons
 
 /** A job that got its message, and that this run has ended. */
 export function ended(end: Partial<End>, parts: Partial<Job> = {}): Job {
+  const { result = 'completed' } = end;
+  const { message } = { ...SENT, ...parts };
   return job({
     ...{ ...SENT, endedAt: START },
-    end: { result: 'completed', explanation: '', ...end },
     ...parts,
+    end: { result, label: labelFor({ ...end, result }, message), explanation: '', ...end },
   });
+}
+
+/** The label that fits a result and what became of the message. */
+export function labelFor(
+  { result, confirmed }: Pick<End, 'result' | 'confirmed'>,
+  message: Job['message'],
+): Label {
+  if (result === 'active') return 'working';
+  if (result === 'error' || result === 'timed-out' || result === 'cancelled') {
+    if (message.kind === 'unknown') return 'delivery unknown';
+    if (message.kind === 'not-sent') return 'not-sent';
+    return result === 'error' ? 'unreachable' : result;
+  }
+  if (confirmed !== false || result === 'archived' || result === 'sent') return result;
+  return result === 'failed' ? 'failure unconfirmed' : 'unconfirmed';
 }
 
 export const NOTE: NoteData = {

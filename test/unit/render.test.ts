@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Change, End, Job, JobRecord } from '../../src/job/job.ts';
-import { iconOf, type Kind, titleOf, wordOf } from '../../src/job/labels.ts';
-import { endAs } from '../../src/job/reasons.ts';
+import { agentEnd } from '../../src/job/ends.ts';
+import type { Change, Job, JobRecord } from '../../src/job/job.ts';
+import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { endedNow } from '../../src/report/outputs.ts';
 import {
@@ -26,7 +26,7 @@ import {
 } from './record.ts';
 
 const LIMIT = 60_000;
-const DOUBT: End = { ...endAs('completed'), confirmed: false };
+const DOUBT = agentEnd('completed', 'unconfirmed');
 const STORY: Story = {
   ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '' },
   ...{ startedAt: START, command: null },
@@ -42,10 +42,10 @@ function show(jobs: readonly Job[], story: Partial<Story> = {}, conversation = 1
 function summaryOf(jobs: readonly Job[], story: Partial<Story>): string {
   return renderStory({ ...STORY, ...story }, jobs, { limit: LIMIT });
 }
-function icon(kind: Kind): string {
+function icon(kind: Label): string {
   return `<span aria-hidden="true">${iconOf(kind)}</span>`;
 }
-function heading(kind: Kind): string {
+function heading(kind: Label): string {
   return `### ${icon(kind)} ${titleOf(kind)}`;
 }
 
@@ -101,9 +101,9 @@ describe('one job', () => {
   it('says which message in a row it is, unless it was not sent', () => {
     const limit = { most: 3 };
     const print = (one: Job) => show([one], limit).at(-1);
-    expect(print(ended({}, { number: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
-    expect(print(ended({}, { ...NOT_SENT, number: 2 }))).not.toContain('message');
-    const [title] = show([ended({ result: 'skipped', limit: 3 }, NOT_SENT)], limit);
+    expect(print(ended({}, { nthInARow: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
+    expect(print(ended({}, { ...NOT_SENT, nthInARow: 2 }))).not.toContain('message');
+    const [title] = show([ended({ result: 'skipped', label: 'limited' }, NOT_SENT)], limit);
     expect(title).toBe(heading('limited'));
   });
 
@@ -166,7 +166,8 @@ describe('one job', () => {
   });
 
   it('does not lead to the changes first if it needs attention', () => {
-    const failed = { ...linked(OWN, commits(1)), end: endAs('failed') };
+    const { end } = ended({ result: 'failed' });
+    const failed = { ...linked(OWN, commits(1)), ...(end && { end }) };
     const [, links] = show([failed], {}, 7);
     expect(links).toBe(`1\u00a0min · ${LOG} · ${range(OWN)}`);
   });
@@ -198,7 +199,7 @@ describe('several jobs', () => {
     ]);
   });
 
-  it.each<[string, readonly Job[], Kind, string]>([
+  it.each<[string, readonly Job[], Label, string]>([
     [
       'one is bad',
       [at('a', 'failed'), at('b', 'sent')],

@@ -97,8 +97,7 @@ export function afterList(setup: Setup, process: Process, listed: Notes): Proces
     const id = isSought ? jobNamedIn(notes) : job.id;
     if (id === undefined || (id !== job.id && !isFirst)) return { ...job, is: 'refused' };
     const verdict = verdictOn(setup, notes, id);
-    const isTold = verdict.kind === 'limit' && verdict.isTold;
-    const is = isTold && isFirst ? 'not-sent' : AFTER[verdict.kind];
+    const is = stateAfter(verdict, isFirst);
     // What is created has an ID of its own from then on.
     const own = verdict.kind === 'go on' ? verdict.sent.id : id;
     return { id: own, is: isFirst && is === 'not-sent' ? 'left out' : is };
@@ -106,11 +105,20 @@ export function afterList(setup: Setup, process: Process, listed: Notes): Proces
   return isFirst ? startNote({ ...process, jobs }) : { ...process, jobs, at: 'work' };
 }
 
-const AFTER: Readonly<Record<Verdict['kind'], State>> = {
-  ...{ send: 'open', 'go on': 'goes on', refuse: 'refused', limit: 'limited' },
-  ...{ 'list failed': 'not-sent', 'cannot count': 'not-sent' },
-  ...{ 'other creation': 'not-sent', 'same commit': 'not-sent', 'newer commit': 'not-sent' },
-};
+/** A limit that is told already needs no note of its own. */
+function stateAfter(verdict: Verdict, isFirst: boolean): State {
+  switch (verdict.kind) {
+    case 'send':
+      return 'open';
+    case 'go on':
+      return 'goes on';
+    case 'in doubt':
+      return 'refused';
+    case 'end':
+      if (verdict.end.label !== 'limited') return 'not-sent';
+      return isFirst && !verdict.isNews ? 'not-sent' : 'limited';
+  }
+}
 
 /** Without anything to do or to say, it ends without a note. */
 export function startNote(process: Process): Process {

@@ -1,13 +1,11 @@
-import { type End, type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job/job.ts';
-import { type Kind, OPEN, WORDS } from '../../../src/job/labels.ts';
+import { type End, endAs } from '../../../src/job/ends.ts';
+import { type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job/job.ts';
+import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import {
   cancelledEnd,
   doneEnd,
   doubtfulEnd,
-  endAs,
-  limitEnd,
   lostEnd,
-  refusedEnd,
   timedOutEnd,
   unwantedEnd,
 } from '../../../src/job/reasons.ts';
@@ -69,23 +67,28 @@ const UNREADABLE =
 const RESET =
   'The connection to the API at “api.mintlify.com” was lost after the request was written: connection reset.';
 
-const NOT_YET = { message: { kind: 'open' } } as const;
+const NOT_YET = { message: { kind: 'pending' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
 const STATES: Readonly<
-  Record<Kind, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
+  Record<Label, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
   failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed') },
-  'delivery unknown': { status: 'completed', job: IN_DOUBT, end: () => doubtfulEnd(RESET, false) },
+  'delivery unknown': {
+    status: 'completed',
+    job: IN_DOUBT,
+    end: (job) => doubtfulEnd(job, RESET, false),
+  },
   unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
-    end: () => endAs('error', REFUSED),
+    end: () => endAs('could not send', REFUSED),
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
+  'failure unconfirmed': { status: 'failed', end: (job) => doneEnd(job, 'unconfirmed') },
   'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
   cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
   archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed') },
@@ -95,19 +98,18 @@ const STATES: Readonly<
   working: { status: 'active', end: () => undefined },
   sent: { status: 'completed', end: () => endAs('sent') },
   completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed') },
-  limited: { status: 'completed', job: NOT_SENT, end: () => limitEnd(3) },
+  limited: { status: 'completed', job: NOT_SENT, end: () => endAs('limit', 3) },
   skipped: {
     status: 'active',
     job: NOT_SENT,
     end: (job) => unwantedEnd(job, new Set(['failed'])),
   },
 };
-export const KINDS = Object.keys(WORDS) as readonly Kind[];
 /** A process that is over has no other jobs. */
-export const ENDED = KINDS.filter((kind) => !OPEN.has(kind));
+export const ENDED = LABEL_NAMES.filter((label) => !isUnderway(label));
 
 interface Variant {
-  readonly kind: Kind;
+  readonly kind: Label;
   readonly job?: Partial<Job>;
   readonly record?: Partial<JobRecord>;
   readonly story?: Partial<Story>;
@@ -124,7 +126,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     isHere: true,
     story: { ...CHECKS, most: 3 },
-    job: { ...withChange(1).job, number: 2 },
+    job: { ...withChange(1).job, nthInARow: 2 },
   },
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
@@ -137,10 +139,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     record: { prLink: null, prNumber: null },
   },
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
-  'unconfirmed, failed': {
-    kind: 'failed',
-    end: (job) => doneEnd(job, 'unconfirmed'),
-  },
   'not sent in time': {
     kind: 'not-sent',
     end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, LIMITS, ''),
@@ -152,7 +150,8 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'a re-run that is refused': {
     kind: 'delivery unknown',
     end: () =>
-      refusedEnd(
+      endAs(
+        'refused',
         'the comment of attempt 1 does not say whether it was sent',
         `To send the message all the same, delete the comment ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
           're-run the workflow.',
@@ -182,7 +181,7 @@ function withChange(count: number): { readonly job: Partial<Job> } {
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
-export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Variant> = {}): Job {
+export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Variant> = {}): Job {
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const open: Job = {
@@ -207,13 +206,13 @@ export function jobOf(kind: Kind, number = 0, { job, record, end }: Partial<Vari
 }
 
 /** `count` jobs of one kind. */
-export function fleetOf(kind: Kind, count: number): readonly Job[] {
+export function fleetOf(kind: Label, count: number): readonly Job[] {
   return Array.from({ length: count }, (_, number) => jobOf(kind, number));
 }
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Kind[] = [
+  const troubles: readonly Label[] = [
     'failed',
     'timed-out',
     'failed',
@@ -264,7 +263,7 @@ function written(write: (runtime: Runtime) => unknown): string {
 
 export function comments(): readonly Exhibit[] {
   return [
-    ...KINDS.map((kind) => ({ name: `1 job: ${kind}`, markdown: commentOf([jobOf(kind)]) })),
+    ...LABEL_NAMES.map((kind) => ({ name: `1 job: ${kind}`, markdown: commentOf([jobOf(kind)]) })),
     ...Object.entries(VARIANTS).map(([name, variant]) => ({
       name: `1 job: ${name}`,
       markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),

@@ -1,0 +1,330 @@
+import { duration } from '../clock.ts';
+import { DASHBOARD_URL, type FinalStatus } from '../mintlify.ts';
+import { listing, plural, sentences } from '../text.ts';
+import type { Label } from './labels.ts';
+
+// How a job can end: for each way its result, which the outputs and `fail-on` say, its label, which people see, and its sentence:
+// the fact, then what to do about it. Comments show the sentences, and their readers did not write the workflow, so they name
+// an input only if nothing else helps. What the API says of the work of the agent and what became of the run are two things:
+// a row of the one cannot have a result of the other. Nothing here knows a job; reasons.ts chooses.
+
+/**
+ * What the outputs say, from worst to best. `fails`: whether it fails the step. `isBad`: whether whoever asked is told by a
+ * comment of its own.
+ */
+export const RESULTS = {
+  error: { of: 'run', fails: 'always', isBad: true },
+  cancelled: { of: 'run', fails: 'always', isBad: false },
+  failed: { of: 'agent', fails: 'by default', isBad: true },
+  archived: { of: 'agent', fails: 'by default', isBad: true },
+  'timed-out': { of: 'run', fails: 'by default', isBad: true },
+  active: { of: 'run', fails: 'if listed', isBad: false },
+  sent: { of: 'run', fails: 'never', isBad: false },
+  completed: { of: 'agent', fails: 'if listed', isBad: false },
+  skipped: { of: 'run', fails: 'if listed', isBad: false },
+} as const satisfies Readonly<Record<string, ResultRow>>;
+export type JobResult = keyof typeof RESULTS;
+
+interface ResultRow {
+  readonly of: 'agent' | 'run';
+  readonly fails: 'always' | 'by default' | 'if listed' | 'never';
+  readonly isBad: boolean;
+}
+
+type ResultOf<Of extends ResultRow['of']> = {
+  [R in JobResult]: (typeof RESULTS)[R]['of'] extends Of ? R : never;
+}[JobResult];
+type Listed = {
+  [R in JobResult]: (typeof RESULTS)[R]['fails'] extends 'by default' | 'if listed' ? R : never;
+}[JobResult];
+
+/** From worst to best. */
+export const RESULT_NAMES = Object.keys(RESULTS) as JobResult[];
+/** The results that `fail-on` may list. The others always fail the step, or never. */
+export const FAIL_ON = RESULT_NAMES.filter((result): result is Listed =>
+  ['by default', 'if listed'].includes(RESULTS[result].fails),
+);
+/** Those that fail the step by default: they need a person. */
+export const FAILS_BY_DEFAULT = RESULT_NAMES.filter(
+  (result) => RESULTS[result].fails === 'by default',
+);
+
+/** How a job ended in this run. */
+export interface End {
+  readonly result: JobResult;
+  readonly label: Label;
+  /** The fact, then what to do about it. Empty if there is nothing to say. */
+  readonly explanation: string;
+  /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
+  readonly confirmed?: boolean;
+}
+
+export const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
+
+// What the agent made of the message.
+
+/** How sure it is that a final status is the end of the work on the message; `no message`: there is none to be sure of. */
+export type Certainty = 'confirmed' | 'unconfirmed' | 'no message';
+
+interface AgentEnd {
+  readonly result: ResultOf<'agent'>;
+  readonly label: Label;
+  /** If it is unconfirmed. */
+  readonly doubtful: Label;
+  /** Whether the agent may have changed something before. */
+  readonly mayHaveChanges: boolean;
+  /** `doubt` explains why it is unconfirmed. */
+  say(certainty: Certainty, doubt: string): string;
+}
+
+/** One for each final status. */
+export const AGENT_ENDS: Readonly<Record<FinalStatus, AgentEnd>> = {
+  completed: {
+    ...{ result: 'completed', label: 'completed', doubtful: 'unconfirmed' },
+    mayHaveChanges: true,
+    say: (certainty, doubt) => (certainty === 'unconfirmed' ? doubt : ''),
+  },
+  failed: {
+    ...{ result: 'failed', label: 'failed', doubtful: 'failure unconfirmed' },
+    mayHaveChanges: true,
+    say: (certainty, doubt) =>
+      certainty === 'unconfirmed'
+        ? doubt
+        : `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`,
+  },
+  archived: {
+    ...{ result: 'archived', label: 'archived', doubtful: 'archived' },
+    mayHaveChanges: false,
+    say: (certainty) => ARCHIVED[certainty],
+  },
+};
+
+const ARCHIVED: Readonly<Record<Certainty, string>> = {
+  confirmed: 'The agent was at work on the message, but now the job is archived; use another job.',
+  unconfirmed:
+    'The job is archived, so the agent may not have worked on the message; use another job.',
+  'no message': 'The agent does not work on archived jobs; use another job.',
+};
+
+/** The job has a final status that counts as the end. `doubt` explains why it is unconfirmed. */
+export function agentEnd(status: FinalStatus, certainty: Certainty, doubt = ''): End {
+  const { result, label, doubtful, say } = AGENT_ENDS[status];
+  const explanation = say(certainty, doubt);
+  if (certainty === 'no message') return { result, label, explanation };
+  const isConfirmed = certainty === 'confirmed';
+  return { result, label: isConfirmed ? label : doubtful, explanation, confirmed: isConfirmed };
+}
+
+/** The status that has this result; undefined if it is not one of the agent's work. */
+export function statusWith(result: JobResult): FinalStatus | undefined {
+  const statuses = Object.keys(AGENT_ENDS) as FinalStatus[];
+  return statuses.find((status) => AGENT_ENDS[status].result === result);
+}
+
+// What became of the run.
+
+function way<Given extends readonly unknown[]>(
+  result: ResultOf<'run'>,
+  label: Label,
+  say: (...given: Given) => string,
+) {
+  return { result, label, say };
+}
+
+const nothing = (): string => '';
+const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
+const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
+
+/** `isNew`: the message creates the job. */
+function doubtAbout(isNew: boolean): string {
+  return isNew ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED;
+}
+
+/** `why` is a sentence, or a phrase where a colon or comma stands before it; `again` says what to do to go on. */
+const RUN_ENDS = {
+  // Reading a job without a message.
+  'is active': way('active', 'working', nothing),
+  'killed while it read': way(
+    'error',
+    'unreachable',
+    () => 'The run ended while the job was being polled.',
+  ),
+  'could not read': way('error', 'unreachable', (why: string) =>
+    sentences('The job cannot be polled.', why),
+  ),
+  'could not read in time': way(
+    'timed-out',
+    'timed-out',
+    (limitMs: number, why: string, again: string) =>
+      sentences(`The job could not be polled within ${duration(limitMs)}.`, why, `${again}.`),
+  ),
+  'cancelled before it read': way(
+    'cancelled',
+    'cancelled',
+    (again: string) => `The run was cancelled before the job was polled. ${again}.`,
+  ),
+
+  // Before the message.
+  'killed before the message': way(
+    'error',
+    'not-sent',
+    () => 'The run ended before the message was sent.',
+  ),
+  'cancelled before the message': way(
+    'cancelled',
+    'not-sent',
+    (again: string) => `The run was cancelled before the message was sent. ${again}.`,
+  ),
+  'could not send': way('error', 'not-sent', (why: string) => why),
+  'could not send in time': way(
+    'timed-out',
+    'not-sent',
+    (limitMs: number, why: string, again: string) =>
+      sentences(`The message could not be sent within ${duration(limitMs)}.`, why, `${again}.`),
+  ),
+  'other work was not done in time': way(
+    'timed-out',
+    'not-sent',
+    (limitMs: number, why: string, again: string) =>
+      sentences(
+        `The message was not sent within ${duration(limitMs)}, because the agent was not seen to be done with other work.`,
+        why,
+        `${again} later.`,
+      ),
+  ),
+  'the API takes no more': way('skipped', 'not-sent', (why: string) =>
+    sentences('The API accepts no more messages for now.', why),
+  ),
+  'outputs cannot be written': way(
+    'error',
+    'not-sent',
+    (why: string) => `${why}, so no message was sent. Free some disk space.`,
+  ),
+  'no comment': way('error', 'not-sent', (why: string) =>
+    sentences(
+      why,
+      'No message is sent without its comment. To send without one, set “comment: false”.',
+    ),
+  ),
+
+  // The message is not meant for the job, or not now.
+  'only-when': way(
+    'skipped',
+    'skipped',
+    (status: string, wanted: readonly string[]) =>
+      `The job is ${status}; only ${listing(wanted, 'or')} jobs get the message.`,
+  ),
+  'newer commits': way(
+    'skipped',
+    'skipped',
+    () => 'The pull request has newer commits; their own checks decide.',
+  ),
+  'same commit': way(
+    'skipped',
+    'skipped' /** `url` is that of the comment of the run that sends, or has sent, a message about the same commit. */,
+    (url: string) => `Another run has taken this commit: ${url}.`,
+  ),
+  limit: way(
+    'skipped',
+    'limited',
+    (most: number) =>
+      'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
+      `${plural(most, 'message')}. Look at what the agent did. To send this message, re-run the workflow.`,
+  ),
+  'cannot count for a bot': way(
+    'skipped',
+    'skipped',
+    (why: string) => `Messages that bots trigger are counted by comments, but ${why}.`,
+  ),
+  'cannot count': way(
+    'error',
+    'not-sent',
+    (why: string) =>
+      `“max-messages” counts by comments, but ${why}. Remove it, or set “pr-number”.`,
+  ),
+
+  // What other runs and attempts have done.
+  'not known what was sent': way(
+    'error',
+    'not-sent',
+    (why: string) =>
+      `Nothing was sent, because it is not known what was sent before: ${why}. Try again later.`,
+  ),
+  'other creation': way(
+    'error',
+    'not-sent' /** `url` is that of the comment of the run that creates, or has created, the job. */,
+    (url: string) =>
+      `Another run is creating, or may have created, the agent job: ${url}. Once that run is done, comment again, or start a ` +
+      `new run. If its comment names no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to ` +
+      'its ID or, if there is no job, delete that comment.',
+  ),
+  'other job named': way('error', 'not-sent', (why: string) => sentences('Nothing was sent.', why)),
+  'other job named in a re-run': way('error', 'delivery unknown', (why: string) =>
+    sentences('This attempt sent nothing.', why),
+  ),
+  refused: way('error', 'delivery unknown', (why: string, remedy: string) =>
+    sentences(
+      `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}.`,
+      remedy,
+    ),
+  ),
+
+  // During the message.
+  'killed during the message': way('error', 'delivery unknown', (isNew: boolean) =>
+    sentences('The run ended while the message was being sent.', doubtAbout(isNew)),
+  ),
+  'cancelled during the message': way('cancelled', 'delivery unknown', (isNew: boolean) =>
+    sentences('The run was cancelled while the message was being sent.', doubtAbout(isNew)),
+  ),
+  'in doubt': way('error', 'delivery unknown', (why: string, isNew: boolean) =>
+    sentences(why, doubtAbout(isNew)),
+  ),
+
+  // After the message.
+  sent: way('sent', 'sent', nothing),
+  'killed in the wait': way('sent', 'sent', () => 'The run ended before the agent was done.'),
+  'not done in time': way(
+    'timed-out',
+    'timed-out',
+    (limitMs: number, status: string, why: string, again: string) =>
+      sentences(
+        `The agent was not seen to be done within ${duration(limitMs)}. Its last known status is ${status}, and it may keep working.`,
+        why,
+        again,
+      ),
+  ),
+  'not confirmed in time': way(
+    'timed-out',
+    'timed-out',
+    (limitMs: number, status: string, why: string) =>
+      sentences(
+        `The job is ${status}, but within ${duration(limitMs)} it was not confirmed that this is the end of the work on the message.`,
+        why,
+        `${CHECK}.`,
+      ),
+  ),
+  lost: way('error', 'unreachable', (why: string, again: string) =>
+    sentences(
+      'The message was delivered, but the job can no longer be polled.',
+      why,
+      'The agent may keep working.',
+      again,
+    ),
+  ),
+  cancelled: way('cancelled', 'cancelled', () => 'The run was cancelled.'),
+  'cancelled in the wait': way('cancelled', 'cancelled', (again: string) =>
+    sentences('The agent may keep working, but the cancelled run no longer waits for it.', again),
+  ),
+};
+
+export type Why = keyof typeof RUN_ENDS;
+
+/** How a job ends for a reason of the run; `given` is what the sentence says. */
+export function endAs<W extends Why>(
+  why: W,
+  ...given: Parameters<(typeof RUN_ENDS)[W]['say']>
+): End {
+  const { result, label, say } = RUN_ENDS[why];
+  // A union of functions takes what all of them take.
+  return { result, label, explanation: (say as (...all: typeof given) => string)(...given) };
+}
