@@ -5,9 +5,9 @@ import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
-import { answerWithUsage, complain, react } from './jobs/answer.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
+import { complain, react, replyWithUsage } from './jobs/reply.ts';
 import { prepare, type Run } from './jobs/run.ts';
 import {
   annotate,
@@ -71,7 +71,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     case 'nothing':
       return skip(runtime, content.reason);
     case 'usage':
-      return answerWithUsage(start, inputs.command ?? '');
+      return replyWithUsage(start, inputs.command ?? '');
     case 'problem':
       return complain(start, content.problem);
     case 'ok':

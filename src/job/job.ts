@@ -131,7 +131,7 @@ export function newJob(id: string, isReadOnly: boolean): Job {
  * message it is the base, after the message it may show that the agent works on it.
  */
 export function recordPoll(job: Job, record: JobRecord, from: number, to: number): void {
-  recordAnswer(job, record);
+  recordResponse(job, record);
   const { status, prLink } = record;
   if (mayBeSent(job)) {
     write(job, { base: { status, prLink } });
@@ -145,7 +145,7 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
 }
 
 /** The response to the message is no poll: reads may still be out of date. */
-export function recordAnswer(job: Job, record: JobRecord): void {
+export function recordResponse(job: Job, record: JobRecord): void {
   write(job, { record: { ...job.record, ...record } });
 }
 

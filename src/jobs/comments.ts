@@ -2,13 +2,13 @@ import { whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
 import { endAs, RESULTS } from '../job/ends.ts';
 import { deliveryOf, type Job } from '../job/job.ts';
-import { composeAnswer, type FoundNote, toNoteJob } from '../note/data.ts';
+import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, Note, readNotes } from '../note/note.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
-import { answerError, react } from './answer.ts';
 import { readChanges } from './changes.ts';
+import { react, replyError } from './reply.ts';
 import { endJob, pause, pendingJobs, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
@@ -98,7 +98,7 @@ export async function finishOnGitHub(
   await readChanges(run);
   const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
   urls.push(...(await commentWhereJobIs(run)));
-  if (urls.length === 0) await answerError(run, ended);
+  if (urls.length === 0) await replyError(run, ended);
   else await tellBadEnd(run, ended);
   await reactToEnd(run, ended);
   return urls;
@@ -113,7 +113,7 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (runtime.signal.aborted) return;
   const { sender } = trigger;
   const person = sender !== null && isPerson(sender) ? sender.login : '';
-  const body = composeAnswer(renderBadEnd(story, worst, ended, person, note.url));
+  const body = composeReply(renderBadEnd(story, worst, ended, person, note.url));
   const { conversation } = plan.comments;
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => body);

@@ -6,7 +6,7 @@ import {
   type Job,
   markUnknown,
   NEW_JOB,
-  recordAnswer,
+  recordResponse,
   setNthInARow,
   setWaiting,
   statusBefore,
@@ -126,7 +126,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   if (earlier === undefined) return;
   const { prNumber } = sent;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
-  recordAnswer(job, { id: job.id, status: earlier.status, ...pull });
+  recordResponse(job, { id: job.id, status: earlier.status, ...pull });
   const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed');
   endJob(run, job, end, earlier.at);
 }

@@ -16,8 +16,8 @@ import {
   type JobRecord,
   mayBeSent,
   NEW_JOB,
-  recordAnswer,
   recordPoll,
+  recordResponse,
   sentAtOf,
   setWaiting,
   statusBefore,
@@ -31,61 +31,56 @@ import { endIfTooLate, pause, type Run } from './run.ts';
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
 // it shows a mistake; in a wait, any poll may fail for ten minutes.
 
-/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
-export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
-  const { signal } = run.runtime;
-  for (let failed = 1; ; failed += 1) {
-    const missed = await pollOnce(run, job);
-    if (signal.aborted) return cancelledEnd(job, run);
-    if (missed === undefined) return undefined;
-    const { why, exchange } = missed;
-    if (!mayPass(exchange) || failed === MOST_POLLS) {
-      const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-      const later = mayPass(exchange) ? 'Try again later.' : '';
-      return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
-    }
-    const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
-    const end = endIfTooLate(run, job, nextMs, why);
-    if (end !== undefined) return end;
-    run.log.say(job, `Polling failed. ${why} Polling again ${afterPause(nextMs)}.`);
-    await pause(run, nextMs);
-  }
-}
+/** After polls that failed: the end of the job, or milliseconds until the next one. `forMs`: for how long all have failed. */
+type Rule = (missed: Missed, failed: number, forMs: number) => End | number;
 
-/**
- * A poll in a wait, for earlier work or after the message, first after a pause. Each poll that fails is repeated, whatever
- * the reason, until they have failed for ten minutes in a row or until `until`, a time of the clock. Then it resolves to the
- * end of the job.
- */
-export async function pollInWait(
-  run: Run,
-  job: Job,
-  firstPauseMs: number,
-  until: number,
-): Promise<End | undefined> {
-  const { clock, signal, random } = run.runtime;
-  await pause(run, firstPauseMs);
+/** Polls until that succeeds or the rule ends the job, and resolves to that end. */
+async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
+  const { clock, signal } = run.runtime;
   const since = clock.now();
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
-    if (signal.aborted) return cancelledEnd(job, run);
     const missed = await pollOnce(run, job);
     if (signal.aborted) return cancelledEnd(job, run);
     if (missed === undefined) return undefined;
-    const { why, exchange } = missed;
-    const last = sentences(why, askedPause(exchange, run.agent));
-    const now = clock.now();
-    if (now >= until) return timedOutEnd(job, run, last);
-    if (now - since >= LONGEST_OUTAGE_MS) {
-      return lostEnd(job, run, `All polls failed for ${duration(now - since)}. ${last}`);
+    const next = rule(missed, failed, clock.now() - since);
+    if (typeof next !== 'number') return next;
+    const { why } = missed;
+    if (why !== lastWhy) {
+      run.log.say(job, `Polling failed. ${why} Polling again ${afterPause(next)}.`);
     }
-    const nextMs = Math.min(pollAgainMs(exchange, failed, random), until - now);
-    const again = `Polling again ${afterPause(nextMs)}.`;
-    if (why !== lastWhy) run.log.say(job, `Polling failed. ${why} ${again}`);
-    run.log.beat('Polling still fails');
     lastWhy = why;
-    await pause(run, nextMs);
+    run.log.beat('Polling still fails');
+    await pause(run, next);
   }
+}
+
+/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
+export function pollNow(run: Run, job: Job): Promise<End | undefined> {
+  return poll(run, job, ({ why, exchange }, failed) => {
+    if (mayPass(exchange) && failed < MOST_POLLS) {
+      const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
+      return endIfTooLate(run, job, nextMs, why) ?? nextMs;
+    }
+    const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
+    const later = mayPass(exchange) ? 'Try again later.' : '';
+    return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
+  });
+}
+
+/**
+ * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
+ * have failed for ten minutes in a row or until `until`, a time of the clock. Then it resolves to the end of the job.
+ */
+function pollInWait(run: Run, job: Job, until: number): Promise<End | undefined> {
+  const { clock, random } = run.runtime;
+  return poll(run, job, ({ why, exchange }, failed, forMs) => {
+    const last = sentences(why, askedPause(exchange, run.agent));
+    const leftMs = until - clock.now();
+    if (leftMs <= 0) return timedOutEnd(job, run, last);
+    if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
+    return lostEnd(job, run, `All polls failed for ${duration(forMs)}. ${last}`);
+  });
 }
 
 /** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
@@ -111,9 +106,9 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
 }
 
 /** Takes in the response to the message, which is no poll. */
-export function takeAnswer(run: Run, job: Job, record: JobRecord): void {
+export function takeResponse(run: Run, job: Job, record: JobRecord): void {
   const before = statusOf(job);
-  recordAnswer(job, record);
+  recordResponse(job, record);
   logRecord(run, job, record, before, false);
 }
 
@@ -179,7 +174,8 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
     // In a re-run, the agent may already be done.
     const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
-    const end = await pollInWait(run, job, pauseMs, plan.deadline);
+    await pause(run, pauseMs);
+    const end = await pollInWait(run, job, plan.deadline);
     if (end !== undefined) return end;
   }
 }
@@ -202,7 +198,8 @@ export async function waitForEarlierWork(run: Run, job: Job): Promise<End | unde
     if (late !== undefined) return late;
     const now = clock.now();
     const pauseMs = Math.min(nextPollMs(now - startedAt), until - now);
-    const end = await pollInWait(run, job, pauseMs, until);
+    await pause(run, pauseMs);
+    const end = await pollInWait(run, job, until);
     if (end !== undefined) return end;
   }
   setWaiting(job, false);

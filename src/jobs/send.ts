@@ -16,7 +16,7 @@ import { cancelledEnd, doubtfulEnd } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { pollNow, takeAnswer } from './poll.ts';
+import { pollNow, takeResponse } from './poll.ts';
 import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
@@ -103,7 +103,7 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
     run.log.say(job, 'The message is delivered.');
   }
   if (sent.warning !== '') run.log.warn(job, sent.warning);
-  if (sent.record !== null) takeAnswer(run, job, sent.record);
+  if (sent.record !== null) takeResponse(run, job, sent.record);
   return 'sent';
 }
 

@@ -123,11 +123,11 @@ export function composeNote(data: NoteData, render: (limit: number) => string): 
   // `-->` would end the line in HTML.
   const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
   const line = `${OPENING} ${json} -->`;
-  return `${composeAnswer(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
+  return `${composeReply(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
 }
 
 /** A comment that is no note, such as the usage. It is never taken for a command either. */
-export function composeAnswer(visible: string): string {
+export function composeReply(visible: string): string {
   // Else a text that quotes it would make the comment a note, which is unreadable.
   return `${MARKER}\n${visible.replaceAll('"project":', '"project" :')}`;
 }

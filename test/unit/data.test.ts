@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  composeAnswer,
   composeNote,
+  composeReply,
   endOfWork,
   hashOf,
   type NoteData,
@@ -50,8 +50,8 @@ describe('readNote', () => {
     ['that only ends like a note, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
     ['with text before the marker', `Note: ${BODY}`],
     ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
-    ['with an answer', composeAnswer('Write what the agent should do.')],
-    ['with an answer that quotes a note', composeAnswer(`"project":"${NOTE.project}"`)],
+    ['with an answer', composeReply('Write what the agent should do.')],
+    ['with an answer that quotes a note', composeReply(`"project":"${NOTE.project}"`)],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });

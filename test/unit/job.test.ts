@@ -19,10 +19,10 @@ import {
   mayBeSent,
   NEW_JOB,
   newJob,
-  recordAnswer,
   recordEnd,
   recordLastLook,
   recordPoll,
+  recordResponse,
   setWaiting,
 } from '../../src/job/job.ts';
 import type { Status } from '../../src/mintlify.ts';
@@ -159,7 +159,7 @@ describe('a poll', () => {
 
   it('keeps what a response leaves out, and takes over null', () => {
     const one = newJob('job-1', false);
-    const known = (some: Partial<JobRecord>) => recordAnswer(one, { id: 'job-1', ...some });
+    const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
     known({ model: 'opus' });
     known({ status: COMPLETED, prLink: PULL });
     known({ status: ACTIVE });

@@ -1,43 +1,43 @@
 import type { ReactionContent } from '../github/api.ts';
 import { whyOf } from '../github/errors.ts';
-import { composeAnswer } from '../note/data.ts';
+import { composeReply } from '../note/data.ts';
 import { createComment } from '../note/note.ts';
 import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
 import type { Start } from '../start.ts';
 
-// The answers to a command: reactions, and a comment if the command cannot be carried out.
+// The replies to a command: reactions, and a comment if the command cannot be carried out.
 
 /** Ends a run that cannot begin. It is called after the authorization, so that strangers do not get an answer. */
 export async function complain(start: Start, problem: string): Promise<1> {
   const said = start.runtime.redact(problem);
   await react(start, 'confused');
-  return fail(start.runtime, said, await answerProblem(start, said));
+  return fail(start.runtime, said, await replyProblem(start, said));
 }
 
-export async function answerWithUsage(start: Start, command: string): Promise<0 | 1> {
+export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
   const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
-  return skip(start.runtime, reason, await answer(start, renderUsage(command)));
+  return skip(start.runtime, reason, await reply(start, renderUsage(command)));
 }
 
-/** Answers a command that an error has ended for all jobs: without a note, nothing else tells it. */
-export async function answerError(start: Start, ended: readonly Ended[]): Promise<void> {
+/** Replies to a command that an error has ended for all jobs: without a note, nothing else tells it. */
+export async function replyError(start: Start, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
-  if (worst?.end.result === 'error') await answerProblem(start, worst.end.explanation);
+  if (worst?.end.result === 'error') await replyProblem(start, worst.end.explanation);
 }
 
-function answerProblem(start: Start, problem: string): Promise<string> {
-  return answer(start, renderProblem(problem, start.info));
+function replyProblem(start: Start, problem: string): Promise<string> {
+  return reply(start, renderProblem(problem, start.info));
 }
 
-/** Posts an answer to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function answer({ runtime, info, asked, github }: Start, visible: string): Promise<string> {
+/** Posts a reply to a command, if there is one. Resolves to its URL, or to an empty text. */
+async function reply({ runtime, info, asked, github }: Start, visible: string): Promise<string> {
   // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
   const { conversation } = asked;
   const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => composeAnswer(visible));
+  const created = await createComment(place, () => composeReply(visible));
   if (created.kind === 'ok') return created.value.url;
   runtime.log.warning(created.problem);
   return '';
