@@ -1,13 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import type { JobResult } from '../../src/job/ends.ts';
+import type { Delivery } from '../../src/job/job.ts';
+import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
 import { isFinal, STATUSES, type Status } from '../../src/mintlify.ts';
+import { hashOf, readNote } from '../../src/note/data.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
+import { labelFor } from '../unit/record.ts';
 import { EPOCH } from './clock.ts';
 import type { JobScript } from './service.ts';
 import {
   type Arrived,
   type Breakage,
   type Outcome,
+  PROJECT,
   playInWorlds,
   playRun,
   type Request,
@@ -179,11 +185,10 @@ interface Played extends Outcome {
 }
 interface Entry {
   readonly jobId: string;
-  readonly result: string;
-  readonly delivery: string;
+  readonly result: JobResult;
+  readonly delivery: Delivery;
   readonly confirmed: boolean | null;
   readonly reason: string;
-  readonly polls: number;
   readonly elapsedSeconds: number | null;
 }
 
@@ -318,12 +323,50 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   'whether the end is confirmed is said after each wait for it': ({ result, scenario }) =>
     scenario.earlier !== null ||
     (result.confirmed !== null) === (scenario.wait && result.delivery !== 'not-sent'),
+  'the label fits the result and the delivery': ({ result, summary, jobs, scenario }) => {
+    const labels = labelsOf(result, scenario.send);
+    const [one, other] = jobs;
+    const lines = summary.replaceAll('\u00a0', ' ').split('\n');
+    const line = lines.find((text) => text.startsWith(`| \`${result.jobId}\` |`));
+    if (other !== undefined) return labels.some((label) => line?.includes(`${wordOf(label)} |`));
+    const news =
+      one === undefined
+        ? []
+        : ['Agent pushed', 'Agent opened', 'Agent finished', 'Agent failed after'];
+    const isDone = ['completed', 'failed'].includes(labels[0] ?? '');
+    const titles = [...labels.map(titleOf), ...(isDone ? news : [])];
+    return titles.some((title) => lines[0]?.includes(title)) || summary === '';
+  },
+  'the comment says the same as the outputs': ({ comments, job, result, scenario }) =>
+    comments.every((body) => {
+      const note = readNote(body, hashOf(PROJECT));
+      const said = typeof note === 'string' ? [] : note.jobs;
+      const own = said.find(({ id }) => id === job.id);
+      if (own?.ended === undefined) return true;
+      const isEarlier = result.delivery === 'unknown' && own.delivery === 'not-sent';
+      const labels = labelsOf(result, scenario.send);
+      const words = said.length > 1 ? labels.map(wordOf) : labels.map(iconOf);
+      return (
+        own.ended.result === result.result &&
+        own.ended.confirmed === (result.confirmed === true) &&
+        (isEarlier || own.delivery === result.delivery) &&
+        words.some((word) => body.replaceAll('\u00a0', ' ').includes(word))
+      );
+    }),
   'every result except plain success has a reason in one line': ({ result: one }) => {
     const isDone = one.result === 'completed' && one.confirmed !== false;
     const isPlain = isDone || one.result === 'sent' || one.result === 'active';
     return isPlain ? one.reason === '' : /^[^\p{Cc}\u2028\u2029]+$/u.test(one.reason);
   },
 };
+
+/** The labels that a result may have. */
+function labelsOf({ result, confirmed, delivery }: Entry, sends: boolean): readonly Label[] {
+  const kind = sends && delivery !== 'sent' ? delivery : 'none';
+  const message = { kind, isEarlier: false } as Parameters<typeof labelFor>[1];
+  const own = labelFor({ result, ...(confirmed !== null && { confirmed }) }, message);
+  return result === 'skipped' ? [own, 'limited', 'not-sent'] : [own];
+}
 
 function lastPoll({ polls }: Played, { startedAt }: Request): Request | undefined {
   return polls.findLast((one) => one.jobStatus !== undefined && one.endedAt <= startedAt);

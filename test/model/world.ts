@@ -91,7 +91,7 @@ export type Outcome = Awaited<ReturnType<typeof playRun>>;
 const PULL = 7;
 /** A run of a workflow whose one job has failed. */
 export const FAILED_RUN = 900;
-const PROJECT = 'proj-1';
+export const PROJECT = 'proj-1';
 const JOB: JobScript = {
   ...{ id: 'job-1', earlier: { endsAt: -1e9, ends: 'completed', link: true } },
   ...{ lagMs: 0, queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
@@ -257,6 +257,7 @@ export async function playRun(scene: Scene, world: World) {
 
   const saved: { at: number; outputs: Readonly<Record<string, string>>; accepted: string[] }[] = [];
   const warnings: string[] = [];
+  const summaries: string[] = [];
   const runtime: Runtime = {
     env,
     log: { info() {}, debug() {}, notice() {}, warning: warn, error: warn },
@@ -269,7 +270,7 @@ export async function playRun(scene: Scene, world: World) {
       const accepted = [...acceptedAt.keys()].map(({ id }) => id);
       saved.push({ at: clock.now(), outputs, accepted });
     },
-    writeSummary() {},
+    writeSummary: (markdown) => void summaries.push(markdown),
   };
   function warn(text: string, title = ''): void {
     warnings.push(title === '' ? text : `${title}: ${text}`);
@@ -287,6 +288,8 @@ export async function playRun(scene: Scene, world: World) {
       reactions: reactions.all.map(({ content }) => content),
     },
     ...{ reason, journal, saved, cancelledAt, beganAt },
+    /** What people read at the end. */
+    ...{ summary: summaries.join(''), comments: comments.map(({ body }) => body) },
     /** Each job, and what the agent did because of the message. */
     jobs: jobs.map((job) => {
       const ours = workOn(job, acceptedAt.get(job) ?? null).find(({ isOurs }) => isOurs);
