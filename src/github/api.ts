@@ -58,7 +58,12 @@ const OWN_IDS = `query ($owner: String!, $repo: String!, $number: Int!, $before:
     'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }',
   )}
 }`;
-const BODIES = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id body url } } }`;
+const ACTOR = '{ ... on User { databaseId } ... on Bot { databaseId } }';
+const BODIES = `query ($ids: [ID!]!) {
+  nodes(ids: $ids) {
+    ... on IssueComment { id body url lastEditedAt author ${ACTOR} editor ${ACTOR} }
+  }
+}`;
 const NEWEST_COMMENTS = `query ($owner: String!, $repo: String!, $number: Int!) {
   ${comments(`last: ${NEWEST}`, 'nodes { id body url isMinimized viewerDidAuthor }')}
 }`;
@@ -69,8 +74,8 @@ const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
         nodes {
           url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
           replyTo { id }
-          author { ... on User { databaseId } ... on Bot { databaseId } }
-          editor { ... on User { databaseId } ... on Bot { databaseId } }
+          author ${ACTOR}
+          editor ${ACTOR}
         }
         pageInfo { hasNextPage endCursor }
       }
@@ -93,11 +98,15 @@ const idsAnswer = connection(
 );
 const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
 const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
-const bodiesAnswer = z.object({ nodes: z.array(comment) });
+
 const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
 const restComment = z.object({ id: z.number(), node_id: z.string(), html_url: z.url() });
 /** By its ID, because GraphQL leaves “[bot]” out of logins. Null if the account was deleted. */
 const actor = z.nullable(z.object({ databaseId: z.optional(z.nullable(z.number())) }));
+const writtenComment = z.extend(comment, {
+  ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
+});
+const bodiesAnswer = z.object({ nodes: z.array(writtenComment) });
 const lineNumber = z.nullable(z.number());
 const reviewComment = z.object({
   ...{ url: z.url(), path: z.string(), diffHunk: z.string(), body: z.string() },
@@ -147,6 +156,11 @@ const collaboratorAnswer = z.object({
   ),
 });
 
+export interface OwnComment extends Readonly<z.infer<typeof comment>> {
+  /** Whether somebody else has edited it last. */
+  readonly isEdited: boolean;
+}
+
 const REACTION_ROUTES = {
   comment: '/repos/{owner}/{repo}/issues/comments/{id}/reactions',
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
@@ -187,7 +201,7 @@ export class GitHub {
   readonly #over = new AbortController();
   #connected: Promise<Connected> | undefined;
   /** The own comments that were read or created, by their IDs. */
-  readonly #comments = new Map<string, z.infer<typeof comment>>();
+  readonly #comments = new Map<string, OwnComment>();
 
   constructor(options: GitHubOptions) {
     this.#options = options;
@@ -203,7 +217,7 @@ export class GitHub {
    * All comments there by the identity of the token, the oldest first. A later list reads their texts again only if there
    * is a new comment. `until`: a time of the clock, after which no further page is read.
    */
-  async ownComments(number: number, until: number): Promise<readonly z.infer<typeof comment>[]> {
+  async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
     const ids: string[] = [];
     let before: string | null = null;
     do {
@@ -232,7 +246,7 @@ export class GitHub {
       this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
       const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer);
-      for (const one of nodes) this.#comments.set(one.id, one);
+      for (const one of nodes) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
     }
   }
 
@@ -275,7 +289,7 @@ export class GitHub {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const data = await this.#request(route, { number, body }, 'own connection');
     const { id, node_id, html_url } = parse(data, restComment);
-    this.#comments.set(node_id, { id: node_id, body, url: html_url });
+    this.#comments.set(node_id, { id: node_id, body, url: html_url, isEdited: false });
     return { id, url: html_url };
   }
 
@@ -406,6 +420,10 @@ export class GitHub {
 }
 
 type Way = 'plain' | 'own connection' | 'wants a redirect';
+
+function isEdited({ lastEditedAt, author, editor }: z.infer<typeof writtenComment>): boolean {
+  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
+}
 
 function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {
   return FAILURES.has(conclusion);

@@ -137,13 +137,19 @@ const DATA_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
 
 /**
  * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`: written by a
- * later version of this action, or edited by hand. A comment that only ends with the line, as one that quotes others may,
- * is none.
+ * later version of this action, or edited by hand. A comment that only ends with the line is none, as another workflow with
+ * the same identity may quote a stranger who has copied a note; it was one if somebody else has edited it (`isEdited`), and
+ * has put something above the marker or deleted that.
  */
-export function readNote(body: string, project: string): NoteData | 'none' | 'unreadable' {
+export function readNote(
+  body: string,
+  project: string,
+  isEdited = false,
+): NoteData | 'none' | 'unreadable' {
   const text = body.trimStart();
   // Text by others has the hash of the project only if they copied it.
-  if (!text.startsWith(MARKER) || !text.includes(`"project":"${project}"`)) return 'none';
+  if (!text.includes(`"project":"${project}"`)) return 'none';
+  if (!text.startsWith(MARKER)) return isEdited ? 'unreadable' : 'none';
   const [line, ...others] = text.matchAll(DATA_LINE);
   try {
     if (line === undefined || others.length > 0) return 'unreadable';

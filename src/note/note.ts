@@ -163,8 +163,8 @@ export async function readNotes(
   try {
     const comments = await github.ownComments(conversation, until);
     const notes: FoundNote[] = [];
-    for (const { body, url } of comments) {
-      const note = readNote(body, project);
+    for (const { body, url, isEdited } of comments) {
+      const note = readNote(body, project, isEdited);
       if (note === 'unreadable') {
         return problem(
           `a comment of this action cannot be read, ${url}; delete it if it is not needed`,

@@ -180,6 +180,25 @@ describe.concurrent('a re-run is refused if', () => {
   });
 });
 
+describe.concurrent('a re-run is refused if a maintainer has', () => {
+  it.each<[string, (body: string) => string]>([
+    ['written above the comment', (body) => `Careful.\n\n${body}`],
+    ['quoted all of it', (body) => body.replace(/^/gm, '> ')],
+    ['deleted its first line', (body) => body.replace(/^.*\n/, '')],
+  ])('%s', async (_, change) => {
+    await using attempts = await openAttempts('a step');
+    const { sim, run } = attempts;
+    await run(1);
+    const [own] = ownComments(sim.github);
+    if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
+
+    const second = await run(2);
+    expect(second.outputs).toMatchObject(REFUSED);
+    expect(errors(second)).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
+    expect(sim.agent.accepted()).toHaveLength(1);
+  });
+});
+
 describe.concurrent('a re-run sends, because', () => {
   it('a copy of its note by someone else does not count', async () => {
     await using attempts = await openAttempts('a step');

@@ -56,6 +56,13 @@ describe('readNote', () => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
 
+  it('that somebody else has edited is unreadable if it has the data without the marker first', () => {
+    const above = `Note: ${BODY}`;
+    const all = [above, BODY, OTHER_PROJECT, 'Hello.'];
+    const read = all.map((body) => readNote(body, NOTE.project, true));
+    expect(read).toEqual(['unreadable', FULL, 'none', 'none']);
+  });
+
   const changed = (from: string, to: string): string => BODY.replace(from, to);
   it.each<[string, string]>([
     ['with text before its line', changed(LINE, `x ${LINE}`)],

@@ -127,7 +127,7 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
     const lines = inline.map(({ path, line, body }) => `> \`${path}\`, line ${line}: ${body}`);
     reviews.push({
       id: `PRR_${id}`,
-      author: by,
+      ...{ author: by, editor: null },
       body: [body, ...lines].join('\n\n'),
       html_url: `${github.serverUrl}/${REPOSITORY}/pull/${PULL}#pullrequestreview-${id}`,
       created_at: new Date(time.now()).toISOString().replace(/\.\d+/, ''),

@@ -138,14 +138,17 @@ function actorNode({ account }: Repository, login: string | null): object | null
   return { __typename: type, login: login.replace(/\[bot\]$/, ''), databaseId: id };
 }
 
-function commentNode({ viewer }: Repository, comment: Comment): object {
+function commentNode(repository: Repository, comment: Comment): object {
   return {
     __typename: 'IssueComment',
     id: comment.node_id,
     body: comment.body,
     url: comment.html_url,
     isMinimized: comment.isMinimized,
-    viewerDidAuthor: comment.author === viewer.login,
+    viewerDidAuthor: comment.author === repository.viewer.login,
+    author: actorNode(repository, comment.author),
+    editor: actorNode(repository, comment.editor),
+    lastEditedAt: comment.editor === null ? null : comment.updated_at,
   };
 }
 

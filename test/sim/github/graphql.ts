@@ -31,6 +31,9 @@ const SCHEMA = buildSchema(`
     url: URI!
     isMinimized: Boolean!
     viewerDidAuthor: Boolean!
+    author: Actor
+    editor: Actor
+    lastEditedAt: DateTime
   }
   type PullRequestReview implements Node {
     id: ID!

@@ -6,6 +6,8 @@ export interface Comment {
   readonly id: number;
   readonly author: string;
   readonly body: string;
+  /** Who has edited it last; null for nobody. */
+  readonly editor: string | null;
   readonly html_url: string;
   readonly node_id: string;
   /** In whole seconds. */
@@ -39,7 +41,7 @@ export interface PageActions {
   addComment(number: number, author: string, body: string): Comment;
   /** A comment on a line of a pull request. */
   addReviewComment(number: number, author: string, body: string): Comment;
-  editComment(id: number, body: string): Comment;
+  editComment(id: number, body: string, editor?: string): Comment;
   deleteComment(id: number): void;
   minimizeComment(id: number): Comment;
   /** Adds commits to a pull request. */
@@ -96,7 +98,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     const { fragment, prefix } = FORMS[kind];
     const [id, at] = [++lastId, now()];
     const comment = {
-      ...{ id, author, body },
+      ...{ id, author, body, editor: null },
       html_url: `${pageOf(issue)}#${fragment}${id}`,
       node_id: `${prefix}_${id}`,
       ...{ created_at: at, updated_at: at },
@@ -145,7 +147,8 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   const actions: PageActions = {
     addComment,
     addReviewComment: (number, author, body) => add('review_comment', number, author, body),
-    editComment: (id, body) => change(id, { body, updated_at: now() }),
+    editComment: (id, body, editor = existing(id).comment.author) =>
+      change(id, { body, editor, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),
     minimizeComment: (id) => change(id, { isMinimized: true }),
     push(number, ...commits) {
