@@ -103,8 +103,10 @@ async function report(run: Run): Promise<0 | 1> {
   const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   const commentUrls = await finishOnGitHub(run, ended);
-  // Only then, the URLs of the comments on the pull requests of the jobs are known.
-  if (commentUrls.join('\n') !== commentUrl) saveOutputs(runtime, { ended, commentUrls });
+  // Only then, all comments are known, and what has changed.
+  if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
+    saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
+  }
   summarize(runtime, run.story, jobs, commentUrls);
   return code;
 }

@@ -10,6 +10,8 @@ export interface Carried {
   readonly outputs: readonly Output[];
   /** What people see instead: Markdown, in which names by others are code, such as ``+ `vale.txt` ``; without secrets. */
   readonly attached: readonly string[];
+  /** How many inline comments of the review there are on each file. */
+  readonly commentsOn?: ReadonlyMap<string, number>;
 }
 
 /** All that is sent. */
@@ -18,10 +20,11 @@ export interface Content extends Carried {
   readonly prompt: string;
   /** Of a person; empty for none. */
   readonly words: string;
+  readonly commentsOn: ReadonlyMap<string, number>;
 }
 
 /** The message, and what people see of it: the words of people, and a line for all else. */
-export function compose({ prompt, words, parts, outputs, attached }: Content) {
+export function compose({ prompt, words, parts, outputs, attached }: Omit<Content, 'commentsOn'>) {
   return {
     prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs)]),
     shown: blocks([prompt, words]),

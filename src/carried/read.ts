@@ -6,7 +6,14 @@ import type { Carried, Content } from './content.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
 
-const NOTHING: Content = { prompt: '', words: '', parts: [], outputs: [], attached: [] };
+const NOTHING: Content = {
+  prompt: '',
+  words: '',
+  parts: [],
+  outputs: [],
+  attached: [],
+  commentsOn: new Map(),
+};
 
 type ContentRead =
   | Result<Content>
@@ -25,7 +32,7 @@ export async function readContent(
   const files = attach === '' ? ok(NOTHING) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NOTHING);
-  const content = { ...files.value, prompt, words };
+  const content = { ...NOTHING, ...files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
@@ -75,12 +82,16 @@ function nothing(reason: string): ContentRead {
 }
 
 /** What the event carries stands before the files. */
-function add(content: Content, { parts, outputs, attached }: Carried): Content {
+function add(
+  content: Content,
+  { parts, outputs, attached, commentsOn = content.commentsOn }: Carried,
+): Content {
   return {
     ...content,
     parts: [...content.parts, ...parts],
     outputs: [...outputs, ...content.outputs],
     attached: [...attached, ...content.attached],
+    commentsOn,
   };
 }
 

@@ -35,10 +35,15 @@ export async function readReview(
     const why = `Somebody else has edited an inline comment of the review: ${edited.url}`;
     return problem(`${why}. Write a new review.`);
   }
-  const files = new Set(own.map(({ path }) => path)).size;
-  const attached = `+ ${plural(own.length, 'comment')} on ${plural(files, 'file')}`;
+  const byFile = [...Map.groupBy(own, ({ path }) => path)];
+  const commentsOn = new Map(byFile.map(([path, { length }]) => [path, length]));
+  const attached = `+ ${plural(own.length, 'comment')} on ${plural(commentsOn.size, 'file')}`;
   return ok({
-    carried: { parts: quoteInline(own), outputs: [], attached: own.length === 0 ? [] : [attached] },
+    carried: {
+      ...{ parts: quoteInline(own), outputs: [] },
+      attached: own.length === 0 ? [] : [attached],
+      commentsOn,
+    },
     areReplies: own.every(({ replyTo }) => replyTo !== null),
   });
 }

@@ -125,6 +125,17 @@ const reviewAnswer = z.object({
   }),
 });
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
+const compareAnswer = z.object({
+  status: z.string(),
+  total_commits: z.number(),
+  commits: z.array(z.object({ parents: z.array(z.unknown()) })),
+  files: z.catch(
+    z.array(z.object({ filename: z.string(), previous_filename: z.optional(z.string()) })),
+    [],
+  ),
+});
+/** What has changed from one commit to another. GitHub lists at most 300 files. */
+export type Comparison = Readonly<z.infer<typeof compareAnswer>>;
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
 const step = z.object({
   name: z.string(),
@@ -328,6 +339,12 @@ export class GitHub {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
     const { head, commits } = await this.#read(route, { number }, pullAnswer);
     return { head: head.sha, commits };
+  }
+
+  /** What has changed from one commit to another; needs `contents: read`. */
+  compare(base: string, head: string): Promise<Comparison> {
+    const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
+    return this.#read(route, { basehead: `${base}...${head}` }, compareAnswer);
   }
 
   /** The jobs of an attempt of a run that failed, each with the steps that failed. */

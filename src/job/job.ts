@@ -71,8 +71,14 @@ export type Change =
       readonly count: number;
       readonly before: string;
       readonly after: string;
+      /** The files that they change; missing if GitHub does not tell. */
+      readonly files?: readonly string[];
+      /** The files of inline comments that they do not change, each with the number of its comments. */
+      readonly untouched?: ReadonlyMap<string, number>;
     }
-  | { readonly kind: 'none' | 'created' | 'no-pull-request' };
+  /** `count`: the commits of the pull request, if GitHub tells. */
+  | { readonly kind: 'created'; readonly count?: number | undefined }
+  | { readonly kind: 'none' | 'rewritten' | 'no-pull-request' };
 
 /**
  * All that a run knows of one job; what is not known is missing. Only the functions of this file change it. The API gives

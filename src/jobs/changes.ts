@@ -1,5 +1,15 @@
+import type { Comparison } from '../github/api.ts';
+import { whyOf } from '../github/errors.ts';
 import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
-import { type Head, isCreated, type Job, setChange, statusBefore, statusOf } from '../job/job.ts';
+import {
+  type Change,
+  type Head,
+  isCreated,
+  type Job,
+  setChange,
+  statusBefore,
+  statusOf,
+} from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
 import type { Run } from './run.ts';
 
@@ -36,18 +46,43 @@ export async function readChanges(run: Run): Promise<void> {
   }
   if (end.confirmed !== true) return;
   if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
-    setChange(job, { kind: 'created' });
+    const opened = await readHead(run, record.prNumber ?? undefined);
+    setChange(job, { kind: 'created', count: opened?.commits });
   } else if (end.result === 'completed' && record?.prLink === null) {
     setChange(job, { kind: 'no-pull-request' });
   }
 }
 
-/** Of a branch that was rewritten, nothing is told. */
 async function compare(run: Run, job: Job, before: Head): Promise<void> {
   const now = await readHead(run, before.number);
   if (now === undefined) return;
   if (now.sha === before.sha) return setChange(job, { kind: 'none' });
-  const count = now.commits - before.commits;
-  if (count <= 0) return;
-  setChange(job, { kind: 'commits', count, before: before.sha, after: now.sha });
+  const range = { before: before.sha, after: now.sha };
+  try {
+    const compared = await run.github.compare(before.sha, now.sha);
+    setChange(job, changeOf(compared, range, run.content.commentsOn));
+  } catch (error) {
+    run.runtime.log.debug(`The commits were not compared: ${whyOf(error)}.`);
+    const count = now.commits - before.commits;
+    if (count > 0) setChange(job, { kind: 'commits', count, ...range });
+  }
+}
+
+/** GitHub lists no more. */
+const MOST_FILES = 300;
+
+/** `commentsOn`: how many inline comments the message carries on each file. */
+export function changeOf(
+  { status, total_commits: count, commits, files: changed }: Comparison,
+  range: { readonly before: string; readonly after: string },
+  commentsOn: ReadonlyMap<string, number>,
+): Change {
+  if (status !== 'ahead') return { kind: 'rewritten' };
+  const files = changed.map(({ filename }) => filename);
+  const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
+  // A merge brings the changes of others, and what is not listed may have changed.
+  const isWhole = commits.length === count && changed.length < MOST_FILES;
+  const isPlain = isWhole && commits.every(({ parents }) => parents.length < 2);
+  const untouched = isPlain ? [...commentsOn].filter(([path]) => !touched.has(path)) : [];
+  return { kind: 'commits', count, ...range, files, untouched: new Map(untouched) };
 }

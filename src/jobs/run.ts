@@ -80,7 +80,8 @@ export function setContent(run: Run, content: Content): void {
   run.content = content;
   run.prompt = [placeOf(run), prompt].filter((part) => part !== '').join('\n\n');
   // It is cut later: a part of a secret would not be recognized.
-  run.story = { ...run.story, prompt: run.runtime.redact(shown), attached };
+  const { redact } = run.runtime;
+  run.story = { ...run.story, prompt: redact(shown), attached, message: redact(run.prompt) };
 }
 
 /** A new job does not know where it was asked. */
@@ -107,7 +108,7 @@ async function listNotes(
 function storyOf(start: Start, { command, wait }: Inputs, { deadline, limit }: Plan): Story {
   const { info, runtime } = start;
   return {
-    ...{ info, command, startedAt: runtime.clock.now(), prompt: '', attached: '' },
+    ...{ info, command, startedAt: runtime.clock.now(), prompt: '', attached: '', message: '' },
     occasion: occasionOf(start),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),

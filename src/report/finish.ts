@@ -157,8 +157,8 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
 }
 
-/** Characters, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
-const SUMMARY_LIMIT = 300_000;
+/** Characters, to which the message may add 60,000, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
+const SUMMARY_LIMIT = 250_000;
 
 export function summarize(
   runtime: Runtime,

@@ -30,6 +30,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     status: main === undefined ? '' : (statusOf(main) ?? ''),
     'pr-link': prLinks,
     prLink: prLinks,
+    commits: commitsOf(ended),
     // The worst that occurs.
     delivery:
       DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
@@ -41,6 +42,20 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     results: renderResults(ended),
     'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
   };
+}
+
+/** How many new commits were seen; empty if that was not looked at, as for several jobs. */
+function commitsOf([job, ...others]: readonly Ended[]): string {
+  const change = others.length === 0 ? job?.change : undefined;
+  switch (change?.kind) {
+    case 'commits':
+    case 'created':
+      return String(change.count ?? '');
+    case 'none':
+      return '0';
+    default:
+      return '';
+  }
 }
 
 /** `true` if it is true for every job with a wait; empty if there is none. */

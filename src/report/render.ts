@@ -1,5 +1,5 @@
 import { inUtc } from '../clock.ts';
-import { deliveryOf, type Job, labelOf, sentAtOf } from '../job/job.ts';
+import { type Change, deliveryOf, type Job, labelOf, sentAtOf } from '../job/job.ts';
 import {
   byAttention,
   countLabels,
@@ -17,6 +17,7 @@ import {
   code,
   dotted,
   fence,
+  folded,
   icon,
   link,
   pullRequestLink,
@@ -25,7 +26,7 @@ import {
   small,
 } from '../markdown.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { plural } from '../text.ts';
+import { cut, listing, plural } from '../text.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
@@ -41,6 +42,8 @@ export interface Story {
   readonly prompt: string;
   /** What belongs to the prompt and is not shown; empty for nothing. */
   readonly attached: string;
+  /** All that is sent, redacted; empty if nothing is. */
+  readonly message: string;
   readonly startedAt: number;
   /** When messages and waits end, in milliseconds since 1970; missing without a wait. */
   readonly until?: number;
@@ -62,9 +65,24 @@ interface Place {
 
 export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
   const [only, ...others] = jobs;
-  return only !== undefined && others.length === 0
-    ? renderJob(story, only, place)
-    : renderAll(story, jobs, place);
+  const isOne = only !== undefined && others.length === 0;
+  const told = isOne ? renderJob(story, only, place) : renderAll(story, jobs, place);
+  return place.conversation === undefined ? blocks([told, renderMessage(story, jobs)]) : told;
+}
+
+/** Characters of the message in the summary. */
+const LONGEST_MESSAGE = 60_000;
+
+/** The whole message that this attempt has sent, or may have sent. */
+function renderMessage({ message }: Story, jobs: readonly Job[]): string {
+  const wasSent = jobs.some(
+    (job) =>
+      deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
+  );
+  if (message === '' || !wasSent) return '';
+  const length = `${message.length.toLocaleString('en-US')} characters`;
+  const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
+  return folded(`The message (${length}${part})`, fence(cut(message, LONGEST_MESSAGE)));
 }
 
 function renderJob(story: Story, job: Job, place: Place): string {
@@ -84,6 +102,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   return blocks([
     heading(`${icon(iconOf(label))} ${titleOfJob(job)}`, conversation === undefined),
     dotted([isNew ? occasion : '', ...links]),
+    renderFiles(job.change),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
     outlook(story, label),
@@ -99,6 +118,29 @@ function renderJob(story: Story, job: Job, place: Place): string {
 function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
   const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
+}
+
+/** Files that are named. */
+const MOST_FILES = 5;
+
+/** What the commits change, and what was asked for that they do not change. */
+function renderFiles(change: Change | undefined): string {
+  if (change?.kind !== 'commits' || change.files === undefined) return '';
+  const { files, untouched = new Map() } = change;
+  const names = files.map((path) => code(path, 100));
+  const also = [...untouched].map(([path, n]) => `${code(path, 100)} (${plural(n, 'comment')})`);
+  return dotted(
+    [
+      names.length === 0 ? '' : `${plural(files.length, 'file')}: ${listSome(names)}.`,
+      also.length === 0 ? '' : `Not in these commits: ${listSome(also)}.`,
+    ],
+    ' ',
+  );
+}
+
+function listSome(names: readonly string[]): string {
+  const more = names.length - MOST_FILES;
+  return listing(more > 0 ? [...names.slice(0, MOST_FILES), `${more} more`] : names);
 }
 
 /** What was not sent does not count. */
@@ -157,6 +199,8 @@ function titleOfJob(job: Job): string {
       return `Agent pushed ${plural(change.count, 'commit')}`;
     case 'created':
       return `Agent opened ${pullRequestLink(record ?? {})}`;
+    case 'rewritten':
+      return 'Agent rewrote the branch';
     case 'none':
       return 'Agent finished: no new commit seen';
     case 'no-pull-request':

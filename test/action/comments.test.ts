@@ -232,6 +232,9 @@ describe('what the agent has changed', () => {
     readonly links?: readonly [string | null, string | null];
     readonly status?: string;
     readonly pushed?: readonly string[];
+    readonly rewritten?: readonly string[];
+    /** The output `commits`. */
+    readonly commits?: string;
     /** Whether the API takes the message only after a pause. */
     readonly isLimited?: boolean;
     readonly github?: Scenario['github'];
@@ -239,9 +242,20 @@ describe('what the agent has changed', () => {
   }
 
   it.each<[string, Case, string, string?]>([
-    ['3 commits', { pushed: NEW }, 'Agent pushed 3 commits', `${range}${'3'.repeat(40)})`],
-    ['no new commit', {}, 'Agent finished: no new commit seen'],
-    ['a new pull request', { links: [null, LINK] }, 'Agent opened [#7]('],
+    [
+      '3 commits',
+      { pushed: NEW, commits: '3' },
+      'Agent pushed 3 commits',
+      `${range}${'3'.repeat(40)})`,
+    ],
+    [
+      '3 commits, without a permission',
+      { pushed: NEW, commits: '3', github: { forbids: ({ name }) => name === 'GET compare/*' } },
+      ...(['Agent pushed 3 commits', `${range}${'3'.repeat(40)})`] as const),
+    ],
+    ['another branch', { rewritten: NEW }, 'Agent rewrote the branch'],
+    ['no new commit', { commits: '0' }, 'Agent finished: no new commit seen'],
+    ['a new pull request', { links: [null, LINK], commits: '1' }, 'Agent opened [#7]('],
     ['no files', { links: [null, null] }, 'Agent finished without a pull request'],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, NO_TITLE],
     [
@@ -253,7 +267,7 @@ describe('what the agent has changed', () => {
     ],
     [
       'commits before a message that was sent again',
-      { pushed: NEW, isLimited: true },
+      { pushed: NEW, isLimited: true, commits: '0' },
       'no new commit seen',
     ],
   ])('is the title if it is known: %s', async (name, row, title, more = '') => {
@@ -263,16 +277,17 @@ describe('what the agent has changed', () => {
       agent: {
         jobs: [{ id: JOB, base: { prLink: before }, turns: [turnTo(status, after)] }],
         onPost(n) {
-          const { pushed = [], isLimited = false } = row;
+          const { pushed = [], rewritten, isLimited = false } = row;
           if (n > 1) return undefined;
           sim.github.push(PULL, ...pushed);
+          if (rewritten !== undefined) sim.github.rewrite(PULL, ...rewritten);
           return isLimited ? { status: 429 } : undefined;
         },
       },
       github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }], ...row.github },
     });
     const result = await (name === '3 commits' ? sim.run() : sim.runHere());
-    expect(result.outputs.delivery).toBe('sent');
+    expect(result.outputs).toMatchObject({ delivery: 'sent', commits: row.commits ?? '' });
     const [text = ''] = textsOn(sim.github);
     for (const shown of [text, result.summary]) {
       expect(`${shown.split('\n')[0]}\n`).toContain(title);

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { errors, ownComments, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  errors,
+  JOB,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
 
 // Reviews with a command. Those without one are in carried.test.ts.
 
@@ -137,6 +145,32 @@ describe('an inline comment that was edited', () => {
     const { prompts } = await submit({ comments: edited('alice') });
     expect(prompts).toEqual([expect.stringContaining('Two.')]);
   });
+});
+
+it('the answer names the files of inline comments that the commits do not change', async () => {
+  const [OLD, NEW] = ['0'.repeat(40), '1'.repeat(40)];
+  const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+  const paths = ['a.md', 'b.md', 'c.md', 'b.md'];
+  await using sim = await simulate({
+    with: { ...COMMAND, wait: true },
+    agent: {
+      jobs: [{ id: JOB, base: { prLink } }],
+      onPost: () => void sim.github.push(PULL, NEW),
+    },
+    github: {
+      issues: [{ number: PULL, pullRequest: true, commits: [OLD] }],
+      collaborators: COLLABORATORS,
+      changes: { [NEW]: { files: ['a.md', ['c.md', 'd.md']] } },
+    },
+  });
+  const comments = paths.map((path) => inline('Shorter.', { path }));
+  const id = sim.github.addReview(PULL, ALICE.login, comments);
+  const event = review({ number: PULL, id, body: '/agent Fix it.', author: ALICE });
+  const { outputs, summary } = await sim.run({ step: { event } });
+  const line = '2 files: `a.md` and `d.md`. Not in these commits: `b.md` (2 comments).';
+  expect(outputs.commits).toBe('1');
+  for (const text of [summary, answers(sim).at(-1)]) expect(text).toContain(line);
+  expect(summary).toMatch(/<summary>The message \([\d,]+ characters\)<\/summary>/);
 });
 
 describe('half a review is never sent:', () => {

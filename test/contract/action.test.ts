@@ -36,13 +36,13 @@ describe('action.yml', () => {
     const known = { prLink: PULL, model: 'opus', source, createdAt: 'c', archivedAt: null };
     const job = ended(
       { confirmed: true, explanation: 'So.' },
-      { record: record(known), endedAt: START + 5000 },
+      { record: record(known), endedAt: START + 5000, change: { kind: 'created', count: 2 } },
     );
     const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
     const what = 'add what the new output is for this job';
     expect(outputs, what).toEqual({
       ...{ result: 'completed', status: 'completed', 'pr-link': PULL, prLink: PULL },
-      ...{ delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
+      ...{ commits: '2', delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
       'comment-url': 'u',
     });
     expect(JSON.parse(results), what).toEqual([

@@ -93,7 +93,15 @@ describe('crash', () => {
 
 describe('summarize', () => {
   const story: Story = {
-    ...{ info: INFO, occasion: '', prompt: '', attached: '', startedAt: START, command: null },
+    ...{
+      info: INFO,
+      occasion: '',
+      prompt: '',
+      attached: '',
+      message: '',
+      startedAt: START,
+      command: null,
+    },
   };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();

@@ -40,7 +40,14 @@ function show(
     const one = failed('It failed.', parts, known);
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
   });
-  const of = { info: INFO, occasion: 'Asked', prompt: 'Go.', attached: '', startedAt: START };
+  const of = {
+    info: INFO,
+    occasion: 'Asked',
+    prompt: 'Go.',
+    attached: '',
+    message: '',
+    startedAt: START,
+  };
   return renderStory({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
 }
 function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<JobRecord> = {}) {

@@ -28,7 +28,7 @@ import {
 const LIMIT = 60_000;
 const DOUBT = agentEnd('completed', 'unconfirmed');
 const STORY: Story = {
-  ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '' },
+  ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '', message: '' },
   ...{ startedAt: START, command: null },
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
@@ -163,6 +163,39 @@ describe('one job', () => {
     // Complete, so that a new sentence cannot come without a test.
     const details = `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`;
     expect(others).toEqual(['> `Say more.`', details]);
+  });
+
+  it('names the files that are changed, and those of comments that are not', () => {
+    const files = ['a.md', 'b|c.md', ...'defgh'];
+    const untouched = new Map([
+      ['x.md', 2],
+      ['y.md', 1],
+    ]);
+    const change = { ...commits(2), files, untouched } as Change;
+    const [, , line] = show([linked(OWN, change)], {}, 7);
+    expect(line).toBe(
+      '7 files: `a.md`, `b¦c.md`, `d`, `e`, `f` and 2 more. ' +
+        'Not in these commits: `x.md` (2 comments) and `y.md` (1 comment).',
+    );
+  });
+
+  it.each<[string, Job, boolean]>([
+    ['was sent', ended({}), true],
+    ['may have been sent', ended({ result: 'error' }, UNKNOWN), true],
+    ['was not sent', ended({ result: 'error' }, NOT_SENT), false],
+    [
+      'was sent in an earlier attempt',
+      ended({}, { message: { ...SENT.message, isEarlier: true } }),
+      false,
+    ],
+  ])('has the whole message in the summary, folded, if it %s', (_, one, isShown) => {
+    const story = { ...STORY, message: '```\n</details>' };
+    const summary = renderStory(story, [one], { limit: LIMIT });
+    expect(summary.includes('<summary>The message (14 characters)</summary>')).toBe(isShown);
+    expect(summary.includes('\n````text\n```\n</details>\n````\n')).toBe(isShown);
+    expect(renderStory(story, [one], { limit: LIMIT, conversation: 7 })).not.toContain('<summary>');
+    const long = renderStory({ ...story, message: 'x'.repeat(60_001) }, [one], { limit: LIMIT });
+    expect(long.includes('(60,001 characters, only the beginning)')).toBe(isShown);
   });
 
   it('does not lead to the changes first if it needs attention', () => {

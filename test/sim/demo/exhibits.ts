@@ -49,6 +49,7 @@ const STORY: Story = {
   until: START + LIMITS.inputs.timeoutMs,
   command: null,
   attached: '',
+  message: '',
 };
 /** The pull request on which the comments are, unless that of the job is meant. */
 const CONVERSATION = 7;

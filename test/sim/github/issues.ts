@@ -46,6 +46,8 @@ export interface PageActions {
   minimizeComment(id: number): Comment;
   /** Adds commits to a pull request. */
   push(number: number, ...commits: readonly string[]): void;
+  /** Replaces all commits of a pull request. */
+  rewrite(number: number, ...commits: readonly string[]): void;
 }
 
 export type CommentKind = 'issue_comment' | 'review_comment';
@@ -155,6 +157,9 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
       const issue = known(number);
       if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
       issue.commits = [...issue.commits, ...commits];
+    },
+    rewrite(number, ...commits) {
+      known(number).commits = commits;
     },
   };
   return {

@@ -18,8 +18,16 @@ export interface RepositoryOptions {
   readonly repository?: string;
   readonly issues?: readonly IssueOptions[];
   readonly collaborators?: Readonly<Record<string, CollaboratorOptions>>;
+  /** What commits change, if that matters. */
+  readonly changes?: Readonly<Record<string, CommitChanges>>;
   readonly clock?: Clock;
   readonly trouble?: Trouble;
+}
+
+export interface CommitChanges {
+  /** Paths; a renamed file has two. */
+  readonly files?: readonly (string | readonly [old: string, renamed: string])[];
+  readonly isMerge?: boolean;
 }
 
 export type Repository = ReturnType<typeof openRepository>;
@@ -30,7 +38,12 @@ const viewer: Account = { login: 'github-actions[bot]', id: 41_898_282, type: 'B
 
 export function openRepository(options: RepositoryOptions) {
   const { repository: name = 'octo/agents' } = options;
-  const { clock = Date, collaborators = {}, trouble: { listLagMs = 0 } = {} } = options;
+  const {
+    clock = Date,
+    collaborators = {},
+    changes = {},
+    trouble: { listLagMs = 0 } = {},
+  } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
   const { addReview, findReview } = openReviews(all);
@@ -43,7 +56,7 @@ export function openRepository(options: RepositoryOptions) {
     return { login, id, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
   }
 
-  return { ...all, actions, findReview, name, viewer, collaborators, account };
+  return { ...all, actions, findReview, name, viewer, collaborators, account, changes };
 }
 
 export function readJson(request: JournalEntry): Readonly<Record<string, unknown>> {
