@@ -80,7 +80,8 @@ function whenNobodyNames(
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
-    return { kind: 'skipped', reason: `${none}; bots create none.` };
+    const others = ABOUT_COMMITS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
+    return { kind: 'skipped', reason: `${none}; ${others} creates no job.` };
   }
   // People also review pull requests of people.
   if (isRead && trigger.comment?.kind === 'review' && command === null) {
@@ -91,10 +92,21 @@ function whenNobodyNames(
   return problem(`${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`);
 }
 
+/** Events by programs, in the name of whoever has pushed the commit or given them a token. */
+const ABOUT_COMMITS: ReadonlySet<string> = new Set([
+  'check_suite',
+  'deployment',
+  'deployment_status',
+  'page_build',
+  'status',
+]);
+
 /**
  * A person, or an event that needs push access or a clock. If checks or bots could, the checks of the pull request of a new
  * job would create the next one, without end.
  */
 function mayCreate(trigger: Trigger): boolean {
-  return isTrusted(trigger) || (trigger.sender !== null && isPerson(trigger.sender));
+  if (isTrusted(trigger)) return true;
+  const { sender, event } = trigger;
+  return sender !== null && isPerson(sender) && !ABOUT_COMMITS.has(event);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
 import {
+  ALICE,
   issueComment,
   pullRequest,
   RENOVATE,
@@ -226,10 +227,13 @@ describe('on one conversation', () => {
 
 describe('nothing is created', () => {
   const failed = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
+  const byAlice = (name: string): WebhookEvent => ({ name, payload: { sender: ALICE } });
 
   it.each<[string, WebhookEvent]>([
     ['after a failed run', workflowRun(failed)],
     ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
+    ['after the checks of what a person pushed', byAlice('check_suite')],
+    ['after a status with the token of a person', byAlice('status')],
   ])('%s', async (_, event) => {
     await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
     const { conclusion, outputs } = await sim.runHere();
