@@ -3,7 +3,6 @@ import type { FailedJob } from '../github/api.ts';
 import { GitHubError, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import { code } from '../markdown.ts';
-import type { RunInfo } from '../runner/environment.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { listing, problem, quote, type Result, sentences } from '../text.ts';
@@ -25,10 +24,9 @@ const ALL_LOGS_MS = 60_000;
 const WHAT: Readonly<Record<CommitTrigger['kind'], string>> = {
   workflow_run: 'The workflow',
   check_run: 'The check',
-  check_suite: 'The checks of the app',
 };
 
-function whatFailed({ kind, name, failure, sha }: CommitTrigger, url: string, redact: Redact) {
+function whatFailed({ kind, name, failure, sha, url }: CommitTrigger, redact: Redact) {
   const link = url === '' ? '' : `: ${url}`;
   return `${WHAT[kind]} ${named(name, redact)} ${failure} on the commit ${sha}${link}`;
 }
@@ -43,11 +41,9 @@ function shown(name: string, redact: Redact): string {
   return code(redact(name), 60);
 }
 
-export function describeCheck(commit: CommitTrigger, info: RunInfo, redact: Redact): Carried {
-  const { kind, id, name, sha, url, said } = commit;
-  // The payload of a suite has no link for people.
-  const page = `${info.repositoryUrl}/commit/${sha}/checks?check_suite_id=${id}`;
-  const parts = [whatFailed(commit, kind === 'check_suite' ? page : url, redact)];
+export function describeCheck(commit: CommitTrigger, redact: Redact): Carried {
+  const { name, sha, said } = commit;
+  const parts = [whatFailed(commit, redact)];
   if (said === '') return { parts, outputs: [], attached: [] };
   const title = `The output of the check ${named(name, redact)}`;
   return {
@@ -67,7 +63,7 @@ export async function readFailedRun(
   until: number,
 ): Promise<Carried> {
   const { redact, clock, signal: cancelled } = start.runtime;
-  const what = whatFailed(run, run.url, redact);
+  const what = whatFailed(run, redact);
   let jobs: readonly FailedJob[];
   try {
     jobs = await start.github.failedJobs(run.id, run.attempt);

@@ -27,7 +27,7 @@ export async function readContent(
   inputs: Inputs,
   words: string,
 ): Promise<ContentRead> {
-  const { runtime, trigger, info, asked } = start;
+  const { runtime, trigger, asked } = start;
   const { prompt, send, attach } = inputs;
   const files = attach === '' ? ok(NOTHING) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
@@ -45,7 +45,7 @@ export async function readContent(
     const { describeCheck, FIX_IT } = await loadFailure();
     const ask = prompt === '' ? { ...content, parts: [FIX_IT] } : content;
     const isRun = commit.kind === 'workflow_run';
-    return ok(isRun ? ask : add(ask, describeCheck(commit, info, runtime.redact)));
+    return ok(isRun ? ask : add(ask, describeCheck(commit, runtime.redact)));
   }
   if (prompt !== '') return ok(content);
   return commit === null

@@ -17,7 +17,7 @@ export interface Trigger {
   readonly commit: CommitTrigger | null;
 }
 
-/** A run of a workflow, a check or a suite of checks. */
+/** A run of a workflow, or a check. */
 export interface CommitTrigger {
   readonly kind: (typeof COMMIT_EVENTS)[number];
   readonly id: number;
@@ -28,7 +28,7 @@ export interface CommitTrigger {
   readonly isElsewhere: boolean;
   /** How it failed; null if it did not. */
   readonly failure: 'failed' | 'timed out' | null;
-  /** Of the workflow, the check or, of a suite of checks, its app. */
+  /** Of the workflow or the check. */
   readonly name: string;
   /** The page for people; empty if the payload has none. */
   readonly url: string;
@@ -84,7 +84,7 @@ export function isCommentEvent(event: string): boolean {
   return COMMENT_EVENTS.has(event);
 }
 
-const COMMIT_EVENTS = ['workflow_run', 'check_suite', 'check_run'] as const;
+const COMMIT_EVENTS = ['workflow_run', 'check_run'] as const;
 
 function isCommitEvent(event: string): boolean {
   return COMMIT_EVENTS.some((one) => one === event);
@@ -156,7 +156,6 @@ const comment = lenient(
 );
 
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
-const branch = z.catch(z.nullish(z.string()), null);
 const aboutCommit = lenient(
   z.object({
     id: positive,
@@ -166,10 +165,8 @@ const aboutCommit = lenient(
     name: text,
     html_url: z.catch(z.url(), ''),
     output: z.catch(z.object({ title: text, summary: text }), { title: '', summary: '' }),
-    app: z.catch(z.object({ name: text }), { name: '' }),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
-    head_branch: branch,
-    check_suite: z.catch(z.nullish(z.object({ head_branch: branch })), null),
+    check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
     pull_requests: z.catch(
       z.array(
         z.object({
@@ -198,7 +195,6 @@ const payloadSchema = z.object({
   comment,
   review: comment,
   workflow_run: aboutCommit,
-  check_suite: aboutCommit,
   check_run: aboutCommit,
   sender: lenient(account),
   repository: lenient(z.object({ id: positive, default_branch: text })),
@@ -276,7 +272,7 @@ function readCommit(
       sha: about.head_sha,
       isElsewhere: isElsewhere(event, payload),
       failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
-      name: about.name || about.app.name,
+      name: about.name,
       url: about.html_url,
       said: [title, summary].filter((part) => part !== '').join('\n\n'),
       head: isClear ? own.head.sha : null,
@@ -286,13 +282,9 @@ function readCommit(
 }
 
 /** Only a run names the repository of its commit. A check of a fork has no branch. */
-function isElsewhere(
-  event: string,
-  { workflow_run, check_suite, check_run, repository }: Payload,
-): boolean {
+function isElsewhere(event: string, { workflow_run, check_run, repository }: Payload): boolean {
   if (event === 'workflow_run') return workflow_run?.head_repository?.id !== repository?.id;
-  const suite = event === 'check_run' ? check_run?.check_suite : check_suite;
-  return (suite?.head_branch ?? null) === null;
+  return (check_run?.check_suite.head_branch ?? null) === null;
 }
 
 function readComment(

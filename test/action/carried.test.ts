@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import {
-  checks,
+  checkRun,
   issueComment,
   type Json,
   review,
@@ -174,7 +174,7 @@ The log of the step “Check links” of the job “links”:
 it('a failed check_run is a message', async () => {
   const output = { title: '2 errors', summary: 'a.md: no' };
   const fields = { conclusion: 'failure', name: 'Vale', output };
-  const event = checks('check_run', { pullRequests: [PULL], fields });
+  const event = checkRun({ pullRequests: [PULL], fields });
   await using sim = await simulate({ step: { event }, with: COMMAND });
   expect((await sim.runHere()).outputs).toMatchObject(SENT);
   const words =

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MARKER } from '../../src/text.ts';
 import {
   ALICE,
+  event,
   issueComment,
   push,
   RENOVATE,
@@ -83,8 +84,11 @@ describe('the prompt is the text after the command', () => {
   });
 });
 
-it('a push without a prompt has nothing to send, beside a command', async () => {
-  await using sim = await simulate({ with: COMMAND, step: { event: push() } });
+it.each([
+  push(),
+  event('check_suite', 'completed', { check_suite: { conclusion: 'failure' }, sender: ALICE }),
+])('$name without a prompt has nothing to send, beside a command', async (given) => {
+  await using sim = await simulate({ with: COMMAND, step: { event: given } });
   const { conclusion, outputs } = await sim.runHere();
   expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
 });

@@ -310,11 +310,11 @@ export function workflowRun(
   );
 }
 
-export function checks(name: 'check_suite' | 'check_run', options: AboutCommit = {}): WebhookEvent {
+export function checkRun(options: AboutCommit = {}): WebhookEvent {
   const { repository, sender = ALICE } = options;
   const about = { ...aboutCommit(options), ...options.fields };
-  const overrides = { [name]: about, repository: { id: HERE }, sender };
-  return event(name, options.action ?? 'completed', overrides, repository);
+  const overrides = { check_run: about, repository: { id: HERE }, sender };
+  return event('check_run', options.action ?? 'completed', overrides, repository);
 }
 
 export function mergeGroup(options: Common = {}): WebhookEvent {

@@ -50,7 +50,7 @@ describe('every event but those that need push access or a clock is checked', ()
     const body = { number: 7, user: { id: MALLORY.id }, id: 1, head_sha: SHA };
     const parts = isCommentEvent(name)
       ? { issue: body, comment: body, review: body }
-      : { workflow_run: body, check_suite: body, check_run: body };
+      : { workflow_run: body, check_run: body };
     for (const sender of [MALLORY, RENOVATE]) {
       const trigger = triggerOf({ name, payload: { action: 'created', ...parts, sender } });
       const asked: string[] = [];

@@ -3,7 +3,7 @@ import { cleanText, readWords } from '../../src/carried/comment.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
-  checks,
+  checkRun,
   issueComment,
   pullRequest,
   RENOVATE,
@@ -63,13 +63,9 @@ describe('readWords', () => {
     ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
     ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
-    ['a check of a fork', checks('check_suite', { fields: { head_branch: null } }), elsewhere],
+    ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
     ['a run that passed', workflowRun(), nothing],
-    [
-      'checks that were cancelled',
-      checks('check_run', { fields: { conclusion: 'cancelled' } }),
-      nothing,
-    ],
+    ['a check that was cancelled', checkRun({ fields: { conclusion: 'cancelled' } }), nothing],
   ])('refuses %s', (_, given, why) => {
     const words = readWords(triggerOf(given), '/agent');
     expect(words).toEqual({ kind: 'problem', problem: expect.stringContaining(why) });

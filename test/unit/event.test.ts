@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
-  checks,
+  checkRun,
   DEPENDABOT,
   event,
   issueComment,
@@ -39,11 +39,11 @@ describe('readTrigger finds the conversation of', () => {
   });
 });
 
-const ABOUT_COMMITS = ['workflow_run', 'check_suite', 'check_run'] as const;
+const ABOUT_COMMITS = ['workflow_run', 'check_run'] as const;
 
 /** An event about a commit, with these fields. */
 function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): WebhookEvent {
-  const { payload } = name === 'workflow_run' ? workflowRun() : checks(name);
+  const { payload } = name === 'workflow_run' ? workflowRun() : checkRun();
   return { name, payload: { ...payload, [name]: { ...(payload[name] as Json), ...fields } } };
 }
 
@@ -109,9 +109,11 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   });
 });
 
-it('readTrigger takes no other event for one about a commit', () => {
-  const { payload } = workflowRun({ pullRequests: [7] });
-  expect(triggerOf({ name: 'push', payload })).toMatchObject({ conversation: null, commit: null });
+it.each([
+  { name: 'push', payload: workflowRun({ pullRequests: [7] }).payload },
+  event('check_suite', 'completed', { check_suite: { pull_requests: [pullOfCommit(7)] } }),
+])('readTrigger takes no other event for one about a commit: $name', (given) => {
+  expect(triggerOf(given)).toMatchObject({ conversation: null, commit: null });
 });
 
 it.each([

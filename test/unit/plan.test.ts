@@ -3,7 +3,7 @@ import type { Inputs } from '../../src/inputs.ts';
 import { endAs } from '../../src/job/ends.ts';
 import { makePlan } from '../../src/jobs/plan.ts';
 import {
-  checks,
+  checkRun,
   event,
   issueComment,
   mergeGroup,
@@ -105,7 +105,7 @@ it.each<Row>([
   ['without a message', FAILED, { send: false, wait: true }, {}],
   ['on another pull request', FAILED, { prNumber: 8 }, {}],
   ['without a pull request', workflowRun(), {}, {}],
-  ['on that of pr-number', checks('check_run', {}), { prNumber: 8 }, {}],
+  ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
   ['on an event about no commit', PERSON, {}, {}],
 ])('makePlan, no newest commit is asked for: %s', (_, given, inputs) => {
   expect(planOf(given, inputs)).not.toHaveProperty('headOf');
@@ -126,7 +126,7 @@ it.each<Row>([
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
   [
     'a bot without a conversation',
-    checks('check_suite', { sender: RENOVATE }),
+    event('check_suite', 'completed', { sender: RENOVATE }),
     {},
     forBot(NOWHERE),
   ],
