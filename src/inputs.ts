@@ -195,11 +195,11 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     send: optional('send', true, boolean),
     /** Null is any. */
     onlyWhen: optional('only-when', null, words(Object.keys(STATUSES) as Status[], 'any', null)),
-    /** Null is `wait` with `wait: true`, and otherwise `send`. */
+    /** Null leaves it to `wait` and `only-when`. */
     whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
     /** Null is 3 for bots, and no limit for people. */
     maxMessages: optional('max-messages', null, maxMessages),
-    wait: optional('wait', false, boolean),
+    wait: optional('wait', true, boolean),
     // A timeout of 0 would leave no time for anything.
     timeoutMs: optional('timeout-minutes', 1_800_000, minutes),
     failOn: optional(

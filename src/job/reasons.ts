@@ -8,7 +8,11 @@ import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from
 
 /** What of a run its ends depend on. */
 interface EndingRun {
-  readonly inputs: { readonly timeoutMs: number; readonly wait: boolean };
+  readonly inputs: {
+    readonly timeoutMs: number;
+    readonly wait: boolean;
+    readonly jobIds: readonly string[];
+  };
   /** Only with a `note`, a re-run knows what was sent. */
   readonly plan: { readonly comments: { readonly kind: string } };
 }
@@ -76,9 +80,12 @@ function hasBegun(job: Job): boolean {
 
 function howToWaitAgain(job: Job, run: EndingRun): string {
   if (job.isReadOnly) return 'To keep waiting, re-run the workflow.';
-  return canRerun(job, run)
-    ? 'To keep waiting, re-run the workflow; the message is not sent again.'
-    : 'To keep waiting, use a later run with “send: false” and “wait: true”.';
+  if (canRerun(job, run)) {
+    return 'To keep waiting, re-run the workflow; the message is not sent again.';
+  }
+  // The reasons of the jobs of a list are told once if they are the same.
+  const named = run.inputs.jobIds.length > 1 ? 'the same “job-id”' : `“job-id: ${job.id}”`;
+  return `To keep waiting, use a later run with “send: false” and ${named}.`;
 }
 
 function howToStartAgain(job: Job, run: EndingRun): string {

@@ -60,7 +60,7 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
 }
 
 const NAMED_BY_WAIT =
-  'The pull request of a new job names it only if the workflow that created it has “wait: true”.';
+  'The pull request of a new job names it unless the workflow that created it has “wait: false”.';
 
 function whenNobodyNames(
   { createJob, send, command }: Inputs,

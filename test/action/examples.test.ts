@@ -100,7 +100,7 @@ function playOn(
   event: WebhookEvent,
 ): Promise<readonly Played[]> {
   // The inputs of the workflow replace those of the simulation, except the base URL.
-  const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '' };
+  const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '', wait: '' };
   return playWorkflow(workflow, {
     event,
     repository: sim.github.repository,

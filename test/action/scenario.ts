@@ -96,6 +96,8 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
         'job-id': JOB,
         'api-key': KEY,
         prompt: 'Add error handling examples.',
+        // Most scenarios are about what comes before the wait.
+        wait: false,
         'base-url': agent.url,
         'pr-number': step.event?.name === NOT_CHECKED.name ? PULL : '',
         ...scenario.with,

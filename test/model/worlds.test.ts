@@ -102,11 +102,11 @@ function differences(fast: Outcome, slow: Outcome, apiMs: number, ignored: reado
 }
 
 const merge = mergeGroup();
-const wait: Scene = { event: merge, with: { 'pr-number': '7', wait: 'true' } };
+const wait: Scene = { event: merge, with: { 'pr-number': '7' } };
 const fields = { id: FAILED_RUN, run_attempt: 1, conclusion: 'failure' };
 const failed: Scene = {
   event: workflowRun({ pullRequests: [7], fields }),
-  with: { 'job-id': '', prompt: '', command: '/agent', wait: 'true' },
+  with: { 'job-id': '', prompt: '', command: '/agent' },
   notes: [{ delivery: 'sent' }],
 };
 const rerun = (delivery: 'sent' | 'sending' | 'not-sent'): Scene => ({

@@ -42,7 +42,7 @@ it('inputs that are not set have defaults', () => {
     ...{ createJob: false, attach: '', send: true, onlyWhen: null, whenActive: null },
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
-    ...{ wait: false, timeoutMs: 1_800_000 },
+    ...{ wait: true, timeoutMs: 1_800_000 },
     proxy: { url: '', noProxy: '' },
   });
 });

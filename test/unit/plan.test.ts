@@ -51,14 +51,14 @@ function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?
 }
 
 it.each<Row>([
-  ['only a message: it holds no runner', PERSON, {}, { waitsForIdle: false }],
-  ['with a wait: earlier work comes first', PERSON, { wait: true }, { waitsForIdle: true }],
-  ['asked to wait for it', PERSON, { whenActive: 'wait' }, { waitsForIdle: true }],
-  ['no message', PERSON, { send: false, wait: true }, { waitsForIdle: false, comments: NOTE }],
+  ['only a message: it holds no runner', PERSON, { wait: false }, { waitsForIdle: false }],
+  ['with a wait: earlier work comes first', PERSON, {}, { waitsForIdle: true }],
+  ['asked to wait for it', PERSON, { wait: false, whenActive: 'wait' }, { waitsForIdle: true }],
+  ['no message', PERSON, { send: false }, { waitsForIdle: false, comments: NOTE }],
   [
     'only-when: active, which means the agent at work',
     PERSON,
-    { wait: true, onlyWhen: new Set(['active', 'failed']) },
+    { onlyWhen: new Set(['active', 'failed']) },
     { waitsForIdle: false },
   ],
 ])('makePlan, earlier work: %s', check);
@@ -66,14 +66,14 @@ it.each<Row>([
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
   ['a pull request', PERSON, {}, { comments: NOTE }],
-  ['only a poll', PERSON, { send: false }, { comments: { ...NOTE, kind: 'only read' } }],
-  ['only a poll on a schedule', schedule(), { send: false }, none('nothing is sent')],
   [
-    'a wait without a token',
+    'only a poll',
     PERSON,
-    { send: false, wait: true, githubToken: '' },
-    none('nothing is sent'),
+    { send: false, wait: false },
+    { comments: { ...NOTE, kind: 'only read' } },
   ],
+  ['only a poll on a schedule', schedule(), { send: false, wait: false }, none('nothing is sent')],
+  ['a wait without a token', PERSON, { send: false, githubToken: '' }, none('nothing is sent')],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
   ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')].map(
@@ -102,7 +102,7 @@ it.each<Row>([
 ])('makePlan, the list of notes: %s', check);
 
 it.each<Row>([
-  ['without a message', FAILED, { send: false, wait: true }, {}],
+  ['without a message', FAILED, { send: false }, {}],
   ['on another pull request', FAILED, { prNumber: 8 }, {}],
   ['without a pull request', workflowRun(), {}, {}],
   ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
@@ -145,7 +145,7 @@ it.each<Row>([
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
   ['a schedule', schedule(), { prNumber: 7 }, {}],
-  ['a bot that sends nothing', BOT, { send: false, wait: true }, { byBot: false }],
+  ['a bot that sends nothing', BOT, { send: false }, { byBot: false }],
   ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, { byBot: true }],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
   ['that of a bot, re-run by a person', BOT, {}, { byBot: true }, AGAIN],

@@ -12,12 +12,13 @@ import {
 } from '../../src/job/reasons.ts';
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
-const LIMIT = { timeoutMs: 1_800_000, wait: true };
+const LIMIT = { timeoutMs: 1_800_000, wait: true, jobIds: [] };
 const NOTED = { inputs: LIMIT, plan: { comments: { kind: 'note' } } };
 const UNNOTED = { inputs: LIMIT, plan: { comments: { kind: 'none' } } };
+const OF_LIST = { ...UNNOTED, inputs: { ...LIMIT, jobIds: ['job-1', 'job-2'] } };
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
-const LATER = 'To keep waiting, use a later run with “send: false” and “wait: true”.';
+const LATER = 'To keep waiting, use a later run with “send: false” and ';
 const ACTIVE = { record: record({ status: 'active' }) };
 const WAITING = job({ isWaiting: true });
 const UNPOLLED = job(READ_ONLY);
@@ -60,7 +61,8 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('queued', 'So.'), 'timed-out', 'is “queued”, and it may keep working. The last poll'],
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
   [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `is not known, and it may keep`],
-  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', LATER],
+  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
+  [timedOutEnd(job(SENT), OF_LIST, ''), 'timed-out', `${LATER}the same “job-id”.`],
   [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
   [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', 'The job could not be polled within 30 min.'],
   [

@@ -34,7 +34,7 @@ export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
 const LIMITS = {
-  inputs: { timeoutMs: 1_800_000, wait: true },
+  inputs: { timeoutMs: 1_800_000, wait: true, jobIds: [] },
   plan: { comments: { kind: 'note' } },
 };
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
