@@ -18,11 +18,16 @@ const secrets = readSecrets(env);
 maskInLog(secrets);
 const redact = redactor(secrets);
 
+/** Milliseconds. What ends a group of processes may send several signals, which are one cancellation. */
+const SAME_CANCELLATION_MS = 500;
 const cancel = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGBREAK'] as const) {
+let cancelledAt = Infinity;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGBREAK'] as const) {
   process.on(signal, () => {
-    if (cancel.signal.aborted) exit(1);
-    else cancel.abort(new Error('the run was cancelled'));
+    if (systemClock.now() - cancelledAt > SAME_CANCELLATION_MS) exit(1);
+    if (cancel.signal.aborted) return;
+    cancelledAt = systemClock.now();
+    cancel.abort(new Error('the run was cancelled'));
   });
 }
 
