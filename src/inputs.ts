@@ -74,6 +74,12 @@ interface InputsEvent {
   readonly mayCarry: boolean;
 }
 
+/** Whether a message is sent. One reading for all, also for runs whose inputs are not known yet, or wrong. */
+export function doesSend(env: Env): boolean {
+  const read = boolean(rawInput(env, 'send').trim(), quote);
+  return read.kind === 'problem' || read.value;
+}
+
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(
   env: Env,

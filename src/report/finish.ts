@@ -1,3 +1,4 @@
+import { doesSend } from '../inputs.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
@@ -40,7 +41,7 @@ function nothingSent(runtime: Runtime): string {
 
 /** Whether an earlier attempt may have sent the message. */
 function isRerun({ env }: Runtime): boolean {
-  return readRunInfo(env).attempt > 1 && env.INPUT_SEND?.toLowerCase() !== 'false';
+  return readRunInfo(env).attempt > 1 && doesSend(env);
 }
 
 /** How a run ended that knows nothing of earlier attempts. */

@@ -73,16 +73,23 @@ async function fails(
   return { result, sim };
 }
 
-it('of a re-run that fails early, neither log, summary nor outputs say what an earlier attempt did', async () => {
-  await using sim = await simulate({
-    with: { 'api-key': '' },
-    step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
-  });
-  const result = await sim.run();
-  expect(errors(result)).toEqual([expect.stringMatching(/^This attempt sent nothing\. “api-key”/)]);
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-  expect(result.summary).toMatch(/^## .* This attempt sent nothing\n\n`api-key`/);
-});
+it.each([
+  ['a re-run, which may have sent before', {}, 'This attempt sent nothing', 'unknown'],
+  ['one that sends nothing', { send: ' false' }, 'Nothing was sent', 'not-sent'],
+  ['one with a wrong word', { send: 'fAlse' }, 'This attempt sent nothing', 'unknown'],
+] as const)(
+  'log, summary and outputs agree on %s and fails early',
+  async (_, inputs, said, delivery) => {
+    await using sim = await simulate({
+      with: { 'api-key': '', ...inputs },
+      step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
+    });
+    const result = await (delivery === 'unknown' ? sim.run() : sim.runHere());
+    expect(errors(result)).toEqual([expect.stringMatching(`^${said}\\. “api-key”`)]);
+    expect(result.outputs).toMatchObject({ result: 'error', delivery });
+    expect(result.summary).toMatch(RegExp(`^## .* ${said}\n\n\`api-key\``));
+  },
+);
 
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
 describe.concurrent('with an invalid', () => {
