@@ -123,14 +123,18 @@ export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
 const CHECK_NAMES =
   'If they come from variables or secrets, check their names, and that they exist in this repository.';
+const SECRETS =
+  'A reusable workflow gets only the secrets that its caller passes, and a job those of an environment only with “environment:”.';
+/** Where an output is lost. */
+export const CHECK_OUTPUT =
+  'An output of another job needs “outputs:” in that job, and “needs:” in this one.';
 
 function sayEmpty(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const rest = names.length === 1 ? `is empty. ${CHECK_NAME}` : `are empty. ${CHECK_NAMES}`;
-  const caller = names.includes('api-key')
-    ? 'A reusable workflow gets only the secrets that its caller passes.'
-    : '';
-  return [sentences(`${namesOf(names)} ${rest}`, caller)];
+  const secrets = names.includes('api-key') ? SECRETS : '';
+  const output = names.includes('job-id') ? CHECK_OUTPUT : '';
+  return [sentences(`${namesOf(names)} ${rest}`, secrets, output)];
 }
 
 function namesOf(inputs: readonly string[]): string {

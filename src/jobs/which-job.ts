@@ -1,10 +1,10 @@
 import { isTrusted } from '../github/authorize.ts';
 import { isPerson, type Trigger } from '../github/event.ts';
-import { CHECK_NAME, type Inputs } from '../inputs.ts';
+import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';
 import { type FoundNote, isCreating } from '../note/data.ts';
-import { ok, problem, quote, type Result } from '../text.ts';
+import { ok, problem, quote, type Result, sentences } from '../text.ts';
 import type { Comments } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
@@ -83,13 +83,12 @@ function whenNobodyNames(
     const others = ABOUT_COMMITS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
     return { kind: 'skipped', reason: `${none}; ${others} creates no job.` };
   }
-  // People also review pull requests of people.
-  if (isRead && trigger.comment?.kind === 'review' && command === null) {
-    return { kind: 'skipped', reason: `${none}.` };
-  }
   const creation = send ? '“create-job: true” to create a job, or ' : '';
-  const hint = isRead ? NAMED_BY_WAIT : CHECK_NAME;
-  return problem(`${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`);
+  const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
+  const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`;
+  // People also review pull requests of people.
+  const isAsked = trigger.comment?.kind !== 'review' || command !== null;
+  return isRead && !isAsked ? { kind: 'skipped', reason } : problem(reason);
 }
 
 /** Events by programs, in the name of whoever has pushed the commit or given them a token. */

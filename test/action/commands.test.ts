@@ -148,7 +148,7 @@ describe('a command that cannot be sent', () => {
     [
       'no key',
       { with: { 'api-key': '' } },
-      /api-key.? is empty.*check its name.*reusable workflow/,
+      /api-key.? is empty.*check its name.*reusable workflow.*environment:/,
     ],
     [
       'no job',
@@ -241,7 +241,7 @@ describe('if job-id is empty', () => {
   it('and there is no conversation, the error says what to set', async () => {
     const inputs = { 'job-id': '', prompt: 'Go on.' };
     await using sim = await simulate({ with: inputs, step: { event: push() } });
-    const words = /“job-id” is empty\. Set “create-job: true”.*If it comes from a variable/;
+    const words = /“job-id” is empty\. Set “create-job: true”.*from a variable.*“outputs:”/;
     expect(errors(await sim.runHere())).toEqual([expect.stringMatching(words)]);
   });
 
@@ -254,7 +254,10 @@ describe('if job-id is empty', () => {
   );
 
   it('a review without a command is skipped where no comment names a job', () =>
-    isSkipped(review({ number: PULL, body: 'Fix it.' }), 'No comment of this action names'));
+    isSkipped(
+      review({ number: PULL, body: 'Fix it.' }),
+      'No comment of this action names an agent job here, and “job-id” is empty. Set “create-job: true” to',
+    ));
 
   async function isSkipped(event: WebhookEvent, why: string): Promise<void> {
     await using sim = await simulate({
