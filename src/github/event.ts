@@ -156,6 +156,12 @@ const comment = lenient(
 );
 
 const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
+/** The repository of the head is null if it was deleted. */
+const pullOfCommit = z.object({
+  number: positive,
+  head: z.object({ sha, repo: z.object({ id: positive }) }),
+  base: z.object({ repo: z.object({ id: positive }) }),
+});
 const aboutCommit = lenient(
   z.object({
     id: positive,
@@ -167,16 +173,7 @@ const aboutCommit = lenient(
     output: z.catch(z.object({ title: text, summary: text }), { title: '', summary: '' }),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
-    pull_requests: z.catch(
-      z.array(
-        z.object({
-          number: positive,
-          head: z.object({ sha, repo: z.object({ id: positive }) }),
-          base: z.object({ repo: z.object({ id: positive }) }),
-        }),
-      ),
-      [],
-    ),
+    pull_requests: z.catch(z.array(lenient(pullOfCommit)), []),
   }),
 );
 
@@ -259,9 +256,9 @@ function readCommit(
   const kind = COMMIT_EVENTS.find((one) => one === event);
   const about = kind && payload[kind];
   if (kind === undefined || about === undefined) return { commit: null, pull: null };
-  const [own, ...others] = about.pull_requests.filter(
-    ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
-  );
+  const [own, ...others] = about.pull_requests
+    .filter((pull) => pull !== undefined)
+    .filter(({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id);
   const isClear = own !== undefined && others.length === 0;
   const { title, summary } = about.output;
   return {

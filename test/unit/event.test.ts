@@ -61,7 +61,16 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['something else than a list', { pull_requests: 'x' }, null],
-    ['one that is none', { pull_requests: [own, { number: '1/../2' }] }, null],
+    [
+      'the only one beside one that is none',
+      { pull_requests: [{ number: '1/../2' }, own, null] },
+      7,
+    ],
+    [
+      'the only one that has a repository',
+      { pull_requests: [own, { ...own, head: { sha: SHA, repo: null } }] },
+      7,
+    ],
     ['one whose repository is gone', { pull_requests: [{ ...own, base: {} }] }, null],
   ])('%s', (_, fields, conversation) => {
     const head = conversation === null ? null : SHA;
@@ -118,7 +127,6 @@ it.each([
 
 it.each([
   ['the conversation', { issue: undefined }],
-  ['the author', { comment: { user: null } }],
   ['the sender', { sender: undefined }],
 ])('readTrigger reports a comment event without %s as a problem', (_, parts) => {
   const { name, payload } = issueComment({ number: 7, body: '/agent go' });
