@@ -20,6 +20,7 @@ import { readInside } from './runner/files.ts';
 import type { Redact } from './runner/log.ts';
 import {
   hasVisibleText,
+  IGNORABLE,
   listing,
   ok,
   parseJson,
@@ -305,16 +306,20 @@ const apiKey: Check<string> = (text) => {
 };
 
 /** One word, so that the start of a comment can be compared with it. */
-const command: Check<string> = (text, shown) =>
-  /^\S{1,100}$/.test(text) && hasVisibleText(text)
-    ? ok(text)
+const command: Check<string> = (text, shown) => {
+  const word = text.replace(new RegExp(`${IGNORABLE}+$`, 'u'), '');
+  return /^\S{1,100}$/.test(word) && hasVisibleText(word)
+    ? ok(word)
     : problem(`must be one word without white space, such as “/agent”; it is ${shown(text)}.`);
+};
 
-/** Logins of users or apps. Only the event says which of them are bots. */
+/** Logins of users or apps, in lower case, as they have none. Only the event says which of them are bots. */
 const allowedBots: Check<ReadonlySet<string>> = (text, shown) => {
   const items = itemsOf(text);
-  const wrong = items.find((item) => !/^[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(item));
-  if (wrong === undefined && items.length > 0) return ok(new Set(items));
+  const wrong = items.find((item) => !/^@?[a-z\d][\w-]{0,99}(\[bot\])?$/i.test(item));
+  if (wrong === undefined && items.length > 0) {
+    return ok(new Set(items.map((item) => item.replace('@', '').toLowerCase())));
+  }
   return problem(
     `must be a list of logins such as “renovate[bot]”; it contains ${shown(wrong ?? text)}.`,
   );

@@ -16,6 +16,9 @@ const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
 
+/** One character, in a pattern with the flag `u`, that changes at most how others look. */
+export const IGNORABLE = String.raw`[\p{Cf}\p{Default_Ignorable_Code_Point}]`;
+
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
 }

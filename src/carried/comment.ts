@@ -2,6 +2,7 @@ import { type CommentTrigger, isPerson, type Trigger } from '../github/event.ts'
 import type { Inputs } from '../inputs.ts';
 import {
   hasVisibleText,
+  IGNORABLE,
   OPENING,
   ok,
   problem,
@@ -20,11 +21,24 @@ export function askedBy(
   return send && (command !== null || comment?.kind === 'review') ? comment : null;
 }
 
+/** Events of comments that are not on an issue or a pull request. */
+const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['discussion_comment', 'Comments on discussions'],
+  ['commit_comment', 'Comments on commits'],
+]);
+
 /**
  * The words for the agent: after the command or, of a review without one, the whole text. Empty if there are none. The problem
  * says why the run has nothing to do. No permission is checked here.
  */
-export function readWords({ comment, commit }: Trigger, command: string | null): Result<string> {
+export function readWords(
+  { event, comment, commit }: Trigger,
+  command: string | null,
+): Result<string> {
+  const unsupported = UNSUPPORTED.get(event);
+  if (command !== null && unsupported !== undefined) {
+    return problem(`${unsupported} are not supported; comment on an issue or a pull request.`);
+  }
   if (commit?.isElsewhere) {
     return problem(
       'The commit is in another repository, such as a fork. There is nothing to send.',
@@ -42,7 +56,7 @@ function readComment(comment: CommentTrigger, command: string | null): Result<st
   if (refusal !== undefined) return problem(refusal);
   const { kind, body } = comment;
   if (command === null && kind !== 'review') return ok('');
-  const words = command === null ? body : body.slice(command.length).replace(/^[:,]/, '');
+  const words = command === null ? body : (afterCommand(body, command) ?? '');
   const text = cleanText(words).trim();
   return ok(hasVisibleText(text) ? text : '');
 }
@@ -55,7 +69,7 @@ function whyIgnored(
   if (action !== (kind === 'review' ? 'submitted' : 'created')) {
     return 'Only new comments and reviews are acted on; write a new one.';
   }
-  if (command !== null && !startsWithCommand(body, command)) {
+  if (command !== null && afterCommand(body, command) === undefined) {
     return `The comment does not begin with the word ${quote(command)}.`;
   }
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
@@ -69,11 +83,13 @@ function whyIgnored(
 }
 
 /**
- * The comment must begin with the command, and white space, a colon or a comma must follow it. Case is ignored, because
- * phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
+ * What follows the command and the white space, colon or comma after it; undefined if the comment does not begin with them.
+ * Case is ignored, because phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
-function startsWithCommand(body: string, command: string): boolean {
-  return new RegExp(`^${RegExp.escape(command)}([\\s:,]|$)`, 'i').test(body);
+function afterCommand(body: string, command: string): string | undefined {
+  const start = new RegExp(`^${RegExp.escape(command)}${IGNORABLE}*(?:[\\s:,：，]|$)`, 'iu');
+  const [found] = start.exec(body) ?? [];
+  return found === undefined ? undefined : body.slice(found.length);
 }
 
 /** Removes hidden text: the agent gets what readers of the comment see. */

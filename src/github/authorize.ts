@@ -92,9 +92,15 @@ function findActors(
       'checked. Start a new run, or write a new comment.'
     );
   }
-  if (isPerson(sender) && sameLogin(sender.login, triggeringActor)) return [sender];
+  const again = rerunBy(sender, triggeringActor);
+  return again === sender ? [sender] : [sender, again];
+}
+
+/** Who re-ran the workflow. Of anyone but the sender, only the login is known. */
+export function rerunBy(sender: Account | null, triggeringActor: string): Account {
+  if (sender !== null && sameLogin(sender.login, triggeringActor)) return sender;
   const type = triggeringActor.endsWith(BOT_SUFFIX) ? 'Bot' : 'User';
-  return [sender, { login: triggeringActor, id: null, type }];
+  return { login: triggeringActor, id: null, type };
 }
 
 function sameLogin(one: string, other: string): boolean {

@@ -48,7 +48,8 @@ export interface CommentTrigger {
   readonly conversation: number;
   readonly body: string;
   readonly approves: boolean;
-  readonly authorId: number;
+  /** Null if the account was deleted. */
+  readonly authorId: number | null;
   readonly sender: Account;
   /** Whether a GitHub App wrote it on behalf of the author. Of reviews, GitHub does not tell. */
   readonly viaApp: boolean;
@@ -118,9 +119,9 @@ export function isBot({ login, type }: Account): boolean {
   return type === 'Bot' || login.endsWith(BOT_SUFFIX);
 }
 
-/** Whether the workflow names this bot. GitHub's API has no permissions of bots. */
+/** Whether the workflow names this bot, in lower case. GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
-  return type === 'Bot' && allowedBots.has(login);
+  return type === 'Bot' && allowedBots.has(login.toLowerCase());
 }
 
 /** Why GitHub withholds the secrets of the repository from the run, and what to do; null if it does not. */
@@ -146,7 +147,7 @@ const comment = lenient(
     node_id: text,
     body: text,
     state: text,
-    user: z.object({ id: positive }),
+    user: z.catch(z.nullish(z.object({ id: positive })), null),
     performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
     path: text,
     line: z.catch(z.nullable(positive), null),
@@ -302,7 +303,7 @@ function readComment(
     nodeId: written.node_id,
     body: written.body,
     approves: kind === 'review' && written.state.toLowerCase() === 'approved',
-    authorId: written.user.id,
+    authorId: written.user?.id ?? null,
     sender,
     // Any value except null counts as an app.
     viaApp: (written.performed_via_github_app ?? null) !== null,

@@ -1,6 +1,6 @@
 import { askedBy } from '../carried/comment.ts';
-import { isTrusted } from '../github/authorize.ts';
-import { BOT_SUFFIX, EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
+import { isTrusted, rerunBy } from '../github/authorize.ts';
+import { EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import type { RunInfo } from '../runner/environment.ts';
@@ -93,7 +93,8 @@ function planLimit(
   comments: Comments,
 ): Limit | undefined {
   const byBot = isByBot(trigger, info);
-  const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(info);
+  const isRerunByPerson =
+    info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(trigger, info);
   const isAsked = askedBy(trigger, inputs) !== null;
   const { maxMessages } = inputs;
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
@@ -106,10 +107,10 @@ function planLimit(
 }
 
 /** Whether a bot has triggered the run, or has re-run it. */
-function isByBot({ sender }: Trigger, info: Rerun): boolean {
-  return (sender !== null && isBot(sender)) || isRerunByBot(info);
+function isByBot(trigger: Trigger, info: Rerun): boolean {
+  return (trigger.sender !== null && isBot(trigger.sender)) || isRerunByBot(trigger, info);
 }
 
-function isRerunByBot({ attempt, triggeringActor }: Rerun): boolean {
-  return attempt > 1 && triggeringActor.endsWith(BOT_SUFFIX);
+function isRerunByBot({ sender }: Trigger, { attempt, triggeringActor }: Rerun): boolean {
+  return attempt > 1 && isBot(rerunBy(sender, triggeringActor));
 }

@@ -43,6 +43,8 @@ const HERE = 1;
 
 export const ALICE: Person = { login: 'alice', id: 1001, type: 'User' };
 export const RENOVATE: Person = { login: 'renovate[bot]', id: 29_139_614, type: 'Bot' };
+/** Not all bots have a suffix. */
+export const COPILOT: Person = { login: 'Copilot', id: 198_982_749, type: 'Bot' };
 export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type: 'Bot' };
 
 /** What the action reads from the event. Throws if it cannot be read. */

@@ -8,6 +8,7 @@ import { isCommentEvent } from '../../src/github/event.ts';
 import type { Inputs } from '../../src/inputs.ts';
 import {
   ALICE,
+  COPILOT,
   event,
   issueComment,
   type Person,
@@ -99,6 +100,7 @@ describe('authorize', () => {
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
   const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
   const noCheck = { minimumPermission: 'none' } as const;
+  const copilot = { event: issues(COPILOT), access: allowing('copilot') };
   const renovate = { event: issues(RENOVATE), access: allowing('renovate[bot]') };
 
   /** The authorization, and the logins whose permission was requested. */
@@ -126,6 +128,12 @@ describe('authorize', () => {
     ['a bot', { event: issues(RENOVATE) }, 'denied', []],
     ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'denied', []],
     ['a bot that is named', renovate, 'allowed', []],
+    [
+      'it in other case',
+      { ...renovate, event: issues({ ...RENOVATE, login: 'Renovate[bot]' }) },
+      'allowed',
+      [],
+    ],
     ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
     ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'denied', []],
     ['no sender', { event: issues(undefined) }, 'failed', []],
@@ -137,6 +145,18 @@ describe('authorize', () => {
     ['a re-run by nobody', { attempt: 2 }, 'failed', []],
     ['a re-run by nobody, without a check', { attempt: 2, access: noCheck }, 'failed', []],
     ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'denied', []],
+    [
+      'a re-run by a bot without a suffix',
+      { ...copilot, attempt: 2, by: 'copilot' },
+      'allowed',
+      [],
+    ],
+    [
+      'one of another event',
+      { access: copilot.access, attempt: 2, by: 'Copilot' },
+      'denied',
+      ['alice', 'Copilot'],
+    ],
     ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, 'allowed', []],
   ])('decides about %s', async (_, run, kind, requested) => {
     expect(await authorizeRun(run)).toMatchObject({ kind, requested });

@@ -15,6 +15,19 @@ import {
 
 const on = (body: string, more: Partial<Parameters<typeof issueComment>[0]> = {}): WebhookEvent =>
   issueComment({ number: 7, body, ...more });
+/** The account of the author was deleted. */
+function byNobody({ name, payload }: WebhookEvent): WebhookEvent {
+  const withoutAuthor = (part: unknown) => part && { ...part, user: null };
+  const { comment, review } = payload;
+  return {
+    name,
+    payload: { ...payload, comment: withoutAuthor(comment), review: withoutAuthor(review) },
+  };
+}
+const elsewhereCommented = (name: string): WebhookEvent => ({
+  name,
+  payload: { action: 'created', comment: { id: 1, body: '/agent go', user: ALICE }, sender: ALICE },
+});
 const reviewed = (body: string | null, action = 'submitted'): WebhookEvent =>
   review({ number: 7, body, action });
 
@@ -25,6 +38,13 @@ describe('readWords', () => {
     ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
     ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
     ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
+    ['a full-width colon', '/agent', on('/agent：修复'), '修复'],
+    ['a full-width comma', '/agent', on('/agent，\n修复'), '修复'],
+    ['a full-width space', '/agent', on('/agent\u3000修复'), '修复'],
+    ['a zero-width space after it', '/agent', on('/agent\u200b go'), 'go'],
+    ['an emoji style after it', '/agent', on('/agent\ufe0f: go'), 'go'],
+    ['an emoji in its other style', '⚡', on('⚡\ufe0f\u200d go'), 'go'],
+    ['only the command and what is invisible', '/agent', on('/agent\u2060'), ''],
     ['only the command', '/agent', on('/agent'), ''],
     ['nothing visible', '/agent', on('/agent \u200b<!-- x -->\u2800'), ''],
     ['a command that is a pattern', 'a.b*', on('a.b* go'), 'go'],
@@ -53,12 +73,26 @@ describe('readWords', () => {
     ['no command', on('Nice work!'), noCommand],
     ['white space before it', on(' /agent go'), noCommand],
     ['a longer word', on('/AGENTS go'), noCommand],
+    ['a longer word after what is invisible', on('/agent\u200bs go'), noCommand],
     ['a review without text', reviewed(null), noCommand],
     ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
     ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],
     ['a bot', on('/agent go', { author: RENOVATE }), noBots],
     ['an app', on('/agent go', { viaApp: true }), noBots],
     ['the name of a bot', on('/agent go', { author: { ...ALICE, login: 'a[bot]' } }), noBots],
+    [
+      'a deleted comment of a deleted account',
+      byNobody(on('/agent go', { action: 'deleted' })),
+      onlyNew,
+    ],
+    ['a dismissed review of one', byNobody(reviewed('/agent go', 'dismissed')), onlyNew],
+    ['a comment of one', byNobody(on('/agent go')), 'not sent by the author'],
+    [
+      'a comment on a discussion',
+      elsewhereCommented('discussion_comment'),
+      'on discussions are not supported',
+    ],
+    ['a comment on a commit', elsewhereCommented('commit_comment'), 'on commits are not supported'],
     ['an own comment', on(`/agent ${OPENING} -->`), 'contains the hidden marker'],
     ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],

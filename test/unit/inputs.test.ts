@@ -56,6 +56,11 @@ describe('readInputs accepts', () => {
     ['False', { wait: 'False' }, { wait: false }],
     ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
+    [
+      'a command with invisible characters',
+      { command: '/agent\u200b\ufe0f' },
+      { command: '/agent' },
+    ],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
     ['no job-id', { 'job-id': '' }, { jobIds: [] }],
     ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
@@ -73,8 +78,8 @@ describe('readInputs accepts', () => {
     ],
     [
       'bots',
-      { 'allowed-bots': 'a[bot], Copilot,' },
-      { allowedBots: new Set(['a[bot]', 'Copilot']) },
+      { 'allowed-bots': '@A[bot], Copilot,' },
+      { allowedBots: new Set(['a[bot]', 'copilot']) },
     ],
   ])('%s', (_, inputs, expected) => {
     expect(valid(inputs)).toMatchObject(expected);
@@ -132,7 +137,7 @@ describe('readInputs refuses', () => {
     ],
     [
       'allowed-bots',
-      [', ,', '@a', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
+      [', ,', '*', '@', '@@a', '["a[bot]"]', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
       'must be a list of logins such as “renovate[bot]”; it contains “',
     ],
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],

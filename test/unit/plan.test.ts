@@ -3,6 +3,7 @@ import type { Inputs } from '../../src/inputs.ts';
 import { endAs } from '../../src/job/ends.ts';
 import { makePlan } from '../../src/jobs/plan.ts';
 import {
+  COPILOT,
   checkRun,
   event,
   issueComment,
@@ -122,6 +123,13 @@ it.each<Row>([
   ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
   ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
   ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
+  [
+    'a bot without a suffix, re-run by it',
+    pullRequest({ number: 7, sender: COPILOT }),
+    {},
+    { limit: { most: 3 } },
+    { attempt: 2, triggeringActor: 'copilot' },
+  ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
   [
