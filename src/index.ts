@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
-import { crash } from './report/finish.ts';
+import { crash, fail } from './report/finish.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog, redactor } from './runner/log.ts';
+
+const LEAST_NODE = 24;
 
 // Milliseconds for each address of a host. By default, Node gives up an address after 250, and so a slow
 // host for good if the next address is one of IPv6, which GitHub-hosted runners cannot reach.
@@ -44,10 +46,22 @@ const runtime: Runtime = {
 
 // Holds if a bug ends the process in any other way than by `exit`.
 process.exitCode = 1;
-const crashed = Promise.withResolvers<never>();
-process.on('uncaughtException', crashed.reject);
-process.on('unhandledRejection', crashed.reject);
-exit(await Promise.race([run(runtime), crashed.promise]).catch((error) => crash(runtime, error)));
+const crashed = new Promise<never>((_, reject) => {
+  process.on('uncaughtException', reject);
+  process.on('unhandledRejection', reject);
+});
+exit(await Promise.race([start(), crashed]).catch((error) => crash(runtime, error)));
+
+/** Old runners, and images of act, start actions on the Node that they have. Up to here, all works on Node 20. */
+async function start(): Promise<0 | 1> {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) >= LEAST_NODE) return run(runtime);
+  const remedy = 'Update the runner or, with act, its image.';
+  return fail(
+    runtime,
+    `The action needs Node ${LEAST_NODE}, but it runs on Node ${node}. ${remedy}`,
+  );
+}
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {

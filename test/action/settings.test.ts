@@ -91,6 +91,19 @@ it.each([
   },
 );
 
+it('on an older Node, which runs everything up to there, one line says what is needed', async () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } });
+    delete Promise.withResolvers; delete Map.groupBy; delete RegExp.escape; delete URL.parse;`;
+  const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(old)}`];
+  await using sim = await simulate({ step: { nodeArgs } });
+  const result = await sim.run();
+  expect(errors(result)).toEqual([
+    expect.stringContaining('needs Node 24, but it runs on Node 20'),
+  ]);
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+  expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
+});
+
 const COMMENTED = { command: '/agent', prompt: 'Be brief.' };
 describe.concurrent('with an invalid', () => {
   it.each(INVALID)('%s, a command', async (name, invalid) => {
