@@ -97,6 +97,14 @@ export function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
 
+/** A list by others, without the entries that cannot be read: one of them says nothing about the rest. */
+export function listOf<T extends z.core.SomeType>(schema: T) {
+  return z.pipe(
+    z.array(lenient(schema)),
+    z.transform((list) => list.filter((entry) => entry !== undefined)),
+  );
+}
+
 /** Undefined if the text is not JSON. The error of JSON.parse would quote it. */
 export function parseJson(text: string): unknown {
   try {

@@ -9,6 +9,7 @@ import {
   readProxy,
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
+import { listOf } from '../text.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
@@ -144,12 +145,12 @@ const step = z.object({
   completed_at: z.nullish(z.string()),
 });
 const jobsAnswer = z.object({
-  jobs: z.array(
+  jobs: listOf(
     z.object({
       id: z.number(),
       name: z.string(),
       conclusion: z.nullable(z.string()),
-      steps: z.catch(z.array(step), []),
+      steps: z.catch(listOf(step), []),
     }),
   ),
 });

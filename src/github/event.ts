@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { lenient, ok, parseJson, problem, type Result } from '../text.ts';
+import { lenient, listOf, ok, parseJson, problem, type Result } from '../text.ts';
 
 export interface Trigger {
   readonly event: string;
@@ -174,7 +174,7 @@ const aboutCommit = lenient(
     output: z.catch(z.object({ title: text, summary: text }), { title: '', summary: '' }),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
-    pull_requests: z.catch(z.array(lenient(pullOfCommit)), []),
+    pull_requests: z.catch(listOf(pullOfCommit), []),
   }),
 );
 
@@ -257,9 +257,9 @@ function readCommit(
   const kind = COMMIT_EVENTS.find((one) => one === event);
   const about = kind && payload[kind];
   if (kind === undefined || about === undefined) return { commit: null, pull: null };
-  const [own, ...others] = about.pull_requests
-    .filter((pull) => pull !== undefined)
-    .filter(({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id);
+  const [own, ...others] = about.pull_requests.filter(
+    ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
+  );
   const isClear = own !== undefined && others.length === 0;
   const { title, summary } = about.output;
   return {

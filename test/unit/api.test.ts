@@ -109,6 +109,13 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
+it('failed jobs and their steps are found beside entries that cannot be read', async () => {
+  const failed = { name: 'links', conclusion: 'failure' };
+  const jobs = [null, { ...failed, id: 1, steps: [null, failed, {}] }, { id: 'x' }];
+  await using sim = await simulate({ on: () => ({ body: { jobs } }) });
+  expect(await connect(sim).failedJobs(41, 1)).toEqual([{ ...failed, id: 1, steps: [failed] }]);
+});
+
 describe('a call', () => {
   const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
 
