@@ -15,6 +15,7 @@ import {
   issueComment,
   pullRequest,
   push,
+  repositoryDispatch,
   review,
   reviewComment,
   schedule,
@@ -40,6 +41,7 @@ import {
 const COMMAND = '/agent also add error handling examples';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const NEW_JOB = 'new-job-1';
+const COMPARE = 'https://github.com/octo/code/compare/0a1b2c3...4d5e6f7';
 const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
 const SENT = { result: 'completed', delivery: 'sent' };
 /** A job with a pull request in the repository. */
@@ -67,6 +69,7 @@ const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
     return reviewComment({ number: PULL, body: COMMAND, id });
   },
   push: () => push(),
+  repository_dispatch: () => repositoryDispatch({ compare: COMPARE }),
   schedule: () => schedule(),
   workflow_dispatch: () => workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.' } }),
   workflow_run(github) {
@@ -191,6 +194,21 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     ]) {
       expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
     }
+  },
+
+  'docs-in-another-repository': async () => {
+    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
+    await using sim = await simulate({ agent: { jobs: [], create } });
+    const workflow = example('docs-in-another-repository');
+    const changed = repositoryDispatch({ compare: COMPARE });
+    expect(outputsOf(await playOn(sim, workflow, changed))).toMatchObject([SENT]);
+    const prompt = expect.stringContaining(`the changes in ${COMPARE}. `);
+    expect(sim.agent.posts()).toHaveLength(1);
+    // The comment there names the job, so that a command finds it.
+    const command = eventOf('issue_comment', sim);
+    expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
+    const words = expect.stringContaining('also add error handling examples');
+    expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt: words }]);
   },
 
   'on-label': async () => {

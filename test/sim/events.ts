@@ -249,6 +249,11 @@ export function workflowDispatch(
   return event('workflow_dispatch', undefined, { inputs, sender }, options.repository);
 }
 
+export function repositoryDispatch(payload: Json): WebhookEvent {
+  const overrides = { client_payload: payload, sender: ALICE };
+  return event('repository_dispatch', undefined, overrides);
+}
+
 interface AboutCommit extends Common {
   readonly pullRequests?: readonly number[];
   /** The commit, and the newest one of the pull requests at that time. */
