@@ -88,7 +88,7 @@ ${renderSummary(result.summary)}`;
 }
 
 /** The box in which GitHub shows a job summary. */
-export function renderSummary(summary: string): string {
+function renderSummary(summary: string): string {
   if (summary === '') return '';
   return `<section class="box"><header><b>Job summary</b></header>
 <div class="markdown-body">${toHtml(summary)}</div></section>`;

@@ -1,5 +1,5 @@
 // `npm run pictures` takes the pictures of the README with a headless Chromium. They show comments
-// of the story, and a job summary. Chromium is the program that CHROMIUM names, or
+// of the story. Chromium is the program that CHROMIUM names, or
 // chromium-headless-shell on the PATH; pngquant, on the PATH, makes the files small.
 
 import { execFileSync } from 'node:child_process';
@@ -7,8 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { jobOf, summaryOf } from './exhibits.ts';
-import { renderEntries, renderSummary, writeDocument } from './page.ts';
+import { renderEntries, writeDocument } from './page.ts';
 import { play } from './play.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
@@ -28,10 +27,6 @@ takePictures(
   880,
   renderEntries(fixed === undefined ? [] : [{ ...fixed, isMinimized: false }]),
 );
-const nightly = ['failed', 'completed', 'completed', 'completed', 'skipped', 'skipped'] as const;
-const prompt = 'This job failed. Find out why, fix it, and finish the task.';
-const jobs = nightly.map((kind, n) => jobOf(kind, n));
-takePictures('summary', 1000, renderSummary(summaryOf(jobs, { occasion: '', prompt })));
 
 function takePictures(name: string, width: number, body: string): void {
   takePicture(name, 'light', width, body);
