@@ -26,7 +26,7 @@ const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 
 /** The generated parts of each document, by name. */
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  'README.md': {
+  'docs/reference.md': {
     inputs: () =>
       inputGroups()
         .map(({ title, names }) => `### ${title}\n\n${inputTable(names)}`)
