@@ -195,10 +195,11 @@ const RUN_ENDS = {
   'the API takes no more': way('skipped', 'not-sent', (why: string) =>
     sentences('The API accepts no more messages for now.', why),
   ),
-  'outputs cannot be written': way(
-    'error',
-    'not-sent',
-    (why: string) => `${why}, so no message was sent. Free some disk space.`,
+  'outputs cannot be written': way('error', 'not-sent', (why: string) =>
+    sentences(
+      `${why}, so no message was sent.`,
+      why.includes('ENOSPC') ? 'Free some disk space.' : '',
+    ),
   ),
   'no comment': way('error', 'not-sent', (why: string) =>
     sentences(

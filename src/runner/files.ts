@@ -1,4 +1,11 @@
-import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  lstatSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../text.ts';
 
@@ -48,9 +55,22 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
   }
 }
 
-/** Appends synchronously, so that a process that is killed later leaves the text. */
-export function append(path: string | undefined, text: string): void {
-  appendFileSync(path ?? '', text);
+/**
+ * Appends synchronously, so that a process that is killed later leaves the text: all of it or, if there is no room for that,
+ * nothing of it. The runner would take half a text for something else.
+ */
+export function append(path = '', text: string): void {
+  const before = sizeOf(path);
+  try {
+    appendFileSync(path, text);
+  } catch (error) {
+    if (sizeOf(path) > before) truncateSync(path, before);
+    throw error;
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The code of an error, such as ENOSPC; empty if it has none. */
