@@ -93,7 +93,7 @@ export function readInputs(
   const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
   if (prompt.kind === 'problem') problems.push(prompt.problem);
-  if (proxy.kind === 'problem') problems.push(proxy.problem);
+  if (proxy.kind === 'problem') problems.push(`${proxy.problem}.`);
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings, conversation));
   if (

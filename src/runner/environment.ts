@@ -69,18 +69,16 @@ export interface ProxySettings {
 }
 
 /**
- * Reads the proxy variables like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
+ * Reads the proxy variables (a problem is a phrase) like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
  * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
  */
 export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
-  const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
-  const url = variable(env, name);
-  const noProxy = variable(env, 'no_proxy');
-  if (url === '') return ok({ url: '', noProxy });
-  const parsed = parseProxy(url);
-  return parsed === null
-    ? problem(`${name.toUpperCase()} is not the URL of an http or https proxy; fix or unset it.`)
-    : ok({ url: parsed.href, noProxy });
+  const name = nameOf(env, protocol === 'https:' ? 'https_proxy' : 'http_proxy');
+  const value = (env[name] ?? '').trim();
+  const noProxy = (env[nameOf(env, 'no_proxy')] ?? '').trim();
+  if (value === '') return ok({ url: '', noProxy });
+  const parsed = parseProxy(value);
+  return parsed === null ? problem(`${name} ${NO_PROXY_URL}`) : ok({ url: parsed.href, noProxy });
 }
 
 /**
@@ -91,14 +89,25 @@ export function readSecrets(env: Env): readonly string[] {
   return [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value) => value?.trim() || []);
 }
 
-function variable(env: Env, name: string): string {
-  return (env[name] || env[name.toUpperCase()] || '').trim();
+/** The variable that counts, in lower or upper case. */
+function nameOf(env: Env, name: string): string {
+  return env[name] ? name : name.toUpperCase();
 }
 
+const NO_PROXY_URL =
+  'must be the URL of an http or https proxy, of which only the host is required, as in ' +
+  '“http://user:password@proxy.example:3128”; fix or unset it';
+
+/**
+ * Credentials, host and port. What follows a slash, as the rest of a password does that is not encoded, would make
+ * another host of the parts before it, and show them.
+ */
+const AUTHORITY = /^([^\\/?#@\p{Cc}]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?\/?$/iu;
+
 function parseProxy(value: string): URL | null {
-  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(value);
-  const url = URL.parse(hasScheme ? value : `http://${value}`);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
+  const [, scheme = 'http://', rest = ''] = /^(https?:\/\/)?(.*)$/is.exec(value) ?? [];
+  const url = AUTHORITY.test(rest) ? URL.parse(scheme + rest) : null;
+  if (url === null || url.port === '0') return null;
   try {
     decodeURIComponent(`${url.username}:${url.password}`);
     return url;

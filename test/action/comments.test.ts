@@ -123,7 +123,7 @@ describe('a comment that cannot be created', () => {
   it.each<[string, Scenario, string, string]>([
     ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
     ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
-    ['a broken proxy variable', { step: BROKEN_PROXY }, 'check HTTPS_PROXY', ''],
+    ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be the URL', ''],
   ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
     const [name, scenario, cause, remedy] = row;
     await using sim = await simulate({

@@ -44,6 +44,9 @@ describe('readProxy', () => {
     [{ https_proxy: 'p:1' }, 'http://p:1/'],
     [{ https_proxy: 'http://u:p w@p:1' }, 'http://u:p%20w@p:1/'],
     [{ http_proxy: 'http://p:1' }, ''],
+    [{ HTTPS_PROXY: 'https://p.example/' }, 'https://p.example/'],
+    [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
+    [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
   ])('for https, %j is "%s"', (env, url) => {
     expect(readProxy(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
   });
@@ -57,12 +60,19 @@ describe('readProxy', () => {
 
   it.each([
     ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'],
-    'http://%C3:%A4@p:1',
-  ])('refuses %s without quoting it', (HTTPS_PROXY) => {
-    expect(readProxy({ HTTPS_PROXY }, https)).toEqual({
-      kind: 'problem',
-      problem: 'HTTPS_PROXY is not the URL of an http or https proxy; fix or unset it.',
-    });
+    ...['http://%C3:%A4@p:1', 'http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'p:1/x'],
+    ...['http://CORP\\bob:pw@p', 'http://bob:48151/x@p', 'http://bob:1?x@p', '"http://p:1"'],
+    ...["'p:1'", '"p"', 'http:/p:1', 'http:///p:1', 'http://p:0', 'http://p\tp:1', 'http://p p:1'],
+    ...['p:1, q:1', '$PROXY', '{{ p }}', 'http://', 'file:///p', 'p:', 'http://p:x'],
+  ])('refuses %j without quoting it', (proxy) => {
+    for (const name of ['HTTPS_PROXY', 'https_proxy']) {
+      expect(readProxy({ [name]: proxy }, https)).toEqual({
+        kind: 'problem',
+        problem: expect.stringMatching(
+          RegExp(`^${name} must be the URL of an http or https proxy`),
+        ),
+      });
+    }
   });
 });
 
