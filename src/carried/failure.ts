@@ -1,6 +1,6 @@
 import { untilAborted } from '../clock.ts';
 import type { FailedJob } from '../github/api.ts';
-import { GitHubError, whyOf } from '../github/errors.ts';
+import { lacksPermission, whyOf } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import { code } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
@@ -146,7 +146,8 @@ function warn({ runtime }: Start, text: string): void {
 
 /** A phrase and, if a permission may be missing, what to do. */
 function explain(error: unknown): string {
-  const isForbidden = error instanceof GitHubError && [403, 404].includes(error.status);
-  const advice = isForbidden ? '; the job needs “permissions:” with “actions: read”' : '';
+  const advice = lacksPermission(error)
+    ? '; the job needs “permissions:” with “actions: read”'
+    : '';
   return `${whyOf(error)}${advice}`;
 }

@@ -42,6 +42,10 @@ const COMMENTS_AT_ONCE = 50;
 /** The same of a review: each has a part of a diff, of whatever length. */
 const REVIEW_COMMENTS_AT_ONCE = 20;
 const NEWEST = 30;
+/** How often the comments are listed if one of them is gone before its text is read. */
+const MOST_LISTS = 5;
+/** Milliseconds of a rate limit that a call waits for, once. */
+const LONGEST_RATE_PAUSE_MS = 60_000;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
@@ -107,7 +111,8 @@ const actor = z.nullable(z.object({ databaseId: z.optional(z.nullable(z.number()
 const writtenComment = z.extend(comment, {
   ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
 });
-const bodiesAnswer = z.object({ nodes: z.array(writtenComment) });
+/** Null for a comment that was deleted meanwhile. */
+const bodiesAnswer = z.object({ nodes: z.array(z.nullable(writtenComment)) });
 const lineNumber = z.nullable(z.number());
 const reviewComment = z.object({
   ...{ url: z.url(), path: z.string(), diffHunk: z.string(), body: z.string() },
@@ -196,7 +201,7 @@ async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected
   if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false });
   const proxy = readProxy(env, new URL(apiUrl));
   if (proxy.kind === 'problem') {
-    const why = 'GitHub cannot be reached; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY';
+    const why = `GitHub cannot be reached: ${proxy.problem}`;
     throw new GitHubError(0, why, { wasWritten: false });
   }
   const octokit = await getOctokit(token, apiUrl, USER_AGENT);
@@ -230,6 +235,17 @@ export class GitHub {
    * is a new comment. `until`: a time of the clock, after which no further page is read.
    */
   async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
+    for (let lists = 1; ; lists += 1) {
+      const ids = await this.#listOwnIds(number, until);
+      if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids, until);
+      const found = ids.flatMap((id) => this.#comments.get(id) ?? []);
+      if (found.length === ids.length) return found;
+      // One was deleted between the list and the texts, unless GitHub goes on to list it.
+      if (lists === MOST_LISTS) throw unexpectedResponse();
+    }
+  }
+
+  async #listOwnIds(number: number, until: number): Promise<readonly string[]> {
     const ids: string[] = [];
     let before: string | null = null;
     do {
@@ -240,12 +256,7 @@ export class GitHub {
       ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
       before = pageInfo.hasPreviousPage ? nextCursor(pageInfo.startCursor, before) : null;
     } while (before !== null);
-    if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids, until);
-    return ids.map((id) => {
-      const one = this.#comments.get(id);
-      if (one === undefined) throw unexpectedResponse();
-      return one;
-    });
+    return ids;
   }
 
   #checkTime(until: number): void {
@@ -257,8 +268,12 @@ export class GitHub {
     for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
       this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
-      const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer);
-      for (const one of nodes) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
+      const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer).catch(noneIfGone);
+      // What was read before may be out of date.
+      for (const id of some) this.#comments.delete(id);
+      for (const one of nodes) {
+        if (one !== null) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
+      }
     }
   }
 
@@ -382,16 +397,21 @@ export class GitHub {
     return this.#twice(async () => parse(await this.#request(route, parameters), schema));
   }
 
-  /** Octokit's retry plugin would repeat writes as well. A cancelled run reads nothing: its comment needs the time. */
+  /**
+   * Repeats once what may pass, after the pause that a rate limit asks for. Octokit's retry plugin would repeat writes as
+   * well. A cancelled run reads nothing: its comment needs the time.
+   */
   async #twice<T>(read: () => Promise<T>): Promise<T> {
-    const { signal } = this.#options;
-    for (let failed = 1; ; failed += 1) {
-      try {
-        return await untilAborted(read(), signal);
-      } catch (error) {
-        if (signal.aborted) throw new GitHubError(0, 'the run was cancelled', { cause: error });
-        if (failed > 1 || !isUnclear(error)) throw error;
-      }
+    const { clock, signal } = this.#options;
+    try {
+      const first = read().catch(async (error) => {
+        await clock.sleep(pauseBeforeRepetition(error), signal);
+        return read();
+      });
+      return await untilAborted(first, signal);
+    } catch (error) {
+      if (signal.aborted) throw new GitHubError(0, 'the run was cancelled', { cause: error });
+      throw error;
     }
   }
 
@@ -431,7 +451,7 @@ export class GitHub {
         signal,
       );
     } catch (error) {
-      if (!signal.aborted) throw toGitHubError(error, redact, wasWritten);
+      if (!signal.aborted) throw toGitHubError(error, redact, wasWritten, clock.now());
       throw new GitHubError(0, 'GitHub did not answer in time', { cause: error, wasWritten });
     }
   }
@@ -441,6 +461,20 @@ type Way = 'plain' | 'own connection' | 'wants a redirect';
 
 function isEdited({ lastEditedAt, author, editor }: z.infer<typeof writtenComment>): boolean {
   return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
+}
+
+/** Milliseconds. Rethrows an error that will not pass in time. */
+function pauseBeforeRepetition(error: unknown): number {
+  const { status, pauseMs = Infinity } = error instanceof GitHubError ? error : { status: 0 };
+  if (status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS) return pauseMs;
+  if (isUnclear(error)) return 0;
+  throw error;
+}
+
+/** GitHub fails the whole call if one of the comments is gone. */
+function noneIfGone(error: unknown): { readonly nodes: readonly [] } {
+  if (error instanceof GitHubError && error.status === 404) return { nodes: [] };
+  throw error;
 }
 
 function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Redact } from '../runner/log.ts';
-import { explainConnection } from '../runner/network.ts';
+import { explainConnection, readDate, readRetryAfter } from '../runner/network.ts';
 import { quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
@@ -38,50 +38,68 @@ export function isUnclear(error: unknown): boolean {
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
 const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
 
+/** For words of GitHub. What it says of other refusals, such as SAML, IP addresses or archives, says what to do. */
+const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
+  [
+    /\blocked\b/,
+    'The conversation is locked: unlock it, or give the job a token that may comment there.',
+  ],
+  [
+    /not accessible by integration/,
+    'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
+      'which runs from forks never get.',
+  ],
+  [
+    /not accessible by personal access token/,
+    'Give the token in “github-token” write access to pull requests and issues of this repository, or remove it to use ' +
+      'the token of the job.',
+  ],
+];
+
+const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
+  401: CHECK_TOKEN,
+  404: CHECK_NUMBER,
+  410: CHECK_NUMBER,
+  429: 'This is a rate limit of GitHub for the token; try again later.',
+};
+
 /** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
-  if (/\blocked\b/.test(error.message)) {
-    return 'The conversation is locked: unlock it, or give the job a token that may comment there.';
-  }
-  switch (error.status) {
-    case 429:
-      return 'This is a rate limit of GitHub for the token; try again later.';
-    case 401:
-      return CHECK_TOKEN;
-    case 404:
-    case 410:
-      return CHECK_NUMBER;
-    case 403:
-      return (
-        'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
-        'which runs from forks never get.'
-      );
-    default:
-      return '';
-  }
+  const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
+  return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
+}
+
+/** Whether the token of the job may lack a permission. GitHub also returns 404 for what the token cannot read. */
+export function lacksPermission(error: unknown): boolean {
+  if (!(error instanceof GitHubError)) return false;
+  return error.status === 404 || error.message.includes('not accessible by integration');
 }
 
 const text = z.catch(z.string(), '');
+const headers = z.catch(
+  z.object({
+    'retry-after': text,
+    'x-ratelimit-remaining': text,
+    'x-ratelimit-reset': text,
+    date: text,
+  }),
+  { 'retry-after': '', 'x-ratelimit-remaining': '', 'x-ratelimit-reset': '', date: '' },
+);
+type Headers = z.infer<typeof headers>;
+
 /** The error that Octokit throws for a response. */
 const requestError = z.object({
   status: z.number(),
   message: text,
-  response: z.object({
-    headers: z.object({
-      'retry-after': z.catch(z.string().check(z.regex(/^\d{1,6}$/)), ''),
-      'x-ratelimit-remaining': text,
-    }),
-  }),
+  response: z.object({ headers }),
 });
 
-/**
- * The one for errors of GraphQL, which come with status 200. Like a server error, they may pass, except for a permission
- * that is missing.
- */
+/** The one for errors of GraphQL, which come with status 200. Those that have no type may pass, like a server error. */
 const graphqlError = z.object({
   name: z.literal('GraphqlResponseError'),
   errors: z.catch(z.array(z.object({ message: text, type: text })), []),
+  headers,
 });
 
 export function unexpectedResponse(cause?: unknown): GitHubError {
@@ -89,8 +107,13 @@ export function unexpectedResponse(cause?: unknown): GitHubError {
   return new GitHubError(0, why, { cause });
 }
 
-/** `wasWritten`: whether any byte of the request may have been sent. */
-export function toGitHubError(error: unknown, redact: Redact, wasWritten: boolean): GitHubError {
+/** `wasWritten`: whether any byte of the request may have been sent. `now`: by the clock, if the response has no date. */
+export function toGitHubError(
+  error: unknown,
+  redact: Redact,
+  wasWritten: boolean,
+  now: number,
+): GitHubError {
   if (error instanceof GitHubError) return error;
   // Octokit wraps the errors of `fetch`.
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
@@ -98,12 +121,10 @@ export function toGitHubError(error: unknown, redact: Redact, wasWritten: boolea
   if (error instanceof TypeError) return unexpectedResponse(error);
   const { data: failed } = graphqlError.safeParse(error);
   if (failed !== undefined) {
-    const { message = '', type } = failed.errors[0] ?? {};
-    const said = message === '' ? '' : `: ${quote(redact(message))}`;
-    // The token lacks a permission, which does not pass.
-    const isForbidden = type === 'FORBIDDEN' || message.startsWith('Resource not accessible');
-    const status = isForbidden ? 403 : 500;
-    return new GitHubError(status, `GitHub answered with an error${said}`);
+    const { message = '', type = '' } = failed.errors[0] ?? {};
+    const status = statusOfGraphql(message, type);
+    const why = `GitHub answered with an error${describe(message, status, redact)}`;
+    return new GitHubError(status, why, { cause: error, ...pauseOf(status, failed.headers, now) });
   }
   const { data: refused } = requestError.safeParse(error);
   if (refused === undefined) {
@@ -112,19 +133,47 @@ export function toGitHubError(error: unknown, redact: Redact, wasWritten: boolea
     const said = `GitHub could not be reached: ${why}${advice}`;
     return new GitHubError(0, said, { cause: error, wasWritten });
   }
-  const { status, message, response } = refused;
-  const seconds = response.headers['retry-after'];
-  const isLimit = isRateLimit(refused);
+  const { message, response } = refused;
+  const status = isRateLimit(refused) ? 429 : refused.status;
   // Octokit adds the address of the documentation.
   const said = message.replace(/ - https:\S+$/, '');
-  const why = `GitHub answered ${status}${said === '' ? '' : `: ${quote(redact(said))}`}`;
-  const pause = isLimit && seconds !== '' ? { pauseMs: Number(seconds) * 1000 } : {};
-  return new GitHubError(isLimit ? 429 : status, why, { cause: error, ...pause });
+  const why = `GitHub answered ${refused.status}${describe(said, status, redact)}`;
+  return new GitHubError(status, why, { cause: error, ...pauseOf(status, response.headers, now) });
 }
+
+/** What GitHub says or, of a rate limit, that it is one. */
+function describe(message: string, status: number, redact: Redact): string {
+  const limit = status === 429 && !LIMIT_WORDS.test(message) ? ' because of a rate limit' : '';
+  return `${limit}${message === '' ? '' : `: ${quote(redact(message))}`}`;
+}
+
+const LIMIT_WORDS = /\brate limit|\babuse detection/i;
 
 /** It may have the status 403, like a missing permission, or 422, like a wrong text. */
 function isRateLimit({ status, message, response }: z.infer<typeof requestError>): boolean {
-  const { 'retry-after': seconds, 'x-ratelimit-remaining': remaining } = response.headers;
-  if (status === 403) return seconds !== '' || remaining === '0' || /\brate limit/i.test(message);
+  const { 'retry-after': pause, 'x-ratelimit-remaining': remaining } = response.headers;
+  if (status === 403) return pause !== '' || remaining === '0' || LIMIT_WORDS.test(message);
   return status === 429 || (status === 422 && message.includes('submitted too quickly'));
+}
+
+/** The status that REST has for the same. */
+function statusOfGraphql(message: string, type: string): number {
+  if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(message)) return 429;
+  if (type === 'FORBIDDEN' || message.startsWith('Resource not accessible')) return 403;
+  return type === 'NOT_FOUND' ? 404 : 500;
+}
+
+/**
+ * The pause that GitHub asks for after a rate limit, by its own clock
+ * (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit).
+ */
+function pauseOf(status: number, headers: Headers, now: number): { readonly pauseMs?: number } {
+  if (status !== 429) return {};
+  const date = readDate(headers.date) ?? now;
+  const asked = readRetryAfter([headers['retry-after']], date);
+  if (asked !== null) return { pauseMs: asked };
+  const reset = Number(headers['x-ratelimit-reset']) * 1000;
+  // Of another limit, the reset says nothing.
+  const isReached = reset > 0 && !(Number(headers['x-ratelimit-remaining']) > 0);
+  return isReached ? { pauseMs: Math.max(0, reset - date) } : {};
 }

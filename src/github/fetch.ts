@@ -1,5 +1,5 @@
 import type { ProxySettings } from '../runner/environment.ts';
-import { createAgent, onWrite, readBody } from '../runner/network.ts';
+import { createAgent, onWrite, readBody, valuesOf } from '../runner/network.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError } from './errors.ts';
 
@@ -60,10 +60,14 @@ function toResponse(
   const pairs = Object.entries(headers).map(
     ([name, value]) => [name, [value].flat().join(', ')] as const,
   );
+  const all = new Map(pairs);
+  // Octokit reads no body whose type is given twice.
+  const [type] = valuesOf(headers, 'content-type').join().split(',');
+  if (type !== undefined && type !== '') all.set('content-type', type);
   return {
     status: statusCode,
     url: href,
-    headers: new Map(pairs),
+    headers: all,
     text: async () => new TextDecoder().decode(bytes),
     arrayBuffer: async () => new Uint8Array(bytes).buffer,
   };

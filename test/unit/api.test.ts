@@ -68,6 +68,32 @@ describe('comments', () => {
     await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow('unexpected response');
   });
 
+  it.each([
+    [1, 'list read list read'],
+    [9, 'list read list read list read list read list read'],
+  ])('are listed again if %i of them vanish before they are read', async (count, calls) => {
+    let left = count;
+    const on = (request: { readonly body: string }) => {
+      if (!request.body.includes('nodes(ids') || left-- <= 0) return undefined;
+      sim.deleteComment(sim.comments(NUMBER)[0]?.id ?? 0);
+      return undefined;
+    };
+    const issues = [{ number: NUMBER, comments: talk(11, ACTIONS) }];
+    await using sim = await startGitHub({ issues, on });
+    const found = connect(sim).ownComments(NUMBER, Infinity);
+    if (count === 1) expect(await found).toHaveLength(10);
+    else await expect(found).rejects.toThrow('unexpected response');
+    expect(callsOf(sim).join(' ')).toBe(calls);
+  });
+
+  it('of the own identity whose texts cannot be read are an error', async () => {
+    const issues = [{ number: NUMBER, comments: talk(1, ACTIONS) }];
+    const on = ({ body }: { readonly body: string }) =>
+      body.includes('nodes(ids') ? { status: 502 } : undefined;
+    await using sim = await startGitHub({ issues, on });
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow('GitHub answered 502');
+  });
+
   it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
     const comments = [...talk(3, ACTIONS), ...talk(28, 'mallory'), ...talk(1, ACTIONS)];
     await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
@@ -144,7 +170,11 @@ describe('a call', () => {
     ['a token is missing', { token: '' }, '“github-token” is empty'],
     ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],
     ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
-    ['the proxy is odd', { env: { http_proxy: 'socks5://x' } }, 'check HTTPS_PROXY, HTTP_PROXY'],
+    [
+      'the proxy is odd',
+      { env: { http_proxy: 'socks5://x' } },
+      'GitHub cannot be reached: http_proxy must be the URL',
+    ],
   ])('is not made if %s', async (_, parts, why) => {
     await using sim = await simulate();
     await expect(connect(sim, parts).collaborator('alice')).rejects.toThrow(why);
@@ -167,6 +197,39 @@ describe('a call', () => {
     fails = 1;
     await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
     expect(callsOf(sim)).toEqual(['newest', 'newest', REACT, REACT, 'newest', 'newest', CREATE]);
+  });
+
+  const limit = (headers: object): Reply => ({
+    ...{ status: 403, body: { message: 'No.' } },
+    headers: { 'x-ratelimit-remaining': '0', ...headers },
+  });
+  const reset = String(Math.ceil(Date.now() / 1000) + 20);
+  it.each<[string, Reply, RegExp]>([
+    ['Retry-After', limit({ 'retry-after': '60' }), /^60000$/],
+    ['the reset', limit({ 'x-ratelimit-reset': reset }), /^(19|20)\d{3}$/],
+    [
+      'the reset of GraphQL',
+      {
+        headers: { 'x-ratelimit-reset': reset },
+        body: { errors: [{ type: 'RATE_LIMITED', message: 'No.' }] },
+      },
+      /^(19|20)\d{3}$/,
+    ],
+    ['nothing, if the pause is too long', limit({ 'retry-after': '61' }), /^$/],
+    ['nothing, if no pause is named', limit({}), /^$/],
+  ])('that reads waits once for a rate limit, until %s', async (_, reply, expected) => {
+    const slept: number[] = [];
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
+    const waits = !expected.test('');
+    for (const fails of [1, 2]) {
+      let left = fails;
+      await using sim = await simulate({ on: () => (left-- > 0 ? reply : undefined) });
+      const read = connect(sim, { clock }).newestOwnComments(NUMBER);
+      if (waits && fails === 1) expect(await read).toEqual([]);
+      else await expect(read).rejects.toThrow('because of a rate limit: “No.”');
+      expect(slept.splice(0).join()).toMatch(expected);
+      expect(callsOf(sim)).toHaveLength(waits ? 2 : 1);
+    }
   });
 
   it.each([

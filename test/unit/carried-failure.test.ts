@@ -140,9 +140,11 @@ describe('readFailedRun', () => {
     expect(logged).toEqual([expect.stringMatching(/ have it: no time was left for it\.$/)]);
   });
 
+  const INTEGRATION = 'GitHub answered 403: “Resource not accessible by integration”';
   const forbidden = '; the job needs “permissions:” with “actions: read”';
   it.each<[unknown, string]>([
-    [new GitHubError(403, 'GitHub answered 403'), `GitHub answered 403${forbidden}`],
+    [new GitHubError(403, INTEGRATION), `${INTEGRATION}${forbidden}`],
+    [new GitHubError(403, 'GitHub answered 403'), 'GitHub answered 403'],
     [new GitHubError(404, 'GitHub answered 404'), `GitHub answered 404${forbidden}`],
     [new GitHubError(410, 'GitHub answered 410'), 'GitHub answered 410'],
     [new GitHubError(0, 'GitHub did not answer in time'), 'GitHub did not answer in time'],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GitHubError, hintFor, isUnclear, toGitHubError, whyOf } from '../../src/github/errors.ts';
 
+const NOW = Date.UTC(2026, 10, 21, 12);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
 it('whyOf, hintFor and isUnclear: any other error is a bug, whose text is not shown', () => {
@@ -15,7 +16,21 @@ it('whyOf, hintFor and isUnclear: any other error is a bug, whose text is not sh
 it.each<[number, string, RegExp, boolean]>([
   [0, 'So.', /^$/, true],
   [401, 'So.', /^Check “github-token”/, false],
-  [403, 'So.', /“pull-requests: write”/, false],
+  [403, 'So.', /^$/, false],
+  [403, 'Resource not accessible by integration', /“pull-requests: write”/, false],
+  [
+    403,
+    'Resource not accessible by personal access token',
+    /^Give the token in “github-token”/,
+    false,
+  ],
+  ...[
+    'Commenting is disabled on issues with more than 2500 comments',
+    'Repository was archived so is read-only.',
+    'Resource protected by organization SAML enforcement. You must grant your token access.',
+    'Although you appear to have the correct authorization credentials, the `o` organization has an IP allow list enabled',
+    'User is blocked',
+  ].map((said): [number, string, RegExp, boolean] => [403, said, /^$/, false]),
   [
     403,
     'Unable to create comment because issue is locked.',
@@ -38,8 +53,15 @@ describe('toGitHubError', () => {
   const refused = (status: number, message: string, headers: object = {}): Error =>
     Object.assign(new Error(message), { status, response: { headers } });
   /** The error of Octokit for a response with a list of errors. */
-  const failed = (errors: unknown): Error =>
-    Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors });
+  const failed = (errors: unknown, headers: object = {}): Error =>
+    Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors, headers });
+  const BY_LIMIT = 'because of a rate limit';
+  const NONE_LEFT = {
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(NOW / 1000 + 20),
+  };
+  const DATE = new Date(NOW + 15_000).toUTCString();
+  const ABUSE = 'You have triggered an abuse detection mechanism.';
   const LIMIT = 'You have exceeded a secondary rate limit.';
   const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
 
@@ -56,12 +78,38 @@ describe('toGitHubError', () => {
     ],
     [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
     [refused(500, ''), 500, 'answered 500'],
-    [refused(403, 'No.', { 'retry-after': '3' }), 429, 'answered 403: “No.”', 3000],
-    [refused(403, 'No.', { 'x-ratelimit-remaining': '0' }), 429, 'answered 403: “No.”'],
+    [refused(403, 'No.', { 'retry-after': '3' }), 429, `answered 403 ${BY_LIMIT}: “No.”`, 3000],
+    [refused(403, 'No.', NONE_LEFT), 429, `answered 403 ${BY_LIMIT}: “No.”`, 20_000],
+    [
+      refused(403, 'No.', { ...NONE_LEFT, date: DATE }),
+      429,
+      `answered 403 ${BY_LIMIT}: “No.”`,
+      5000,
+    ],
     [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`],
-    [refused(429, ''), 429, 'answered 429'],
-    [refused(429, '', { 'retry-after': 'soon' }), 429, 'answered 429'],
-    [refused(422, quick), 429, `answered 422: “${quick}”`],
+    // Of a secondary limit, the reset of the primary one says nothing.
+    [
+      refused(403, LIMIT, { ...NONE_LEFT, 'x-ratelimit-remaining': '9' }),
+      429,
+      `answered 403: “${LIMIT}”`,
+    ],
+    [refused(403, ABUSE), 429, `answered 403: “${ABUSE}”`],
+    [refused(429, ''), 429, `answered 429 ${BY_LIMIT}`],
+    [refused(429, '', { 'retry-after': 'soon' }), 429, `answered 429 ${BY_LIMIT}`],
+    [
+      refused(429, '', { date: DATE, 'retry-after': 'Sat, 21 Nov 2026 12:01:15 GMT' }),
+      429,
+      `answered 429 ${BY_LIMIT}`,
+      60_000,
+    ],
+    [refused(422, quick), 429, `answered 422 ${BY_LIMIT}: “${quick}”`],
+    [
+      failed([{ type: 'RATE_LIMITED', message: 'No.' }], { ...NONE_LEFT, date: DATE }),
+      429,
+      `answered with an error ${BY_LIMIT}: “No.”`,
+      5000,
+    ],
+    [failed([{ type: 'NOT_FOUND', message: 'No.' }]), 404, 'answered with an error: “No.”'],
     [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”'],
     // A server error may come after the effect, whatever else it says.
     [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503'],
@@ -82,14 +130,15 @@ describe('toGitHubError', () => {
     [new GitHubError(0, 'GitHub is gone'), 0, 'is gone'],
     [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone'],
   ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
-    const read = toGitHubError(error, redact, true);
+    const read = toGitHubError(error, redact, true, NOW);
     expect(read).toMatchObject({ status, message: `GitHub ${message}` });
     expect(read.pauseMs).toBe(pauseMs);
   });
 
   it('says whether the request may have been written', () => {
     const lost = Object.assign(new Error('x'), { code: 'ECONNRESET' });
-    const written = (error: unknown, was: boolean) => toGitHubError(error, redact, was).wasWritten;
+    const written = (error: unknown, was: boolean) =>
+      toGitHubError(error, redact, was, NOW).wasWritten;
     expect([written(lost, false), written(lost, true)]).toEqual([false, true]);
     expect(written(refused(403, 'No.'), true)).toBe(true);
   });
