@@ -8,6 +8,7 @@ import {
   lenient,
   listing,
   ok,
+  oneLine,
   parseJson,
   problem,
   quote,
@@ -25,7 +26,7 @@ const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
 
 const jobRecord = z.object({
   id: z.string(),
-  status: lenient(z.string().check(z.regex(/^[\w-]{1,64}$/))),
+  status: lenient(z.string()),
   prLink: lenient(z.nullable(z.string().check(z.maxLength(500)))),
   model: text(4096),
   source: lenient(
@@ -40,21 +41,23 @@ const jobRecord = z.object({
 
 /**
  * Reads the job record in a body. Unknown fields are ignored, and secrets are redacted before anything is cut,
- * quoted or compared. A problem never quotes the body.
+ * quoted or compared, except for a status, whose words are known. A problem quotes only an error that the API tells.
  */
 export function readRecord(body: string, redact: Redact, repositoryUrl: string): Result<JobRecord> {
   if (body === '') return problem('an empty body');
   const json = parseJson(body);
   if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body)} bytes)`);
   const parsed = jobRecord.safeParse(json);
-  if (!parsed.success) return problem('JSON that is not a job record');
+  if (!parsed.success) {
+    return problem(`JSON that is not a job record${quoteRefusal(body, redact)}`);
+  }
   const { id, status, prLink, source, ...others } = parsed.data;
   const host = source?.repository ?? '';
   const link = prLink ? checkPrLink(redact(prLink)) : ok(null);
   const isTold = prLink !== undefined && link.kind === 'ok';
   const record = {
     id,
-    status: isKnownStatus(status) ? status : status && redact(status),
+    status: status === undefined ? undefined : readStatus(status, redact),
     prLink: isTold ? link.value : undefined,
     prNumber: isTold ? ownPullRequest(link.value, repositoryUrl) : undefined,
     linkProblem: link.kind === 'problem' ? link.problem : undefined,
@@ -64,6 +67,12 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   };
   const told = Object.entries(record).filter(([, value]) => value !== undefined);
   return ok(Object.fromEntries(told) as unknown as JobRecord);
+}
+
+/** A status that the action knows, or text by others in one line; undefined if nothing of it is visible. */
+function readStatus(status: string, redact: Redact): string | undefined {
+  const word = status.trim().toLowerCase();
+  return isKnownStatus(word) ? word : oneLine(redact(status)) || undefined;
 }
 
 const words = z.catch(z.string(), '');
@@ -116,9 +125,13 @@ function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): st
   return `Check the ${listing(suspects, 'and the')}.`;
 }
 
+/** The other 3xx, such as 304, lead nowhere. */
+const REDIRECTS: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
+
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
   const { status, contentType, body } = answer;
   if (status >= 300 && status < 400) {
+    if (!REDIRECTS.has(status)) return 'Check the base URL and the proxy.';
     const host = URL.parse(answer.location)?.host ?? '';
     const target = host === '' ? '' : ` to ${quote(redact(host))}`;
     return `That is a redirect${target}, which is never followed; check the base URL.`;

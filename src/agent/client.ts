@@ -1,6 +1,7 @@
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import { PATHS } from '../mintlify.ts';
-import { sentences } from '../text.ts';
+import type { Redact } from '../runner/log.ts';
+import { quote, sentences } from '../text.ts';
 import { askedPause, explain, readRecord } from './answers.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
@@ -56,9 +57,15 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
   const page = /html/i.test(exchange.contentType) ? 'a web page' : '';
-  const what = read.kind === 'ok' ? 'the record of another job' : page || read.problem;
-  const why = `Polling the job returned ${what}; check the base URL and the proxy.`;
+  const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : page || read.problem;
+  const suspects = page === '' ? 'the job ID, the base URL' : 'the base URL';
+  const why = `Polling the job returned ${what}; check ${suspects} and the proxy.`;
   return { kind: 'missed', exchange, why };
+}
+
+function ofAnotherJob({ id }: JobRecord, jobId: string, redact: Redact): string {
+  if (id.toLowerCase() !== jobId.toLowerCase()) return 'the record of another job';
+  return `the record of ${quote(redact(id), 256)}, an ID with other upper and lower case`;
 }
 
 /**
@@ -100,8 +107,9 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const what = 'the record of another job in response to the message';
-  return { kind: 'doubtful', why: `The API at ${context.where} returned ${what}.` };
+  const what = ofAnotherJob(read.value, jobId, context.redact);
+  const why = `In response to the message, the API at ${context.where} returned ${what}.`;
+  return { kind: 'doubtful', why };
 }
 
 function describeExchange(what: string, exchange: Exchange): string {

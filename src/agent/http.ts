@@ -5,9 +5,12 @@ import type { Runtime } from '../runner/environment.ts';
 import {
   createAgent,
   explainConnection,
+  isCompressed,
   onWrite,
   readBody,
+  readDate,
   USER_AGENT,
+  valuesOf,
 } from '../runner/network.ts';
 import { ok, problem, type Result } from '../text.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
@@ -26,6 +29,8 @@ export interface Answer {
   readonly contentType: string;
   /** All Retry-After headers, unparsed. */
   readonly retryAfter: readonly string[];
+  /** When it was made, in milliseconds since 1970: by its own Date header or, without one, by this clock. */
+  readonly date: number;
   /** Where a redirect leads; empty if the answer does not say so. */
   readonly location: string;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
@@ -124,7 +129,7 @@ async function makeRequest(
     const text = await untilAborted(readText(response), signal).catch((error) =>
       problem(`a body that was cut off (${explain(error)[1]})`),
     );
-    return { ...readHeaders(response), body: text };
+    return { ...readHeaders(response, clock.now()), body: text };
   } catch (error) {
     const [cause, why] = explain(error);
     return { kind: 'failure', written, cause, why };
@@ -155,7 +160,7 @@ function dispatchOptions(
       'user-agent': USER_AGENT,
       accept: 'application/json',
       'accept-encoding': 'identity',
-      ...(isPost ? { 'content-type': 'application/json' } : {}),
+      ...(isPost ? { 'content-type': 'application/json' } : { 'cache-control': 'no-cache' }),
     },
     body,
     // The server may close a connection that was kept alive at the moment a POST is written to it.
@@ -175,25 +180,28 @@ function resolvePath(baseUrl: URL, path: string): URL {
   return url;
 }
 
-function readHeaders({ statusCode, headers }: Dispatcher.ResponseData): Omit<Answer, 'body'> {
-  const all = (name: string): readonly string[] => [headers[name] ?? []].flat();
+function readHeaders(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  now: number,
+): Omit<Answer, 'body'> {
+  const first = (name: string): string => valuesOf(headers, name)[0] ?? '';
   return {
     kind: 'answer',
     status: statusCode,
-    contentType: all('content-type')[0] ?? '',
-    retryAfter: all('retry-after'),
-    location: all('location')[0] ?? '',
+    contentType: first('content-type'),
+    retryAfter: valuesOf(headers, 'retry-after'),
+    date: readDate(first('date')) ?? now,
+    location: first('location'),
   };
 }
 
 /** Rejects compressed bodies unread: none was requested, and one may be a decompression bomb. */
 async function readText(response: Dispatcher.ResponseData): Promise<Result<string>> {
-  const { headers, body } = response;
-  const encoding = [headers['content-encoding'] ?? []].flat().join(', ');
-  if (!/^(identity)?$/i.test(encoding)) {
-    // Without a listener, the error that destroy() emits would crash the process.
-    body.on('error', () => {}).destroy();
-    return problem('a body with a content encoding that was not requested');
+  if (isCompressed(response.headers)) {
+    const nothing = await readBody(response, 0);
+    return nothing === null
+      ? problem('a body with a content encoding that was not requested')
+      : ok('');
   }
   const bytes = await readBody(response, SIZE_LIMIT);
   if (bytes === null) return problem(`a body of more than ${SIZE_LIMIT} bytes`);

@@ -1,4 +1,5 @@
 import type { Delivery } from '../job/job.ts';
+import { readRetryAfter } from '../runner/network.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 
 /** Milliseconds. A message is given up if the API asks for a longer pause. */
@@ -33,12 +34,16 @@ export const SEND_RULES = {
     delivery: 'not-sent',
     repeats: 2,
   },
-  redirected: { when: '3xx; redirects are not followed', delivery: 'not-sent', repeats: 0 },
+  redirected: {
+    when: 'Any other 3xx; redirects are not followed',
+    delivery: 'not-sent',
+    repeats: 0,
+  },
   refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
   doubtful: {
     when:
       'Anything else after the request was sent: connection lost, no response, a response that ' +
-      'is not HTTP, 408, 499, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
+      'is not HTTP, 303, 408, 499, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
       '2xx with another content type or another job',
     delivery: 'unknown',
     repeats: 0,
@@ -56,7 +61,8 @@ export function classifySend(exchange: Exchange): SendClass {
   }
   if (isDelivery(exchange)) return 'delivered';
   const { status } = exchange;
-  if (status >= 300 && status < 400) return 'redirected';
+  // 303 says that the request was processed, and where its result is (RFC 9110, 15.4.4).
+  if (status >= 300 && status < 400) return status === 303 ? 'doubtful' : 'redirected';
   if (status === 429) return 'rate-limited';
   // A proxy may send 408, 499 or 503, even with Retry-After, for a backend that accepted the message.
   return status >= 400 && status < 500 && !isTimeout(status) ? 'refused' : 'doubtful';
@@ -72,7 +78,8 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status, contentType, body } = exchange;
   if (status < 200 || status >= 300) return false;
-  if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)) return true;
+  // Some servers give the type twice, separated by a comma.
+  if (/^application\/([\w.+-]+\+)?json\s*([;,]|$)/i.test(contentType)) return true;
   if (body.kind === 'problem') return false;
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
@@ -133,18 +140,7 @@ export function isPassing4xx(status: number): boolean {
   return isTimeout(status) || status === 425 || status === 429;
 }
 
-/**
- * The longest pause in milliseconds that Retry-After asks for (RFC 9110, 10.2.3), or null. Only seconds
- * count: a date would need the clock of the server.
- */
+/** The longest pause in milliseconds that the API asks for, or null. */
 export function retryAfterMs(exchange: Exchange): number | null {
-  if (exchange.kind === 'failure') return null;
-  const waits = exchange.retryAfter
-    .map((value) => value.trim())
-    .filter((value) => /^[0-9]+$/.test(value))
-    .map((value) => Math.min(Number(value) * 1000, LONGEST_PAUSE_MS));
-  return waits.length === 0 ? null : Math.max(...waits);
+  return exchange.kind === 'failure' ? null : readRetryAfter(exchange.retryAfter, exchange.date);
 }
-
-/** Milliseconds: a hundred years, which is beyond any wait and within the range of Date. */
-const LONGEST_PAUSE_MS = 3e12;

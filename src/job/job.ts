@@ -11,7 +11,7 @@ export type Delivery = (typeof DELIVERIES)[number];
 /** A job as the API returned it. What a response leaves out is missing; null is what the API said. */
 export interface JobRecord {
   readonly id: string;
-  /** A plain word. */
+  /** One that is known, or text by others in one line. */
   readonly status?: string;
   /** Checked: an https link to a pull request of a code host. Null: there is no pull request. */
   readonly prLink?: string | null;

@@ -4,6 +4,7 @@ import { RESULT_NAMES, statusWith } from '../job/ends.ts';
 import {
   DELIVERIES,
   deliveryOf,
+  isCreated,
   isId,
   type Job,
   mayBeSent,
@@ -11,6 +12,7 @@ import {
   sentAtOf,
   statusBefore,
 } from '../job/job.ts';
+import { isKnownStatus } from '../mintlify.ts';
 import { MARKER, OPENING } from '../text.ts';
 
 // The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md
@@ -85,12 +87,19 @@ export function toNoteJob(job: Job): NoteJob {
     id,
     delivery: noteDelivery(job),
     sentAt: sentAt && Math.round(sentAt),
-    base: statusBefore(job),
+    base: baseOf(job),
     isOurs: after.work === 'our message' || undefined,
     ended: endedOf(job),
     limited: end?.label === 'limited' || undefined,
     prNumber: record?.prNumber ?? undefined,
   };
+}
+
+/** Of a status that is not known, only that there was one: its text may be long. */
+function baseOf(job: Job): string | undefined {
+  const before = statusBefore(job);
+  if (before === undefined || isKnownStatus(before) || isCreated(job)) return before;
+  return 'unknown';
 }
 
 /** What this attempt did: of a doubt about an earlier one, the note of that one tells. */

@@ -48,6 +48,51 @@ export async function readBody(
   return Buffer.concat(chunks);
 }
 
+type Headers = Dispatcher.ResponseData['headers'];
+
+/** All values of a header. */
+export function valuesOf(headers: Headers, name: string): readonly string[] {
+  return [headers[name] ?? []].flat();
+}
+
+/** What changes the bytes of a body. Servers also say other words there, of plain bodies. */
+const COMPRESSIONS = new Set(['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd']);
+
+/** Whether a body, if there is any, is compressed. */
+export function isCompressed(headers: Headers): boolean {
+  const words = valuesOf(headers, 'content-encoding')
+    .join()
+    .toLowerCase()
+    .split(/[,\s]+/);
+  return words.some((word) => COMPRESSIONS.has(word));
+}
+
+/** Two of the three forms of RFC 9110, 5.6.7: the third is not used. `Date.parse` alone also takes numbers. */
+const HTTP_DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
+
+/** A date in a header in milliseconds since 1970, or null. */
+export function readDate(text: string): number | null {
+  const time = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
+}
+
+/** Milliseconds: a hundred years, which is beyond any wait and within the range of Date. */
+const LONGEST_PAUSE_MS = 3e12;
+
+/**
+ * The longest pause in milliseconds that values of Retry-After ask for (RFC 9110, 10.2.3), or null. A date counts from
+ * `date`, when the response was made by the clock of the server.
+ */
+export function readRetryAfter(values: readonly string[], date: number): number | null {
+  const pauses = values.flatMap((value) => {
+    const text = value.trim();
+    if (/^[0-9]+$/.test(text)) return Math.min(Number(text) * 1000, LONGEST_PAUSE_MS);
+    const until = readDate(text);
+    return until === null ? [] : Math.max(0, until - date);
+  });
+  return pauses.length === 0 ? null : Math.max(...pauses);
+}
+
 const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known to DNS',
   EAI_AGAIN: 'DNS did not answer',
@@ -57,9 +102,38 @@ const NETWORK: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'connection closed',
 };
 
-/** Node's "X509 certificate error codes", and its own code for a wrong host name. */
-const CERTIFICATE =
-  /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|DEPTH_ZERO|SELF_SIGNED|INVALID_(CA|PURPOSE)|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT)/;
+/**
+ * Node's "X509 certificate error codes", its own code for a wrong host name, and the errors of TLS itself: what is wrong, and
+ * what to do about it. The first one counts.
+ */
+const TLS: readonly (readonly [code: RegExp, what: string, remedy: string])[] = [
+  [
+    /HAS_EXPIRED$/,
+    'the certificate has expired',
+    'check the clock of the runner; if it is right, whoever runs that server must renew the certificate',
+  ],
+  [
+    /NOT_YET_VALID$/,
+    'the certificate is not valid yet',
+    'check the clock of the runner; if it is right, whoever runs that server must replace the certificate',
+  ],
+  [
+    /^(ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH)/,
+    'the certificate is for another host name',
+    'check the host name in the URL and the proxy',
+  ],
+  [
+    /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED|INVALID_CA|CERT_UNTRUSTED)/,
+    'the certificate is not trusted',
+    'for a private CA, set NODE_EXTRA_CA_CERTS in the environment of the runner',
+  ],
+  [
+    /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|INVALID_PURPOSE|PATH_LENGTH|UNSPECIFIED)/,
+    'the certificate is not valid',
+    'whoever runs that server must replace it',
+  ],
+  [/^(ERR_SSL|EPROTO)/, 'no secure TLS connection is possible', 'check the URL and the proxy'],
+];
 
 /** Whether a setting has to be changed (`setup`), and why there was no response, a phrase without secrets. */
 export function explainConnection(error: unknown): readonly ['network' | 'setup', string] {
@@ -75,20 +149,8 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
   if (proxyStatus !== undefined) {
     return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
-  if (code === 'CERT_HAS_EXPIRED') {
-    const remedy = 'whoever runs that server must renew it';
-    return ['setup', `the certificate has expired (${code}); ${remedy}`];
-  }
-  if (CERTIFICATE.test(code)) {
-    return [
-      'setup',
-      `the certificate is not trusted (${code}); for a private CA, set NODE_EXTRA_CA_CERTS ` +
-        'in the environment of the runner',
-    ];
-  }
-  if (/^(ERR_SSL|EPROTO)/.test(code)) {
-    return ['setup', `no secure TLS connection is possible (${code}); check the URL and the proxy`];
-  }
+  const tls = TLS.find(([pattern]) => pattern.test(code));
+  if (tls !== undefined) return ['setup', `${tls[1]} (${code}); ${tls[2]}`];
   if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
   return ['network', NETWORK[code] ?? (code || 'the connection failed')];
 }

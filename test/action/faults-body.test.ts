@@ -15,7 +15,8 @@ import { JOB } from './scenario.ts';
 
 // What a body means for the message is in test/unit/retry.test.ts, and how a record is read in answers.test.ts.
 
-const TYPE = { 'content-type': 'application/json' };
+const JSON_TYPE = 'application/json';
+const TYPE = { 'content-type': JSON_TYPE };
 const CANARY = 'body-canary';
 
 function body(bytes: string | Buffer | object, headers: Parameters<typeof head>[1] = TYPE): SetUp {
@@ -42,6 +43,23 @@ describe('warns if a successful response of the API contains', () => {
       'a content encoding, which is not decoded',
       body(gzipSync(JSON.stringify(RECORD)), { ...TYPE, 'content-encoding': 'gzip' }),
       warned(/content encoding that was not requested/),
+    ],
+  ]);
+});
+
+describe('takes no notice of headers that say nothing:', () => {
+  const text = JSON.stringify(RECORD);
+  const encoded = (value: string): Parameters<typeof head>[1] => ({
+    ...{ ...TYPE, 'content-encoding': value },
+  });
+  const empty = { ...SENT, warns: [/accepted the message \(20\d\), but returned an empty body/] };
+  testFaults([
+    ['an encoding that is none', body(text, encoded('utf-8')), SENT],
+    ['the encoding of an empty body', body('', encoded('gzip')), empty],
+    [
+      'a type that is given twice',
+      body(text, { 'content-type': `${JSON_TYPE}, ${JSON_TYPE}` }),
+      SENT,
     ],
   ]);
 });

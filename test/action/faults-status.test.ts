@@ -9,7 +9,7 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB, KEY } from './scenario.ts';
+import { JOB, KEY, PULL } from './scenario.ts';
 
 // What each status means for the message is in test/unit/retry.test.ts, and what is said of it in answers.test.ts.
 
@@ -51,6 +51,20 @@ describe('does not follow a redirect', () => {
         { ...REFUSED, error },
       ],
     ),
+  ]);
+});
+
+describe('does not send a message again if it was processed:', () => {
+  const location = 'https://other.example/x';
+  testFaults([
+    [
+      '303, which a re-run does not change',
+      {
+        agent: { onPost: () => ({ status: 303, headers: { location }, accept: true }) },
+        with: { comment: true, 'pr-number': PULL },
+      },
+      { ...UNKNOWN, error: /answered 303 .* a redirect to “other\.example”.*not sent again\./ },
+    ],
   ]);
 });
 

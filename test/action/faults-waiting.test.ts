@@ -65,9 +65,15 @@ describe('waits for a job with', () => {
       },
       { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/the end of earlier work/] },
     ],
+    [
+      'statuses in other letters and with white space',
+      job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')),
+      completed,
+    ],
     ...(
       [
         ['queued', 'queued'],
+        ['with a space', ' needs input '],
         ['that is missing', undefined],
       ] as const
     ).map(
@@ -80,7 +86,10 @@ describe('waits for a job with', () => {
           also: ({ stdout }) =>
             expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
         },
-        { ...timedOut, warns: [/no status|status “queued”, which this action does not know/] },
+        {
+          ...timedOut,
+          warns: [/no status|status “(queued|needs input)”, which this action does not know/],
+        },
       ],
     ),
   ]);

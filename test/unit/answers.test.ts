@@ -22,10 +22,21 @@ describe('readRecord', () => {
     ],
     [
       'leaves out what is too long, or has another form',
-      { id: 'a', status: 'a\nb', model: 'x'.repeat(5000), createdAt: 'soon' },
+      { id: 'a', status: ' \u200b\n', model: 'x'.repeat(5000), createdAt: 'soon' },
       { id: 'a' },
     ],
-    ['keeps an undocumented status', { id: 'a', status: 'queued' }, { id: 'a', status: 'queued' }],
+    ...[
+      ['queued', 'queued'],
+      [' needs\n input ', 'needs input'],
+      ['état', 'état'],
+      ['x'.repeat(300), `${'x'.repeat(199)}…`],
+      ['Completed\n', 'completed'],
+      [' ACTIVE', 'active'],
+    ].map(([status, shown]): [string, object, object] => [
+      `reads the status ${JSON.stringify(status)}`,
+      { id: 'a', status },
+      { id: 'a', status: shown },
+    ]),
     [
       'keeps null',
       { id: 'a', prLink: null, archivedAt: null },
@@ -64,6 +75,7 @@ describe('readRecord', () => {
     [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
     ['null', NO_RECORD],
     ['{"id":7}', NO_RECORD],
+    ['{"error":"No s3cret job."}', `${NO_RECORD}: “No *** job.”`],
   ])('refuses %.20j', (body, problem) => {
     expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'problem', problem });
   });
@@ -71,7 +83,7 @@ describe('readRecord', () => {
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
-    ...{ kind: 'answer', status, contentType: '', retryAfter: [], location: '' },
+    ...{ kind: 'answer', status, contentType: '', retryAfter: [], date: 0, location: '' },
     ...{ body: { kind: 'ok', value: '' } },
     ...parts,
   };
@@ -143,7 +155,8 @@ describe('explain', () => {
     [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(500), 'send', 'The API itself has a problem.'],
-    [answer(304), 'send', 'a redirect, which is never followed; check the base URL.'],
+    [answer(302), 'send', 'a redirect, which is never followed; check the base URL.'],
+    [answer(304), 'poll', '304 when the job was polled. Check the base URL and the proxy.'],
     [
       { ...answer(301), location: 'https://other.example/x?key=1' },
       'poll',

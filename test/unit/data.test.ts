@@ -128,7 +128,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
       base: { status: 'queued' },
       record: record({ prNumber: 7 }),
     }),
-    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'queued', prNumber: 7 },
+    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
   ],
   [
     'a job whose end was seen',

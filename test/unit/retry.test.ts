@@ -17,7 +17,8 @@ const clock = { ...systemClock, now: () => NOW };
 type Response = Extract<Exchange, { kind: 'answer' }>;
 function response(status: number, parts: Partial<Response> = {}): Exchange {
   return {
-    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [], location: '' },
+    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [] },
+    ...{ date: NOW, location: '' },
     body: { kind: 'ok', value: '{"id":"job-1"}' },
     ...parts,
   };
@@ -43,19 +44,22 @@ const CLASSES: Readonly<Record<SendClass, readonly Exchange[]>> = {
     ...['application/json; charset=utf-8', 'application/vnd.api+json', ''].map((type) =>
       withType(type),
     ),
+    withType('application/json, application/json; charset=utf-8'),
     response(200, broken),
     response(204, { contentType: '', body: { kind: 'ok', value: '' } }),
   ],
   unreachable: [failure(false)],
   'set-up-wrongly': [failure(false, 'setup')],
   'rate-limited': [response(429)],
-  redirected: statuses(300, 400).map((status) => response(status)),
+  redirected: statuses(300, 400)
+    .filter((status) => status !== 303)
+    .map((status) => response(status)),
   refused: statuses(400, 500)
     .filter((status) => ![408, 429, 499].includes(status))
     .map((status) => response(status)),
   doubtful: [
     ...[failure(true), failure(true, 'setup')],
-    ...[101, 408, 499, ...statuses(500, 600)].map((status) => response(status)),
+    ...[101, 303, 408, 499, ...statuses(500, 600)].map((status) => response(status)),
     ...[408, 500, 503].map((status) => asking(status, '1')),
     ...['text/html', 'application/jsonp', 'text/plain'].map((type) => withType(type)),
     ...[withType('', 'It is fine.'), response(200, { contentType: '', ...broken })],
@@ -140,7 +144,10 @@ describe('retryAfterMs', () => {
     [['1', '9', '3'], 9000],
     [['soon', '3'], 3000],
     [['9'.repeat(40)], 3e12],
-    ...['Sat, 21 Nov 2026 12:01:30 GMT', '-1', '1e3', '0x10', '1.5', ''].map(
+    [['Sat, 21 Nov 2026 12:01:30 GMT', '3'], 90_000],
+    [['Saturday, 21-Nov-26 12:01:30 GMT'], 90_000],
+    [['Sat, 21 Nov 2026 11:59:59 GMT'], 0],
+    ...['Sat, 99 Nov 2026 12:01:30 GMT', 'Sat, 21 Nov 2026', '-1', '1e3', '0x10', '1.5', ''].map(
       (value) => [[value], null] as const,
     ),
   ] as const)('%j is %j', (retryAfter, expected) => {
