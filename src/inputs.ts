@@ -28,6 +28,7 @@ import {
   quote,
   type Result,
   sentences,
+  withVisible,
 } from './text.ts';
 
 /** From the lowest to the highest; each includes the ones before. */
@@ -183,7 +184,8 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
     if (raw.trim() === '') return fallback;
     const clean = redact(raw);
     // A part of the text may be a part of a secret, which cannot be recognized by itself.
-    const shown = (part: string): string => quote(clean === raw ? redact(part) : clean, 60);
+    const shown = (part: string): string =>
+      quote(withVisible(clean === raw ? redact(part) : clean), 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
     problems.push(`“${name}” ${result.problem}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { postMessage } from '../../src/agent/client.ts';
+import { getJob, postMessage } from '../../src/agent/client.ts';
 import { type AgentContext, createTransport } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
 import { NEW_JOB } from '../../src/job/job.ts';
@@ -28,16 +28,45 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   },
 );
 
+function contextOf(origin: string): AgentContext {
+  return {
+    ...recordingRuntime().runtime,
+    transport: openTransport(origin),
+    ...{ where: '“agent.example”', isDefaultUrl: true, projectId: 'project_1' },
+    ...{ repositoryUrl: 'https://github.com/octo/agents', deadline: Number.POSITIVE_INFINITY },
+  };
+}
+
+describe('a poll', () => {
+  it('asks for what no cache has kept', async () => {
+    await using server = await startFaultServer({ onRequest: () => answer(whole(200, {})) });
+    await getJob(contextOf(server.origin), 'job-1');
+    expect(server.journal[0]?.headers['cache-control']).toBe('no-cache');
+  });
+
+  it.each<[object | string, string]>([
+    [{ id: 'job-2' }, 'the record of another job; check the job ID, the base URL and the proxy.'],
+    [{ id: 'JOB-1' }, 'the record of “JOB-1”, an ID with other upper and lower case; check'],
+    [{ error: 'No.' }, 'JSON that is not a job record: “No.”; check the job ID'],
+  ])('that returns %j says so', async (body, why) => {
+    await using server = await startFaultServer({ onRequest: () => answer(whole(200, body)) });
+    const polled = await getJob(contextOf(server.origin), 'job-1');
+    expect(polled).toMatchObject({ kind: 'missed', why: expect.stringContaining(why) });
+  });
+});
+
+it('a message that is answered with the record of an ID in other case is in doubt', async () => {
+  await using server = await startFaultServer({
+    onRequest: () => answer(whole(200, { id: 'JOB-1' })),
+  });
+  const sent = await postMessage(contextOf(server.origin), 'job-1', 'Go.', []);
+  expect(sent).toMatchObject({ kind: 'doubtful', why: expect.stringContaining('“JOB-1”, an ID') });
+});
+
 describe('the creation of a job', () => {
   async function create(behaviour: Behaviour) {
     await using server = await startFaultServer({ onRequest: () => behaviour });
-    const context: AgentContext = {
-      ...recordingRuntime().runtime,
-      transport: openTransport(server.origin),
-      ...{ where: '“agent.example”', isDefaultUrl: true, projectId: 'project_1' },
-      ...{ repositoryUrl: 'https://github.com/octo/agents', deadline: Number.POSITIVE_INFINITY },
-    };
-    const sent = await postMessage(context, NEW_JOB, 'Go.', []);
+    const sent = await postMessage(contextOf(server.origin), NEW_JOB, 'Go.', []);
     expect(server.journal).toMatchObject([
       { method: 'POST', path: '/v2/agent/project_1/job', body: '{"prompt":"Go."}' },
     ]);

@@ -129,6 +129,8 @@ describe('readInputs refuses', () => {
       'is the name of a variable, not a key',
     ],
     ['api-key', ['Bearer mint_x', 'bearer x'], 'leave out “Bearer”'],
+    ['job-id', ['job\u200b-1', 'job\u{e0041}-1'], `-1”${ID_RULE}`],
+    ['job-id', ['a\u200b'], 'contains “aU+200B”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     [
       'minimum-permission',
