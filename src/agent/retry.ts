@@ -2,7 +2,7 @@ import type { Delivery } from '../job/job.ts';
 import { readRetryAfter } from '../runner/network.ts';
 import type { AgentContext, Answer, Exchange } from './http.ts';
 
-/** Milliseconds. A message is given up if the API asks for a longer pause. */
+/** Milliseconds. A message, or a poll before it, is given up if the API asks for a longer pause. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
 
 /**
@@ -89,6 +89,9 @@ const FIRST_BACKOFF_MS = 500;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 
+/** Milliseconds on top of the pause that the API asks for. */
+const MOST_JITTER_MS = 1000;
+
 /** Milliseconds that must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
 
@@ -105,27 +108,65 @@ export function sendRetryDelayMs(
     return random() * FIRST_BACKOFF_MS * 2 ** earlier;
   }
   const pause = retryAfterMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
-  const delay = pause + random() * 1000;
+  const delay = pause + random() * MOST_JITTER_MS;
   const isLate = clock.now() + delay >= deadline - LEAST_POST_MS;
   return isLate || pause > LONGEST_RETRY_AFTER_MS ? null : delay;
 }
 
-/** How often the first poll, and the last one before the message, are made. */
-export const MOST_POLLS = 3;
+/** How often the first poll, and the last one before the message, may fail. */
+const MOST_POLLS = 3;
 /** Milliseconds for which all polls of a wait may fail. */
 export const LONGEST_OUTAGE_MS = 600_000;
 /** Milliseconds. The pause doubles with each failed poll. If it were longer, an end would be seen late. */
 const FIRST_POLL_BACKOFF_MS = 1000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until the next poll, after `failedInARow` have failed. */
+/** Milliseconds until the next poll in a wait, after `failedInARow` have failed. */
 export function pollAgainMs(
   exchange: Exchange,
   failedInARow: number,
   random: () => number,
 ): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
-  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, retryAfterMs(exchange) ?? 0));
+  const pauseMs = Math.max(backoffMs, askedMs(exchange, random));
+  return Math.min(LONGEST_POLL_BACKOFF_MS, pauseMs);
+}
+
+/** The pause that the API asks for, and a random time: the polls of many jobs must not come back together. */
+function askedMs(exchange: Exchange, random: () => number): number {
+  const asked = retryAfterMs(exchange);
+  return asked === null ? 0 : asked + random() * MOST_JITTER_MS;
+}
+
+export interface FailedPoll {
+  readonly exchange: Exchange;
+  /** A time of the clock. */
+  readonly at: number;
+}
+
+/**
+ * Milliseconds until a poll outside a wait is repeated, after all of these have failed; null if it is not. A poll that is
+ * refused because of the rate limit does not count, and is repeated for two minutes.
+ */
+export function pollNowAgainMs(failed: readonly FailedPoll[], random: () => number): number | null {
+  const refused = failed.filter(({ exchange }) => isRateLimited(exchange));
+  const last = failed.at(-1);
+  if (last === undefined || !mayPass(last.exchange)) return null;
+  if (failed.length - refused.length >= MOST_POLLS) return null;
+  const [first] = refused;
+  if (first === undefined || !isRateLimited(last.exchange)) {
+    return pollAgainMs(last.exchange, failed.length, random);
+  }
+  const untilMs = last.at - first.at + (retryAfterMs(last.exchange) ?? 0);
+  if (untilMs > LONGEST_RETRY_AFTER_MS) return null;
+  return Math.max(
+    pollAgainMs(last.exchange, failed.length, random),
+    askedMs(last.exchange, random),
+  );
+}
+
+function isRateLimited(exchange: Exchange): boolean {
+  return exchange.kind === 'answer' && exchange.status === 429;
 }
 
 /** Whether the same poll may succeed later, with the same settings. */

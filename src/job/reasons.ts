@@ -66,7 +66,7 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
 
 /** The agent was not seen to be done in time. */
 function lateEnd(job: Job, run: EndingRun, last: string): End {
-  const status = shown(statusOf(job));
+  const status = showStatus(statusOf(job));
   const { timeoutMs } = run.inputs;
   return isFinal(statusOf(job)) && !job.isReadOnly
     ? endAs('not confirmed in time', timeoutMs, status, last)
@@ -125,11 +125,11 @@ export function doubtfulEnd(job: Job, why: string, isCancelled: boolean): End {
 
 /** `only-when` leaves the job out. */
 export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
-  return endAs('only-when', shown(statusOf(job)), [...onlyWhen]);
+  return endAs('only-when', showStatus(statusOf(job)), [...onlyWhen]);
 }
 
 /** A known status is a word of ours. */
-function shown(status: string | undefined): string {
+export function showStatus(status: string | undefined): string {
   if (status === undefined) return 'not known';
   return isKnownStatus(status) ? status : quote(status);
 }

@@ -134,7 +134,7 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function pollFirst(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const end = (await pollNow(run, job)) ?? endOfUnwanted(run, job);
+  const end = (await run.queue.firstPolls(() => pollNow(run, job))) ?? endOfUnwanted(run, job);
   if (end !== undefined) endJob(run, job, end);
   else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
@@ -188,7 +188,8 @@ async function readJobs(run: Run): Promise<void> {
   const { jobs, inputs } = run;
   await Promise.all(
     jobs.map(async (job) => {
-      const end = (await pollNow(run, job)) ?? endOfRead(job, inputs.wait);
+      const end =
+        (await run.queue.firstPolls(() => pollNow(run, job))) ?? endOfRead(job, inputs.wait);
       if (end !== undefined) endJob(run, job, end);
     }),
   );

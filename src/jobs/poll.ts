@@ -1,11 +1,12 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
 import {
+  type FailedPoll,
   LEAST_POST_MS,
   LONGEST_OUTAGE_MS,
-  MOST_POLLS,
   mayPass,
   pollAgainMs,
+  pollNowAgainMs,
 } from '../agent/retry.ts';
 import { afterPause, duration } from '../clock.ts';
 import type { End } from '../job/ends.ts';
@@ -23,13 +24,13 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import { cancelledEnd, doneEnd, lostEnd, timedOutEnd } from '../job/reasons.ts';
+import { cancelledEnd, doneEnd, lostEnd, showStatus, timedOutEnd } from '../job/reasons.ts';
 import { isFinal, isKnownStatus } from '../mintlify.ts';
 import { quote, sentences } from '../text.ts';
 import { endIfTooLate, pause, type Run } from './run.ts';
 
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
-// it shows a mistake; in a wait, any poll may fail for ten minutes.
+// it shows a mistake (one that is refused for its rate is repeated for two minutes); in a wait, any poll may fail for ten minutes.
 
 /** After polls that failed: the end of the job, or milliseconds until the next one. `forMs`: for how long all have failed. */
 type Rule = (missed: Missed, failed: number, forMs: number) => End | number;
@@ -56,12 +57,14 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
 }
 
 /** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
-export function pollNow(run: Run, job: Job): Promise<End | undefined> {
+export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
+  const { clock, random } = run.runtime;
+  if (clock.now() >= run.plan.deadline) return timedOutEnd(job, run, '');
+  const all: FailedPoll[] = [];
   return poll(run, job, ({ why, exchange }, failed) => {
-    if (mayPass(exchange) && failed < MOST_POLLS) {
-      const nextMs = pollAgainMs(exchange, failed, run.runtime.random);
-      return endIfTooLate(run, job, nextMs, why) ?? nextMs;
-    }
+    all.push({ exchange, at: clock.now() });
+    const nextMs = pollNowAgainMs(all, random);
+    if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const later = mayPass(exchange) ? 'Try again later.' : '';
     return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
@@ -101,7 +104,8 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }
   const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
-  run.log.beat(`${what} is ${statusOf(job) ?? 'in an unknown status'}`);
+  const status = statusOf(job);
+  run.log.beat(`${what} is ${status === undefined ? 'in an unknown status' : showStatus(status)}`);
   return undefined;
 }
 
@@ -130,13 +134,13 @@ function logRecord(
 
 function describe({ runtime }: Run, job: Job, status: string): string {
   const { message } = job;
-  if (isFromBefore(job)) return `The job still shows ${status} from before.`;
+  if (isFromBefore(job)) return `The job still shows ${showStatus(status)} from before.`;
   // The runner of an earlier attempt may have had another time.
   if (message.kind === 'sent' && !message.isEarlier) {
     const since = duration(runtime.clock.now() - message.at);
-    return `The job is ${status}, ${since} after the message.`;
+    return `The job is ${showStatus(status)}, ${since} after the message.`;
   }
-  return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${status}.`;
+  return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${showStatus(status)}.`;
 }
 
 /** Whether the status may be older than the message. */

@@ -42,12 +42,15 @@ export interface Run extends Start {
 }
 
 interface Queue {
+  /** The first polls of all jobs would come at once, and come back together if the API limits their rate. */
+  readonly firstPolls: LimitFunction;
   /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
   readonly sends: LimitFunction;
   /** Aborted, with the `End` of the others, when no more messages can be sent. */
   readonly stop: AbortController;
 }
 
+const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
@@ -67,7 +70,11 @@ export async function prepare(
     ...{ inputs, plan, notes, jobs, content, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
-    queue: { sends: pLimit(MOST_SENDS_AT_ONCE), stop: new AbortController() },
+    queue: {
+      firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
+      sends: pLimit(MOST_SENDS_AT_ONCE),
+      stop: new AbortController(),
+    },
     messageId: messageIdOf(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };

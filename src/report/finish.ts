@@ -1,6 +1,7 @@
 import { doesSend } from '../inputs.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
+import { showStatus } from '../job/reasons.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { isFinal } from '../mintlify.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
@@ -103,7 +104,7 @@ export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
   const { result, delivery, status } = toOutputs(report);
-  const lost = `result ${result}, delivery ${delivery}, status ${status || 'unknown'}`;
+  const lost = `result ${result}, delivery ${delivery}, status ${status === '' ? 'unknown' : showStatus(status)}`;
   const text = `${saved.problem}, so later steps do not see them. They are: ${lost}.`;
   runtime.log[code === 1 ? 'info' : 'error'](text);
   return 1;

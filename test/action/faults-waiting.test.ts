@@ -160,12 +160,24 @@ describe('sends nothing if a poll before the message', () => {
       completed,
     ],
     [
-      'gets 429 that asks for an hour, after half a minute each',
-      { ...withPolls(() => asks('3600')), also: polls(3) },
-      {
-        ...unsent(/429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 62_000),
-        atLeastMs: 60_000,
-      },
+      'gets 429 that asks for an hour',
+      { ...withPolls(() => asks('3600')), also: polls(1) },
+      unsent(/429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/, 2000),
+    ],
+    [
+      'gets 429 for two minutes',
+      withPolls(() => asks('20')),
+      { ...unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000), atLeastMs: 99_000 },
+    ],
+    [
+      'gets 429 until the deadline',
+      withPolls(() => asks('20'), { 'timeout-minutes': '1' }),
+      { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
+    ],
+    [
+      'fails, unless it succeeds after four refusals for its rate',
+      withPolls((n) => (n < 5 ? asks('1') : undefined)),
+      completed,
     ],
   ]);
 });

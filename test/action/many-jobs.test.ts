@@ -183,3 +183,18 @@ describe.concurrent('only-when', () => {
     expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(sent);
   });
 });
+
+it('an API that limits the rate of polls delays the messages to a hundred jobs, and stops none', async () => {
+  const names = ids(100);
+  const inSecond = new Map<number, number>();
+  const onGet = (_: number, { at }: { readonly at: number }) => {
+    const second = Math.floor(at / 1000);
+    const count = (inSecond.get(second) ?? 0) + 1;
+    inSecond.set(second, count);
+    return count > 20 ? { status: 429, headers: { 'retry-after': '1' } } : undefined;
+  };
+  await using sim = await simulateJobs({ names, agent: { jobs: jobs(names), onGet } });
+  const result = await sim.runHere();
+  expect(jobsWith(result, 'sent')).toHaveLength(100);
+  expect(Math.max(...inSecond.values())).toBeLessThanOrEqual(40);
+});

@@ -4,6 +4,7 @@ import {
   classifySend,
   mayPass,
   pollAgainMs,
+  pollNowAgainMs,
   retryAfterMs,
   SEND_RULES,
   type SendClass,
@@ -116,11 +117,41 @@ describe('a failed poll', () => {
   it.each<[string, Exchange, number, number]>([
     ['the first', failure(true), 1, 1000],
     ['the sixth', response(502), 6, 30_000],
-    ['with Retry-After', asking(429, '20'), 1, 20_000],
+    ['with Retry-After, and a second on top', asking(429, '20'), 1, 21_000],
     ['with a long Retry-After', asking(503, '3600'), 1, 30_000],
     ['with a short Retry-After', asking(503, '1'), 3, 4000],
   ])('is repeated after a pause: %s', (_, exchange, failedInARow, ms) => {
     expect(pollAgainMs(exchange, failedInARow, () => 1)).toBe(ms);
+  });
+
+  /** Each of them fails so many seconds after the first one. */
+  const again = (...failed: readonly (readonly [seconds: number, Exchange])[]): number | null =>
+    pollNowAgainMs(
+      failed.map(([seconds, exchange]) => ({ exchange, at: NOW + seconds * 1000 })),
+      () => 0.5,
+    );
+  const refused = (seconds: number, retryAfter: string) =>
+    [seconds, asking(429, retryAfter)] as const;
+  const broken = [0, response(500)] as const;
+
+  it.each<[string, ReturnType<typeof again>, number | null]>([
+    ['twice after 500', again(broken, broken), 1000],
+    ['not after three of them', again(broken, broken, broken), null],
+    ['not if something is set up wrongly', again([0, response(401)]), null],
+    ['not without a failure', again(), null],
+    ['after the pause that a rate limit asks for', again(refused(0, '120')), 120_500],
+    ['not if that is longer', again(refused(0, '121')), null],
+    ['however often, for two minutes', again(...Array(99).fill(refused(9, '110'))), 110_500],
+    ['not later', again(refused(0, '1'), refused(80, '41')), null],
+    ['after a pause of its own', again(refused(0, 'soon'), refused(120, 'soon')), 1000],
+    ['not after two minutes of them', again(refused(0, 'soon'), refused(121, 'soon')), null],
+    [
+      'after three failures of which a rate limit is one',
+      again(broken, refused(0, '1'), broken),
+      2000,
+    ],
+  ])('outside a wait is repeated %s', (_, found, expected) => {
+    expect(found).toBe(expected);
   });
 
   it('may pass by itself, unless something is set up wrongly', () => {
