@@ -4,6 +4,7 @@ import type { JobRecord } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../link.ts';
 import { ADVICE, ADVICE_ELSEWHERE, DASHBOARD_URL, type Doing, isKnownStatus } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
+import { isRedirect } from '../runner/network.ts';
 import {
   lenient,
   listing,
@@ -125,13 +126,10 @@ function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): st
   return `Check the ${listing(suspects, 'and the')}.`;
 }
 
-/** The other 3xx, such as 304, lead nowhere. */
-const REDIRECTS: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
-
 function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
   const { status, contentType, body } = answer;
   if (status >= 300 && status < 400) {
-    if (!REDIRECTS.has(status)) return 'Check the base URL and the proxy.';
+    if (!isRedirect(status)) return 'Check the base URL and the proxy.';
     const host = URL.parse(answer.location)?.host ?? '';
     const target = host === '' ? '' : ` to ${quote(redact(host))}`;
     return `That is a redirect${target}, which is never followed; check the base URL.`;

@@ -1,7 +1,7 @@
 import type { ProxySettings } from '../runner/environment.ts';
-import { createAgent, onWrite, readBody, valuesOf } from '../runner/network.ts';
+import { createAgent, isRedirect, onWrite, readBody, valuesOf } from '../runner/network.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
-import { GitHubError } from './errors.ts';
+import { GitHubError, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
 // With undici's own `fetch`, a message with a comment would be sent 1.4 times as late.
@@ -47,6 +47,7 @@ export function createFetch(connections: Dispatcher, wantsRedirect: boolean, wri
 /** Octokit would take it for a success. */
 function refuseRedirect({ statusCode }: Dispatcher.ResponseData): void {
   if (statusCode < 300 || statusCode >= 400) return;
+  if (!isRedirect(statusCode)) throw unexpectedResponse();
   const why = `GitHub answered ${statusCode}, a redirect, which is not followed`;
   throw new GitHubError(statusCode, `${why}; if the repository was renamed, start a new run`);
 }

@@ -55,6 +55,11 @@ export function valuesOf(headers: Headers, name: string): readonly string[] {
   return [headers[name] ?? []].flat();
 }
 
+/** The other 3xx, such as 304, lead nowhere. */
+export function isRedirect(status: number): boolean {
+  return [300, 301, 302, 303, 307, 308].includes(status);
+}
+
 /** What changes the bytes of a body. Servers also say other words there, of plain bodies. */
 const COMPRESSIONS = new Set(['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd']);
 

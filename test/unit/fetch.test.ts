@@ -58,6 +58,11 @@ it.each([301, 307])('follows no redirect with status %i', async (status) => {
   expect(other.connections).toBe(0);
 });
 
+it('takes no 304 for a redirect, or for a success', async () => {
+  await using site = await startFaultServer({ onRequest: () => answer(whole(304, '')) });
+  await expect(open()(site.origin, GET)).rejects.toThrow('an unexpected response');
+});
+
 it('says when the request is about to be written: without a connection, it never is', async () => {
   let written = 0;
   const count = { written: () => (written += 1) };
