@@ -1,8 +1,11 @@
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { untilAborted } from '../clock.ts';
 import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
+import { codeOf } from '../runner/files.ts';
 import { explainConnection } from '../runner/network.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { type Ok, ok } from '../text.ts';
 
 // Downloads the log of a job from the host that GitHub redirects to. The URL is signed: whoever has it can read the log.
 // So no text here has more of it than the host.
@@ -18,21 +21,38 @@ export interface DownloadOptions extends Pick<Runtime, 'env'> {
   readonly signal: AbortSignal;
 }
 
+/** The problem is a phrase. */
+export type Downloaded<T> =
+  | Ok<T>
+  | {
+      readonly kind: 'problem';
+      readonly problem: string;
+      /** Whether it may work a moment later: GitHub answers 404 while a log is being written. */
+      readonly mayPass: boolean;
+    };
+
+/** Bytes of a log that was compressed. */
+const MOST_UNPACKED = 256 * 1024 ** 2;
+/** Any other encoding says nothing: some servers name one of characters, or none. */
+const COMPRESSIONS: ReadonlySet<string> = new Set([
+  ...['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd'],
+]);
+
 /**
  * Follows no further redirect. The other host gets nothing of ours, so not the token. `read` gets the body and reads it
- * to its end. The problem is a phrase.
+ * to its end.
  */
 export async function download<T>(
   address: string,
   { env, apiUrl, signal }: DownloadOptions,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-): Promise<Result<T>> {
+): Promise<Downloaded<T>> {
   const url = URL.parse(address);
   if (url === null || !isSafe(url, new URL(apiUrl))) {
-    return problem('GitHub did not redirect to an https URL');
+    return problem('GitHub did not redirect to an https URL', false);
   }
   const proxy = readProxy(env, url);
-  if (proxy.kind === 'problem') return problem('the settings of the proxy are not valid');
+  if (proxy.kind === 'problem') return problem('the settings of the proxy are not valid', false);
   const dispatcher = createConnections(proxy.value);
   try {
     signal.throwIfAborted();
@@ -42,8 +62,11 @@ export async function download<T>(
     const response = await untilAborted(dispatcher.request(request), signal);
     return await untilAborted(readResponse(response, url.hostname, read), signal);
   } catch (error) {
+    if (codeOf(error).startsWith('Z_')) {
+      return problem(`${url.hostname} sent a body that cannot be unpacked`, false);
+    }
     const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
-    return problem(`${url.hostname} did not answer: ${why}`);
+    return problem(`${url.hostname} did not answer: ${why}`, true);
   } finally {
     dispatcher.destroy().catch(() => {});
   }
@@ -57,14 +80,32 @@ async function readResponse<T>(
   }: Awaited<ReturnType<ReturnType<typeof createConnections>['request']>>,
   host: string,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-): Promise<Result<T>> {
+): Promise<Downloaded<T>> {
   // Without a listener, the error of a body that nobody reads to its end would end the process.
   body.on('error', () => {});
-  const isPlain = /^(identity)?$/i.test(String(headers['content-encoding'] ?? ''));
-  if (statusCode === 200 && isPlain) return ok(await read(body));
+  const names = String(headers['content-encoding'] ?? '').toLowerCase();
+  const used = names.split(/[\s,]+/).filter((name) => COMPRESSIONS.has(name));
+  if (statusCode === 200 && used.length === 0) return ok(await read(body));
+  if (statusCode === 200 && /^(x-)?gzip$/.test(used.join())) return ok(await read(unpack(body)));
   // Not destroyed: that raises an error which nothing can handle.
   for await (const _ of body);
-  return problem(`${host} answered ${statusCode}${isPlain ? '' : ' with a compressed body'}`);
+  const what = statusCode === 200 ? ` with a body in ${used.join(', ')}` : '';
+  return problem(`${host} answered ${statusCode}${what}`, statusCode === 404 || statusCode >= 500);
+}
+
+function problem(what: string, mayPass: boolean): Downloaded<never> {
+  return { kind: 'problem', problem: what, mayPass };
+}
+
+async function* unpack(body: Readable): AsyncGenerator<Uint8Array> {
+  // Without a listener, the error of the one would not reach the other.
+  const unpacked = pipeline(body, createGunzip(), () => {});
+  let size = 0;
+  for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MOST_UNPACKED) throw Object.assign(new Error('too large'), { code: 'Z_BUF_ERROR' });
+    yield chunk;
+  }
 }
 
 /** The runner, too, uses http only for what is on its own machine. */

@@ -1,4 +1,5 @@
-import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { download } from '../../src/carried/download.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
@@ -37,6 +38,7 @@ it.each([
 ])('does not follow %s', async (_, address, apiUrl) => {
   expect(await get(address, { apiUrl })).toEqual({
     kind: 'problem',
+    mayPass: false,
     problem: 'GitHub did not redirect to an https URL',
   });
 });
@@ -44,22 +46,67 @@ it.each([
 /** A body that ends after these bytes, of more. */
 const cutOff = (status: number): Behaviour =>
   answer(`${head(status, { 'content-length': 10 })}half`, 'end');
-const gzip = { 'content-encoding': 'gzip' };
+const coded = (encoding: string, body: string | Buffer): Behaviour =>
+  answer(whole(200, body, { 'content-encoding': encoding }));
 
-it.each<[string, Behaviour, string]>([
-  ['a further redirect', answer(whole(302, '', { location: '/again' })), 'answered 302'],
-  ['a large unwanted body', answer(whole(410, 'x'.repeat(1_000_000))), 'answered 410'],
+it.each<[string, Behaviour, string, boolean]>([
+  ['a further redirect', answer(whole(302, '', { location: '/again' })), 'answered 302', false],
+  ['a large unwanted body', answer(whole(410, 'x'.repeat(1_000_000))), 'answered 410', false],
+  ['a log that is not there yet', answer(whole(404, '')), 'answered 404', true],
+  ['an error of the server', answer(whole(503, '')), 'answered 503', true],
   [
-    'a compressed body',
-    answer(whole(200, gzipSync(Buffer.alloc(10_000_000)), gzip)),
-    'answered 200 with a compressed body',
+    'a body in another encoding',
+    coded('br', brotliCompressSync('a')),
+    'answered 200 with a body in br',
+    false,
   ],
-  ['a body that ends too early', cutOff(200), 'did not answer: connection closed'],
-  ['an unwanted body that ends too early', cutOff(500), 'did not answer: connection closed'],
-])('explains %s', async (_, behaviour, why) => {
+  [
+    'gzip twice',
+    coded('gzip, gzip', gzipSync('a')),
+    'answered 200 with a body in gzip, gzip',
+    false,
+  ],
+  ['what is not gzip', coded('gzip', 'plain'), 'sent a body that cannot be unpacked', false],
+  [
+    'half of a gzip',
+    coded('gzip', gzipSync(randomBytes(2000)).subarray(0, 500)),
+    'sent a body that cannot be unpacked',
+    false,
+  ],
+  ['a body that ends too early', cutOff(200), 'did not answer: connection closed', true],
+  ['an unwanted body that ends too early', cutOff(500), 'did not answer: connection closed', true],
+])('explains %s', async (_, behaviour, why, mayPass) => {
   await using site = await startFaultServer({ onRequest: () => behaviour });
-  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'problem', problem: `127.0.0.1 ${why}` });
+  const problem = `127.0.0.1 ${why}`;
+  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'problem', problem, mayPass });
   expect(site.journal).toHaveLength(1);
+});
+
+it.each<[string, string | Buffer]>([
+  ['gzip', gzipSync('the log')],
+  ['X-GZIP', gzipSync('the log')],
+  ['gzip, utf-8', gzipSync('the log')],
+  ['identity, identity', 'the log'],
+  ['utf-8', 'the log'],
+  ['none', 'the log'],
+  ['', 'the log'],
+])('reads a body in the encoding “%s”', async (encoding, body) => {
+  await using site = await startFaultServer({ onRequest: () => coded(encoding, body) });
+  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: 'the log' });
+});
+
+it('does not unpack without end', async () => {
+  const part = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 9 });
+  // One after the other is one body (RFC 1952, 2.2).
+  const body = Buffer.concat(Array.from({ length: 5 }, () => part));
+  await using site = await startFaultServer({ onRequest: () => coded('gzip', body) });
+  const { env, apiUrl, signal } = { env: {}, apiUrl: LOCAL, signal: NEVER };
+  let size = 0;
+  const result = await download(site.origin + SIGNED, { env, apiUrl, signal }, async (chunks) => {
+    for await (const chunk of chunks) size += chunk.length;
+  });
+  expect(result).toMatchObject({ problem: '127.0.0.1 sent a body that cannot be unpacked' });
+  expect(size).toBeLessThanOrEqual(256 * 1024 ** 2);
 });
 
 /** Turns of the event loop in which a client in this process gets what is written to it. */
@@ -81,7 +128,7 @@ it.each<[string, string]>([
   const problem = '127.0.0.1 did not answer: not in time';
   for (const _ of ['late', 'later']) {
     const result = await get(site.origin + SIGNED, { signal: late.signal });
-    expect(result).toEqual({ kind: 'problem', problem });
+    expect(result).toEqual({ kind: 'problem', problem, mayPass: true });
   }
   // Nothing begins after its time.
   expect(site.journal).toHaveLength(1);
@@ -99,10 +146,12 @@ it('does not wait for ever for a proxy, whose settings must be valid', async () 
   expect(await get(`https://logs.example${SIGNED}`, hanging)).toEqual({
     kind: 'problem',
     problem: 'logs.example did not answer: not in time',
+    mayPass: true,
   });
   const invalid = { env: { https_proxy: 'ftp://proxy' } };
   expect(await get(`https://logs.example${SIGNED}`, invalid)).toEqual({
     kind: 'problem',
     problem: 'the settings of the proxy are not valid',
+    mayPass: false,
   });
 });
