@@ -12,6 +12,8 @@ export interface Carried {
   readonly attached: readonly string[];
   /** How many inline comments of the review there are on each file. */
   readonly commentsOn?: ReadonlyMap<string, number>;
+  /** What the message does not have, in our words, such as `the log of “links”, which could not be read`. */
+  readonly omitted?: readonly string[];
 }
 
 /** All that is sent. */
@@ -24,9 +26,17 @@ export interface Content extends Carried {
 }
 
 /** The message, and what people see of it: the words of people, and a line for all else. */
-export function compose({ prompt, words, parts, outputs, attached }: Omit<Content, 'commentsOn'>) {
+export function compose({
+  prompt,
+  words,
+  parts,
+  outputs,
+  attached,
+  omitted = [],
+}: Omit<Content, 'commentsOn'>) {
+  const left = omitted.length === 0 ? '' : `Not shown: ${omitted.join('; ')}.`;
   return {
-    prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs)]),
+    prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs), left]),
     shown: blocks([prompt, words]),
     attached: attached.join(' '),
   };

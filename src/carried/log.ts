@@ -15,43 +15,138 @@ export interface LogPart {
   readonly tail: Kept;
 }
 
+export interface JobLog {
+  /** Of the failed steps that have lines; if none has any, the end of the whole log stands for all of them. */
+  readonly parts: readonly LogPart[];
+  /** The failed steps that are not among them then. */
+  readonly without: readonly string[];
+  /** The first lines of the job that the runner marks as errors, without times and duplicates. */
+  readonly errors: string;
+}
+
 /** Failed steps of a job whose lines are shown, the first ones. */
 const MOST_STEPS = 3;
 /** Characters of a line that are kept, the last ones. */
 const LONGEST_LINE = 100_000;
+/** Characters of errors that are kept. A message has room for a twentieth. */
+const MOST_ERRORS = 100_000;
 /** The beginning of each line, except of those that belong to the line before. */
 const TIME = /^\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z /;
+/** With it, a step begins, and so does each step of a composite action. */
+const RUN = '##[group]Run ';
+const ERROR = '##[error]';
 
-/** Reads a log to its end. Unless each step has times and lines, the end of the whole log stands for all of them. */
+/** Reads a log to its end. */
 export async function readLog(
   chunks: AsyncIterable<Uint8Array>,
   failed: readonly Step[],
-): Promise<readonly LogPart[]> {
+): Promise<JobLog> {
   const whole = new Tail();
-  const steps = failed.slice(0, MOST_STEPS).map(({ name, started_at, completed_at }) => ({
-    step: name,
-    first: started_at?.slice(0, 19) ?? '',
-    last: completed_at?.slice(0, 19) ?? '',
-    tail: new Tail(),
-  }));
+  const steps = failed.slice(0, MOST_STEPS).map((step) => new StepTail(step));
+  const isSetting = createSettingsFilter();
+  const errors = new Errors();
   let second = '';
   for await (const lines of inLines(chunks)) {
-    const seconds: string[] = [];
+    const [kept, seconds]: [string[], string[]] = [[], []];
     for (const line of lines) {
       if (second === '' || !line.startsWith(second)) second = TIME.exec(line)?.[1] ?? second;
+      if (isSetting(line)) continue;
+      if (line.includes(ERROR)) errors.add(withoutTime(line));
+      kept.push(line);
       seconds.push(second);
     }
-    whole.add(lines);
-    for (const { first, last, tail } of steps) {
-      const isInStep = (at = ''): boolean => first !== '' && first <= at && at <= last;
-      tail.add(lines.filter((_, index) => isInStep(seconds[index])));
-    }
+    whole.add(kept);
+    for (const step of steps) step.add(kept, seconds);
   }
-  const isFound = steps.length > 0 && steps.every(({ tail }) => tail.lines > 0);
-  if (!isFound) return [{ step: null, tail: whole }];
-  return steps.map(({ step, last, tail: { text, lines, isWhole } }) => {
-    return { step, tail: { text: withoutNextStep(text, last), lines, isWhole } };
-  });
+  const found = steps.filter(({ tail }) => tail.lines > 0);
+  if (found.length === 0) {
+    return { parts: [{ step: null, tail: whole }], without: [], errors: errors.text };
+  }
+  const shown = new Set(found.map(({ step }) => step));
+  return {
+    parts: found.map((step) => step.part),
+    without: failed.filter((step) => !shown.has(step)).map(({ name }) => name),
+    errors: errors.text,
+  };
+}
+
+/** Keeps the end of the lines of a step. */
+class StepTail {
+  readonly step: Step;
+  /** Seconds of its beginning and end. */
+  readonly #first: string;
+  readonly #last: string;
+  #hasBegun = false;
+  tail = new Tail();
+
+  constructor(step: Step) {
+    this.step = step;
+    this.#first = step.started_at?.slice(0, 19) ?? '';
+    this.#last = step.completed_at?.slice(0, 19) ?? '';
+  }
+
+  add(lines: readonly string[], seconds: readonly string[]): void {
+    const from = this.#hasBegun ? 0 : this.#begin(lines, seconds);
+    const [first, last] = [this.#first, this.#last];
+    const isInside = (at = ''): boolean => first !== '' && first <= at && at <= last;
+    this.tail.add(lines.filter((_, index) => index >= from && isInside(seconds[index])));
+  }
+
+  /** What comes before its beginning in its first second belongs to the step before. */
+  #begin(lines: readonly string[], seconds: readonly string[]): number {
+    const index = lines.findIndex(
+      (line, at) => seconds[at] === this.#first && withoutTime(line).startsWith(RUN),
+    );
+    if (index === -1) return 0;
+    this.#hasBegun = true;
+    this.tail = new Tail();
+    return index;
+  }
+
+  get part(): LogPart {
+    const { text, lines, isWhole } = this.tail;
+    const own = withoutNextStep(text, this.#last);
+    return { step: this.step.name, tail: { text: own, lines, isWhole } };
+  }
+}
+
+/** Keeps the first errors, each once. */
+class Errors {
+  readonly #lines = new Set<string>();
+  #length = 0;
+
+  add(text: string): void {
+    if (this.#length > MOST_ERRORS || !text.startsWith(ERROR) || this.#lines.has(text)) return;
+    // A copy: a part of a string would keep the whole chunk.
+    this.#lines.add(Buffer.from(text).toString());
+    this.#length += text.length;
+  }
+
+  get text(): string {
+    return [...this.#lines].join('\n');
+  }
+}
+
+/**
+ * Whether a line is one of the settings that the runner shows at the beginning of a step, after its script: `shell:`, `env:`
+ * and what follows them (actions/runner, ScriptHandler.cs). Lines of the script itself begin with a color.
+ */
+function createSettingsFilter(): (line: string) => boolean {
+  let place: 'script' | 'settings' | 'elsewhere' = 'elsewhere';
+  return (line) => {
+    if (place === 'elsewhere' && !line.includes(RUN)) return false;
+    const text = withoutTime(line);
+    if (text.startsWith(RUN)) place = 'script';
+    else if (text.startsWith('##[')) place = 'elsewhere';
+    else if (/^(shell: |env:\s*$)/.test(text)) place = 'settings';
+    // A value of several lines: its further lines have no time.
+    else if (place === 'settings' && !text.startsWith('  ') && text !== line) place = 'elsewhere';
+    return place === 'settings';
+  };
+}
+
+function withoutTime(line: string): string {
+  return line.slice(TIME.exec(line)?.[0].length ?? 0);
 }
 
 /** The lines that end in each chunk. */

@@ -84,7 +84,7 @@ function nothing(reason: string): ContentRead {
 /** What the event carries stands before the files. */
 function add(
   content: Content,
-  { parts, outputs, attached, commentsOn = content.commentsOn }: Carried,
+  { parts, outputs, attached, omitted = [], commentsOn = content.commentsOn }: Carried,
 ): Content {
   return {
     ...content,
@@ -92,6 +92,7 @@ function add(
     outputs: [...outputs, ...content.outputs],
     attached: [...attached, ...content.attached],
     commentsOn,
+    omitted: [...omitted, ...(content.omitted ?? [])],
   };
 }
 
@@ -100,8 +101,8 @@ export async function addLogs(start: Start, content: Content, until: number): Pr
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
   if (!isFailedRun) return content;
-  const { readFailedRun } = await loadFailure();
-  return add(content, await readFailedRun(start, commit, until));
+  const { readFailedRuns } = await loadFailure();
+  return add(content, await readFailedRuns(start, [commit], { until }));
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {

@@ -150,6 +150,7 @@ const step = z.object({
   completed_at: z.nullish(z.string()),
 });
 const jobsAnswer = z.object({
+  total_count: z.catch(z.number(), 0),
   jobs: listOf(
     z.object({
       id: z.number(),
@@ -160,8 +161,8 @@ const jobsAnswer = z.object({
   ),
 });
 export type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
-/** The most that GitHub lists at once; failures beyond them are not looked for. */
-const MOST_JOBS_OF_RUN = 100;
+/** The most that GitHub lists at once. */
+const JOBS_AT_ONCE = 100;
 
 const collaboratorAnswer = z.object({
   user: z.nullable(
@@ -261,7 +262,7 @@ export class GitHub {
 
   #checkTime(until: number): void {
     if (this.#options.clock.now() <= until) return;
-    throw new GitHubError(0, 'GitHub did not list all comments in time');
+    throw new GitHubError(0, 'GitHub did not list everything in time');
   }
 
   async #readTexts(ids: readonly string[], until: number): Promise<void> {
@@ -363,13 +364,20 @@ export class GitHub {
     return this.#read(route, { basehead: `${base}...${head}` }, compareAnswer);
   }
 
-  /** The jobs of an attempt of a run that failed, each with the steps that failed. */
-  async failedJobs(runId: number, attempt: number): Promise<readonly FailedJob[]> {
+  /** The jobs of an attempt of a run that failed, each with the steps that failed. All pages are read, until a time. */
+  async failedJobs(runId: number, attempt: number, until: number): Promise<readonly FailedJob[]> {
     const route =
-      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page}';
-    const given = { runId, attempt, per_page: MOST_JOBS_OF_RUN };
-    const { jobs } = await this.#read(route, given, jobsAnswer);
-    return jobs.filter(hasFailed).map((job) => ({ ...job, steps: job.steps.filter(hasFailed) }));
+      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
+    const failed: FailedJob[] = [];
+    for (let page = 1; ; page += 1) {
+      this.#checkTime(until);
+      const given = { runId, attempt, per_page: JOBS_AT_ONCE, page };
+      const { jobs, total_count } = await this.#read(route, given, jobsAnswer);
+      for (const job of jobs.filter(hasFailed)) {
+        failed.push({ ...job, steps: job.steps.filter(hasFailed) });
+      }
+      if (jobs.length === 0 || page * JOBS_AT_ONCE >= total_count) return failed;
+    }
   }
 
   /** Where the log of a job can be downloaded for a minute. The URL is a secret. */

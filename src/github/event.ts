@@ -27,7 +27,7 @@ export interface CommitTrigger {
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
   /** How it failed; null if it did not. */
-  readonly failure: 'failed' | 'timed out' | null;
+  readonly failure: Failure | null;
   /** Of the workflow or the check. */
   readonly name: string;
   /** The page for people; empty if the payload has none. */
@@ -239,10 +239,13 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
+type Failure = 'failed' | 'timed out' | 'could not start';
+
 /** Conclusions of runs, jobs, steps and checks; a run whose job has timed out often ends as cancelled. */
-export const FAILURES: ReadonlyMap<string | null, 'failed' | 'timed out'> = new Map([
+export const FAILURES: ReadonlyMap<string | null, Failure> = new Map([
   ['failure', 'failed'],
   ['timed_out', 'timed out'],
+  ['startup_failure', 'could not start'],
 ]);
 
 /** On other actions, such as `rerequested`, a check still has its conclusion from before. */

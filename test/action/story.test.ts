@@ -35,7 +35,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(logs.map((log) => log.match(/^> .*: broken link \//gm)?.length)).toEqual([4, 3, 2]);
     expect(new Set(logs.map((log) => /on the commit (\w{40}): /.exec(log)?.[1])).size).toBe(3);
     for (const log of logs) {
-      expect(log).toMatch(/^Find out why, and fix it\.\n/);
+      expect(log).toMatch(/^Find out why, and fix it\. If /);
       expect(log).toContain('The log of the step “Check links” of the job “links”:');
       expect(log).not.toMatch(/packages|cleanup/);
     }

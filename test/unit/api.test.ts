@@ -139,7 +139,7 @@ it('failed jobs and their steps are found beside entries that cannot be read', a
   const failed = { name: 'links', conclusion: 'failure' };
   const jobs = [null, { ...failed, id: 1, steps: [null, failed, {}] }, { id: 'x' }];
   await using sim = await simulate({ on: () => ({ body: { jobs } }) });
-  expect(await connect(sim).failedJobs(41, 1)).toEqual([{ ...failed, id: 1, steps: [failed] }]);
+  expect(await connect(sim).failedJobs(41, 1, Infinity)).toEqual([{ ...failed, id: 1, steps: [failed] }]);
 });
 
 describe('a call', () => {
@@ -276,12 +276,37 @@ describe('a call', () => {
     let now = 0;
     const clock = { ...systemClock, now: () => (now += 5000) };
     const github = connect(sim, { clock });
-    await expect(list(github)).rejects.toThrow('did not list all comments in time');
+    await expect(list(github)).rejects.toThrow('did not list everything in time');
     expect(callsOf(sim)).toHaveLength(6);
     for (const cursor of [null, 'the same']) {
       await using other = await simulate({ on: () => page(cursor) });
       const patient = connect(other, { clock: { ...systemClock, now: () => 0 } });
       await expect(list(patient)).rejects.toThrow('unexpected response');
     }
+  });
+});
+
+describe('failed jobs', () => {
+  const jobs = Array.from({ length: 250 }, (_, index) => ({
+    name: `j${index}`,
+    conclusion: [140, 249].includes(index) ? 'failure' : 'success',
+    steps: [{ name: 'a', conclusion: 'success' }, { name: 'b' }],
+  }));
+
+  it('are found on all pages', async () => {
+    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
+    const found = await connect(sim).failedJobs(41, 1, Infinity);
+    expect(found.map(({ name, steps }) => [name, ...steps.map((step) => step.name)])).toEqual([
+      ['j140', 'b'],
+      ['j249', 'b'],
+    ]);
+    expect(callsOf(sim)).toHaveLength(3);
+  });
+
+  it('are not listed when the time for them is over', async () => {
+    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
+    const listed = connect(sim).failedJobs(41, 1, 0);
+    await expect(listed).rejects.toThrow('GitHub did not list everything in time');
+    expect(callsOf(sim)).toEqual([]);
   });
 });

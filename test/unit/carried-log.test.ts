@@ -18,7 +18,7 @@ async function* inChunks(log: string | Uint8Array, size: number): AsyncGenerator
 
 /** What is kept, without the times. */
 async function read(log: string | Uint8Array, steps: readonly Step[], size = 65_536) {
-  const parts = await readLog(inChunks(log, size), steps);
+  const { parts } = await readLog(inChunks(log, size), steps);
   const textOf = ({ tail }: LogPart): string =>
     tail.text.replaceAll('\r\n', '\n').replace(/^.{27}Z /gm, '');
   return parts.map((part) => [part.step, textOf(part)]);
@@ -75,7 +75,6 @@ describe('readLog', () => {
     ],
     ['times without lines', [step('test', 40, 50)]],
     ['a step before its beginning', [step('test', 5, 2)]],
-    ['one of two steps without lines', [step('test', 2, 5), step('later', 40, 50)]],
   ])('takes the whole log for %s', async (_, steps) => {
     expect(await read(LOG, steps)).toEqual([[null, whole]]);
   });
@@ -103,9 +102,74 @@ describe('readLog', () => {
     }
   });
 
-  it('keeps the steps apart up to the third', async () => {
-    const steps = [1, 2, 3, 5, 6].map((second) => step(`s${second}`, second, second));
-    expect((await read(LOG, steps)).map(([name]) => name)).toEqual(['s1', 's2', 's3']);
+  it('takes the steps that have lines, up to the third, and names the others', async () => {
+    const steps = [1, 2, 40, 3, 5, 6].map((second) => step(`s${second}`, second, second));
+    const { parts, without } = await readLog(inChunks(LOG, 100), steps);
+    expect(parts.map((part) => part.step)).toEqual(['s1', 's2']);
+    expect(without).toEqual(['s40', 's3', 's5', 's6']);
+    const none = await readLog(inChunks(LOG, 100), [step('s40', 40, 50)]);
+    expect([none.parts[0]?.step, none.without]).toEqual([null, []]);
+  });
+
+  it('takes a step from its beginning on, which is in the last second of the step before', async () => {
+    const before = line(4, 'of before') + line(5, 'of before');
+    const own = [
+      line(5, '##[group]Run ./action'),
+      line(5, '##[endgroup]'),
+      line(5, '##[group]Run inner'),
+      line(5, 'a'),
+      line(6, '##[error]b'),
+    ].join('');
+    for (const size of [1, 50, 65_536]) {
+      const [[, text] = []] = await read(before + own, [step('test', 5, 6)], size);
+      expect(text).toBe(own.replace(/^.{27}Z /gm, ''));
+    }
+  });
+
+  it.each(['\n', '\r\n'])(
+    'leaves out the settings of steps, but no lines of scripts (%j)',
+    async (end) => {
+      const log = [
+        line(1, '##[group]Run cat env.txt'),
+        line(1, '\x1b[36;1mcat <<EOF\x1b[0m'),
+        line(1, '\x1b[36;1menv:\x1b[0m'),
+        line(1, 'shell: /usr/bin/bash -e {0}'),
+        line(1, 'env:'),
+        line(1, '  KEY: a'),
+        'of several lines\n',
+        line(1, '##[endgroup]'),
+        line(1, 'env:'),
+        line(2, '##[group]Run actions/cache@v5'),
+        line(2, 'with:'),
+        line(2, '  path: a'),
+        line(2, 'env:'),
+        line(2, '  KEY: a'),
+        line(2, 'a line of the program'),
+        line(2, '  shell: indented'),
+      ].join('');
+      const [[, text] = []] = await read(log.replaceAll('\n', end), []);
+      expect(text).toBe(
+        `##[group]Run cat env.txt
+\x1b[36;1mcat <<EOF\x1b[0m
+\x1b[36;1menv:\x1b[0m
+##[endgroup]
+env:
+##[group]Run actions/cache@v5
+with:
+  path: a
+a line of the program
+  shell: indented
+`,
+      );
+    },
+  );
+
+  it('has the errors of the whole job, each once', async () => {
+    const log = `${line(1, '##[error]a')}${LOG}${line(9, '##[error]a')}${line(9, 'x ##[error]b')}##[error]c`;
+    const { errors } = await readLog(inChunks(log, 100), [step('test', 2, 5)]);
+    expect(errors.split('\n')).toEqual(
+      ['a', 'exit code 1', 'exit code 2', 'c'].map((one) => `##[error]${one}`),
+    );
   });
 
   it('says that it keeps only the end of a long line, from the beginning of a word on', async () => {
@@ -116,7 +180,9 @@ describe('readLog', () => {
 
   it('counts all lines of a step of which it keeps the end', async () => {
     const log = line(1, 'before') + line(3, 'x'.repeat(70)).repeat(100_000) + line(9, 'after');
-    const [part] = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);
+    const {
+      parts: [part],
+    } = await readLog(inChunks(log, 65_536), [step('test', 2, 5)]);
     const { text, lines, isWhole } = part?.tail ?? {};
     expect([lines, isWhole]).toEqual([100_000, false]);
     expect(text?.length).toBeLessThanOrEqual(400_000);
@@ -128,6 +194,7 @@ const units: readonly (readonly [string, string | Uint8Array])[] = [
   ['lines', line(3, 'x'.repeat(70))],
   ['errors in the last second', line(5, '##[error]')],
   ['lines and errors by turns', line(5, '##[error]') + line(5, 'a')],
+  ['settings', line(3, '##[group]Run a') + line(3, 'env:') + line(3, '  a')],
   ['seconds by turns', line(2, '') + line(3, '')],
   ['bytes that are not UTF-8', Buffer.from([0xff])],
 ];
@@ -138,6 +205,21 @@ it.each(units)('reads 10 MB of %s, and keeps only the end', async (_, unit) => {
   async function* log(): AsyncGenerator<Uint8Array> {
     for (let count = 0; count < 153; count += 1) yield chunk;
   }
-  const parts = await readLog(log(), [step('a', 2, 5), step('b', 3, 5), step('c', 5, 5)]);
+  const { parts } = await readLog(log(), [step('a', 2, 5), step('b', 3, 5), step('c', 5, 5)]);
   for (const { tail } of parts) expect(tail.text.length).toBeLessThanOrEqual(400_000);
+});
+
+it('keeps the first of a million errors', async () => {
+  async function* log(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; count < 1_000_000; count += 10_000) {
+      const lines = Array.from(
+        { length: 10_000 },
+        (_, index) => `##[error]${count + index} ${'x'.repeat(90)}\n`,
+      );
+      yield Buffer.from(lines.join(''));
+    }
+  }
+  const { errors } = await readLog(log(), []);
+  expect(errors).toMatch(/^##\[error\]0 x+\n##\[error\]1 x/);
+  expect(errors.length).toBeLessThan(110_000);
 });

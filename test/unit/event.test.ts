@@ -96,6 +96,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ['success', null],
     ['failure', 'failed'],
     ['timed_out', 'timed out'],
+    ['startup_failure', 'could not start'],
     ['cancelled', null],
     [null, null],
   ])('how it failed: %s', (conclusion, failure) => {
