@@ -15,6 +15,13 @@ import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
 import { type CommentTrigger, FAILURES } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
+import {
+  PULL_STATE,
+  type PullState,
+  pullStateAnswer,
+  runsAnswer,
+  type WorkflowRun,
+} from './pull-state.ts';
 
 // All calls to the API of GitHub.
 
@@ -163,6 +170,7 @@ const jobsAnswer = z.object({
 export type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
 /** The most that GitHub lists at once. */
 const JOBS_AT_ONCE = 100;
+const MOST_RUNS = 100;
 
 const collaboratorAnswer = z.object({
   user: z.nullable(
@@ -362,6 +370,20 @@ export class GitHub {
   compare(base: string, head: string): Promise<Comparison> {
     const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
     return this.#read(route, { basehead: `${base}...${head}` }, compareAnswer);
+  }
+
+  /** The newest commit of a pull request, whether it has a conflict, and its newest threads with their newest comments. */
+  async pullState(number: number): Promise<PullState> {
+    const variables = { ...this.#repository, number };
+    const { repository } = await this.#query(PULL_STATE, variables, pullStateAnswer);
+    return repository.pullRequest;
+  }
+
+  /** The runs of workflows on a commit, the newest first. */
+  async runsOn(sha: string): Promise<readonly WorkflowRun[]> {
+    const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
+    const given = { head_sha: sha, per_page: MOST_RUNS };
+    return (await this.#read(route, given, runsAnswer)).workflow_runs;
   }
 
   /** The jobs of an attempt of a run that failed, each with the steps that failed. All pages are read, until a time. */

@@ -39,7 +39,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   'zod/mini': [
     'agent/answers.ts',
-    ...['github/api.ts', 'github/errors.ts', 'github/event.ts'],
+    ...['github/api.ts', 'github/errors.ts', 'github/event.ts', 'github/pull-state.ts'],
     'note/data.ts',
     'text.ts',
   ],

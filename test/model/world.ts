@@ -146,7 +146,7 @@ export async function playRun(scene: Scene, world: World) {
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
   const failedJob = { name: 'links', log: 'A link is broken.' };
-  const runs = openRuns([{ id: FAILED_RUN, jobs: [failedJob] }]);
+  const runs = openRuns([{ id: FAILED_RUN, jobs: [failedJob] }], repository.name);
   const prompts: string[] = [];
   const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
   if (world.areFresh) await pass(LONGEST_LAG_MS);

@@ -174,6 +174,8 @@ export function reviewComment(
     /** The first of several lines. */
     readonly startLine?: number | null;
     readonly diffHunk?: string;
+    /** The ID of the first comment of the thread. Default: it is that itself. */
+    readonly replyTo?: number;
   },
 ): WebhookEvent {
   const { number, body, line = 12, startLine = null, repository = REPOSITORY } = options;
@@ -190,6 +192,7 @@ export function reviewComment(
         line,
         start_line: startLine,
         diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
+        ...(options.replyTo !== undefined && { in_reply_to_id: options.replyTo }),
       },
       sender: options.sender ?? options.author ?? ALICE,
     },

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../agent.ts';
 import { operationOf } from './graphql.ts';
 
 export interface Call {
-  /** `PATCH issues/comments/#`; for GraphQL `list`, `read`, `newest`, `review`, `react`, `minimize` or `other`. */
+  /** `PATCH issues/comments/#`; for GraphQL `list`, `read`, `newest`, `review`, `threads`, `react`, `minimize` or `other`. */
   readonly name: string;
   /** Counts all calls from 1. */
   readonly n: number;

@@ -52,6 +52,11 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
           if (issue !== undefined) return issueNode(repository, issue);
           return notFound(`an issue or pull request with the number of ${number}`);
         },
+        pullRequest({ number }: { readonly number: number }) {
+          const issue = issues.get(number);
+          if (issue?.pullRequest === true) return issueNode(repository, issue);
+          return notFound(`a PullRequest with the number of ${number}`);
+        },
       };
     },
     node: ({ id }: { readonly id: string }) => node(id),
@@ -79,6 +84,35 @@ function issueNode(repository: Repository, issue: Issue): object {
   return {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
     comments: (page: Page) => comments(repository, repository.listed(issue), page),
+    headRefOid: issue.commits.at(-1),
+    mergeable: issue.mergeable,
+    reviewThreads: ({ last }: Page) =>
+      newest(repository.threadsOf(issue.number), last, (thread) => threadNode(repository, thread)),
+  };
+}
+
+/** Those at the end of a list. */
+function newest<T>(
+  all: readonly T[],
+  last: number | undefined,
+  toNode: (one: T) => object,
+): object {
+  if (last === undefined || last > MAX_NODES) return wrongSize(last);
+  const pageInfo = { hasPreviousPage: all.length > last };
+  return { nodes: all.slice(-last).map(toNode), pageInfo };
+}
+
+function threadNode(repository: Repository, thread: readonly InlineComment[]): object {
+  const [head] = thread;
+  return {
+    ...head,
+    isOutdated: head?.outdated,
+    diffSide: 'RIGHT',
+    comments({ first, last }: Page & PageFromStart) {
+      const toNode = (one: InlineComment): object => inlineNode(repository, one);
+      if (first === undefined) return newest(thread, last, toNode);
+      return { nodes: thread.slice(0, first).map(toNode), pageInfo: {} };
+    },
   };
 }
 

@@ -13,10 +13,36 @@ const SCHEMA = buildSchema(`
     node(id: ID!): Node
     nodes(ids: [ID!]!): [Node]!
   }
-  type Repository { issueOrPullRequest(number: Int!): IssueOrPullRequest }
+  type Repository {
+    issueOrPullRequest(number: Int!): IssueOrPullRequest
+    pullRequest(number: Int!): PullRequest
+  }
   union IssueOrPullRequest = Issue | PullRequest
   type Issue { comments(last: Int, before: String): IssueCommentConnection! }
-  type PullRequest { comments(last: Int, before: String): IssueCommentConnection! }
+  type PullRequest {
+    comments(last: Int, before: String): IssueCommentConnection!
+    headRefOid: GitObjectID!
+    mergeable: MergeableState!
+    reviewThreads(last: Int, before: String): PullRequestReviewThreadConnection!
+  }
+  enum MergeableState { CONFLICTING MERGEABLE UNKNOWN }
+  scalar GitObjectID
+  type PullRequestReviewThreadConnection {
+    nodes: [PullRequestReviewThread]
+    pageInfo: PageInfo!
+  }
+  type PullRequestReviewThread {
+    isResolved: Boolean!
+    isOutdated: Boolean!
+    path: String!
+    line: Int
+    startLine: Int
+    originalLine: Int
+    originalStartLine: Int
+    diffSide: DiffSide!
+    comments(first: Int, last: Int): PullRequestReviewCommentConnection!
+  }
+  enum DiffSide { LEFT RIGHT }
   type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
   type PageInfo {
     hasPreviousPage: Boolean!
@@ -54,11 +80,14 @@ const SCHEMA = buildSchema(`
     outdated: Boolean!
     diffHunk: String!
     body: String!
+    state: PullRequestReviewCommentState!
+    isMinimized: Boolean!
     author: Actor
     editor: Actor
     lastEditedAt: DateTime
     replyTo: PullRequestReviewComment
   }
+  enum PullRequestReviewCommentState { PENDING SUBMITTED }
   interface Actor { login: String! }
   type User implements Actor { login: String!, databaseId: Int }
   type Bot implements Actor { login: String!, databaseId: Int }
@@ -113,6 +142,7 @@ export function operationOf(request: JournalEntry): string {
   }
   if (names.has('addReaction')) return 'react';
   if (names.has('minimizeComment')) return 'minimize';
+  if (names.has('reviewThreads')) return 'threads';
   if (names.has('diffHunk')) return 'review';
   if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
   return names.has('body') ? 'read' : 'other';

@@ -25,6 +25,8 @@ export interface IssueOptions {
   readonly locked?: boolean;
   /** The commits of a pull request, the oldest first. Default: one. */
   readonly commits?: readonly string[];
+  /** Whether a pull request can be merged. Default: `MERGEABLE`. */
+  readonly mergeable?: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
   /** Old comments, which lists show at once. */
   readonly comments?: readonly { readonly author: string; readonly body: string }[];
 }
@@ -34,6 +36,7 @@ export interface Issue {
   readonly pullRequest: boolean;
   readonly locked: boolean;
   commits: readonly string[];
+  readonly mergeable: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
 }
 
 /** What people and other runs do. Each action throws if the issue or comment does not exist. */
@@ -81,7 +84,7 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
 
   for (const { comments = [], ...issue } of given) {
     const defaults = { pullRequest: false, locked: false, commits: [FIRST_COMMIT] };
-    issues.set(issue.number, { ...defaults, ...issue });
+    issues.set(issue.number, { mergeable: 'MERGEABLE', ...defaults, ...issue });
     for (const { author, body } of comments) {
       change(addComment(issue.number, author, body).id, { listedAt: 0 });
     }

@@ -43,6 +43,7 @@ export function rest(context: Context, call: Call): Answer {
     'POST pulls/comments/#/reactions': () => line && react(repository, reactions, line, request),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
     'GET compare/*': () => compare(repository, login),
+    'GET actions/runs': () => runs.listRuns(query),
     'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),
     'GET collaborators/*/permission': () => permission(repository, login),

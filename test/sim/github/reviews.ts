@@ -1,4 +1,4 @@
-// Reviews of pull requests, with their inline comments. Only GraphQL has them.
+// Reviews of pull requests, with their inline comments, and the threads that those make. Only GraphQL has them.
 
 import type { Issue } from './issues.ts';
 
@@ -19,19 +19,26 @@ export interface InlineOptions {
   readonly author?: string | null;
   /** Who edited it last, if anybody did. Null: the account was deleted. */
   readonly editor?: string | null;
-  /** Whether it is a reply to another comment. */
+  /** Whether it is a reply to the comment before it. */
   readonly isReply?: boolean;
+  /** Of the thread that it begins. */
+  readonly isResolved?: boolean;
+  /** Of a review that is not submitted yet. */
+  readonly isDraft?: boolean;
+  readonly isMinimized?: boolean;
+  /** Default: the next one. */
+  readonly id?: number;
 }
 
 export interface InlineComment
-  extends Required<Omit<InlineOptions, 'editor' | 'movedTo' | 'isReply'>> {
-  readonly id: number;
+  extends Required<Omit<InlineOptions, 'editor' | 'movedTo' | 'isReply' | 'isDraft'>> {
   readonly url: string;
   readonly originalLine: number | null;
   readonly originalStartLine: number | null;
   readonly editor: string | null;
   readonly lastEditedAt: string | null;
   readonly replyTo: { readonly id: string } | null;
+  readonly state: 'PENDING' | 'SUBMITTED';
 }
 
 export interface ReviewActions {
@@ -49,6 +56,7 @@ const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
 
 export function openReviews({ issues, now, pageOf }: Pages) {
   const all = new Map<string, readonly InlineComment[]>();
+  const threads = new Map<number, InlineComment[][]>();
   let lastId = 1_000_000_000;
 
   function write(number: number, reviewer: string, options: InlineOptions): InlineComment {
@@ -56,9 +64,11 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
     const { body, path = 'docs/guide.md', diffHunk = DIFF, outdated = false } = options;
     const { line = 12, startLine = null, author = reviewer, editor, movedTo = line } = options;
-    lastId += 1;
-    return {
-      ...{ id: lastId, url: `${pageOf(issue)}#discussion_r${lastId}` },
+    const { isResolved = false, isMinimized = false, isDraft = false, id = ++lastId } = options;
+    const thread = options.isReply === true ? threads.get(number)?.at(-1) : undefined;
+    const comment: InlineComment = {
+      ...{ id, url: `${pageOf(issue)}#discussion_r${id}`, isResolved, isMinimized },
+      state: isDraft ? 'PENDING' : 'SUBMITTED',
       ...{ author, body, path, diffHunk, outdated },
       line: outdated ? null : movedTo,
       startLine: outdated ? null : startLine,
@@ -66,8 +76,11 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       originalStartLine: startLine,
       editor: editor ?? null,
       lastEditedAt: editor === undefined ? null : now(),
-      replyTo: options.isReply === true ? { id: `PRRC_${lastId - 1}` } : null,
+      replyTo: options.isReply === true ? { id: `PRRC_${thread?.[0]?.id ?? 1}` } : null,
     };
+    if (thread === undefined) threads.set(number, [...(threads.get(number) ?? []), [comment]]);
+    else thread.push(comment);
+    return comment;
   }
 
   return {
@@ -80,6 +93,8 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     /** Undefined if it is not the ID of a review. Reviews that nobody has added have no inline comments. */
     findReview: (nodeId: string): readonly InlineComment[] | undefined =>
       nodeId.startsWith(nodeIdOf('')) ? (all.get(nodeId) ?? []) : undefined,
+    /** Those of a pull request, the oldest first. */
+    threadsOf: (number: number): readonly (readonly InlineComment[])[] => threads.get(number) ?? [],
   };
 }
 

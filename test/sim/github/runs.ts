@@ -1,12 +1,25 @@
 // Runs of workflows, by REST. The logs of their jobs are on another host, to which GitHub redirects.
 
 import type { Answer, JournalEntry, Reply } from '../agent.ts';
+import { SERVER_URL } from './repository.ts';
 
 export interface WorkflowRunOptions {
   readonly id: number;
   /** Default: 1. */
   readonly attempt?: number;
   readonly jobs: readonly RunJobOptions[];
+  /** The commit whose list of runs shows it. Default: none does. */
+  readonly sha?: string;
+  /** Default: `CI`. */
+  readonly name?: string;
+  /** Default: `.github/workflows/ci.yml`. */
+  readonly path?: string;
+  /** Default: `pull_request`. */
+  readonly event?: string;
+  /** Default: `failure`. Null: it is in progress. */
+  readonly conclusion?: string | null;
+  /** Default: our own. */
+  readonly headRepository?: string;
 }
 
 export interface RunJobOptions {
@@ -37,16 +50,30 @@ export const SIGNATURE = 'sig-canary-51c0de';
 
 const FAILED = { status: 'completed', conclusion: 'failure' };
 
-export function openRuns(given: readonly WorkflowRunOptions[]) {
+export function openRuns(given: readonly WorkflowRunOptions[], repository: string) {
+  const all: WorkflowRunOptions[] = [];
   const jobsOf = new Map<string, readonly (RunJobOptions & { readonly id: number })[]>();
   let lastId = 0;
   given.forEach(addRun);
 
-  function addRun({ id, attempt = 1, jobs }: WorkflowRunOptions): void {
+  function addRun(run: WorkflowRunOptions): void {
+    const { id, attempt = 1, jobs } = run;
+    all.unshift(run);
     jobsOf.set(
       keyOf(id, attempt),
       jobs.map((job) => ({ ...job, id: ++lastId })),
     );
+  }
+
+  function toRun({ id, attempt = 1, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
+    return {
+      ...{ id, run_attempt: attempt, head_sha: sha, conclusion, name: run.name ?? 'CI' },
+      status: conclusion === null ? 'in_progress' : 'completed',
+      path: run.path ?? '.github/workflows/ci.yml',
+      event: run.event ?? 'pull_request',
+      html_url: `${SERVER_URL}/${repository}/actions/runs/${id}`,
+      head_repository: { full_name: run.headRepository ?? repository },
+    };
   }
 
   function find(id: number) {
@@ -55,6 +82,14 @@ export function openRuns(given: readonly WorkflowRunOptions[]) {
 
   return {
     addRun,
+    /** https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository */
+    listRuns(query: URLSearchParams): Answer {
+      const found = all.filter(({ sha }) => sha !== undefined && sha === query.get('head_sha'));
+      const size = Number(query.get('per_page') ?? 30);
+      return {
+        body: { total_count: found.length, workflow_runs: found.slice(0, size).map(toRun) },
+      };
+    },
     /** https://docs.github.com/en/rest/actions/workflow-jobs#list-jobs-for-a-workflow-run-attempt */
     list(run: number, attempt: number, query: URLSearchParams): Answer | undefined {
       const jobs = jobsOf.get(keyOf(run, attempt));

@@ -50,7 +50,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const log = openCallLog();
   const play = openTrouble(trouble);
   const graph = openGraph(repository, reactions);
-  const runs = openRuns(options.runs ?? []);
+  const runs = openRuns(options.runs ?? [], repository.name);
   const logs = await serve(clock, runs.download);
 
   const site = await serve(clock, async (request): Promise<Reply> => {
