@@ -299,7 +299,7 @@ function inTime(problem: string): Unread {
 }
 
 /** A phrase and, if a permission may be missing, what to do. */
-function explain(error: unknown): Unread {
+export function explain(error: unknown): Unread {
   const why = whyOf(error);
   const status = error instanceof GitHubError ? error.status : 0;
   if (status === 403 && lacksPermission(error)) {

@@ -76,7 +76,7 @@ export function describeCode(context: CodeContext, redact: Redact): Carried {
   return { parts: [part], outputs: [], attached: [`+ ${code(redact(context.path), 60)}`] };
 }
 
-function placeOf({ path, line, startLine }: CodeContext): string {
+export function placeOf({ path, line, startLine }: Omit<CodeContext, 'diffHunk'>): string {
   // After a line break or a quotation mark, a file name would look like text of the author.
   const file = `the file ${quote(path, 1000)}`;
   if (line === null) return file;
@@ -90,12 +90,16 @@ const MOST_DIFF_LINES = 50;
 /** Characters of each. */
 const LONGEST_DIFF_LINE = 1000;
 
-function quoteDiff(diffHunk: string): string {
+export function quoteDiff(
+  diffHunk: string,
+  mostLines = MOST_DIFF_LINES,
+  longestLine = LONGEST_DIFF_LINE,
+): string {
   // With a line break for a lone \r, a line would not begin with the sign of the diff.
   const [head = '', ...lines] = withoutInvisible(diffHunk)
     .replace(/[\u2028\u2029]/g, '')
     .split('\n');
-  const end = lines.length > MOST_DIFF_LINES ? ['…', ...lines.slice(-MOST_DIFF_LINES)] : lines;
-  const hunk = [head, ...end].map((line) => cut(line, LONGEST_DIFF_LINE)).join('\n');
+  const end = lines.length > mostLines ? ['…', ...lines.slice(-mostLines)] : lines;
+  const hunk = [head, ...end].map((line) => cut(line, longestLine)).join('\n');
   return hunk === '' ? '' : fenced(hunk, 'diff');
 }

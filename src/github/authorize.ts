@@ -125,7 +125,7 @@ function mayPass(error: unknown): boolean {
 }
 
 /** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */
-async function checkPermission(
+export async function checkPermission(
   trigger: Trigger,
   { login, id }: Account,
   minimum: Permission,

@@ -55,6 +55,8 @@ export interface CommentTrigger {
   readonly viaApp: boolean;
   /** The code that a review comment refers to. */
   readonly context: CodeContext | null;
+  /** The ID of the first comment of the thread, if this is a reply in it. */
+  readonly replyTo: number | null;
 }
 
 export interface Account {
@@ -153,6 +155,7 @@ const comment = lenient(
     line: z.catch(z.nullable(positive), null),
     start_line: z.catch(z.nullable(positive), null),
     diff_hunk: text,
+    in_reply_to_id: z.catch(z.nullish(positive), null),
   }),
 );
 
@@ -319,5 +322,6 @@ function readComment(
             diffHunk: written.diff_hunk,
           }
         : null,
+    replyTo: written.in_reply_to_id ?? null,
   };
 }
