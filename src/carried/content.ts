@@ -16,6 +16,13 @@ export interface Carried {
   readonly omitted?: readonly string[];
 }
 
+/** What is read just before the message. */
+export interface Late {
+  readonly carried: Carried;
+  /** What is carried instead if the pull request has another newest commit than this one. */
+  readonly ifNewer?: { readonly pull: number; readonly sha: string; readonly carried: Carried };
+}
+
 /** All that is sent. */
 export interface Content extends Carried {
   /** Of the workflow; empty for none. */

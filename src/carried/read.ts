@@ -2,7 +2,8 @@ import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
 import { ok, type Result } from '../text.ts';
-import type { Carried, Content } from './content.ts';
+import type { Carried, Content, Late } from './content.ts';
+import type { About } from './state.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
 
@@ -82,7 +83,7 @@ function nothing(reason: string): ContentRead {
 }
 
 /** What the event carries stands before the files. */
-function add(
+export function add(
   content: Content,
   { parts, outputs, attached, omitted = [], commentsOn = content.commentsOn }: Carried,
 ): Content {
@@ -96,13 +97,24 @@ function add(
   };
 }
 
-/** Reads the logs of a run that failed, until a time of the clock: only if a message is sent. It never rejects. */
-export async function addLogs(start: Start, content: Content, until: number): Promise<Content> {
+/** Reads the logs of a run that failed, until a time of the clock; null for other events. It never rejects. */
+export async function readLogs(start: Start, until: number): Promise<Late | null> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
-  if (!isFailedRun) return content;
+  if (!isFailedRun) return null;
   const { readFailedRuns } = await loadFailure();
-  return add(content, await readFailedRuns(start, [commit], { until }));
+  return { carried: await readFailedRuns(start, [commit], { until }) };
+}
+
+/** Reads what belongs to a command besides its words; see state.ts. */
+export async function readState(
+  start: Start,
+  about: About,
+  inputs: Inputs,
+  until: number,
+): Promise<Late | null> {
+  const { readState } = await import(/* webpackChunkName: "carried" */ './state.ts');
+  return readState(start, about, inputs, until);
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {

@@ -7,7 +7,7 @@ import type { Inputs } from '../inputs.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { listing, plural, quote } from '../text.ts';
-import type { Carried } from './content.ts';
+import type { Carried, Late } from './content.ts';
 import { explain, type FailedRun, readFailedRuns } from './failure.ts';
 import { beginsWith, peopleIn, quoteThreads, readable, type Threads } from './threads.ts';
 
@@ -21,14 +21,6 @@ export interface About {
   readonly pull: number;
   /** Whether it is the one of the job, and the message goes to that job alone. */
   readonly isOwn: boolean;
-}
-
-export interface State {
-  /** The newest commit at that time; missing if all else is about the thread of a reply. */
-  readonly sha?: string;
-  readonly carried: Carried;
-  /** The same if there is a newer commit since: without logs. */
-  readonly outdated: Carried;
 }
 
 /** Milliseconds for all that is read. */
@@ -53,7 +45,7 @@ export async function readState(
   about: About,
   inputs: Who,
   until: number,
-): Promise<State | null> {
+): Promise<Late | null> {
   const { clock, signal: cancelled, redact } = start.runtime;
   const ms = Math.min(ALL_MS, (until - clock.now()) / 2);
   const endsAt = clock.now() + ms;
@@ -82,10 +74,12 @@ export async function readState(
   const parts = isOwn ? [head, ...told] : told;
   const comments = plural(quoted.count, isOwn ? 'open comment' : 'comment');
   const attached = quoted.count === 0 ? [] : [`+ ${comments}`];
+  const carried = { ...failed, parts, attached: [...attached, ...failed.attached] };
+  if (failed.outputs.length === 0) return { carried };
+  const withoutLogs = [...parts, 'There are newer commits.'];
   return {
-    ...(isOwn && { sha }),
-    carried: { ...failed, parts, attached: [...attached, ...failed.attached] },
-    outdated: { parts: [...parts, 'There are newer commits.'], outputs: [], attached },
+    carried,
+    ifNewer: { pull, sha, carried: { parts: withoutLogs, outputs: [], attached } },
   };
 }
 
@@ -138,7 +132,7 @@ async function askPeople(
   { minimumPermission }: Who,
 ): Promise<ReadonlySet<number>> {
   const minimum = minimumPermission === 'none' ? 'write' : minimumPermission;
-  const others = peopleIn(threads).filter(({ id }) => id !== asked.authorId);
+  const others = peopleIn(threads).filter(({ id }) => id !== asked.sender.id);
   const people = others.slice(0, MOST_PEOPLE);
   const answers = await Promise.all(
     people.map(async (person) => {
@@ -155,7 +149,7 @@ async function askPeople(
     );
   }
   const allowed = answers.filter(({ kind }) => kind === 'allowed');
-  return new Set([asked.authorId, ...allowed.flatMap(({ id }) => id ?? [])]);
+  return new Set([asked.sender, ...allowed].flatMap(({ id }) => id ?? []));
 }
 
 /** The newest run of each workflow and event on a commit, without those of this workflow and of forks. */

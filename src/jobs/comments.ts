@@ -49,12 +49,12 @@ function jobsToName({ jobs, inputs }: Run, untold: readonly Job[]): readonly Job
 
 /** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
 function openNote(run: Run, conversation: number, jobs: readonly Job[], until: number): Note {
-  const { messageId, runtime, github, story } = run;
+  const { messageId, runtime, github } = run;
   return new Note({
     ...runtime,
     ...{ github, conversation, until },
     data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderStory(story, jobs, { conversation, limit }),
+    render: (limit) => renderStory(run.story, jobs, { conversation, limit }),
   });
 }
 

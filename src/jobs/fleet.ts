@@ -1,5 +1,4 @@
 import type { SendClass } from '../agent/retry.ts';
-import { addLogs } from '../carried/read.ts';
 import { type End, endAs } from '../job/ends.ts';
 import {
   goOn,
@@ -18,8 +17,9 @@ import { endOfWork, type FoundNote } from '../note/data.ts';
 import type { Result } from '../text.ts';
 import { createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
+import { readLate } from './late.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
-import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
+import { endJob, pendingJobs, type Run, save } from './run.ts';
 import { sendMessage } from './send.ts';
 import { whichJobs } from './which-job.ts';
 
@@ -37,9 +37,6 @@ export async function runJobs(run: Run): Promise<void> {
   await Promise.all(pendingJobs(run).map((job) => pollFirst(run, job)));
   const unsent = pendingJobs(run);
   for (const [job, verdict] of verdicts) if (unsent.includes(job)) apply(run, job, verdict);
-  if (pendingJobs(run).length > 0) {
-    setContent(run, await addLogs(run, run.content, run.plan.deadline));
-  }
   await createNote(
     run,
     [...verdicts].filter(isNews).map(([job]) => job),
@@ -167,6 +164,7 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   for (;;) {
     const end = await waitForEarlierWork(run, job);
     if (end !== undefined) return end;
+    await readLate(run, job);
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));
     if (sent === 'sent') return undefined;
     if (sent !== 'busy') return sent;

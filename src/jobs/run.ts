@@ -1,7 +1,8 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { type Content, compose } from '../carried/content.ts';
+import { type Content, compose, type Late } from '../carried/content.ts';
+import { add } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
@@ -24,10 +25,14 @@ import { type Skipped, whichJobs } from './which-job.ts';
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
-  /** What the message is made of, what is sent, and what people see of it. Only `setContent` changes these three. */
-  content: Content;
+  /** What the message is made of, besides what is read just before it. */
+  readonly content: Content;
+  /** What is sent, and what people see of it. Only this file changes these three. */
+  late: Late | null;
   prompt: string;
   story: Story;
+  /** Settled when the last thing that belongs to the message is read. Only late.ts sets it. */
+  reading?: Promise<void>;
   /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
@@ -67,7 +72,7 @@ export async function prepare(
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const run: Run = {
     ...start,
-    ...{ inputs, plan, notes, jobs, content, prompt: '' },
+    ...{ inputs, plan, notes, jobs, content, late: null, prompt: '' },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: {
@@ -78,13 +83,15 @@ export async function prepare(
     messageId: messageIdOf(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
-  setContent(run, content);
+  setLate(run, null);
   return ok(run);
 }
 
-export function setContent(run: Run, content: Content): void {
-  const { prompt, shown, attached } = compose(content);
-  run.content = content;
+/** The message also has what was read just before it, or all but the logs in it if there are newer commits. */
+export function setLate(run: Run, late: Late | null): void {
+  const { content } = run;
+  const { prompt, shown, attached } = compose(late === null ? content : add(content, late.carried));
+  run.late = late;
   run.prompt = [placeOf(run), prompt].filter((part) => part !== '').join('\n\n');
   // It is cut later: a part of a secret would not be recognized.
   const { redact } = run.runtime;

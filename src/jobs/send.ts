@@ -17,7 +17,7 @@ import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
 import { pollNow, takeResponse } from './poll.ts';
-import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
+import { endIfTooLate, pendingJobs, type Run, save, setLate } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -56,7 +56,8 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
-  const pull = pullOf(run, job);
+  const { ifNewer } = run.late ?? {};
+  const pull = ifNewer?.pull ?? pullOf(run, job);
   const reading = readHead(run, pull);
   const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
   if (needsBase) {
@@ -67,6 +68,9 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
   if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha)
     return endAs('newer commits');
+  if (ifNewer !== undefined && head !== undefined && head.sha !== ifNewer.sha) {
+    setLate(run, ifNewer);
+  }
   recordLastLook(job, head, needsBase);
   return 'ready';
 }

@@ -5,9 +5,11 @@ import {
   pullRequest,
   push,
   review,
+  SHA,
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
+import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // How many calls a run makes, and which calls wait for others. The simulations respond in rounds: when all
@@ -24,6 +26,10 @@ const PERMISSION = 'GET collaborators/*/permission';
 /** Of a step, which hides its older comments. */
 const HIDE: readonly Round[] = [['newest'], ['minimize']];
 const HEAD = 'GET pulls/#';
+const JOBS = 'GET actions/runs/#/attempts/#/jobs';
+/** It redirects to another host. */
+const LOG = 'GET actions/jobs/#/logs';
+const STATE: readonly Round[] = [['threads'], ['GET actions/runs', PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
 
@@ -35,10 +41,13 @@ interface Case {
   readonly before: readonly Round[];
   /** Those after the last poll. */
   readonly after: readonly Round[];
+  /** The runs on the pull request of the job, which then is that of the event, and has an open thread of bob. */
+  readonly own?: readonly WorkflowRunOptions[];
   /** Whether another run of the repository comments just before this one. */
   readonly isOvertaken?: boolean;
 }
 
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 /** No comment is edited just because time passes. */
 const SHORT_TURN = {
@@ -80,6 +89,22 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], [REACT]],
   },
   {
+    name: 'a command on the own pull request where all is well: one more, then its runs and the author of a thread at once',
+    event: byCommand,
+    with: { ...command, wait: true },
+    own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
+    before: [[PERMISSION], [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
+    after: [[EDIT], [HEAD], [EDIT], [REACT]],
+  },
+  {
+    name: 'a command on the own pull request where a run failed: one more for its jobs, and one for a log',
+    event: byCommand,
+    with: { ...command, wait: true },
+    own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
+    before: [[PERMISSION], [REACT, POLL], [CREATE], ...STATE, [JOBS], [LOG], [POLL, HEAD]],
+    after: [[EDIT], [HEAD], [EDIT], [REACT]],
+  },
+  {
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
@@ -92,6 +117,17 @@ const CASES: readonly Case[] = [
     with: { wait: true },
     before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], [POLL, HEAD]],
     after: [[EDIT], [EDIT], ...HIDE],
+  },
+  {
+    name: 'about a run that failed, waiting: one more for its jobs, and one for a log',
+    event: () => workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
+    with: { wait: true },
+    own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
+    before: [
+      ...[[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], [JOBS], [LOG]],
+      [POLL, HEAD],
+    ],
+    after: [[EDIT], [HEAD], [EDIT], ...HIDE],
   },
   {
     name: 'about a commit with a limit and without job-id, and another run comments: one more',
@@ -140,11 +176,16 @@ function callsOf({ before, after }: Case): number {
 
 it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
   '$name: $calls calls to GitHub',
-  async ({ with: inputs, event, before, after, isOvertaken = false, calls }) => {
+  async ({ with: inputs, event, before, after, own, isOvertaken = false, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({
       github: {
         issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
+        collaborators: {
+          alice: { id: ALICE.id, permission: 'write' },
+          bob: { id: 1002, permission: 'write' },
+        },
+        runs: own ?? [],
         on(request) {
           const call = sim.github.calls().find((one) => one.request === request);
           const isNow = isOvertaken && call?.name === CREATE && call.nth === 2;
@@ -153,11 +194,12 @@ it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
         },
       },
       agent: {
-        jobs: [{ id: JOB, turns: [SHORT_TURN] }],
+        jobs: [{ id: JOB, turns: [SHORT_TURN], base: { prLink: own === undefined ? null : LINK } }],
         onGet: () => rounds.arrive(POLL),
         onPost: () => rounds.arrive(MESSAGE),
       },
     });
+    if (own !== undefined) sim.github.addReview(PULL, 'bob', [{ body: 'Shorter.' }]);
     // An earlier run of the step leaves a comment that names the job.
     const earlier = { event: push(), github: { run_id: '1' } };
     await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });

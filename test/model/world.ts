@@ -20,8 +20,7 @@ import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
 // Loads in advance what runs load when they need it: that takes no virtual time.
-await import('../../src/carried/failure.ts');
-await import('../../src/carried/review.ts');
+await import('../../src/carried/state.ts');
 
 // Plays a whole run of the action, from the environment to the exit code, in virtual time: everything is real up to the
 // dispatcher of undici, which asks the simulated API and GitHub without a socket.

@@ -139,7 +139,9 @@ it('failed jobs and their steps are found beside entries that cannot be read', a
   const failed = { name: 'links', conclusion: 'failure' };
   const jobs = [null, { ...failed, id: 1, steps: [null, failed, {}] }, { id: 'x' }];
   await using sim = await simulate({ on: () => ({ body: { jobs } }) });
-  expect(await connect(sim).failedJobs(41, 1, Infinity)).toEqual([{ ...failed, id: 1, steps: [failed] }]);
+  expect(await connect(sim).failedJobs(41, 1, Infinity)).toEqual([
+    { ...failed, id: 1, steps: [failed] },
+  ]);
 });
 
 describe('a call', () => {

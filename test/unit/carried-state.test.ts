@@ -67,10 +67,10 @@ async function read(comments: readonly InlineOptions[], given: Given = {}) {
   const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
   const until = systemClock.now() + leftMs;
   const state = await readState(start, { asked, pull: PULL, isOwn }, inputs, until);
-  const { carried, outdated } = state ?? {};
+  const { carried, ifNewer } = state ?? {};
   const calls = sim.calls().map(({ name, login }) => (login === '' ? name : login));
   return {
-    ...{ state, logged, calls, outdated, attached: carried?.attached },
+    ...{ logged, calls, outdated: ifNewer?.carried, attached: carried?.attached },
     text: carried === undefined ? null : compose({ prompt: '', words: '', ...carried }).prompt,
   };
 }
@@ -148,68 +148,37 @@ ${HUNK}
 });
 
 describe('comments', () => {
-  const MANY = [...PEOPLE, 'mallory', 'alice'];
+  const bots = { allowedBots: [RENOVATE.login, 'renovate'] };
+  const byBot = { author: RENOVATE.login };
 
-  it.each<[string, readonly InlineOptions[], Given, string, string]>([
-    ['a stranger', [{ body: 'text 1', author: 'mallory' }], {}, '', '1 comment by others is'],
-    ['nobody', [{ body: 'text 1', author: 'nobody' }], {}, '', '1 comment by others is'],
-    ['a deleted account', [{ body: 'text 1', author: null }], {}, '', '1 comment by others is'],
-    ['a bot', [{ body: 'text 1', author: RENOVATE.login }], {}, '', '1 comment by others is'],
-    [
-      'a person with the name of an allowed bot',
-      [{ body: 'text 1', author: 'renovate' }],
-      { allowedBots: [RENOVATE.login, 'renovate'] },
-      '',
-      '1 comment by others is',
-    ],
-    [
-      'bots that are allowed, edited by themselves',
-      [{ body: 'text 1', author: RENOVATE.login, editor: RENOVATE.login }],
-      { allowedBots: [RENOVATE.login] },
-      '> text 1',
-      '',
-    ],
-    [
-      'bots that are allowed, edited by a stranger',
-      [{ body: 'text 1', author: RENOVATE.login, editor: 'mallory' }],
-      { allowedBots: [RENOVATE.login] },
-      '',
-      '1 comment by others is',
-    ],
-    ['drafts', [{ body: 'text 1', isDraft: true, author: 'alice' }], {}, '', ''],
-    ['hidden', [{ body: 'text 1', isMinimized: true }], {}, '', ''],
-    ['edited by their authors', [{ body: 'text 1', editor: 'bob' }], {}, 'text 1', ''],
-    ['edited by others', [{ body: 'text 1', editor: 'carol' }], {}, '', '1 comment by others is'],
-    ['edited by who asks', [{ body: 'text 1', editor: 'alice' }], {}, '', '1 comment by others is'],
-    ['edited by deleted', [{ body: 'text 1', editor: null }], {}, '', '1 comment by others is'],
-    ['edited, deleted', [{ body: 'text 1', author: null, editor: null }], {}, '', '1 comment by'],
-    [
-      'mixed threads',
-      [{ body: 'text 1', author: 'mallory' }, reply('text 2'), reply('text 3', { author: null })],
-      {},
-      'text 2',
-      '2 comments by others are',
-    ],
-    ['less permission', [{ body: 'text 1' }], { minimumPermission: 'admin' }, '', '1 comment by'],
-    [
-      'none, where anyone may ask',
-      [{ body: 'text 1' }, { body: 'text 2', author: 'mallory' }],
-      { minimumPermission: 'none' },
-      'text 1',
-      '1 comment by others is',
-    ],
-    [
-      'many people: five of the newest threads, and who asks',
-      MANY.map((author, n) => ({ body: `text ${n}`, author })),
-      {},
-      'text 2,text 3,text 4,text 5,text 7',
-      '3 comments by others are',
-    ],
-  ])('by %s', async (_, comments, given, texts, left) => {
-    const { text } = await read(comments, given);
-    expect(textsIn(text).join()).toBe(texts);
-    expect(text?.includes('by others') ?? false).toBe(left !== '');
-    if (left !== '') expect(text).toContain(left);
+  it.each<[string, Partial<InlineOptions>, string, number, Given?]>([
+    ['a stranger', { author: 'mallory' }, '', 1],
+    ['nobody', { author: 'nobody' }, '', 1],
+    ['a deleted account', { author: null }, '', 1],
+    ['a bot', byBot, '', 1],
+    ['a person with the name of an allowed bot', { author: 'renovate' }, '', 1, bots],
+    ['an allowed bot, edited by itself', { ...byBot, editor: RENOVATE.login }, '> text 1', 0, bots],
+    ['an allowed bot, edited by a stranger', { ...byBot, editor: 'mallory' }, '', 1, bots],
+    ['the one who asks, as a draft', { isDraft: true, author: 'alice' }, '', 0],
+    ['bob, hidden', { isMinimized: true }, '', 0],
+    ['bob, edited by himself', { editor: 'bob' }, 'text 1', 0],
+    ['bob, edited by the one who asks', { editor: 'alice' }, '', 1],
+    ['bob, edited by a deleted account', { editor: null }, '', 1],
+    ['a deleted account, edited', { author: null, editor: null }, '', 1],
+    ['bob, with less permission', {}, '', 1, { minimumPermission: 'admin' }],
+    ['bob, where anyone may ask', {}, 'text 1', 0, { minimumPermission: 'none' }],
+    ['a stranger, likewise', { author: 'mallory' }, '', 1, { minimumPermission: 'none' }],
+  ])('by %s', async (_, comment, shown, left, given = {}) => {
+    const { text } = await read([{ body: 'text 1', ...comment }], given);
+    expect(textsIn(text).join()).toBe(shown);
+    expect(text?.includes('\n\n1 comment by others is left out.') ?? false).toBe(left === 1);
+  });
+
+  it('by many people: of five in the newest threads, and of the one who asks', async () => {
+    const authors = [...PEOPLE, 'mallory', 'alice'];
+    const { text } = await read(authors.map((author, n) => ({ body: `text ${n}`, author })));
+    expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
+    expect(text).toContain('3 comments by others are left out.');
   });
 
   it.each<[string, string, string]>([
@@ -356,6 +325,14 @@ describe('of the runs on the newest commit', () => {
     expect(outdated?.parts.join('\n')).toMatch(
       /“CI” failed .*“links”.*There are newer commits\.$/s,
     );
+  });
+
+  it('ten are read, and the others are named', async () => {
+    const runs = Array.from({ length: 12 }, (_, n) => run(n, { name: `W${n}`, path: `${n}.yml` }));
+    const { text, calls } = await read([], { runs });
+    expect(text?.match(/workflow “.*”/g)).toHaveLength(10);
+    expect(text).toContain('Also failed: “W1” and “W0”.');
+    expect(calls.filter((name) => name.endsWith('/jobs'))).toHaveLength(10);
   });
 
   it('nothing is known without “actions: read”, which the log says', async () => {

@@ -15,8 +15,7 @@ import { prepare } from './setup.ts';
 
 // Loads the packages in advance. Otherwise a step would wait for them in real time.
 await getOctokit('x', 'https://x.example', 'x');
-await import('../../../src/carried/failure.ts');
-await import('../../../src/carried/review.ts');
+await import('../../../src/carried/state.ts');
 await import('../../../src/carried/files.ts');
 
 export async function runHere(step: Step): Promise<StepResult> {

@@ -1,0 +1,38 @@
+import type { Late } from '../carried/content.ts';
+import { readLogs, readState } from '../carried/read.ts';
+import type { About } from '../carried/state.ts';
+import type { Job } from '../job/job.ts';
+import { ownPull } from './own-pull.ts';
+import { type Run, setLate } from './run.ts';
+
+// What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
+
+/**
+ * Reads the logs of a run that failed or, for a command, the state of the own pull request and the thread that it replies to. Only
+ * that state is read anew for a further attempt. Never rejects.
+ */
+export async function readLate(run: Run, job: Job): Promise<void> {
+  const about = aboutOf(run, job);
+  const reading = about?.isOwn === true ? undefined : run.reading;
+  run.reading = reading ?? read(run, about);
+  await run.reading;
+}
+
+async function read(run: Run, about: About | null): Promise<void> {
+  const { inputs, plan } = run;
+  const late: Late | null =
+    about === null
+      ? await readLogs(run, plan.deadline)
+      : await readState(run, about, inputs, plan.deadline);
+  setLate(run, late);
+}
+
+/** Null unless it is a command that carries something. */
+function aboutOf({ asked, inputs, jobs, notes }: Run, job: Job): About | null {
+  if (asked === null || asked.kind === 'review') return null;
+  const known = notes.kind === 'ok' ? notes.value : [];
+  const own = jobs.length === 1 ? ownPull(job, known) : undefined;
+  const isOwn = own === (inputs.prNumber ?? asked.conversation);
+  if (!isOwn && asked.replyTo === null) return null;
+  return { asked, isOwn, pull: isOwn ? own : asked.conversation };
+}

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { ownPull } from '../../src/jobs/own-pull.ts';
+import type { FoundNote } from '../../src/note/data.ts';
+import { found, job, record } from './record.ts';
+
+function note(run: string, prNumber?: number, id = 'job-1'): FoundNote {
+  return found({ run, jobs: [{ id, delivery: 'sent', prNumber }] });
+}
+
+const NOTES = [note('1', 5), note('2', 7), note('3'), note('4', 9, 'job-2')];
+
+it.each<[string, number | null | undefined, readonly FoundNote[], number | undefined]>([
+  ['that of the record', 3, NOTES, 3],
+  ['the newest of its notes, if the record names none', null, NOTES, 7],
+  ['the same, if there is no record yet', undefined, NOTES, 7],
+  ['not known from notes of other jobs', null, [note('4', 9, 'job-2')], undefined],
+  ['not known without notes', null, [], undefined],
+])('the own pull request is %s', (_, prNumber, notes, expected) => {
+  const one = job(prNumber === undefined ? {} : { record: record({ prNumber }) });
+  expect(ownPull(one, notes)).toBe(expected);
+});
