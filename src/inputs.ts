@@ -43,6 +43,9 @@ export interface Inputs extends Settings {
   readonly prompt: string;
   /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
+  /** Why the API cannot be asked, and why there is no message: only of a re-run, which may go on without; or empty. */
+  readonly keyProblem: string;
+  readonly promptProblem: string;
 }
 
 interface InputsRead {
@@ -74,6 +77,8 @@ interface InputsEvent {
   readonly conversation: number | null;
   /** Whether the message may carry something of the event, so that it needs no prompt. */
   readonly mayCarry: boolean;
+  /** Whether an earlier attempt may have sent the message, so that neither a key nor a prompt may be needed. */
+  readonly isRerun: boolean;
 }
 
 /** Whether a message is sent. One reading for all, also for runs whose inputs are not known yet, or wrong. */
@@ -82,18 +87,23 @@ export function doesSend(env: Env): boolean {
   return read.kind === 'problem' || read.value;
 }
 
+const ANY_EVENT: InputsEvent = { conversation: null, mayCarry: false, isRerun: false };
+
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(
   env: Env,
   redact: Redact,
-  { conversation, mayCarry }: InputsEvent = { conversation: null, mayCarry: false },
+  { conversation, mayCarry, isRerun }: InputsEvent = ANY_EVENT,
 ): InputsRead {
   const problems: string[] = [];
-  const settings = readSettings(env, redact, problems);
+  const [ofKey, ofPrompt] = isRerun ? [[], []] : [problems, problems];
+  const settings = readSettings(env, redact, (name, text) =>
+    (name === 'api-key' ? ofKey : problems).push(text),
+  );
   const prompt = settings.send ? readPrompt(env, redact) : ok('');
   const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
-  if (prompt.kind === 'problem') problems.push(prompt.problem);
+  if (prompt.kind === 'problem') ofPrompt.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(`${proxy.problem}.`);
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings, conversation));
@@ -102,7 +112,7 @@ export function readInputs(
     !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
-    problems.push(
+    ofPrompt.push(
       '“prompt” is empty; write what the agent should do, name a “prompt-file” or, to send what people write in comments, set “command”.',
     );
   }
@@ -112,10 +122,16 @@ export function readInputs(
     (name) => rawInput(env, name).trim() === '',
   );
   // If only job-id is empty, the run says it, which has looked for a comment.
-  if (problems.length > 0 || empty.join() !== 'job-id') problems.unshift(...sayEmpty(empty));
+  if (problems.length > 0 || empty.join() !== 'job-id') {
+    (empty.join() === 'api-key' ? ofKey : problems).unshift(...sayEmpty(empty));
+  }
   const inputs =
-    prompt.kind === 'ok' && proxy.kind === 'ok' && problems.length === 0
-      ? { ...settings, prompt: prompt.value, proxy: proxy.value }
+    proxy.kind === 'ok' && problems.length === 0
+      ? {
+          ...{ ...settings, proxy: proxy.value },
+          prompt: prompt.kind === 'ok' ? prompt.value : '',
+          ...{ keyProblem: ofKey.join(' '), promptProblem: ofPrompt.join(' ') },
+        }
       : null;
   return { whoMaySend: settings, isKeyEmpty: empty.includes('api-key'), inputs, problems };
 }
@@ -177,7 +193,7 @@ type Check<T> = (text: string, shown: (text: string) => string) => Result<T>;
  * Reads all inputs except the prompt, and adds the problems with them. An empty text means "not given": the
  * runner passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
-function readSettings(env: Env, redact: Redact, problems: string[]) {
+function readSettings(env: Env, redact: Redact, complain: (name: string, problem: string) => void) {
   /** An input that is wrong has the fallback, too. */
   function optional<const F, T>(name: string, fallback: F, check: Check<T>): F | T {
     const raw = rawInput(env, name);
@@ -188,7 +204,7 @@ function readSettings(env: Env, redact: Redact, problems: string[]) {
       quote(withVisible(clean === raw ? redact(part) : clean), 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
-    problems.push(`“${name}” ${result.problem}`);
+    complain(name, `“${name}” ${result.problem}`);
     return fallback;
   }
 

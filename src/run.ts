@@ -1,10 +1,10 @@
 import { askedBy, readWords } from './carried/comment.ts';
 import type { Content } from './carried/content.ts';
-import { readContent } from './carried/read.ts';
+import { type ContentRead, NO_CONTENT, readContent } from './carried/read.ts';
 import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
-import { type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
+import { doesSend, type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
 import { complain, react, replyWithUsage } from './jobs/reply.ts';
@@ -17,6 +17,7 @@ import {
   saveAtEnd,
   saveOutputs,
   skip,
+  skipAttempt,
   skipVisibly,
   summarize,
   withoutJobs,
@@ -42,7 +43,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
   const trigger = read.value;
   const { conversation } = trigger;
-  const about = { conversation, mayCarry: mayCarry(event) };
+  const isRerun = info.attempt > 1 && doesSend(runtime.env);
+  const about = { conversation, mayCarry: mayCarry(event), isRerun };
   const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
     runtime.env,
     runtime.redact,
@@ -67,7 +69,10 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const content = await readContent(start, inputs, words.value);
+  const source = () => readContent(start, inputs, words.value);
+  // What is to be sent may be gone since an earlier attempt sent it. So a re-run first finds out what was sent.
+  if (isRerun) return followUp(start, inputs, NO_CONTENT, source);
+  const content = await source();
   if (runtime.signal.aborted) return cancelled(runtime);
   switch (content.kind) {
     case 'nothing':
@@ -77,18 +82,26 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     case 'problem':
       return complain(start, content.problem);
     case 'ok':
-      return followUp(start, inputs, content.value);
+      return followUp(start, inputs, content.value, source);
   }
 }
 
-/** Called only if the run is allowed and its settings are valid. */
-async function followUp(start: Start, inputs: Inputs, content: Content): Promise<0 | 1> {
+/** Called only if the run is allowed and its settings are valid. `source` reads the content of the message. */
+async function followUp(
+  start: Start,
+  inputs: Inputs,
+  content: Content,
+  source: () => Promise<ContentRead>,
+): Promise<0 | 1> {
   const { runtime } = start;
   adviseOnSettings(runtime, inputs);
-  const prepared = await prepare(start, inputs, content);
+  const prepared = await prepare(start, inputs, content, source);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
-  if (prepared.kind === 'skipped') return skip(runtime, prepared.reason);
+  if (prepared.kind === 'skipped') {
+    const skipRun = prepared.isKnown ? skip : skipAttempt;
+    return skipRun(runtime, prepared.reason);
+  }
   const run = prepared.value;
   // The report does not wait for the reaction.
   const [code] = await Promise.all([runJobs(run).then(() => report(run)), react(start, 'eyes')]);

@@ -1,13 +1,13 @@
 import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
-import { ok, type Result } from '../text.ts';
+import { ok, problem, type Result } from '../text.ts';
 import type { Carried, Content, Late } from './content.ts';
 import type { About } from './state.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
 
-const NOTHING: Content = {
+export const NO_CONTENT: Content = {
   prompt: '',
   words: '',
   parts: [],
@@ -16,7 +16,7 @@ const NOTHING: Content = {
   commentsOn: new Map(),
 };
 
-type ContentRead =
+export type ContentRead =
   | Result<Content>
   | { readonly kind: 'nothing'; readonly reason: string }
   /** A command without anything to send. */
@@ -29,11 +29,12 @@ export async function readContent(
   words: string,
 ): Promise<ContentRead> {
   const { runtime, trigger, asked } = start;
-  const { prompt, send, attach } = inputs;
-  const files = attach === '' ? ok(NOTHING) : await readAttached(start, attach);
+  const { prompt, send, attach, promptProblem } = inputs;
+  if (promptProblem !== '') return problem(promptProblem);
+  const files = attach === '' ? ok(NO_CONTENT) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
-  if (!send) return ok(NOTHING);
-  const content = { ...NOTHING, ...files.value, prompt, words };
+  if (!send) return ok(NO_CONTENT);
+  const content = { ...NO_CONTENT, ...files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };

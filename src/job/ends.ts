@@ -215,6 +215,7 @@ const RUN_ENDS = {
     (status: string, wanted: readonly string[]) =>
       `The job is ${status}; only ${listing(wanted, 'or')} jobs get the message.`,
   ),
+  'nothing to send': way('skipped', 'skipped', (why: string) => why),
   'newer commits': way(
     'skipped',
     'skipped',

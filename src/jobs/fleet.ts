@@ -11,7 +11,7 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import { doneEnd, unwantedEnd } from '../job/reasons.ts';
+import { doneEnd, lostEnd, unwantedEnd } from '../job/reasons.ts';
 import { isFinal, isKnownStatus } from '../mintlify.ts';
 import { endOfWork, type FoundNote } from '../note/data.ts';
 import type { Result } from '../text.ts';
@@ -19,7 +19,8 @@ import { createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
-import { endJob, pendingJobs, type Run, save } from './run.ts';
+import { noPrompt } from './reply.ts';
+import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
 import { sendMessage } from './send.ts';
 import { whichJobs } from './which-job.ts';
 
@@ -34,6 +35,7 @@ export async function runJobs(run: Run): Promise<void> {
   for (const [job, verdict] of verdicts) {
     if (verdict.kind === 'go on' || verdict.kind === 'in doubt') apply(run, job, verdict);
   }
+  if (run.plan.isRerun) await readWhatIsLeft(run);
   await Promise.all(pendingJobs(run).map((job) => pollFirst(run, job)));
   const unsent = pendingJobs(run);
   for (const [job, verdict] of verdicts) if (unsent.includes(job)) apply(run, job, verdict);
@@ -43,6 +45,30 @@ export async function runJobs(run: Run): Promise<void> {
   );
   await decideAgain(run);
   await Promise.all(jobs.map((job) => followJob(run, job)));
+}
+
+/**
+ * A re-run reads only now what it would send, and only if something is left to send: what was sent does not need it, and it may
+ * be gone since. The same is true of the key.
+ */
+async function readWhatIsLeft(run: Run): Promise<void> {
+  const { inputs, jobs, source } = run;
+  const { keyProblem, command } = inputs;
+  const needKey = keyProblem === '' ? [] : jobs.filter((job) => isLeft(job, inputs.wait));
+  for (const job of needKey) endJob(run, job, lostEnd(job, run, keyProblem));
+  if (pendingJobs(run).length === 0) return;
+  const read = await source();
+  if (run.runtime.signal.aborted) return;
+  if (read.kind === 'ok') return setContent(run, read.value);
+  const end =
+    read.kind === 'problem'
+      ? endAs('could not send', read.problem)
+      : endAs('nothing to send', read.kind === 'usage' ? noPrompt(command ?? '') : read.reason);
+  for (const job of pendingJobs(run)) endJob(run, job, end);
+}
+
+function isLeft({ end, message }: Job, wait: boolean): boolean {
+  return end === undefined && (message.kind === 'pending' || wait);
 }
 
 /** Told by a new comment, once: people get a mail only of that. */
@@ -81,11 +107,11 @@ async function decideAgain(run: Run): Promise<void> {
 
 /** Without `job-id`, the comments that the first list lacked may name another job. A run that creates one decides by itself. */
 function endIfOtherJob(run: Run, notes: Result<readonly FoundNote[]>): void {
-  const { inputs, plan, trigger, jobs } = run;
+  const { inputs, plan, trigger, jobs, messageId } = run;
   const [job] = jobs;
   if (inputs.jobIds.length > 0 || notes.kind === 'problem') return;
   if (job === undefined || job.id === NEW_JOB) return;
-  const named = whichJobs(inputs, plan.comments, notes, trigger);
+  const named = whichJobs(inputs, plan, notes, trigger, messageId);
   if (named.kind === 'ok' && named.value[0] === job.id) return;
   const why = named.kind === 'problem' ? named.problem : 'The comments here name another job now.';
   if (plan.isRerun) markUnknown(job, true);

@@ -17,14 +17,18 @@ export async function complain(start: Start, problem: string): Promise<1> {
 }
 
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
-  const reason = `${command} has no prompt; write the prompt after it, in the same comment.`;
-  return skip(start.runtime, reason, await reply(start, renderUsage(command)));
+  return skip(start.runtime, noPrompt(command), await reply(start, renderUsage(command)));
 }
 
 /** Replies to a command that an error has ended for all jobs: without a note, nothing else tells it. */
 export async function replyError(start: Start, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   if (worst?.end.result === 'error') await replyProblem(start, worst.end.explanation);
+}
+
+/** Why a bare command sends nothing. */
+export function noPrompt(command: string): string {
+  return `${command} has no prompt; write the prompt after it, in the same comment.`;
 }
 
 function replyProblem(start: Start, problem: string): Promise<string> {

@@ -2,7 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import { type Content, compose, type Late } from '../carried/content.ts';
-import { add } from '../carried/read.ts';
+import { add, type ContentRead } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
@@ -25,9 +25,11 @@ import { type Skipped, whichJobs } from './which-job.ts';
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
+  /** Reads the content of the message. */
+  readonly source: () => Promise<ContentRead>;
   /** What the message is made of, besides what is read just before it. */
-  readonly content: Content;
-  /** What is sent, and what people see of it. Only this file changes these three. */
+  content: Content;
+  /** What is sent, and what people see of it. Only this file changes these four. */
   late: Late | null;
   prompt: string;
   story: Story;
@@ -63,16 +65,18 @@ export async function prepare(
   start: Start,
   inputs: Inputs,
   content: Content,
+  source: Run['source'],
 ): Promise<Result<Run> | Skipped> {
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
   const notes = await listNotes(plan, github, inputs);
-  const jobIds = whichJobs(inputs, plan.comments, notes, trigger);
+  const messageId = messageIdOf(start, inputs, plan);
+  const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const run: Run = {
     ...start,
-    ...{ inputs, plan, notes, jobs, content, late: null, prompt: '' },
+    ...{ inputs, plan, notes, jobs, source, content, late: null, prompt: '', messageId },
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: {
@@ -80,11 +84,15 @@ export async function prepare(
       sends: pLimit(MOST_SENDS_AT_ONCE),
       stop: new AbortController(),
     },
-    messageId: messageIdOf(start, inputs, plan),
     story: storyOf(start, inputs, plan),
   };
   setLate(run, null);
   return ok(run);
+}
+
+export function setContent(run: Run, content: Content): void {
+  run.content = content;
+  setLate(run, null);
 }
 
 /** The message also has what was read just before it, or all but the logs in it if there are newer commits. */

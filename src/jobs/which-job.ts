@@ -3,23 +3,26 @@ import { isPerson, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { type FoundNote, isCreating } from '../note/data.ts';
+import { type FoundNote, isCreating, isSameMessage, type MessageId } from '../note/data.ts';
 import { ok, problem, quote, type Result, sentences } from '../text.ts';
-import type { Comments } from './plan.ts';
+import type { Comments, Plan } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
 export interface Skipped {
   readonly kind: 'skipped';
   readonly reason: string;
+  /** Whether the comments show that no attempt has sent anything. */
+  readonly isKnown: boolean;
 }
 
-/** `notes`: those of the conversation. */
+/** `notes`: those of the conversation. In a re-run, those of the message itself come first. */
 export function whichJobs(
   inputs: Inputs,
-  comments: Comments,
+  { comments, isRerun }: Pick<Plan, 'comments' | 'isRerun'>,
   notes: Result<readonly FoundNote[]>,
   trigger: Trigger,
+  message: MessageId,
 ): Result<readonly string[]> | Skipped {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   const { commit, conversation } = trigger;
@@ -27,7 +30,7 @@ export function whichJobs(
     const reason =
       'The commit does not belong to exactly one pull request of this repository, so no comment ' +
       'can name an agent job.';
-    return { kind: 'skipped', reason };
+    return { kind: 'skipped', reason, isKnown: false };
   }
   if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
   if (notes.kind === 'problem') {
@@ -35,6 +38,9 @@ export function whichJobs(
       `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
     );
   }
+  const own = notes.value.filter((note) => isRerun && isSameMessage(note, message));
+  const ownJobs = [...namedJobs(own).keys()];
+  if (ownJobs.length > 0) return ok(ownJobs);
   const [first, other] = namedJobs(notes.value);
   if (first !== undefined && other !== undefined) {
     const [one, two] = [first, other].map(([id, url]) => `${quote(id, 256)} in ${url}`);
@@ -76,19 +82,20 @@ function whenNobodyNames(
     return {
       kind: 'skipped',
       reason: `${none}${createJob ? '; failed checks create no job' : ''}.`,
+      isKnown: isRead,
     };
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
     const others = ABOUT_COMMITS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
-    return { kind: 'skipped', reason: `${none}; ${others} creates no job.` };
+    return { kind: 'skipped', reason: `${none}; ${others} creates no job.`, isKnown: isRead };
   }
   const creation = send ? '“create-job: true” to create a job, or ' : '';
   const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`;
   // People also review pull requests of people.
   const isAsked = trigger.comment?.kind !== 'review' || command !== null;
-  return isRead && !isAsked ? { kind: 'skipped', reason } : problem(reason);
+  return isRead && !isAsked ? { kind: 'skipped', reason, isKnown: isRead } : problem(reason);
 }
 
 /** Events by programs, in the name of whoever has pushed the commit or given them a token. */

@@ -15,16 +15,25 @@ import { renderStory, type Story } from './render.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
+/** The event has nothing for the agent, in no attempt. */
 export function skip(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
   runtime.log.notice(reason);
   const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
   return saveAtEnd(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
 }
 
-/** As `skip`, and the job summary explains it: few read the log of a green run. */
+/** This attempt has nothing to do; an earlier one may have sent a message. */
+export function skipAttempt(runtime: Runtime, reason: string): 0 | 1 {
+  runtime.log.notice(reason);
+  const end = withoutJobs(runtime, 'skipped', runtime.redact(reason));
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
+}
+
+/** As `skipAttempt`, and the job summary explains it: few read the log of a green run. */
 export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
-  const code = skip(runtime, `${NOTHING_SENT}. ${problem}`);
-  summarizeUnsent(runtime, '⏭️', NOTHING_SENT, problem);
+  const nothing = nothingSent(runtime);
+  const code = skipAttempt(runtime, `${nothing}. ${problem}`);
+  summarizeUnsent(runtime, '⏭️', nothing, problem);
   return code;
 }
 

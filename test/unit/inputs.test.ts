@@ -29,7 +29,7 @@ function problems(inputs: Record<string, string>, more?: Record<string, string>)
   return readInputs(env(inputs, more), (text) => text).problems;
 }
 function problemsAt(inputs: Record<string, string>, conversation: number | null) {
-  const about = { conversation, mayCarry: false };
+  const about = { conversation, mayCarry: false, isRerun: false };
   return readInputs(env(inputs), (text) => text, about).problems;
 }
 
@@ -286,7 +286,7 @@ describe('readInputs refuses', () => {
   });
 
   it('no prompt only if the event can carry nothing', () => {
-    const about = { conversation: 7, mayCarry: true };
+    const about = { conversation: 7, mayCarry: true, isRerun: false };
     expect(readInputs(env({ prompt: '' }), (text) => text, about).problems).toEqual([]);
   });
 });

@@ -94,7 +94,7 @@ export function afterList(setup: Setup, process: Process, listed: Notes): Proces
     if (job.is !== 'open') return job;
     const isAgain = job.id !== NEW_JOB && off !== 'the job is found again';
     const isSought = setup.jobs.includes(NEW_JOB) && (isFirst || isAgain);
-    const id = isSought ? jobNamedIn(notes) : job.id;
+    const id = isSought ? jobNamedIn(notes, setup.id) : job.id;
     if (id === undefined || (id !== job.id && !isFirst)) return { ...job, is: 'refused' };
     const verdict = verdictOn(setup, notes, id);
     const is = stateAfter(verdict, isFirst);
@@ -134,10 +134,11 @@ function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Ver
 /** Of a person, who may create a job. */
 const CREATOR = { commit: null, sender: { login: 'mona', type: 'User' } };
 
-function jobNamedIn(notes: Notes): string | undefined {
+function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
   const comments = { kind: 'note', conversation: 1 } as const;
-  const jobs = whichJobs(inputs, comments, notes, CREATOR as unknown as Trigger);
+  const plan = { comments, isRerun: message.attempt > 1 };
+  const jobs = whichJobs(inputs, plan, notes, CREATOR as unknown as Trigger, message);
   return jobs.kind === 'ok' ? jobs.value[0] : undefined;
 }
 

@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import { DEPENDABOT, pullRequest, review } from '../sim/events.ts';
+import { openAttempts } from './attempts.ts';
+import { JOB, PULL, type Scenario } from './scenario.ts';
+
+// Each way in which a second attempt can end early, by what the first one did. It never says `not-sent` of a message that was
+// sent, or may have been: what it would send, and with which key, may be gone since.
+
+type Attempt = Pick<Scenario, 'with' | 'step'>;
+interface Way {
+  readonly origin?: 'a review';
+  readonly first?: Attempt;
+  readonly second: Attempt;
+  /** What it says after each first attempt: the result and the delivery. Default: nothing is known. */
+  readonly says?: readonly [sent: string, unknown: string, notSent: string, nothing: string];
+  readonly isListed?: boolean;
+}
+
+/** The first attempt sent the message, may have sent it, was refused, or never got that far. */
+const FIRST = [{}, { status: 503 }, { status: 400 }, null] as const;
+const NAMES = ['sent', 'unknown', 'not-sent', 'nothing'];
+const GONE = ['sent, sent', 'error, unknown', 'error, not-sent', 'error, not-sent'] as const;
+const SKIPPED = ['sent, sent', 'error, unknown', 'skipped, not-sent', 'skipped, not-sent'] as const;
+const unknown = (result: string) => [1, 2, 3, 4].map(() => `${result}, unknown`);
+const BARE = { event: review({ number: PULL, body: '/agent' }) };
+const BY_DEPENDABOT = { event: pullRequest({ number: PULL, sender: DEPENDABOT }) };
+const BOTS = { 'allowed-bots': DEPENDABOT.login };
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'the prompt is empty': { second: { with: { prompt: '' } }, says: GONE },
+  'the file of the prompt is missing': {
+    second: { with: { prompt: '', 'prompt-file': 'gone.md' } },
+    says: GONE,
+  },
+  'a file to attach is missing': { second: { with: { attach: 'gone.txt' } }, says: GONE },
+  'the words of a review are gone': { origin: 'a review', second: { step: BARE }, says: SKIPPED },
+  'the key is lost': { second: { with: { 'api-key': '' } }, says: GONE },
+  'the key is lost, and it waits': {
+    second: { with: { 'api-key': 'Bearer x', wait: 'true' } },
+    says: ['error, sent', 'error, unknown', 'error, not-sent', 'error, not-sent'],
+  },
+  'the job is empty': {
+    second: { with: { 'job-id': '' } },
+    says: ['sent, sent', 'error, unknown', 'sent, sent', 'error, unknown'],
+  },
+  'the list of comments fails': {
+    second: {},
+    isListed: false,
+    says: ['error, unknown', 'error, unknown', 'error, unknown', 'error, unknown'],
+  },
+  'an input is wrong': { second: { with: { wait: 'perhaps' } } },
+  'whoever re-runs it may not': { second: { step: { github: { triggering_actor: 'mallory' } } } },
+  'nobody is said to re-run it': { second: { step: { github: { triggering_actor: '' } } } },
+  'secrets are withheld': {
+    first: { with: BOTS, step: BY_DEPENDABOT },
+    second: { with: { ...BOTS, 'api-key': '' }, step: BY_DEPENDABOT },
+  },
+};
+const RESULTS: Readonly<Record<string, string>> = {
+  'whoever re-runs it may not': 'skipped',
+  'secrets are withheld': 'skipped',
+};
+
+it.each(
+  Object.entries(WAYS).flatMap(([name, way]) =>
+    NAMES.map((first, index) => [name, first, index, way] as const),
+  ),
+)('%s in the second attempt, after %s', async (name, _, index, way) => {
+  let isFirst = true;
+  await using attempts = await openAttempts(way.origin ?? 'a step', {
+    agent: { jobs: [{ id: JOB }], onPost: () => (isFirst ? (FIRST[index] ?? {}) : {}) },
+    github: {
+      on: ({ body }) =>
+        !isFirst && way.isListed === false && body.includes('viewerDidAuthor')
+          ? { status: 502 }
+          : undefined,
+    },
+  });
+  if (FIRST[index] !== null) await attempts.run(1, way.first);
+  isFirst = false;
+  const before = attempts.sim.agent.accepted().length;
+  const { outputs } = await attempts.run(2, way.second);
+  const expected = way.says ?? unknown(RESULTS[name] ?? 'error');
+  expect(`${outputs.result}, ${outputs.delivery}`).toBe(expected[index]);
+  const isSentNow = outputs.delivery === 'sent' && index > 0;
+  expect(attempts.sim.agent.accepted()).toHaveLength(before + Number(isSentNow));
+});
