@@ -1,15 +1,17 @@
-import { whyOf } from '../github/errors.ts';
+import { LEAST_POST_MS } from '../agent/retry.ts';
+import { isUnclear, whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
-import { endAs, RESULTS } from '../job/ends.ts';
+import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { deliveryOf, type Job } from '../job/job.ts';
+import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
-import { commentId, createComment, Note, readNotes } from '../note/note.ts';
+import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
-import { endJob, pause, pendingJobs, type Run } from './run.ts';
+import { type Confirmation, endJob, pause, pendingJobs, type Run } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -56,6 +58,44 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
     data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
     render: (limit) => renderStory(run.story, jobs, { conversation, limit }),
   });
+}
+
+/** Milliseconds before the comment is edited once more, unless GitHub asks for a longer pause. */
+const EDIT_AGAIN_MS = 15_000;
+
+/**
+ * A delayed message goes out only if its comment can still be edited, once for each run: the token may have expired meanwhile,
+ * or the comment may be gone, and would say for ever that nothing was sent. Resolves to the end of the job if it is not sent.
+ */
+export async function confirmNote(run: Run, job: Job): Promise<End | undefined> {
+  run.confirmation ??= editNote(run);
+  const confirmation = await run.confirmation;
+  if (run.runtime.signal.aborted) return cancelledEnd(job, run);
+  switch (confirmation.kind) {
+    case 'ok':
+      return undefined;
+    case 'refused':
+      return endAs('no comment', confirmation.why);
+    case 'no time':
+      return timedOutEnd(job, run, confirmation.why);
+  }
+}
+
+async function editNote(run: Run): Promise<Confirmation> {
+  const { note, plan, runtime } = run;
+  const { clock, signal } = runtime;
+  if (note === undefined) return { kind: 'ok' };
+  for (;;) {
+    const edited = await note.edit();
+    if (edited === 'done') return { kind: 'ok' };
+    const why = explainEdit(edited);
+    if (!isUnclear(edited) && edited.status !== 429) return { kind: 'refused', why };
+    const pauseMs = Math.max(EDIT_AGAIN_MS, edited.pauseMs ?? 0);
+    if (signal.aborted || clock.now() + pauseMs >= plan.deadline - LEAST_POST_MS) {
+      return { kind: 'no time', why };
+    }
+    await pause(run, pauseMs);
+  }
 }
 
 /** Milliseconds before each further list. */

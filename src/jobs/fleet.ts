@@ -15,7 +15,7 @@ import { doneEnd, lostEnd, unwantedEnd } from '../job/reasons.ts';
 import { isFinal, isKnownStatus } from '../mintlify.ts';
 import { endOfWork, type FoundNote } from '../note/data.ts';
 import type { Result } from '../text.ts';
-import { createNote, listAgain } from './comments.ts';
+import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
@@ -188,7 +188,9 @@ async function followJob(run: Run, job: Job): Promise<void> {
 async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   const failed: SendClass[] = [];
   for (;;) {
-    const end = await waitForEarlierWork(run, job);
+    const waited = await waitForEarlierWork(run, job);
+    if (typeof waited === 'object') return waited;
+    const end = waited === 'waited' ? await confirmNote(run, job) : undefined;
     if (end !== undefined) return end;
     await readLate(run, job);
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));

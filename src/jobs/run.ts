@@ -44,8 +44,9 @@ export interface Run extends Start {
   readonly queue: Queue;
   /** Which message it is, for other runs and attempts. */
   readonly messageId: MessageId;
-  /** The comment of this process, once there is one. Only comments.ts sets it. */
+  /** The comment of this process, once there is one, and whether it can still be edited. Only comments.ts sets them. */
   note?: Note;
+  confirmation?: Promise<Confirmation>;
 }
 
 interface Queue {
@@ -56,6 +57,11 @@ interface Queue {
   /** Aborted, with the `End` of the others, when no more messages can be sent. */
   readonly stop: AbortController;
 }
+
+export type Confirmation =
+  | { readonly kind: 'ok' }
+  /** `why` is a sentence. */
+  | { readonly kind: 'refused' | 'no time'; readonly why: string };
 
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;

@@ -62,6 +62,11 @@ export class Note {
     void this.#edit();
   }
 
+  /** Edits the comment, and resolves to what GitHub answered. */
+  edit(): Promise<'done' | GitHubError> {
+    return this.#edit();
+  }
+
   /** Makes the last edit. A problem is a sentence. */
   async close(): Promise<Result<string>> {
     const { clock, signal } = this.#options;
@@ -73,9 +78,7 @@ export class Note {
       const again = await this.#edit();
       if (edited !== 'done') edited = again;
     }
-    if (edited === 'done') return ok(this.url);
-    const why = `The comment could not be updated: ${whyOf(edited)}.`;
-    return problem(sentences(why, hintFor(edited)));
+    return edited === 'done' ? ok(this.url) : problem(explainEdit(edited));
   }
 
   /** Hides the older comments of the step about the same jobs as outdated, if their processes are done. It changes no text. */
@@ -113,6 +116,11 @@ export class Note {
     this.#editing = edited;
     return edited;
   }
+}
+
+/** A sentence. */
+export function explainEdit(error: GitHubError): string {
+  return sentences(`The comment could not be updated: ${whyOf(error)}.`, hintFor(error));
 }
 
 /** Creates a comment, and repeats that if it was certainly not written. A problem is a sentence. */

@@ -18,6 +18,7 @@ import {
 import { JOB } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
+const LINK = 'https://github.com/octo/agents/pull/7';
 const FIVE_MINUTES = { 'timeout-minutes': '5' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
@@ -53,6 +54,42 @@ describe('waits for a job with', () => {
         also: ({ outputs }) => expect(outputs['pr-link']).toBe(''),
       },
       { ...completed, warns: [/link of the job is left out/] },
+    ],
+    [
+      'an end from before that a poll shows after work',
+      {
+        ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(4000, 'active')),
+        ...{ with: { ...WAIT, ...FIVE_MINUTES } },
+      },
+      timedOut,
+    ],
+    [
+      'a link that comes three seconds after the end',
+      {
+        ...job(
+          {},
+          at(0, 'active'),
+          at(9000, 'completed', { prLink: null }),
+          at(11_000, 'completed', { prLink: LINK }),
+        ),
+        also: ({ outputs }) => expect(outputs['pr-link']).toBe(LINK),
+      },
+      completed,
+    ],
+    [
+      'an API that is gone after the end',
+      {
+        ...withPolls((n) =>
+          n === 3
+            ? { body: { id: JOB, status: 'active' } }
+            : n === 4
+              ? { body: { id: JOB, status: 'completed' } }
+              : n > 4
+                ? { status: 500 }
+                : undefined,
+        ),
+      },
+      completed,
     ],
     [
       'a status that only the answer to the message shows',

@@ -75,7 +75,7 @@ describe('send: false', () => {
     const result = await sim.runHere();
     const outputs = { result: 'completed', delivery: 'not-sent', confirmed: '', reason: '' };
     expect(result.outputs).toMatchObject(outputs);
-    expect(sim.agent.journal.map(({ method }) => method)).toEqual(Array(4).fill('GET'));
+    expect(sim.agent.journal.map(({ method }) => method)).toEqual(Array(5).fill('GET'));
     expect([...errors(result), ...warnings(result)]).toEqual([]);
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
     const kinds = ['working', 'completed'] as const;

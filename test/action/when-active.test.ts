@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, titleOf } from '../../src/job/labels.ts';
-import type { AgentOptions, Reply } from '../sim/agent.ts';
+import type { AgentOptions, Reply, Scripted } from '../sim/agent.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
 import { commentTexts, type Simulation, simulate } from './scenario.ts';
 
 // With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
@@ -38,6 +39,8 @@ function sentAfter({ agent, time }: Simulation, startedAt: number): number | nul
   return message === undefined ? null : (message.at - startedAt) / MINUTE;
 }
 
+const WAIT_TITLES = [titleOf('waiting'), titleOf('sending')];
+
 describe('a message to a job at work', () => {
   it('waits until that is done, and its end is then confirmed', async () => {
     await using sim = await simulate({ with: WAIT, agent: busy(5) });
@@ -54,7 +57,8 @@ describe('a message to a job at work', () => {
       /^Waiting for earlier work: the job is active; time-out in .*\.$/m,
     );
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    const words = [titleOf('waiting'), titleOf('working'), iconOf('completed')];
+    // Before the message, an edit shows that the comment can be kept true.
+    const words = [...WAIT_TITLES, titleOf('working'), iconOf('completed')];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
   });
 
@@ -85,4 +89,45 @@ describe('a message to a job at work', () => {
       expect(stdout).not.toContain('Waiting for earlier work');
     },
   );
+});
+
+describe('a delayed message whose comment cannot be kept true', () => {
+  const failing = (reply: Scripted<Reply>, most = Infinity): GitHubOptions => {
+    let failed = 0;
+    return {
+      on({ method }) {
+        if (method !== 'PATCH' || failed >= most) return undefined;
+        failed += 1;
+        return reply;
+      },
+    };
+  };
+
+  it.each<[string, Scripted<Reply>, string]>([
+    ['the token has expired', { status: 401, body: { message: 'Bad credentials' } }, 'error'],
+    ['the conversation is locked', { status: 403, body: { message: 'is locked' } }, 'error'],
+    ['the comment is deleted', { status: 404, body: { message: 'Not Found' } }, 'error'],
+    ['GitHub is down', { status: 502 }, 'timed-out'],
+    ['GitHub limits the rate', { status: 429, headers: { 'retry-after': '9' } }, 'timed-out'],
+  ])('is not sent: %s', async (_, reply, expected) => {
+    await using sim = await simulate({ with: WAIT, agent: busy(5), github: failing(reply) });
+    const { outputs } = await sim.runHere();
+    expect(outputs).toMatchObject({ result: expected, delivery: 'not-sent' });
+    expect(outputs.reason).toContain('The comment could not be updated');
+    expect(sim.agent.posts()).toEqual([]);
+  });
+
+  it('is sent later if that passes', async () => {
+    const github = failing({ status: 502 }, 3);
+    await using sim = await simulate({ with: WAIT, agent: busy(5), github });
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+  });
+
+  it('is confirmed once for ten jobs', async () => {
+    const jobs = Array.from({ length: 10 }, (_, n) => ({ id: `job-${n}` }));
+    const inputs = { ...WAIT, 'job-id': jobs.map(({ id }) => id).join() };
+    await using sim = await simulate({ with: inputs, agent: { ...busy(5), jobs } });
+    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    expect(sim.github.calls('PATCH issues/comments/#').length).toBeLessThanOrEqual(14);
+  });
 });

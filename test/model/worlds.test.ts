@@ -70,13 +70,14 @@ const MAY_DIFFER: Readonly<Record<string, { from: number; facts: readonly Fact[]
   };
 
 /**
- * The end is seen within one interval between polls and three answers. Without work that was seen, it settles for a minute,
- * in which polls are 5 s apart.
+ * The end is seen within one interval between polls and three answers, and looked at again four times at most. Without work
+ * that was seen, it settles for a minute, in which polls are 5 s apart.
  */
 function latestMs({ workMs, facts }: Outcome, apiMs: number): number {
   const interval = Math.min(30_000, Math.max(2000, workMs / 20));
   const settleMs = facts.confirmed === 'false' ? 65_000 + 2 * apiMs : 0;
-  return interval + 3 * apiMs + settleMs + 1000;
+  const looksMs = 4 * (3000 + apiMs);
+  return interval + 3 * apiMs + settleMs + looksMs + 1000;
 }
 
 let cells = 0;

@@ -43,7 +43,7 @@ it('inputs that are not set have defaults', () => {
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
     ...{ wait: true, timeoutMs: 1_800_000 },
-    proxy: { url: '', noProxy: '' },
+    ...{ proxy: { url: '', noProxy: '' }, keyProblem: '', promptProblem: '' },
   });
 });
 
