@@ -5,7 +5,7 @@ import type { CommitTrigger } from '../github/event.ts';
 import { code, dotted, sentenceToMarkdown } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
-import { listing, type Ok, ok, quote } from '../text.ts';
+import { listing, type Ok, ok, plural, quote } from '../text.ts';
 import { withoutRepetition } from './alike.ts';
 import type { Carried } from './content.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
@@ -65,8 +65,9 @@ function shown(name: string, redact: Redact): string {
 }
 
 export function describeCheck(commit: CommitTrigger, redact: Redact): Carried {
-  const { kind, name, sha, said } = commit;
+  const { kind, name, sha, said, annotations } = commit;
   const parts = [whatFailed(kind, commit, redact)];
+  if (annotations > 0) parts.push(`It has ${plural(annotations, 'annotation')}.`);
   if (said === '') return { parts, outputs: [], attached: [] };
   const title = `The output of the check ${named(name, redact)}`;
   return {

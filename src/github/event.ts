@@ -32,8 +32,10 @@ export interface CommitTrigger {
   readonly name: string;
   /** The page for people; empty if the payload has none. */
   readonly url: string;
-  /** The title and summary of a check; empty for none. */
+  /** The title, summary and text of a check; empty for none. */
   readonly said: string;
+  /** How many annotations a check has. */
+  readonly annotations: number;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
   readonly head: string | null;
 }
@@ -166,6 +168,18 @@ const pullOfCommit = z.object({
   head: z.object({ sha, repo: z.object({ id: positive }) }),
   base: z.object({ repo: z.object({ id: positive }) }),
 });
+const output = z.object({
+  title: text,
+  summary: text,
+  text,
+  annotations_count: z.catch(positive, 0),
+});
+const NO_OUTPUT: z.infer<typeof output> = {
+  title: '',
+  summary: '',
+  text: '',
+  annotations_count: 0,
+};
 const aboutCommit = lenient(
   z.object({
     id: positive,
@@ -174,7 +188,7 @@ const aboutCommit = lenient(
     conclusion: text,
     name: text,
     html_url: z.catch(z.url(), ''),
-    output: z.catch(z.object({ title: text, summary: text }), { title: '', summary: '' }),
+    output: z.catch(output, NO_OUTPUT),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
     pull_requests: z.catch(listOf(pullOfCommit), []),
@@ -267,7 +281,7 @@ function readCommit(
     ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
   );
   const isClear = own !== undefined && others.length === 0;
-  const { title, summary } = about.output;
+  const { title, summary, text, annotations_count } = about.output;
   return {
     commit: {
       kind,
@@ -278,7 +292,8 @@ function readCommit(
       failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
       name: about.name,
       url: about.html_url,
-      said: [title, summary].filter((part) => part !== '').join('\n\n'),
+      said: [title, summary, text].filter((part) => part !== '').join('\n\n'),
+      annotations: annotations_count,
       head: isClear ? own.head.sha : null,
     },
     pull: isClear ? own.number : null,

@@ -106,10 +106,16 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   it.each([
     [
       { html_url: 'no URL', output: null },
-      { url: '', said: '' },
+      { url: '', said: '', annotations: 0 },
     ],
-    [{ output: { title: null, summary: 'b' } }, { said: 'b' }],
-    [{ output: { title: 'a', summary: 'b' } }, { said: 'a\n\nb' }],
+    [
+      { output: { title: null, summary: 'b', annotations_count: -1 } },
+      { said: 'b', annotations: 0 },
+    ],
+    [
+      { output: { title: 'a', summary: 'b', text: 'c', annotations_count: 2 } },
+      { said: 'a\n\nb\n\nc', annotations: 2 },
+    ],
     [
       { id: 5, html_url: 'https://github.com/x' },
       { id: 5, url: 'https://github.com/x' },
