@@ -40,10 +40,11 @@ function compile(): void {
 }
 
 /**
- * Stage 2: lib/ and the packages that it uses become three files in lib/bundle, so that a job has
- * nothing to install. A run loads the second one only if the message carries something of the event
- * or files, and the third one, GitHub's client, only to ask GitHub: in one file, the first byte of
- * the message would come 18 % later.
+ * Stage 2: lib/ and the packages that it uses become a few files in lib/bundle, so that a job has
+ * nothing to install. Besides the first, a run loads only what it needs: what reads the event and
+ * files, if the message carries something of them; the parser of Markdown, if a text may hide
+ * something; and GitHub's client, to ask GitHub. In one file, the first byte of the message would
+ * come 18 % later.
  */
 function bundle(): Stats {
   // Packages import these, but no run uses them: HTTP/2, undici's second parser of HTTP/1, what

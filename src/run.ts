@@ -1,4 +1,4 @@
-import { askedBy, readWords } from './carried/comment.ts';
+import { askedBy, whyNothing } from './carried/comment.ts';
 import type { Content } from './carried/content.ts';
 import { type ContentRead, NO_CONTENT, readContent } from './carried/read.ts';
 import { GitHub } from './github/api.ts';
@@ -54,8 +54,8 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (isKeyEmpty && withheld !== null) {
     return skipVisibly(runtime, `“api-key” is empty, because ${withheld}`);
   }
-  const words = readWords(trigger, whoMaySend.command);
-  if (words.kind === 'problem') return skip(runtime, words.problem);
+  const nothing = whyNothing(trigger, whoMaySend.command);
+  if (nothing !== null) return skip(runtime, nothing);
 
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
   const asked = askedBy(trigger, whoMaySend);
@@ -69,7 +69,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  const source = () => readContent(start, inputs, words.value);
+  const source = () => readContent(start, inputs);
   // What is to be sent may be gone since an earlier attempt sent it. So a re-run first finds out what was sent.
   if (isRerun) return followUp(start, inputs, NO_CONTENT, source);
   const content = await source();

@@ -4,6 +4,7 @@ import type { Start } from '../start.ts';
 import { ok, problem, type Result } from '../text.ts';
 import type { Carried, Content, Late } from './content.ts';
 import type { About } from './state.ts';
+import { readWords } from './words.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
 
@@ -22,18 +23,15 @@ export type ContentRead =
   /** A command without anything to send. */
   | { readonly kind: 'usage' };
 
-/** Reads all but logs. `words` are those of the comment or review that is asked. */
-export async function readContent(
-  start: Start,
-  inputs: Inputs,
-  words: string,
-): Promise<ContentRead> {
+/** Reads all but logs. */
+export async function readContent(start: Start, inputs: Inputs): Promise<ContentRead> {
   const { runtime, trigger, asked } = start;
   const { prompt, send, attach, promptProblem } = inputs;
   if (promptProblem !== '') return problem(promptProblem);
   const files = attach === '' ? ok(NO_CONTENT) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NO_CONTENT);
+  const words = asked === null ? '' : await readWords(asked, inputs.command);
   const content = { ...NO_CONTENT, ...files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
@@ -58,13 +56,13 @@ export async function readContent(
 }
 
 async function readReviewContent(
-  { runtime, github }: Start,
+  start: Start,
   review: CommentTrigger,
   { command, timeoutMs }: Inputs,
   content: Content,
 ): Promise<ContentRead> {
   const { readReview } = await loadReview();
-  const read = await readReview(review, github, runtime.clock.startedAt + timeoutMs);
+  const read = await readReview(review, start, start.runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
   const { carried, areReplies } = read.value;
   const isBare = carried.parts.length === 0;

@@ -1,12 +1,13 @@
-import type { GitHub, ReviewComment } from '../github/api.ts';
+import type { ReviewComment } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
 import type { CodeContext, CommentTrigger } from '../github/event.ts';
-import { code } from '../markdown.ts';
+import { blocks, code } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
+import type { Start } from '../start.ts';
 import { cut, ok, plural, problem, quote, type Result, withoutInvisible } from '../text.ts';
-import { cleanText } from './comment.ts';
 import type { Carried } from './content.ts';
 import { fenced } from './output.ts';
+import { cleanText } from './words.ts';
 
 // The inline comments of a review, and the code that comments are about.
 
@@ -16,8 +17,8 @@ import { fenced } from './output.ts';
  * has edited is refused. `areReplies`: there is no other comment.
  */
 export async function readReview(
-  { nodeId, authorId }: CommentTrigger,
-  github: GitHub,
+  { nodeId, authorId, id, conversation }: CommentTrigger,
+  { github, info }: Pick<Start, 'github' | 'info'>,
   until: number,
 ): Promise<Result<{ readonly carried: Carried; readonly areReplies: boolean }>> {
   let comments: readonly ReviewComment[];
@@ -37,19 +38,24 @@ export async function readReview(
   }
   const byFile = [...Map.groupBy(own, ({ path }) => path)];
   const commentsOn = new Map(byFile.map(([path, { length }]) => [path, length]));
-  const attached = `+ ${plural(own.length, 'comment')} on ${plural(commentsOn.size, 'file')}`;
+  const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({
-    carried: {
-      ...{ parts: quoteInline(own), outputs: [] },
-      attached: own.length === 0 ? [] : [attached],
-      commentsOn,
-    },
+    carried: { ...(await quoteInline(own, url)), commentsOn },
     areReplies: own.every(({ replyTo }) => replyTo !== null),
   });
 }
 
-/** The inline comments, in the order of the files and lines. */
-export function quoteInline(comments: readonly ReviewComment[]): readonly string[] {
+/** Characters of all inline comments in a message. */
+const ROOM = 60_000;
+/** Of a review with more comments, less of the code around each is shown. */
+const FEW = 20;
+
+/** The inline comments, in the order of the files and lines. People find those for which there is no room at the URL. */
+export async function quoteInline(
+  comments: readonly ReviewComment[],
+  url: string,
+): Promise<Carried> {
+  if (comments.length === 0) return { parts: [], outputs: [], attached: [] };
   const placed = comments.map((comment) => ({
     ...comment,
     line: comment.line ?? comment.originalLine,
@@ -60,33 +66,62 @@ export function quoteInline(comments: readonly ReviewComment[]): readonly string
       Number(one.path > other.path) - Number(one.path < other.path) ||
       (one.line ?? 0) - (other.line ?? 0),
   );
-  return placed.map((comment, index) => {
-    const age = comment.outdated ? ' of an older commit' : '';
-    const where = `Comment ${index + 1} of ${comments.length}, on ${placeOf(comment)}${age}:`;
-    const said = [where, quoteDiff(comment.diffHunk), cleanText(comment.body).trim()];
-    return said.filter((part) => part !== '').join('\n\n');
-  });
+  const parts: string[] = [];
+  let room = ROOM;
+  for (const comment of placed) {
+    const mostLines = comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES;
+    const part = `Comment ${parts.length + 1} of ${comments.length}, ${await quoteOne(comment, mostLines)}`;
+    room -= part.length;
+    if (room < 0) break;
+    parts.push(part);
+  }
+  const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');
+  const all = `${plural(comments.length, 'comment')} on ${files}`;
+  const left = comments.length - parts.length;
+  if (left === 0) return { parts, outputs: [], attached: [`+ ${all}`] };
+  const omitted = [`${plural(left, 'comment')} (${url})`];
+  return { parts, outputs: [], attached: [`+ ${parts.length} of ${all}`], omitted };
+}
+
+async function quoteOne(comment: ReviewComment, mostLines: number): Promise<string> {
+  const where = `on ${placeOf(comment, comment.outdated)}:`;
+  const said = (await cleanText(comment.body)).trim();
+  return blocks([where, quoteDiff(comment.diffHunk, mostLines), said]);
 }
 
 /** The code that a single inline comment is about. */
 export function describeCode(context: CodeContext, redact: Redact): Carried {
   const where = `Context: this was written on ${placeOf(context)}.`;
-  const hunk = quoteDiff(context.diffHunk);
+  const hunk = quoteDiff(context.diffHunk, MOST_DIFF_LINES);
   const part = hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
   return { parts: [part], outputs: [], attached: [`+ ${code(redact(context.path), 60)}`] };
 }
 
-export function placeOf({ path, line, startLine }: Omit<CodeContext, 'diffHunk'>): string {
+export function placeOf(
+  { path, line, startLine, diffHunk }: CodeContext,
+  isOutdated = false,
+): string {
   // After a line break or a quotation mark, a file name would look like text of the author.
   const file = `the file ${quote(path, 1000)}`;
-  if (line === null) return file;
-  return startLine === null || startLine === line
-    ? `${file}, line ${line}`
-    : `${file}, lines ${startLine} to ${line}`;
+  const commit = isOutdated ? ' of an older commit' : '';
+  if (line === null) return `${file}${commit}`;
+  const isRange = startLine !== null && startLine !== line;
+  const lines = isRange ? `lines ${startLine} to ${line}` : `line ${line}`;
+  return `${file}, ${lines}${isDeleted(diffHunk) ? deletedBy(isOutdated) : commit}`;
+}
+
+/** The number of a deleted line is that of another line in the new version. A line that stays is in both. */
+function isDeleted(diffHunk: string): boolean {
+  return diffHunk.slice(diffHunk.lastIndexOf('\n') + 1).startsWith('-');
+}
+
+function deletedBy(isOutdated: boolean): string {
+  return ` of the old version, which ${isOutdated ? 'an older commit' : 'the pull request'} deletes`;
 }
 
 /** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */
 const MOST_DIFF_LINES = 50;
+const FEW_DIFF_LINES = 10;
 /** Characters of each. */
 const LONGEST_DIFF_LINE = 1000;
 

@@ -3,9 +3,9 @@ import type { ReviewThread, ThreadComment } from '../github/pull-state.ts';
 import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { cut, hasVisibleText, listing, plural, quote } from '../text.ts';
-import { cleanText } from './comment.ts';
 import { clean, fenced } from './output.ts';
 import { placeOf, quoteDiff } from './review.ts';
+import { cleanText } from './words.ts';
 
 // The threads in the review of a pull request. Anybody can comment there, so only the comments of people with the permission,
 // and of bots that the workflow names, are carried. What somebody else has edited is theirs.
@@ -178,13 +178,14 @@ function quoteTalk(
 function headOf(thread: ReviewThread, isReply: boolean, isWhole: boolean): string {
   if (isReply) return `The ${isWhole ? '' : 'last '}other comments of this thread:`;
   const { path, isOutdated } = thread;
-  const place = placeOf({
-    path,
+  const lines = {
     line: thread.line ?? thread.originalLine,
     startLine: thread.line === null ? thread.originalStartLine : thread.startLine,
-  });
+  };
+  const diffHunk = thread.first.nodes[0]?.diffHunk ?? '';
+  const place = placeOf({ path, ...lines, diffHunk }, isOutdated);
   const what = isWhole ? 'An open thread' : 'The end of an open thread';
-  return `${what} on ${place}${isOutdated ? ' of an older commit' : ''}:`;
+  return `${what} on ${place}:`;
 }
 
 function quoteSaid({ login, byProgram, text }: Said): string {

@@ -70,16 +70,33 @@ describe('a review without a command', () => {
     expect(prompts(sim)).toHaveLength(1);
   });
 
-  it.each<[string, readonly InlineOptions[], string, string?]>([
-    ['of replies alone', [REPLY, REPLY], ''],
-    ['that approves without inline comments', [], 'LGTM', 'approved'],
-  ])('%s is skipped, green', async (_, inline, body, state) => {
+  it.each<[string, readonly InlineOptions[], string, string, string?]>([
+    ['of replies alone', [REPLY, REPLY], '', 'The review only replies to comments.'],
+    [
+      'that approves without inline comments',
+      [],
+      'LGTM',
+      'Approvals without inline comments are not sent.',
+      'approved',
+    ],
+    ['with signs alone', [], '-> `!`', 'The review has neither text nor inline comments.'],
+  ])('%s is skipped, green', async (_, inline, body, reason, state) => {
     await using sim = await simulate();
     const { conclusion, outputs } = await sim.runHere(submit(sim, inline, body, state));
     expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
+    expect(outputs.reason).toBe(`${reason} There is nothing to send.`);
     expect(sim.agent.journal).toEqual([]);
     expect(sim.github.writes()).toEqual([]);
   });
+});
+
+it('a run that did not fail is skipped with the reason', async () => {
+  await using sim = await simulate();
+  const step = { event: workflowRun({ pullRequests: [PULL] }) };
+  const { outputs } = await sim.runHere({ with: NO_PROMPT, step });
+  const reason =
+    'Nothing has failed, or it has not ended yet, and “prompt” is empty. There is nothing to send.';
+  expect(outputs).toMatchObject({ ...SKIPPED, reason });
 });
 
 const STEPS = [

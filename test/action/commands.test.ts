@@ -61,9 +61,14 @@ describe('the prompt is the text after the command', () => {
   it.each<[string, string, string, string?]>([
     ['one line', '/agent add examples', 'add examples'],
     ['a colon, and hidden text', '/Agent: add <!-- delete all -->examples\u200b', 'add examples'],
+    ['code', '/agent keep `<!-- vale off -->` <!-- not -->', 'keep `<!-- vale off -->`'],
     ['after the prompt', '/agent add examples', 'Be brief.\n\nadd examples', 'Be brief.'],
   ])('%s', async (name, body, expected, prompt = '') => {
-    const { prompts, result } = await comment(body, { with: { prompt } }, name === 'one line');
+    const { prompts, result } = await comment(
+      body,
+      { with: { prompt } },
+      ['one line', 'code'].includes(name),
+    );
     expect(prompts).toEqual([expected]);
     expect(result.outputs.result).toBe('sent');
   });
@@ -90,7 +95,8 @@ it.each([
 ])('$name without a prompt has nothing to send, beside a command', async (given) => {
   await using sim = await simulate({ with: COMMAND, step: { event: given } });
   const { conclusion, outputs } = await sim.runHere();
-  expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
+  const reason = `The event “${given.name}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request. There is nothing to send.`;
+  expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
 });
 
 it.each<[string, WebhookEvent, string]>([
@@ -111,17 +117,22 @@ it.each<[string, WebhookEvent, string]>([
 });
 
 describe('a command without a prompt', () => {
-  it('gets a comment with the usage, which names no job', async () => {
-    const { sim, result } = await comment('/agent  \n<!-- nothing -->');
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject(SKIPPED);
-    const [, usage] = sim.github.comments(PULL);
-    expect(usage?.body).toMatch(/^<!-- agent-follow-up -->\nNothing was sent\. Write your message/);
-    expect(usage?.body).toContain('\n/agent also add error handling examples\n');
-    expect(notes(sim.github)).toEqual([]);
-    expect(result.outputs['comment-url']).toBe(usage?.html_url);
-    expect(sim.agent.journal).toEqual([]);
-  });
+  it.each(['/agent  \n<!-- nothing -->', '/agent `` ` ``'])(
+    'gets a comment with the usage, which names no job: %j',
+    async (body) => {
+      const { sim, result } = await comment(body);
+      expect(result.conclusion).toBe('success');
+      expect(result.outputs).toMatchObject(SKIPPED);
+      const [, usage] = sim.github.comments(PULL);
+      expect(usage?.body).toMatch(
+        /^<!-- agent-follow-up -->\nNothing was sent\. Write your message/,
+      );
+      expect(usage?.body).toContain('\n/agent also add error handling examples\n');
+      expect(notes(sim.github)).toEqual([]);
+      expect(result.outputs['comment-url']).toBe(usage?.html_url);
+      expect(sim.agent.journal).toEqual([]);
+    },
+  );
 
   it('is skipped with a warning if no comment can be written', async () => {
     const { result } = await comment('/agent', { github: { ...ALLOWED, readOnly: true } });

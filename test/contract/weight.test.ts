@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { type Scenario, simulate } from '../action/scenario.ts';
+import { ALICE, issueComment, type WebhookEvent } from '../sim/events.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Modules of Node that no request needs and that take long to load. */
@@ -35,6 +36,18 @@ it('a run with a comment also loads GitHub’s client, and nothing that the envi
   expect(filesOf(loaded)).toHaveLength(2);
 });
 
+it.each([
+  ['needs no parser', ALICE, '/agent add examples', 'sent', 0],
+  ['needs one', ALICE, '/agent add `<br>`', 'sent', 2],
+  ['may not send', { ...ALICE, login: 'mallory', id: 2002 }, '/agent add `<br>`', 'skipped', 0],
+] as const)('a command that %s: %#', async (_, author, body, result, parsers) => {
+  const event = issueComment({ number: 7, body, author });
+  const given = { command: '/agent', prompt: '' };
+  const { loaded } = await runAndObserve(given, {}, { event, result });
+  // The client of GitHub is the other one.
+  expect(filesOf(loaded)).toHaveLength(2 + parsers);
+});
+
 function filesOf(loaded: readonly string[]): readonly string[] {
   return loaded.filter((url) => url.startsWith('file:')).map((url) => basename(url));
 }
@@ -43,16 +56,21 @@ function filesOf(loaded: readonly string[]): readonly string[] {
 async function runAndObserve(
   inputs: NonNullable<Scenario['with']>,
   env: Readonly<Record<string, string>> = {},
+  { event, result = 'sent' }: { readonly event?: WebhookEvent; readonly result?: string } = {},
 ): Promise<Readonly<Record<'loaded' | 'active', readonly string[]>>> {
   const folder = mkdtempSync(join(tmpdir(), 'observer-'));
   try {
     const file = join(folder, 'loaded.json');
     await using sim = await simulate({
       with: inputs,
-      step: { env: { ...env, OBSERVER_FILE: file }, nodeArgs: ['--import', OBSERVER] },
+      step: {
+        env: { ...env, OBSERVER_FILE: file },
+        nodeArgs: ['--import', OBSERVER],
+        ...(event && { event }),
+      },
     });
     const { outputs } = await sim.run();
-    expect(outputs.result).toBe('sent');
+    expect(outputs.result).toBe(result);
     return JSON.parse(readFileSync(file, 'utf8'));
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText } from '../../src/carried/comment.ts';
+import { withoutHidden } from '../../src/carried/hidden.ts';
 import { readTrigger } from '../../src/github/event.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { code, fence } from '../../src/markdown.ts';
@@ -15,7 +15,18 @@ const MAX_MS = 1000;
 /** These are repeated until the text has its size. Each is difficult for some backtracking pattern. */
 const PATTERNS = [
   ...['`', '`a``b```c````', '```\n~~~\n', '##[', '::\n', '::a ', '\r\n\r', ' ', '\t ', '\u3000'],
-  ...[' a', '[', '{"a":', '<!--', '<!-- -->', '<!', '--', '👩\u200d💻', '\ud83d', '\u200b\u2800'],
+  ...[
+    ' a',
+    '[',
+    '{"a":',
+    '<!--',
+    '<!-- -->',
+    'a <!-- <?',
+    '--',
+    '👩\u200d💻',
+    '\ud83d',
+    '\u200b\u2800',
+  ],
   ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/-/merge_requests/1'],
   ...['0', '1, ', '|', 'mint_aaaaaaa', 'a', '“', '<!-- agent-follow-up {}\n'],
 ];
@@ -25,9 +36,11 @@ const HOST = 'https://github.com';
 
 /** Each of these handles text by others. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  ...{ escapeCommands, redact, hasVisibleText, cleanText },
+  ...{ escapeCommands, redact, hasVisibleText },
   ...{ oneLine: (text) => oneLine(text), quote: (text) => quote(text, text.length) },
-  cleanHidden: (text) => cleanText(`a<!--${text}`),
+  // GitHub accepts 65,536 characters.
+  withoutHidden: (text) => withoutHidden(text.slice(0, 32_768), 0),
+  inParagraph: (text) => withoutHidden(`a <!--${text.slice(0, 32_768)}`, 0),
   code: (text) => code(text, text.length),
   fence: (text) => fence(text),
   link: (text) => checkPrLink(`${HOST}/${text}`),

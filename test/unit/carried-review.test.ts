@@ -31,6 +31,15 @@ describe('describeCode', () => {
   });
 });
 
+it.each<[string, string, Partial<CodeContext>]>([
+  ['line 12 of the old version, which the pull request deletes. The', '@@\n+b\n-a', {}],
+  ['lines 9 to 12 of the old version, which the pull request deletes. The', '-a', { startLine: 9 }],
+  ['line 12. The', '@@\n-b\n a', {}],
+  ['“docs/a.md”. The', '-a', { line: null }],
+])('describeCode says “%s” of the end of %j', (said, diffHunk, more) => {
+  expect(describeCode({ ...CODE, diffHunk, ...more }, redact).parts[0]).toContain(said);
+});
+
 describe('a quoted diff', () => {
   const long = (count: number): string => '\n+line'.repeat(count);
 
@@ -62,8 +71,9 @@ describe('quoteInline', () => {
     ...parts,
   });
   const whole = { line: null, diffHunk: '' };
-  const quoted = (...comments: readonly Partial<ReviewComment>[]): readonly string[] =>
-    quoteInline(comments.map(inline));
+  const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
+  const quoted = async (...comments: readonly Partial<ReviewComment>[]) =>
+    (await quoteInline(comments.map(inline), URL)).parts;
 
   it.each<[string, Partial<ReviewComment>, string]>([
     ['a line', {}, `line 12:\n\n${DIFF}\n\nShorter.`],
@@ -73,20 +83,47 @@ describe('quoteInline', () => {
       { line: null, originalLine: 12, outdated: true },
       `line 12 of an older commit:\n\n${DIFF}\n\nShorter.`,
     ],
-    ['hidden text', { body: 'a<!-- b -->\u200bc <!-- d' }, `line 12:\n\n${DIFF}\n\nac`],
+    [
+      'older deleted lines',
+      { line: null, originalLine: 12, outdated: true, diffHunk: '-a' },
+      'line 12 of the old version, which an older commit deletes:\n\n> ```diff\n> -a\n> ```\n\nShorter.',
+    ],
+    [
+      'hidden text',
+      { body: 'a<!-- b -->\u200bc `<!-- d`' },
+      `line 12:\n\n${DIFF}\n\nac \`<!-- d\``,
+    ],
     ['only hidden text', { body: '<!-- b -->' }, `line 12:\n\n${DIFF}`],
     ['no diff', { diffHunk: '' }, 'line 12:\n\nShorter.'],
     [
       'a suggestion',
-      { body: '```suggestion\r\n  a\r\n```', diffHunk: '' },
-      'line 12:\n\n```suggestion\n  a\n```',
+      { body: '```suggestion\r\n  <!-- vale off -->\r\n```', diffHunk: '' },
+      'line 12:\n\n```suggestion\n  <!-- vale off -->\n```',
     ],
-  ])('quotes %s', (_, parts, expected) => {
-    expect(quoted(parts)).toEqual([`Comment 1 of 1, on the file “docs/a.md”, ${expected}`]);
+  ])('quotes %s', async (_, parts, expected) => {
+    expect(await quoted(parts)).toEqual([`Comment 1 of 1, on the file “docs/a.md”, ${expected}`]);
   });
 
-  it('quotes a comment on a whole file', () => {
-    expect(quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
-    expect(quoted(whole, whole)).toHaveLength(2);
+  it('quotes a comment on a whole file', async () => {
+    expect(await quoted(whole)).toEqual(['Comment 1 of 1, on the file “docs/a.md”:\n\nShorter.']);
+    expect(await quoted(whole, whole)).toHaveLength(2);
+  });
+
+  it('shows less of the code in more than 20 comments', async () => {
+    const diffHunk = `@@${'\n+line'.repeat(50)}`;
+    const [few = ''] = await quoted(...Array.from({ length: 20 }, () => ({ diffHunk })));
+    const [many = ''] = await quoted(...Array.from({ length: 21 }, () => ({ diffHunk })));
+    expect([few, many].map((text) => text.split('+line').length - 1)).toEqual([50, 10]);
+    expect(many).toContain('> …');
+  });
+
+  it.each([
+    [3, '+ 2 of 3 comments on 1 file', '1 comment'],
+    [9, '+ 2 of 9 comments on 1 file', '7 comments'],
+  ])('has no room for more than two of %i long comments', async (count, attached, left) => {
+    const comments = Array.from({ length: count }, () => inline({ body: 'a'.repeat(29_000) }));
+    const carried = await quoteInline(comments, URL);
+    expect(carried.parts).toHaveLength(2);
+    expect(carried).toMatchObject({ attached: [attached], omitted: [`${left} (${URL})`] });
   });
 });

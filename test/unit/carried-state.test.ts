@@ -100,7 +100,7 @@ it('open threads are quoted, the oldest first', async () => {
       { body: 'Resolved.', isResolved: true },
       { body: 'Two lines.', line: 9, startLine: 7, outdated: true, path: 'b.md' },
       { body: 'The whole file.', line: null, diffHunk: '', path: 'c`”\n.md' },
-      { body: 'A bot.\n```\n<!-- hidden -->', author: RENOVATE.login },
+      { body: 'A bot.<!-- hidden -->\n```', author: RENOVATE.login },
     ],
     { allowedBots: [RENOVATE.login] },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cleanText, readWords } from '../../src/carried/comment.ts';
+import { whyNothing } from '../../src/carried/comment.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
@@ -31,37 +31,16 @@ const elsewhereCommented = (name: string): WebhookEvent => ({
 const reviewed = (body: string | null, action = 'submitted'): WebhookEvent =>
   review({ number: 7, body, action });
 
-describe('readWords', () => {
-  it.each<[string, string | null, WebhookEvent, string]>([
-    ['the text after the command', '/agent', on('/agent go'), 'go'],
-    ['many lines, CRLF', '/agent', on('/agent add\r\n\r\n- this\r\n'), 'add\n\n- this'],
-    ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
-    ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
-    ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
-    ['a full-width colon', '/agent', on('/agent：修复'), '修复'],
-    ['a full-width comma', '/agent', on('/agent，\n修复'), '修复'],
-    ['a full-width space', '/agent', on('/agent\u3000修复'), '修复'],
-    ['a zero-width space after it', '/agent', on('/agent\u200b go'), 'go'],
-    ['an emoji style after it', '/agent', on('/agent\ufe0f: go'), 'go'],
-    ['an emoji in its other style', '⚡', on('⚡\ufe0f\u200d go'), 'go'],
-    ['only the command and what is invisible', '/agent', on('/agent\u2060'), ''],
-    ['only the command', '/agent', on('/agent'), ''],
-    ['nothing visible', '/agent', on('/agent \u200b<!-- x -->\u2800'), ''],
-    ['a command that is a pattern', 'a.b*', on('a.b* go'), 'go'],
-    ['no text of a comment without a command', null, on('So.'), ''],
-    ['a submitted review', '/agent', reviewed('/agent go'), 'go'],
-    ['all of a review without a command', null, reviewed('So. <!-- x -->'), 'So.'],
-    ['nothing of a review without text', null, reviewed(null), ''],
-    ['no text of another event', '/agent', pullRequest({ number: 7 }), ''],
-    [
-      'no text of a run that failed',
-      '/agent',
-      workflowRun({ fields: { conclusion: 'failure' } }),
-      '',
-    ],
-    ['no text of a run that passed, without a command', null, workflowRun(), ''],
-  ])('reads %s', (_, command, given, value) => {
-    expect(readWords(triggerOf(given), command)).toEqual({ kind: 'ok', value });
+describe('whyNothing', () => {
+  it.each<[string, string | null, WebhookEvent]>([
+    ['a comment with the command', '/agent', on('/agent go')],
+    ['a comment without a command', null, on('So.')],
+    ['a quotation of a comment of ours', '/agent', on(`/agent go\n> ${OPENING} -->\n >${OPENING}`)],
+    ['another event', '/agent', pullRequest({ number: 7 })],
+    ['a run that failed', '/agent', workflowRun({ fields: { conclusion: 'failure' } })],
+    ['a run that passed, without a command', null, workflowRun()],
+  ])('is null for %s', (_, command, given) => {
+    expect(whyNothing(triggerOf(given), command)).toBeNull();
   });
 
   const noCommand = 'The comment does not begin with the word “/agent”.';
@@ -94,6 +73,7 @@ describe('readWords', () => {
     ],
     ['a comment on a commit', elsewhereCommented('commit_comment'), 'on commits are not supported'],
     ['an own comment', on(`/agent ${OPENING} -->`), 'contains the hidden marker'],
+    ['one below a quotation', on(`/agent\n> a\n\nb ${OPENING} -->`), 'contains the hidden marker'],
     ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
     ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
@@ -101,8 +81,7 @@ describe('readWords', () => {
     ['a run that passed', workflowRun(), nothing],
     ['a check that was cancelled', checkRun({ fields: { conclusion: 'cancelled' } }), nothing],
   ])('refuses %s', (_, given, why) => {
-    const words = readWords(triggerOf(given), '/agent');
-    expect(words).toEqual({ kind: 'problem', problem: expect.stringContaining(why) });
+    expect(whyNothing(triggerOf(given), '/agent')).toContain(why);
   });
 
   it.each<[string, WebhookEvent]>([
@@ -110,25 +89,6 @@ describe('readWords', () => {
     ['an edited comment', on('So.', { action: 'edited' })],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' })],
   ])('refuses %s without a command, too', (_, given) => {
-    expect(readWords(triggerOf(given), null)).toMatchObject({ kind: 'problem' });
-  });
-});
-
-describe('cleanText', () => {
-  it.each([
-    ['a\r\nb\rc', 'a\nb\nc'],
-    ['a\u202e\u200bb\u200d\u{e0041}', 'ab\u200d'],
-    ['a<!-- x -->b<!--\n-->c', 'abc'],
-    ['a<!-->b<!--->c', 'abc'],
-    ['a<!-- x --!>b', 'ab'],
-    ['a<!-- <!-- x -->b', 'ab'],
-    ['a<!-- never closed', 'a'],
-    ['a<!-- x --> <!-- never closed -- >', 'a '],
-    ['a<!<!-- -->-- hidden -->b', 'a'],
-    ['a<!-<!-- x -->- hidden', 'a'],
-    ['a --> b', 'a --> b'],
-    ['a <! -- b -- >', 'a <! -- b -- >'],
-  ])('of %j is %j', (text, expected) => {
-    expect(cleanText(text)).toBe(expected);
+    expect(whyNothing(triggerOf(given), null)).not.toBeNull();
   });
 });
