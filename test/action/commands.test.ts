@@ -181,8 +181,8 @@ describe('a command that cannot be sent', () => {
     const step = stepFor(sim, '/agent add');
     await sim.runHere({ step });
     const github = { run_attempt: '2', triggering_actor: 'alice' };
-    const rerun = await sim.runHere({ with: { 'api-key': '' }, step: { ...step, github } });
-    expect(errors(rerun)).toEqual([expect.stringContaining('“api-key” is empty')]);
+    const rerun = await sim.runHere({ with: { wait: 'perhaps' }, step: { ...step, github } });
+    expect(errors(rerun)).toEqual([expect.stringContaining('“wait” must be true or false')]);
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
   });

@@ -81,13 +81,13 @@ it.each([
   'log, summary and outputs agree on %s and fails early',
   async (_, inputs, said, delivery) => {
     await using sim = await simulate({
-      with: { 'api-key': '', ...inputs },
+      with: { 'pr-number': 'seven', ...inputs },
       step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
     });
     const result = await (delivery === 'unknown' ? sim.run() : sim.runHere());
-    expect(errors(result)).toEqual([expect.stringMatching(`^${said}\\. “api-key”`)]);
+    expect(errors(result)).toEqual([expect.stringMatching(`^${said}\\. “`)]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery });
-    expect(result.summary).toMatch(RegExp(`^## .* ${said}\n\n\`api-key\``));
+    expect(result.summary).toMatch(RegExp(`^## .* ${said}\n\n\`(send|pr-number)\``));
   },
 );
 
