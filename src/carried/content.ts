@@ -29,21 +29,22 @@ export interface Content extends Carried {
   readonly prompt: string;
   /** Of a person; empty for none. */
   readonly words: string;
+  /** What we ask for if nobody else asks for anything; or empty. */
+  readonly ask: string;
   readonly commentsOn: ReadonlyMap<string, number>;
 }
 
-/** The message, and what people see of it: the words of people, and a line for all else. */
-export function compose({
-  prompt,
-  words,
-  parts,
-  outputs,
-  attached,
-  omitted = [],
-}: Omit<Content, 'commentsOn'>) {
+/**
+ * The message, and what people see of it: the words of people, and a line for all else. `place` says where it comes from, if
+ * the agent needs to know.
+ */
+export function compose(
+  { prompt, words, ask, parts, outputs, attached, omitted = [] }: Omit<Content, 'commentsOn'>,
+  place = '',
+) {
   const left = omitted.length === 0 ? '' : `Not shown: ${omitted.join('; ')}.`;
   return {
-    prompt: blocks([prompt, words, ...parts, quoteOutputs(outputs), left]),
+    prompt: blocks([prompt, words, ask, place, ...parts, quoteOutputs(outputs), left]),
     shown: blocks([prompt, words]),
     attached: attached.join(' '),
   };

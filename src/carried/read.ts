@@ -11,6 +11,7 @@ import { readWords } from './words.ts';
 export const NO_CONTENT: Content = {
   prompt: '',
   words: '',
+  ask: '',
   parts: [],
   outputs: [],
   attached: [],
@@ -43,7 +44,7 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
   const { commit } = trigger;
   if (commit?.failure) {
     const { describeCheck, FIX_IT } = await loadFailure();
-    const ask = prompt === '' ? { ...content, parts: [FIX_IT] } : content;
+    const ask = prompt === '' ? { ...content, ask: FIX_IT } : content;
     const isRun = commit.kind === 'workflow_run';
     return ok(isRun ? ask : add(ask, describeCheck(commit, runtime.redact)));
   }

@@ -5,6 +5,8 @@ export interface Trigger {
   readonly event: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
+  /** Whether that is a pull request. */
+  readonly isPullRequest: boolean;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
   /** On pull requests: whether the head branch is certainly in this repository. */
@@ -199,7 +201,9 @@ const payloadSchema = z.object({
   action: text,
   ref: text,
   ref_type: text,
-  issue: lenient(z.object({ number: positive })),
+  issue: lenient(
+    z.object({ number: positive, pull_request: z.catch(z.nullish(z.object({})), null) }),
+  ),
   pull_request: lenient(
     z.object({
       number: positive,
@@ -241,6 +245,7 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
   return ok({
     event,
     conversation,
+    isPullRequest: issue === undefined || (issue.pull_request ?? null) !== null,
     sender: data.sender ?? null,
     isHeadHere: head !== undefined && head === data.repository?.id,
     isOtherBranch: isOtherBranch(event, data),

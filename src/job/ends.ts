@@ -216,6 +216,13 @@ const RUN_ENDS = {
       `The job is ${status}; only ${listing(wanted, 'or')} jobs get the message.`,
   ),
   'nothing to send': way('skipped', 'skipped', (why: string) => why),
+  'another pull request': way(
+    'skipped',
+    'skipped',
+    /** `own`: the number of the pull request of the job, if it has one. */
+    (what: string, number: number, own: number | undefined) =>
+      `The ${what} is about #${number}, but ${own === undefined ? 'the job has no pull request in this repository yet' : `the pull request of the job is #${own}`}.`,
+  ),
   'newer commits': way(
     'skipped',
     'skipped',

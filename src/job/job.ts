@@ -150,9 +150,14 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
   }
 }
 
-/** The response to the message is no poll: reads may still be out of date. */
-export function recordResponse(job: Job, record: JobRecord): void {
-  write(job, { record: { ...job.record, ...record } });
+/**
+ * The response to the message is no poll: reads may still be out of date. While the agent works, the API names no pull request,
+ * even if there is one.
+ */
+export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
+  const isTold = prLink !== undefined && (prLink !== null || isFinal(others.status));
+  const pull = isTold && { prLink, ...(prNumber !== undefined && { prNumber }) };
+  write(job, { record: { ...job.record, ...others, ...pull } });
 }
 
 export function setWaiting(job: Job, isWaiting: boolean): void {

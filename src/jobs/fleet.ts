@@ -18,6 +18,7 @@ import type { Result } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
+import { isOwnPlace, ownPull, placeOf } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { noPrompt } from './reply.ts';
 import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
@@ -157,7 +158,10 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function pollFirst(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const end = (await run.queue.firstPolls(() => pollNow(run, job))) ?? endOfUnwanted(run, job);
+  const end =
+    (await run.queue.firstPolls(() => pollNow(run, job))) ??
+    endOfUnwanted(run, job) ??
+    endElsewhere(run, job);
   if (end !== undefined) endJob(run, job, end);
   else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
 }
@@ -168,6 +172,25 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
   // An undocumented status counts as active: the agent is not done.
   const counted = isKnownStatus(status) ? status : 'active';
   return onlyWhen === null || onlyWhen.has(counted) ? undefined : unwantedEnd(job, onlyWhen);
+}
+
+/**
+ * Checks also fail on the pull requests of people, where a comment may name the job of a command. The agent does not work
+ * there; `job-id` says that it is meant all the same.
+ */
+function endElsewhere(run: Run, job: Job): End | undefined {
+  const { inputs, trigger, notes } = run;
+  const place = placeOf(run);
+  if (trigger.commit === null || inputs.jobIds.length > 0 || place === null) return undefined;
+  if (isOwnPlace(run, job)) return undefined;
+  const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
+  const failed = trigger.commit.failure === null ? what : `failed ${what}`;
+  return endAs(
+    'another pull request',
+    failed,
+    place,
+    ownPull(job, notes.kind === 'ok' ? notes.value : []),
+  );
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */

@@ -2,7 +2,7 @@ import type { Late } from '../carried/content.ts';
 import { readLogs, readState } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
 import type { Job } from '../job/job.ts';
-import { ownPull } from './own-pull.ts';
+import { isOwnPlace, placeOf } from './own-pull.ts';
 import { type Run, setLate } from './run.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
@@ -28,11 +28,10 @@ async function read(run: Run, about: About | null): Promise<void> {
 }
 
 /** Null unless it is a command that carries something. */
-function aboutOf({ asked, inputs, jobs, notes }: Run, job: Job): About | null {
+function aboutOf(run: Run, job: Job): About | null {
+  const { asked } = run;
   if (asked === null || asked.kind === 'review') return null;
-  const known = notes.kind === 'ok' ? notes.value : [];
-  const own = jobs.length === 1 ? ownPull(job, known) : undefined;
-  const isOwn = own === (inputs.prNumber ?? asked.conversation);
+  const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);
   if (!isOwn && asked.replyTo === null) return null;
-  return { asked, isOwn, pull: isOwn ? own : asked.conversation };
+  return { asked, isOwn, pull: (isOwn && placeOf(run)) || asked.conversation };
 }

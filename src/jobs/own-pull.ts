@@ -1,5 +1,9 @@
 import type { Job } from '../job/job.ts';
 import type { FoundNote } from '../note/data.ts';
+import type { Start } from '../start.ts';
+import type { Result } from '../text.ts';
+
+// Which pull request is that of a job, and whether a message is about another one.
 
 /**
  * The number of the pull request of a job. While the agent works, its record names none: then it is the newest number that a
@@ -11,4 +15,39 @@ export function ownPull(
 ): number | undefined {
   const recorded = notes.flatMap(({ jobs }) => jobs.filter((job) => job.id === id));
   return record?.prNumber ?? recorded.findLast(({ prNumber }) => prNumber !== undefined)?.prNumber;
+}
+
+interface EventRun extends Pick<Start, 'trigger'> {
+  readonly inputs: { readonly prNumber: number | null };
+  readonly notes: Result<readonly FoundNote[]>;
+}
+
+interface Sending extends EventRun, Pick<Start, 'asked' | 'info'> {
+  readonly jobs: readonly Job[];
+}
+
+/** The number of the pull request or issue of the event; `pr-number` stands for it. */
+export function placeOf({ inputs, trigger }: EventRun): number | null {
+  return inputs.prNumber ?? trigger.conversation;
+}
+
+export function isOwnPlace(run: EventRun, job: Job): boolean {
+  const known = run.notes.kind === 'ok' ? run.notes.value : [];
+  return ownPull(job, known) === placeOf(run);
+}
+
+/**
+ * The paragraph that says where a message comes from: always if it goes to several jobs, and otherwise if that is not the pull
+ * request of the job. Empty if it carries nothing of the event.
+ */
+export function sayPlace(run: Sending): string {
+  const { jobs, asked, trigger, info, inputs } = run;
+  const number = placeOf(run);
+  const carries = asked !== null || (trigger.commit?.failure ?? null) !== null;
+  if (!carries || number === null) return '';
+  const [job, ...others] = jobs;
+  if (job !== undefined && others.length === 0 && isOwnPlace(run, job)) return '';
+  const isPull = inputs.prNumber !== null || trigger.isPullRequest;
+  const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
+  return `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
 }

@@ -6,7 +6,7 @@ import { add, type ContentRead } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
-import { type Job, NEW_JOB, newJob, recordEnd } from '../job/job.ts';
+import { type Job, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { code } from '../markdown.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
@@ -17,6 +17,7 @@ import type { Story } from '../report/render.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
+import { sayPlace } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
 
@@ -104,20 +105,13 @@ export function setContent(run: Run, content: Content): void {
 /** The message also has what was read just before it, or all but the logs in it if there are newer commits. */
 export function setLate(run: Run, late: Late | null): void {
   const { content } = run;
-  const { prompt, shown, attached } = compose(late === null ? content : add(content, late.carried));
+  const carried = late === null ? content : add(content, late.carried);
+  const { prompt, shown, attached } = compose(carried, sayPlace(run));
   run.late = late;
-  run.prompt = [placeOf(run), prompt].filter((part) => part !== '').join('\n\n');
+  run.prompt = prompt;
   // It is cut later: a part of a secret would not be recognized.
   const { redact } = run.runtime;
   run.story = { ...run.story, prompt: redact(shown), attached, message: redact(run.prompt) };
-}
-
-/** A new job does not know where it was asked. */
-function placeOf({ jobs, asked, info }: Run): string {
-  const isNew = jobs.some(({ id }) => id === NEW_JOB);
-  return isNew && asked !== null
-    ? `This is about ${info.repositoryUrl}/issues/${asked.conversation}.`
-    : '';
 }
 
 async function listNotes(

@@ -133,6 +133,7 @@ const CASES: readonly Case[] = [
     name: 'about a commit with a limit and without job-id, and another run comments: one more',
     event: byCheck,
     with: { 'max-messages': 3, 'job-id': '' },
+    own: [],
     before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], ['read'], [HEAD]],
     after: [[EDIT], ...HIDE],
     isOvertaken: true,

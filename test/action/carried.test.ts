@@ -16,6 +16,7 @@ import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
   notes,
+  ON_ITS_PULL,
   ownComments,
   PULL,
   type Scenario,
@@ -133,6 +134,7 @@ function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario
   return {
     secrets: [SIGNATURE],
     step: { event: ofCommit() },
+    agent: ON_ITS_PULL,
     ...more,
     with: { ...COMMAND, ...more.with },
     github: {
@@ -272,6 +274,7 @@ describe('attach', () => {
   it('carries a file with the words of a person', async () => {
     const body = '/agent fix these';
     await using sim = await simulate({
+      agent: ON_ITS_PULL,
       step: { workspace, event: issueComment({ number: PULL, body }) },
     });
     const { outputs, commands } = await sim.run({ with: { ...COMMAND, attach: '\n vale.txt\n' } });

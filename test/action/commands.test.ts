@@ -17,6 +17,7 @@ import {
   errors,
   JOB,
   notes,
+  ON_ITS_PULL,
   ownComments,
   PULL,
   type Scenario,
@@ -66,7 +67,7 @@ describe('the prompt is the text after the command', () => {
   ])('%s', async (name, body, expected, prompt = '') => {
     const { prompts, result } = await comment(
       body,
-      { with: { prompt } },
+      { with: { prompt }, agent: ON_ITS_PULL },
       ['one line', 'code'].includes(name),
     );
     expect(prompts).toEqual([expected]);
@@ -74,7 +75,7 @@ describe('the prompt is the text after the command', () => {
   });
 
   it('with the code of a review comment', async () => {
-    await using sim = await simulate({ with: COMMAND });
+    await using sim = await simulate({ with: COMMAND, agent: ON_ITS_PULL });
     const body = '/agent explain this';
     const { id } = sim.github.addReviewComment(PULL, 'alice', body);
     const event = reviewComment({ number: PULL, body, id, path: 'docs/a.md', line: 12 });

@@ -60,6 +60,8 @@ function commanded({ github }: Simulation, body: string, number = PULL): Webhook
   return issueComment({ number, body, id, onPullRequest: number === OPENED });
 }
 
+const ABOUT = `This is about the issue https://github.com/octo/agents/issues/${PULL}.`;
+
 function rerun(attempt = 2) {
   return { github: { run_attempt: String(attempt), triggering_actor: 'alice' } };
 }
@@ -94,8 +96,8 @@ it('the first command creates a job, and the next ones follow it up, also on its
   }
   expect(sim.agent.created()).toEqual([NEW]);
   expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual([
-    `This is about https://github.com/octo/agents/issues/${PULL}.\n\nwrite a guide`,
-    'shorter, please (2)',
+    `write a guide\n\n${ABOUT}`,
+    `shorter, please (2)\n\n${ABOUT}`,
     'shorter, please (3)',
   ]);
 });

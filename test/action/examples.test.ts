@@ -144,7 +144,9 @@ describe('every workflow in the documents works', () => {
     // The job fails first, if the workflow is only about failed jobs.
     const isFirstFailed = JSON.stringify(workflow).includes('"only-when":"failed"');
     const turns = isFirstFailed ? [ends('failed'), ends('completed')] : [];
-    await using sim = await simulate({ agent: { jobs: [{ id: JOB, turns }] } });
+    await using sim = await simulate({
+      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] },
+    });
     // Commands can leave out the job once the comment names it.
     await sim.runHere();
     await sim.pass(120_000);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/job/labels.ts';
-import type { Reply } from '../sim/agent.ts';
-import { workflowRun } from '../sim/events.ts';
-import { callNames, notes, ownComments, PULL, simulate } from './scenario.ts';
+import type { AgentOptions, Reply } from '../sim/agent.ts';
+import { mergeGroup, workflowRun } from '../sim/events.ts';
+import { callNames, JOB, notes, ownComments, PULL, simulate } from './scenario.ts';
 
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
@@ -51,5 +51,58 @@ describe('a message about a commit is sent', () => {
     });
     sim.github.push(PULL, NEWER);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
+  });
+});
+
+describe('a failed run on the pull request of a person, where a command once named a job', () => {
+  const linkTo = (number: number | null): Partial<AgentOptions> => {
+    const prLink = number === null ? null : `https://github.com/octo/agents/pull/${number}`;
+    return { jobs: [{ id: JOB, base: { prLink } }] };
+  };
+  const ABOUT = `This is about the pull request https://github.com/octo/agents/pull/${PULL}.`;
+  const earlier = { event: mergeGroup(), github: { run_id: '1' } };
+
+  it.each<[string, number | null, string]>([
+    ['another one is that of the job', 8, 'the pull request of the job is #8.'],
+    ['the job has none', null, 'the job has no pull request in this repository yet.'],
+  ])('is skipped: %s', async (_, number, why) => {
+    await using sim = await simulate({ agent: linkTo(number) });
+    await sim.runHere({ step: earlier, with: { 'pr-number': PULL } });
+    const given = { 'job-id': '', prompt: '', command: '/agent' };
+    const { outputs, conclusion } = await sim.run({ step: { event: FAILED }, with: given });
+    const reason = `The failed run is about #${PULL}, but ${why}`;
+    expect(outputs).toMatchObject({ ...SKIPPED, reason });
+    expect(conclusion).toBe('success');
+    expect(sim.agent.posts()).toHaveLength(1);
+    expect(sim.github.comments(PULL)).toHaveLength(1);
+  });
+
+  it('is sent if the comments show that it is that of the job, which is at work', async () => {
+    let isBusy = false;
+    const body = { id: JOB, status: 'active', prLink: null };
+    const agent = { ...linkTo(PULL), onGet: () => (isBusy ? { body } : undefined) };
+    await using sim = await simulate({ agent, step: { event: FAILED } });
+    await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });
+    isBusy = true;
+    expect((await sim.runHere({ with: { 'job-id': '' } })).outputs).toMatchObject(SENT);
+  });
+
+  it.each<[string, string, string]>([
+    ['with job-id', JOB, 'Find out why'],
+    ['to several jobs', `${JOB},job-2`, 'Find out why'],
+  ])('is sent with the link to it: %s', async (_, ids, ask) => {
+    const agent = { jobs: [...(linkTo(8).jobs ?? []), { id: 'job-2' }] };
+    await using sim = await simulate({ agent, step: { event: FAILED } });
+    const { outputs } = await sim.runHere({ with: { 'job-id': ids, prompt: '' } });
+    expect(outputs).toMatchObject(SENT);
+    for (const { prompt } of sim.agent.accepted()) {
+      expect(prompt).toMatch(new RegExp(`^${ask}[^\\n]*\\n\\n${ABOUT}\\n\\nThe workflow`));
+    }
+  });
+
+  it('a prompt alone stays as it was written', async () => {
+    await using sim = await simulate({ agent: linkTo(8) });
+    await sim.runHere();
+    expect(sim.agent.accepted()[0]?.prompt).toBe('Add error handling examples.');
   });
 });

@@ -5,6 +5,7 @@ import type { GitHubOptions } from '../sim/github/server.ts';
 import {
   errors,
   JOB,
+  ON_ITS_PULL,
   ownComments,
   PULL,
   type Scenario,
@@ -37,6 +38,7 @@ interface Submitted {
 async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submitted) {
   const { author = ALICE, scenario = {}, isBuilt = false } = more;
   await using sim = await simulate({
+    agent: ON_ITS_PULL,
     ...scenario,
     with: { ...COMMAND, ...scenario.with },
     github: { ...ISSUES, collaborators: COLLABORATORS, ...scenario.github },

@@ -24,6 +24,10 @@ export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
 export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
+/** The job has opened the pull request of the event. */
+export const ON_ITS_PULL: Partial<AgentOptions> = {
+  jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
+};
 /** Nobody is checked, and `pr-number` names the pull request. */
 const NOT_CHECKED = mergeGroup();
 const { signal: NEVER_ABORTED } = new AbortController();

@@ -207,7 +207,7 @@ it('a reply on the pull request of a person carries its thread', async () => {
   expect((await sim.runHere()).outputs.delivery).toBe('sent');
   expect(prompts(sim)).toEqual([
     expect.stringMatching(
-      /^do what bob says\n\nContext: this was .*\n\nThe other comments of this thread:\n\n“bob”:\n\nUse a list\.$/s,
+      /^do what bob says\n\nThis is about the pull request https:\S+\/pull\/8\.\n\nContext: this was .*\n\nThe other comments of this thread:\n\n“bob”:\n\nUse a list\.$/s,
     ),
   ]);
 });

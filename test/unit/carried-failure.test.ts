@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { compose } from '../../src/carried/content.ts';
 import { describeCheck, type FailedRun, readFailedRuns } from '../../src/carried/failure.ts';
+import { NO_CONTENT } from '../../src/carried/read.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
@@ -26,7 +27,7 @@ const redact = (text: string): string => text.replaceAll('secret', '***');
 
 function describeThis(commit: CommitTrigger) {
   const carried = describeCheck(commit, redact);
-  return { ...carried, text: compose({ prompt: '', words: '', ...carried }).prompt };
+  return { ...carried, text: compose({ ...NO_CONTENT, prompt: '', words: '', ...carried }).prompt };
 }
 
 describe('describeCheck', () => {
@@ -123,7 +124,7 @@ async function carry(
   };
   const start = { runtime, info: { apiUrl: origin } as RunInfo, github: calls as GitHub };
   const carried = await readFailedRuns(start as Start, runs, { until, ...options });
-  const text = compose({ prompt: '', words: '', ...carried }).prompt;
+  const text = compose({ ...NO_CONTENT, prompt: '', words: '', ...carried }).prompt;
   return { ...carried, text, asked, logged };
 }
 

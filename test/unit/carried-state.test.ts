@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compose } from '../../src/carried/content.ts';
+import { NO_CONTENT } from '../../src/carried/read.ts';
 import { readState } from '../../src/carried/state.ts';
 import { systemClock } from '../../src/clock.ts';
 import { GitHub } from '../../src/github/api.ts';
@@ -71,7 +72,10 @@ async function read(comments: readonly InlineOptions[], given: Given = {}) {
   const calls = sim.calls().map(({ name, login }) => (login === '' ? name : login));
   return {
     ...{ logged, calls, outdated: ifNewer?.carried, attached: carried?.attached },
-    text: carried === undefined ? null : compose({ prompt: '', words: '', ...carried }).prompt,
+    text:
+      carried === undefined
+        ? null
+        : compose({ ...NO_CONTENT, prompt: '', words: '', ...carried }).prompt,
   };
 }
 

@@ -164,7 +164,10 @@ describe('a poll', () => {
     known({ status: COMPLETED, prLink: PULL });
     known({ status: ACTIVE });
     expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), model: 'opus' });
-    known({ prLink: null });
+    // While the agent works, the API names none.
+    known({ status: ACTIVE, prLink: null });
+    expect(one.record?.prLink).toBe(PULL);
+    known({ status: COMPLETED, prLink: null });
     expect(one.record?.prLink).toBeNull();
     // The response to the message is no poll.
     expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
