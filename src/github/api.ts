@@ -339,7 +339,7 @@ export class GitHub {
     content: ReactionContent,
   ): Promise<void> {
     const { kind, id, nodeId } = to;
-    await this.#twice(() =>
+    await this.#orAgain(() =>
       kind === 'review'
         ? // Only GraphQL has reactions to a review.
           this.#graphql(ADD_REACTION, { id: nodeId, content: content.toUpperCase() })
@@ -420,18 +420,18 @@ export class GitHub {
   }
 
   #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return this.#twice(async () => parse(await this.#graphql(query, variables), schema));
+    return this.#orAgain(async () => parse(await this.#graphql(query, variables), schema));
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return this.#twice(async () => parse(await this.#request(route, parameters), schema));
+    return this.#orAgain(async () => parse(await this.#request(route, parameters), schema));
   }
 
   /**
    * Repeats once what may pass, after the pause that a rate limit asks for. Octokit's retry plugin would repeat writes as
    * well. A cancelled run reads nothing: its comment needs the time.
    */
-  async #twice<T>(read: () => Promise<T>): Promise<T> {
+  async #orAgain<T>(read: () => Promise<T>): Promise<T> {
     const { clock, signal } = this.#options;
     try {
       const first = read().catch(async (error) => {

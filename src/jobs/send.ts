@@ -31,19 +31,19 @@ export async function sendMessage(
   failed: SendClass[],
 ): Promise<End | 'sent' | 'busy'> {
   for (;;) {
-    const early = endIfTooLate(run, job);
-    if (early !== undefined) return early;
+    const tooLate = endIfTooLate(run, job);
+    if (tooLate !== undefined) return tooLate;
     const looked = await lastLook(run, job);
     if (looked !== 'ready') return looked;
     // From here to the request, nothing is awaited: another job may stop all messages.
-    const late = endIfTooLate(run, job) ?? markAllAsSending(run);
-    if (late !== undefined) return late;
+    const end = endIfTooLate(run, job) ?? markAllAsSending(run);
+    if (end !== undefined) return end;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
     const sent = await postMessage(run.agent, job.id, run.prompt, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
-    const end = await afterRefusal(run, job, sent);
-    if (end !== undefined) return end;
+    const refused = await afterRefusal(run, job, sent);
+    if (refused !== undefined) return refused;
   }
 }
 
