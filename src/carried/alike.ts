@@ -1,4 +1,4 @@
-import { hasVisibleText } from '../text.ts';
+import { hasVisibleText, listing } from '../text.ts';
 import type { Output } from './output.ts';
 
 // Of logs that say nearly the same, such as those of a matrix, a message has the first, and what only the others say.
@@ -15,10 +15,22 @@ const ALIKE = 9 / 10;
 /** Lines that only one of them has; of errors, there may be more. */
 const MOST_LINES = 10;
 
-/** Instead of a log that says nearly the same as an earlier one, there is only what is not in that. In linear time. */
+/** A log that is shown. */
+interface Told {
+  readonly name: string;
+  /** The patterns of its lines. */
+  readonly known: ReadonlySet<string>;
+  /** The names of logs that say nothing else. */
+  readonly same: string[];
+}
+
+/**
+ * Instead of a log that says nearly the same as an earlier one, there is only what is not in that. Those that say nothing else are
+ * named at the end. In linear time.
+ */
 export function withoutRepetition(logs: readonly Log[]): readonly Output[] {
-  const told: { readonly name: string; readonly known: ReadonlySet<string> }[] = [];
-  return logs.flatMap(({ name, outputs }) => {
+  const told: Told[] = [];
+  const shown = logs.flatMap(({ name, outputs }) => {
     const lines = linesOf(outputs.map(({ text }) => text).join('\n'));
     const patterns = lines.map(patternOf);
     const earlier = told.find(({ known }) => {
@@ -27,26 +39,40 @@ export function withoutRepetition(logs: readonly Log[]): readonly Output[] {
     });
     if (earlier !== undefined) return difference(name, outputs, lines, earlier);
     const errors = outputs.flatMap((output) => output.errors.map(patternOf));
-    told.push({ name, known: new Set([...patterns, ...errors]) });
+    told.push({ name, known: new Set([...patterns, ...errors]), same: [] });
     return outputs;
   });
+  return [...shown, ...told.flatMap(tellSame)];
 }
 
 function difference(
   name: string,
   outputs: readonly Output[],
   lines: readonly string[],
-  earlier: { readonly name: string; readonly known: ReadonlySet<string> },
-): Output {
+  earlier: Told,
+): readonly Output[] {
   const isOwn = (line: string): boolean => !earlier.known.has(patternOf(line));
   const errors = outputs.flatMap((output) => output.errors).filter(isOwn);
   const own = [...new Set([...errors, ...lines.filter(isOwn)])];
+  if (own.length === 0) {
+    earlier.same.push(name);
+    return [];
+  }
   const shown = own.slice(0, Math.max(MOST_LINES, errors.length));
-  const same = `The log of ${name} says nearly the same as that of ${earlier.name}`;
-  const result = { text: shown.join('\n'), lines: shown.length, isWhole: true, errors };
-  if (own.length === 0) return { ...result, title: same, isSentence: true };
   const count = shown.length < own.length ? `, ${shown.length} of ${own.length} lines` : '';
-  return { ...result, title: `${same}. Only in it${count}` };
+  const title = `${sayNearlySame([name], earlier)}. Only in it${count}`;
+  return [{ title, text: shown.join('\n'), lines: shown.length, isWhole: true, errors }];
+}
+
+function tellSame(told: Told): readonly Output[] {
+  if (told.same.length === 0) return [];
+  const title = sayNearlySame(told.same, told);
+  return [{ title, text: '', lines: 0, isWhole: true, errors: [], isSentence: true }];
+}
+
+function sayNearlySame(names: readonly string[], { name }: Told): string {
+  const [logs, say] = names.length === 1 ? ['log', 'says'] : ['logs', 'say'];
+  return `The ${logs} of ${listing(names)} ${say} nearly the same as that of ${name}`;
 }
 
 function linesOf(text: string): readonly string[] {

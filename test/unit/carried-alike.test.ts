@@ -53,12 +53,12 @@ describe('withoutRepetition', () => {
     expect(tell([one, other])).not.toContain('nearly the same');
   });
 
-  it('names the first of several that are alike', () => {
-    const text = tell(['a', 'b', 'b', 'a', 'b']);
-    expect(text.match(/The log of .*\./g)).toEqual([
-      'The log of “test (2)” says nearly the same as that of “test (1)”.',
+  it('names all that say the same as an earlier one, at the end', () => {
+    const text = tell(['a', 'b', 'b', 'a', 'b', 'c']);
+    expect(text).toMatch(/> c\n> ```\n\n.*\n\n.*$/);
+    expect(text.match(/The logs? of .*\./g)).toEqual([
       'The log of “test (3)” says nearly the same as that of “test (0)”.',
-      'The log of “test (4)” says nearly the same as that of “test (1)”.',
+      'The logs of “test (2)” and “test (4)” say nearly the same as that of “test (1)”.',
     ]);
   });
 
