@@ -69,14 +69,15 @@ export async function readState(
     ...(isConflict ? ['The pull request conflicts with its base branch.'] : []),
     ...quoted.parts,
   ];
-  if (told.length === 0) return null;
-  const head = `For reference, the pull request at the commit ${sha.slice(0, 7)}. The request above counts.`;
-  const parts = isOwn ? [head, ...told] : told;
+  const head = `For reference, this is the state of the pull request at the commit ${sha.slice(0, 7)}. Do only what is asked above.`;
+  // The thread belongs to the request.
+  const parts = [...quoted.reply, ...(isOwn && told.length > 0 ? [head] : []), ...told];
+  if (parts.length === 0) return null;
   const comments = plural(quoted.count, isOwn ? 'open comment' : 'comment');
   const attached = quoted.count === 0 ? [] : [`+ ${comments}`];
   const carried = { ...failed, parts, attached: [...attached, ...failed.attached] };
   if (failed.outputs.length === 0) return { carried };
-  const withoutLogs = [...parts, 'There are newer commits.'];
+  const withoutLogs = [...parts, 'The logs are left out, because there are newer commits.'];
   return {
     carried,
     ifNewer: { pull, sha, carried: { parts: withoutLogs, outputs: [], attached } },

@@ -110,19 +110,27 @@ function allOf({ open, reply }: Threads): readonly ReviewThread[] {
   return reply === undefined ? open : [...open, reply];
 }
 
-/** What a message carries of threads: the newest ones for which there is room, the oldest of them first. `count`: of comments. */
+interface QuotedThreads {
+  /** The thread of the command, if it has one. */
+  readonly reply: readonly string[];
+  readonly parts: readonly string[];
+  /** Of all comments. */
+  readonly count: number;
+}
+
+/** What a message carries of threads: the newest ones for which there is room, the oldest of them first. */
 export async function quoteThreads(
   threads: Threads,
   heard: Heard,
   redact: Redact,
-): Promise<{ readonly parts: readonly string[]; readonly count: number }> {
-  const { reply, hasOlder, url } = threads;
+): Promise<QuotedThreads> {
+  const { hasOlder, url } = threads;
   const all = await Promise.all(allOf(threads).map((thread) => listen(thread, heard, redact)));
   const talks = all.filter(({ said }) => said.length > 0);
   const shown: Quoted[] = [];
   let room = ROOM;
   for (const talk of talks.toReversed()) {
-    const isReply = talk.thread === reply;
+    const isReply = talk.thread === threads.reply;
     const quoted = quoteTalk(talk, isReply, redact, room, shown.length === 0);
     if (quoted === undefined) break;
     shown.unshift(quoted);
@@ -134,14 +142,18 @@ export async function quoteThreads(
     hasOlder ? 'all before the newest 100 threads' : '',
   ].filter((part) => part !== '');
   const leftOut = all.reduce((sum, talk) => sum + talk.leftOut, 0);
+  const [reply, open] = [true, false].map((isReply) =>
+    shown.filter((quoted) => quoted.isReply === isReply).map(({ text }) => text),
+  ) as [string[], string[]];
   const parts = [
-    ...shown.map(({ text }) => text),
+    ...open,
     older.length === 0 ? '' : `See ${url} for ${listing(older)}.`,
     leftOut === 0
       ? ''
       : `${plural(leftOut, 'comment')} by others ${leftOut === 1 ? 'is' : 'are'} left out.`,
   ];
   return {
+    reply,
     parts: parts.filter((part) => part !== ''),
     count: shown.reduce((sum, quoted) => sum + quoted.count, 0),
   };
@@ -151,6 +163,7 @@ interface Quoted {
   readonly text: string;
   /** Of comments in it. */
   readonly count: number;
+  readonly isReply: boolean;
   readonly isCut: boolean;
 }
 
@@ -172,7 +185,7 @@ function quoteTalk(
   const [last] = said.slice(-1);
   if (kept.length === 0 && last !== undefined) kept.push(quoteBeginning(last, left));
   const head = headOf(thread, isReply, isWhole && !thread.comments.pageInfo.hasPreviousPage);
-  return { text: blocks([head, hunk, ...kept]), count: kept.length, isCut: !isWhole };
+  return { text: blocks([head, hunk, ...kept]), count: kept.length, isReply, isCut: !isWhole };
 }
 
 function headOf(thread: ReviewThread, isReply: boolean, isWhole: boolean): string {

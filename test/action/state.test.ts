@@ -73,7 +73,7 @@ function onlyThreads(reply: Reply) {
 
 const FAILED = `fix the failed checks
 
-For reference, the pull request at the commit c356495. The request above counts.
+For reference, this is the state of the pull request at the commit c356495. Do only what is asked above.
 
 The workflow “CI” failed on the commit ${COMMIT}: https://github.com/octo/agents/actions/runs/41
 
@@ -109,7 +109,7 @@ The log of the step “Check links” of the job “links”:
     expect(prompts(sim)).toEqual([
       `address the review comments
 
-For reference, the pull request at the commit c356495. The request above counts.
+For reference, this is the state of the pull request at the commit c356495. Do only what is asked above.
 
 An open thread on the file “docs/guide.md”, line 11:
 
@@ -141,7 +141,9 @@ This page needs a title.
     };
     await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { on: pushes } }));
     await sim.runHere();
-    expect(prompts(sim)).toEqual([`${FAILED}\n\nThere are newer commits.`]);
+    expect(prompts(sim)).toEqual([
+      `${FAILED}\n\nThe logs are left out, because there are newer commits.`,
+    ]);
     expect(commentOf(sim)).not.toContain('log of');
   });
 

@@ -13,7 +13,8 @@ import { recordingRuntime } from './recording-runtime.ts';
 
 const PULL = 7;
 const SHA = 'a'.repeat(40);
-const HEAD = 'For reference, the pull request at the commit aaaaaaa. The request above counts.';
+const HEAD =
+  'For reference, this is the state of the pull request at the commit aaaaaaa. Do only what is asked above.';
 const PAGE = 'https://github.com/octo/agents';
 const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const HUNK = '> ```diff\n> @@ -1 +1 @@\n> -old\n> +new\n> ```';
@@ -277,9 +278,11 @@ describe('a command that is a reply', () => {
     expect(calls).toEqual(['threads', 'mallory', 'bob']);
   });
 
-  it('has the open ones of the own pull request as well, its own last', async () => {
+  it('has its own before the open ones of the own pull request', async () => {
     const { text, attached } = await read(comments, { replyTo: FIRST });
-    expect(textsIn(text)).toEqual(['text 1', 'text 2', 'text 3']);
+    expect(text).toMatch(
+      RegExp(`^The other .*text 2.*text 3\n\n${HEAD}\n\nAn open .*text 1\n`, 's'),
+    );
     expect(attached).toEqual(['+ 3 open comments']);
   });
 
@@ -327,7 +330,7 @@ describe('of the runs on the newest commit', () => {
     // The names and links stay.
     expect(outdated).toMatchObject({ outputs: [], attached: ['+ 1 open comment'] });
     expect(outdated?.parts.join('\n')).toMatch(
-      /“CI” failed .*“links”.*There are newer commits\.$/s,
+      /“CI” failed .*“links”.*The logs are left out, because there are newer commits\.$/s,
     );
   });
 
