@@ -67,7 +67,7 @@ function shown(name: string, redact: Redact): string {
 export function describeCheck(commit: CommitTrigger, redact: Redact): Carried {
   const { kind, name, sha, said, annotations } = commit;
   const parts = [whatFailed(kind, commit, redact)];
-  if (annotations > 0) parts.push(`It has ${plural(annotations, 'annotation')}.`);
+  if (annotations > 0) parts.push(tellAnnotations(annotations));
   if (said === '') return { parts, outputs: [], attached: [] };
   const title = `The output of the check ${named(name, redact)}`;
   return {
@@ -75,6 +75,11 @@ export function describeCheck(commit: CommitTrigger, redact: Redact): Carried {
     outputs: [toOutput(title, tailOf(Buffer.from(said)), redact)],
     attached: [`+ output of ${shown(name, redact)} (${sha.slice(0, 7)})`],
   };
+}
+
+function tellAnnotations(count: number): string {
+  const verb = count === 1 ? 'is' : 'are';
+  return `It has ${plural(count, 'annotation')}, which ${verb} not shown here.`;
 }
 
 /** Why something could not be read. */

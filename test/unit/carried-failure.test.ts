@@ -49,8 +49,8 @@ The output of the check “Vale”:
   });
 
   it.each([
-    [1, 'It has 1 annotation.'],
-    [30, 'It has 30 annotations.'],
+    [1, 'It has 1 annotation, which is not shown here.'],
+    [30, 'It has 30 annotations, which are not shown here.'],
   ])('says that a check has %i annotations', (annotations, said) => {
     expect(describeThis({ ...CHECK, annotations }).parts[1]).toBe(said);
   });
