@@ -228,10 +228,10 @@ async function readJobLog(
 }
 
 function outputsOf(name: string, { parts, errors }: JobLog, redact: Redact): readonly Output[] {
-  return parts.map(({ step, tail }, index) => {
+  return parts.map(({ step, tail, red }, index) => {
     const of = step === null ? '' : `the step ${namedStep(step, redact)} of `;
     const title = `The log of ${of}the job ${name}`;
-    return toOutput(title, tail, redact, index === 0 ? errors : '');
+    return toOutput(title, tail, redact, index === 0 ? `${errors}\n${red}` : red);
   });
 }
 

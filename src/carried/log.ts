@@ -13,6 +13,8 @@ export interface Step {
 export interface LogPart {
   readonly step: string | null;
   readonly tail: Kept;
+  /** The first lines of the step with red text, without times and duplicates. */
+  readonly red: string;
 }
 
 export interface JobLog {
@@ -34,7 +36,11 @@ const MOST_ERRORS = 100_000;
 const TIME = /^\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z /;
 /** With it, a step begins, and so does each step of a composite action. */
 const RUN = '##[group]Run ';
+/** The color of a line of a script, in that group. */
+const SCRIPT = '\x1b[36;1m';
 const ERROR = '##[error]';
+/** Most programs show errors in red, as text or behind it: of 8, 16 or 256 colors (ECMA-48, 8.3.117). */
+const RED = /\x1b\[(?:[0-7];)*(?:[39]1|41|101|38;5;[19])m/;
 
 /** Reads a log to its end. */
 export async function readLog(
@@ -43,15 +49,15 @@ export async function readLog(
 ): Promise<JobLog> {
   const whole = new Tail();
   const steps = failed.slice(0, MOST_STEPS).map((step) => new StepTail(step));
-  const isSetting = createSettingsFilter();
+  const isSurplus = createSurplusFilter();
   const errors = new Errors();
   let second = '';
   for await (const lines of inLines(chunks)) {
     const [kept, seconds]: [string[], string[]] = [[], []];
     for (const line of lines) {
       if (second === '' || !line.startsWith(second)) second = TIME.exec(line)?.[1] ?? second;
-      if (isSetting(line)) continue;
-      if (line.includes(ERROR)) errors.add(withoutTime(line));
+      if (isSurplus(line)) continue;
+      if (line.includes(ERROR) && withoutTime(line).startsWith(ERROR)) errors.add(line);
       kept.push(line);
       seconds.push(second);
     }
@@ -60,7 +66,7 @@ export async function readLog(
   }
   const found = steps.filter(({ tail }) => tail.lines > 0);
   if (found.length === 0) {
-    return { parts: [{ step: null, tail: whole }], without: [], errors: errors.text };
+    return { parts: [{ step: null, tail: whole, red: '' }], without: [], errors: errors.text };
   }
   const shown = new Set(found.map(({ step }) => step));
   return {
@@ -77,6 +83,7 @@ class StepTail {
   readonly #first: string;
   readonly #last: string;
   #hasBegun = false;
+  #red = new Errors();
   tail = new Tail();
 
   constructor(step: Step) {
@@ -89,7 +96,9 @@ class StepTail {
     const from = this.#hasBegun ? 0 : this.#begin(lines, seconds);
     const [first, last] = [this.#first, this.#last];
     const isInside = (at = ''): boolean => first !== '' && first <= at && at <= last;
-    this.tail.add(lines.filter((_, index) => index >= from && isInside(seconds[index])));
+    const own = lines.filter((_, index) => index >= from && isInside(seconds[index]));
+    this.tail.add(own);
+    for (const line of own) if (RED.test(line)) this.#red.add(line);
   }
 
   /** What comes before its beginning in its first second belongs to the step before. */
@@ -100,13 +109,14 @@ class StepTail {
     if (index === -1) return 0;
     this.#hasBegun = true;
     this.tail = new Tail();
+    this.#red = new Errors();
     return index;
   }
 
   get part(): LogPart {
     const { text, lines, isWhole } = this.tail;
     const own = withoutNextStep(text, this.#last);
-    return { step: this.step.name, tail: { text: own, lines, isWhole } };
+    return { step: this.step.name, tail: { text: own, lines, isWhole }, red: this.#red.text };
   }
 }
 
@@ -115,8 +125,9 @@ class Errors {
   readonly #lines = new Set<string>();
   #length = 0;
 
-  add(text: string): void {
-    if (this.#length > MOST_ERRORS || !text.startsWith(ERROR) || this.#lines.has(text)) return;
+  add(line: string): void {
+    const text = withoutTime(line);
+    if (this.#length > MOST_ERRORS || this.#lines.has(text)) return;
     // A copy: a part of a string would keep the whole chunk.
     this.#lines.add(Buffer.from(text).toString());
     this.#length += text.length;
@@ -128,15 +139,20 @@ class Errors {
 }
 
 /**
- * Whether a line is one of the settings that the runner shows at the beginning of a step, after its script: `shell:`, `env:`
- * and what follows them (actions/runner, ScriptHandler.cs). Lines of the script itself begin with a color.
+ * Whether a line at the beginning of a step says nothing new: the first line of the script, which is also its title, or one of the
+ * settings after the script, which are `shell:`, `env:` and what follows them (actions/runner, ScriptHandler.cs). Lines of the script
+ * itself begin with a color.
  */
-function createSettingsFilter(): (line: string) => boolean {
+function createSurplusFilter(): (line: string) => boolean {
   let place: 'script' | 'settings' | 'elsewhere' = 'elsewhere';
+  let first = '';
   return (line) => {
     if (place === 'elsewhere' && !line.includes(RUN)) return false;
     const text = withoutTime(line);
-    if (text.startsWith(RUN)) place = 'script';
+    const [title, isTitle] = [first, text.startsWith(RUN)];
+    first = isTitle ? text.slice(RUN.length).trimEnd() : '';
+    if (title !== '' && text.trimEnd() === `${SCRIPT}${title}\x1b[0m`) return true;
+    if (isTitle) place = 'script';
     else if (text.startsWith('##[')) place = 'elsewhere';
     else if (/^(shell: |env:\s*$)/.test(text)) place = 'settings';
     // A value of several lines: its further lines have no time.

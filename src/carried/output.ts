@@ -28,7 +28,7 @@ export interface Output {
   /** Of the whole, of which the text may be only the end. */
   readonly lines: number;
   readonly isWhole: boolean;
-  /** The lines that are marked as errors, which the text may have as well. */
+  /** The lines that are marked as errors or red, which the text may have as well. */
   readonly errors: readonly string[];
   /** Whether the title says it all. */
   readonly isSentence?: true;
@@ -138,7 +138,7 @@ export function toOutput(title: string, kept: Kept, redact: Redact, errors = '')
   ) as [string[], string[]];
   return {
     ...{ title, text: text.join('\n'), lines, isWhole },
-    errors: [...new Set(marked)].filter((line) => line.startsWith('error: ')),
+    errors: [...new Set(marked)].filter(hasVisibleText),
   };
 }
 
@@ -222,27 +222,34 @@ function quoteOutput(output: Output, share: number, equal: number): string {
 }
 
 interface Shown {
-  /** Those that the end does not have. */
+  /** Empty if the end has all of them. */
   readonly errors: readonly string[];
+  readonly hasAllErrors: boolean;
   readonly end: string;
 }
 
-/** Errors come first: the end of a log often has only what came of them. */
+/**
+ * Errors come first: the end of a log often has only what came of them. Those in the middle of a long end come first as well, or
+ * nobody would look for them; the last line is found there, and says only that the step failed.
+ */
 function chooseLines({ text, errors }: Output, share: number, forErrors: number): Shown {
   const all = missing(errors, text);
-  if (sizeOf(linesOf(all, text)) <= share) return { errors: all, end: text };
-  const first = firstOf(missing(errors, endOf(text, share - forErrors)), forErrors);
+  if (sizeOf(linesOf(all, text)) <= share) return { errors: all, hasAllErrors: true, end: text };
+  const hasLost = missing(errors, endOf(text, share - forErrors)).length > 0;
+  const told = hasLost ? errors.filter((line) => !text.endsWith(line)) : [];
+  const first = firstOf(told, forErrors);
   const end = endOf(text, share - sizeOf(linesOf(first, '').slice(0, -1)));
-  return { errors: missing(first, end), end };
+  return { errors: first, hasAllErrors: first.length === told.length, end };
 }
 
 /** What the title says of an output that is not there as a whole. */
-function tellPart({ errors, end }: Shown, isWhole: boolean, lines: number): string {
+function tellPart({ errors, end, hasAllErrors }: Shown, isWhole: boolean, lines: number): string {
   if (isWhole) return errors.length === 0 ? '' : 'errors of other steps, and all its lines';
   const count = end.split('\n').length;
   const part =
     count < lines ? `the last ${grouped(count)} of ${grouped(lines)} lines` : 'only its end';
-  return errors.length === 0 ? part : `its errors, and ${part}`;
+  if (errors.length === 0) return part;
+  return `its ${hasAllErrors ? '' : 'first '}errors, and ${part}`;
 }
 
 /** The first lines that fit as a quotation, and at least a part of one. */

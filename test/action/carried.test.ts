@@ -205,12 +205,12 @@ The log of the step “Check links” of the job “links”:
     [
       'the error of a matrix once, without what does not belong to the step',
       legs,
-      /> ```text\n> Run check\n> check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*“test \(24\)” says nearly the same as that of “test \(20\)”\.$/s,
+      /> ```text\n> Run check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*The logs of “test \(22\)” and “test \(24\)” say nearly the same as that of “test \(20\)”\.$/s,
     ],
     [
       'the first errors of a job that goes on',
       [twoSteps('lint', [], [...errors, ...passed])],
-      /\(its errors, and the last [\d,]+ of 3,006 lines\):\n\n> ```text\n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> …\n/,
+      /\(its errors, and the last [\d,]+ of 3,005 lines\):\n\n> ```text\n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> …\n/,
     ],
     [
       'the reasons of a job that only counts them at its end',

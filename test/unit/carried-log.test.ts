@@ -127,10 +127,11 @@ describe('readLog', () => {
   });
 
   it.each(['\n', '\r\n'])(
-    'leaves out the settings of steps, but no lines of scripts (%j)',
+    'leaves out the settings of steps, but no lines of scripts except their titles (%j)',
     async (end) => {
       const log = [
-        line(1, '##[group]Run cat env.txt'),
+        line(1, '##[group]Run cat <<EOF'),
+        line(1, '\x1b[36;1mcat <<EOF\x1b[0m'),
         line(1, '\x1b[36;1mcat <<EOF\x1b[0m'),
         line(1, '\x1b[36;1menv:\x1b[0m'),
         line(1, 'shell: /usr/bin/bash -e {0}'),
@@ -149,7 +150,7 @@ describe('readLog', () => {
       ].join('');
       const [[, text] = []] = await read(log.replaceAll('\n', end), []);
       expect(text).toBe(
-        `##[group]Run cat env.txt
+        `##[group]Run cat <<EOF
 \x1b[36;1mcat <<EOF\x1b[0m
 \x1b[36;1menv:\x1b[0m
 ##[endgroup]
@@ -170,6 +171,28 @@ a line of the program
     expect(errors.split('\n')).toEqual(
       ['a', 'exit code 1', 'exit code 2', 'c'].map((one) => `##[error]${one}`),
     );
+  });
+
+  it('has the red lines of each step, each once', async () => {
+    const reds = ['31', '1;31', '91', '41', '38;5;9', '38;5;196', '38;5;31', '32', '131'];
+    const log = [
+      ...[line(1, '\x1b[31mof before\x1b[m'), line(2, '\x1b[31mof before\x1b[m')],
+      ...[
+        line(2, '##[group]Run a'),
+        line(2, '\x1b[31mfirst\x1b[m'),
+        line(3, '\x1b[31mfirst\x1b[m'),
+      ],
+      ...reds.map((color) => line(3, `✖ \x1b[${color}m${color}\x1b[0m`)),
+      line(5, '\x1b[31mof next\x1b[m'),
+    ];
+    const { parts } = await readLog(inChunks(log.join(''), 100), [
+      step('a', 2, 4),
+      step('b', 5, 5),
+    ]);
+    expect(parts.map(({ red }) => red.replace(/\x1b\[[\d;]*m/g, ''))).toEqual([
+      ['first', ...reds.slice(0, 5).map((color) => `✖ ${color}`)].join('\n'),
+      'of next',
+    ]);
   });
 
   it('says that it keeps only the end of a long line, from the beginning of a word on', async () => {

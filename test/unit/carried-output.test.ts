@@ -149,16 +149,18 @@ describe('quoteOutputs', () => {
     expect(quoteOutputs(many)).toMatch(/A \(the last 1 of 2 lines\):\n\n> ```text\n> b+ … 4/);
   });
 
-  it('shows errors that the end does not have before it, each once', () => {
-    const marked = ['##[error]first', '##[error]second', '##[error]last', '##[error]first'];
-    const end = `${'x\n'.repeat(9000)}##[error]last`;
-    const log = tailOf(Buffer.from(`##[error]first\n##[error]second\n${end}`));
+  it('shows all errors but the last line before an end that lacks some of them', () => {
+    const marked = ['first', 'middle', 'last', 'first'].map((text) => `##[error]${text}`);
+    const end = `${'x\n'.repeat(9000)}##[error]middle\nx\n##[error]last`;
+    const log = tailOf(Buffer.from(`##[error]first\n${end}`));
     const quoted = quoteOutputs([toOutput('A', log, keep, marked.join('\n'))]);
     expect(quoted).toContain('\n\nA (its errors, and the last 4,98');
     expect(quoted).toMatch(
-      /text\n> error: first\n> error: second\n> …\n> x\n.*x\n> error: last\n/s,
+      /text\n> error: first\n> error: middle\n> …\n> x\n.*x\n> error: middle\n> x\n> error: last\n/s,
     );
-    expect(quoted.match(/first|second|last$/gm)).toHaveLength(3);
+    expect(quoted.match(/(first|middle|last)$/gm)).toHaveLength(4);
+    const none = quoteOutputs([toOutput('A', tailOf(Buffer.from(end)), keep, marked[1])]);
+    expect(none).toMatch(/^A \(the last 4,99\d of 9,003 lines\):\n\n> ```text\n> x\n/m);
     const whole = quoteOutputs([toOutput('A', tailOf(Buffer.from('x')), keep, marked[0])]);
     expect(whole).toContain(
       'A (errors of other steps, and all its lines):\n\n> ```text\n> error: first\n> …\n> x\n',
@@ -175,6 +177,7 @@ describe('quoteOutputs', () => {
     );
     const log = tailOf(Buffer.from('x\n'.repeat(90_000)));
     const quoted = quoteOutputs([toOutput('A', log, keep, errors.join(''))]);
+    expect(quoted).toContain('A (its first errors, and the last');
     expect(quoted.match(/> error: /g)?.length).toBe(most);
     const last = quoted.slice(quoted.lastIndexOf('> error: '));
     expect(last).toMatch(RegExp(`^> error: y+${most - 1}\n> …\n> x\n`));
