@@ -69,7 +69,10 @@ export async function readState(
     ...(isConflict ? ['The pull request conflicts with its base branch.'] : []),
     ...quoted.parts,
   ];
-  const head = `For reference, this is the state of the pull request at the commit ${sha.slice(0, 7)}. Do only what is asked above.`;
+  const page = `${start.info.repositoryUrl}/pull/${pull}`;
+  const head =
+    `For reference, this is the state of the pull request ${page} at the commit ${sha.slice(0, 7)}. ` +
+    'Use it as far as the request above needs it.';
   // The thread belongs to the request.
   const parts = [...quoted.reply, ...(isOwn && told.length > 0 ? [head] : []), ...told];
   if (parts.length === 0) return null;

@@ -148,9 +148,7 @@ export async function quoteThreads(
   const parts = [
     ...open,
     older.length === 0 ? '' : `See ${url} for ${listing(older)}.`,
-    leftOut === 0
-      ? ''
-      : `${plural(leftOut, 'comment')} by others ${leftOut === 1 ? 'is' : 'are'} left out.`,
+    tellLeftOut(leftOut),
   ];
   return {
     reply,
@@ -226,4 +224,11 @@ function closed(text: string): string {
     else if (marks.startsWith(open) && rest.trim() === '') open = '';
   }
   return open === '' ? text : `${text}\n${open}`;
+}
+
+function tellLeftOut(count: number): string {
+  if (count === 0) return '';
+  return count === 1
+    ? '1 comment is left out: its author may not ask you for changes, or somebody else has edited it.'
+    : `${count} comments are left out: their authors may not ask you for changes, or others have edited them.`;
 }

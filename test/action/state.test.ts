@@ -73,7 +73,7 @@ function onlyThreads(reply: Reply) {
 
 const FAILED = `fix the failed checks
 
-For reference, this is the state of the pull request at the commit c356495. Do only what is asked above.
+For reference, this is the state of the pull request https://github.com/octo/agents/pull/7 at the commit c356495. Use it as far as the request above needs it.
 
 The workflow “CI” failed on the commit ${COMMIT}: https://github.com/octo/agents/actions/runs/41
 
@@ -109,7 +109,7 @@ The log of the step “Check links” of the job “links”:
     expect(prompts(sim)).toEqual([
       `address the review comments
 
-For reference, this is the state of the pull request at the commit c356495. Do only what is asked above.
+For reference, this is the state of the pull request https://github.com/octo/agents/pull/7 at the commit c356495. Use it as far as the request above needs it.
 
 An open thread on the file “docs/guide.md”, line 11:
 
@@ -129,7 +129,7 @@ An open thread on the file “docs/index.md”:
 
 This page needs a title.
 
-1 comment by others is left out.`,
+1 comment is left out: its author may not ask you for changes, or somebody else has edited it.`,
     ]);
     expect(commentOf(sim)).toContain('\n> <sub>+ 3 open comments</sub>\n');
     expect(commentOf(sim)).not.toContain('--strict');

@@ -14,7 +14,8 @@ import { recordingRuntime } from './recording-runtime.ts';
 const PULL = 7;
 const SHA = 'a'.repeat(40);
 const HEAD =
-  'For reference, this is the state of the pull request at the commit aaaaaaa. Do only what is asked above.';
+  'For reference, this is the state of the pull request https://github.com/octo/agents/pull/7 at the commit aaaaaaa. ' +
+  'Use it as far as the request above needs it.';
 const PAGE = 'https://github.com/octo/agents';
 const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const HUNK = '> ```diff\n> @@ -1 +1 @@\n> -old\n> +new\n> ```';
@@ -176,14 +177,20 @@ describe('comments', () => {
   ])('by %s', async (_, comment, shown, left, given = {}) => {
     const { text } = await read([{ body: 'text 1', ...comment }], given);
     expect(textsIn(text).join()).toBe(shown);
-    expect(text?.includes('\n\n1 comment by others is left out.') ?? false).toBe(left === 1);
+    expect(
+      text?.includes(
+        '\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.',
+      ) ?? false,
+    ).toBe(left === 1);
   });
 
   it('by many people: of five in the newest threads, and of the one who asks', async () => {
     const authors = [...PEOPLE, 'mallory', 'alice'];
     const { text } = await read(authors.map((author, n) => ({ body: `text ${n}`, author })));
     expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
-    expect(text).toContain('3 comments by others are left out.');
+    expect(text).toContain(
+      '3 comments are left out: their authors may not ask you for changes, or others have edited them.',
+    );
   });
 
   it.each<[string, string, string]>([
@@ -210,7 +217,9 @@ describe('comments', () => {
     const { text, logged } = await read([{ body: 'text 1' }], {
       on: ({ path }) => (path.includes('/bob/') ? { status: 500, body: {} } : undefined),
     });
-    expect(text).toBe(`${HEAD}\n\n1 comment by others is left out.`);
+    expect(text).toBe(
+      `${HEAD}\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.`,
+    );
     expect(logged).toEqual([
       'info: The permission of “bob” could not be checked, so their comments are left out.',
     ]);
@@ -272,7 +281,7 @@ describe('a command that is a reply', () => {
   it('has the other comments of its thread, wherever it is', async () => {
     const { text, attached, calls } = await read(comments, { isOwn: false, replyTo: FIRST });
     expect(text).toBe(
-      'The other comments of this thread:\n\n“bob”:\n\ntext 2\n\n“alice”:\n\ntext 3\n\n1 comment by others is left out.',
+      'The other comments of this thread:\n\n“bob”:\n\ntext 2\n\n“alice”:\n\ntext 3\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.',
     );
     expect(attached).toEqual(['+ 2 comments']);
     expect(calls).toEqual(['threads', 'mallory', 'bob']);
