@@ -33,11 +33,16 @@ export function checkPrLink(link: string): Result<string> {
 
 const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
 
-/** The host and repository of a pull request, and its number with `#` or `!`. The link was checked before. */
-export function readPullRequest(link: string) {
-  const { host, pathname } = new URL(link);
+/**
+ * `#42`, or `!42` of a merge request; with its repository and host if it is not in this repository. The link was checked
+ * before.
+ */
+export function pullRequestName(prLink: string, isHere: boolean): string {
+  const { host, pathname } = new URL(prLink);
   const [, repository = '', kind, digits] = pathname.split(PULL_REQUEST);
-  return { host, repository, number: `${kind === 'merge_requests' ? '!' : '#'}${digits}` };
+  const number = `${kind === 'merge_requests' ? '!' : '#'}${digits}`;
+  if (isHere) return number;
+  return `${host === 'github.com' ? repository : `${host}/${repository}`}${number}`;
 }
 
 /** The number of a pull request in this repository; null for any other link. */

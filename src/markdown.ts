@@ -1,4 +1,4 @@
-import { readPullRequest } from './link.ts';
+import { pullRequestName } from './link.ts';
 import { DASHBOARD_URL } from './mintlify.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
@@ -73,11 +73,8 @@ interface PullRequest {
 /** A link with the number of the pull request of a job; with its repository and host if it is not in this repository. */
 export function pullRequestLink({ prLink, prNumber }: PullRequest): string {
   if (!prLink) return '';
-  const { host, repository, number } = readPullRequest(prLink);
-  if (prNumber) return link(number, prLink);
-  const where = host === 'github.com' ? repository : `${host}/${repository}`;
   // A name may begin with `_`, which is Markdown there.
-  return link(`${where.replaceAll('_', '\\_')}${number}`, prLink);
+  return link(pullRequestName(prLink, Boolean(prNumber)).replaceAll('_', '\\_'), prLink);
 }
 
 /** An icon, hidden from screen readers: the words next to it say the same. */

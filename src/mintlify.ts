@@ -95,6 +95,16 @@ export const ADVICE: Advice = {
   429: { poll: 'The API was polled too often.', send: TOO_MANY, create: TOO_MANY },
 };
 
+/** What a refusal with an HTTP status is about, for a title. */
+export const CAUSES: Readonly<Record<number, string>> = {
+  401: 'the API key',
+  402: 'no credits',
+  429: "the API's rate limit",
+};
+
+/** The status that says that the job takes no more messages. */
+export const JOB_IS_CLOSED = 409;
+
 /** Comes first if the base URL is another one. */
 export const ADVICE_ELSEWHERE: Advice = { 404: { poll: MAYBE_WRONG_URL, send: MAYBE_WRONG_URL } };
 

@@ -31,6 +31,7 @@ export type Sent =
   /** It had no effect. */
   | {
       readonly kind: 'refused';
+      readonly exchange: Exchange;
       readonly why: string;
       readonly sendClass: SendClass;
       /** Milliseconds after which it may be sent again; null if it may not. */
@@ -86,10 +87,10 @@ export async function postMessage(
   const said = explain(exchange, doing, context);
   if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
-  if (afterMs !== null) return { kind: 'refused', why: said, sendClass, afterMs };
+  if (afterMs !== null) return { kind: 'refused', exchange, why: said, sendClass, afterMs };
   const later = sendClass === 'rate-limited' ? 'Send the message again later.' : '';
   const why = sentences(said, askedPause(exchange, context) || later);
-  return { kind: 'refused', why, sendClass, afterMs };
+  return { kind: 'refused', exchange, why, sendClass, afterMs };
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {

@@ -32,6 +32,14 @@ export interface Collaborator {
   readonly permission: Permission | 'none';
 }
 
+/** A comment that this process has created. */
+export interface CreatedComment {
+  readonly id: number;
+  /** Its ID in GraphQL. */
+  readonly nodeId: string;
+  readonly url: string;
+}
+
 export type ReactionContent = 'eyes' | 'hooray' | 'confused';
 
 export interface GitHubOptions
@@ -321,12 +329,12 @@ export class GitHub {
   }
 
   /** On a connection of its own: one that is kept alive may be closed at the moment the request is written. */
-  async createComment(number: number, body: string): Promise<{ id: number; url: string }> {
+  async createComment(number: number, body: string): Promise<CreatedComment> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const data = await this.#request(route, { number, body }, 'own connection');
     const { id, node_id, html_url } = parse(data, restComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url, isEdited: false });
-    return { id, url: html_url };
+    return { id, nodeId: node_id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {

@@ -55,6 +55,8 @@ export interface End {
   readonly label: Label;
   /** The fact, then what to do about it. Empty if there is nothing to say. */
   readonly explanation: string;
+  /** The same in a few words, for the title of several jobs that share it, if there are words for it. */
+  readonly cause?: string;
   /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
   readonly confirmed?: boolean;
 }
@@ -187,7 +189,7 @@ const RUN_ENDS = {
     'not-sent',
     (limitMs: number, why: string, again: string) =>
       sentences(
-        `The message was not sent within ${duration(limitMs)}, because the agent was not seen to be done with other work.`,
+        `The message was not sent within ${duration(limitMs)}, because the agent was not seen to be done with what it was already doing.`,
         why,
         `${again} later.`,
       ),
@@ -295,9 +297,9 @@ const RUN_ENDS = {
   'not done in time': way(
     'timed-out',
     'timed-out',
-    (limitMs: number, status: string, why: string, again: string) =>
+    (limit: string, status: string, why: string, again: string) =>
       sentences(
-        `The agent was not seen to be done within ${duration(limitMs)}. Its last known status is ${status}, and it may keep working.`,
+        `The agent was not seen to be done within ${limit}. Its last known status is ${status}, and it may keep working.`,
         why,
         again,
       ),
@@ -305,9 +307,9 @@ const RUN_ENDS = {
   'not confirmed in time': way(
     'timed-out',
     'timed-out',
-    (limitMs: number, status: string, why: string) =>
+    (limit: string, status: string, why: string) =>
       sentences(
-        `The job is ${status}, but within ${duration(limitMs)} it was not confirmed that this is the end of the work on the message.`,
+        `The job is ${status}, but within ${limit} it was not confirmed that this is the end of the work on the message.`,
         why,
         `${CHECK}.`,
       ),

@@ -96,6 +96,8 @@ export interface Job {
   readonly message: Message;
   /** Whether the message waits until the agent is done with earlier work. */
   readonly isWaiting: boolean;
+  /** Milliseconds for which it has waited for that; missing if it did not have to. */
+  readonly waitedMs?: number;
   readonly after: After;
   /** Which message in a row it is, under a limit. */
   readonly nthInARow?: number | undefined;
@@ -162,6 +164,11 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
 
 export function setWaiting(job: Job, isWaiting: boolean): void {
   write(job, { isWaiting });
+}
+
+/** The agent is done with earlier work, for which the message has waited. */
+export function recordWait(job: Job, ms: number): void {
+  write(job, { isWaiting: false, waitedMs: (job.waitedMs ?? 0) + ms });
 }
 
 export function setNthInARow(job: Job, nthInARow: number | undefined): void {

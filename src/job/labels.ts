@@ -20,6 +20,7 @@ const improve = (command: string): string =>
 const tryAgain = (command: string): string =>
   `Comment ${quote(`${command} try again`)} to try again.`;
 const goOn = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
+const beginAnew = (): string => 'Comment on a new issue to begin a new job.';
 
 function row(icon: string, word: string, title: string, group: Group, next?: Row['next']): Row {
   return { icon, word, title, group, ...(next && { next }) };
@@ -33,15 +34,17 @@ export const LABELS = {
     ...(['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled', 'bad'] as const),
   ),
   'not-sent': row('⚠️', 'not sent', 'Message not sent', 'bad'),
-  unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from earlier work', 'bad', improve),
+  /** As `not-sent`, and no message to this job ever will be. */
+  closed: row('⚠️', 'not sent', 'Message not sent', 'bad', beginAnew),
+  unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from before this message', 'bad', improve),
   'failure unconfirmed': row(
-    ...(['⚠️', 'unconfirmed', 'Agent failed, perhaps on earlier work', 'bad', improve] as const),
+    ...(['⚠️', 'unconfirmed', 'Agent failed, perhaps before this message', 'bad', improve] as const),
   ),
   limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', goOn),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
   cancelled: row('⏹️', 'cancelled', 'Run cancelled: the agent may still be working', 'bad'),
-  archived: row('🗄️', 'archived', 'Agent job archived', 'bad'),
-  waiting: row('⏳', 'waiting', 'Waiting for earlier work: message not sent yet', 'underway'),
+  archived: row('🗄️', 'archived', 'Agent job archived', 'bad', beginAnew),
+  waiting: row('⏳', 'waiting', 'Agent is busy: message not sent yet', 'underway'),
   sending: row('⏳', 'sending', 'Sending a message to the agent', 'underway'),
   creating: row('⏳', 'creating', 'Creating an agent job', 'underway'),
   working: row('⏳', 'working', 'Agent is working', 'underway'),

@@ -47,7 +47,7 @@ function whyUnconfirmed(before: string | undefined, status: FinalStatus): string
       before === status
         ? `The status was already ${status} before the message, and did not change for ${duration(SETTLE_MS)}`
         : `The job is ${status}, but it was not seen at work`;
-    return `${what}, so this may be the end of earlier work. ${CHECK}.`;
+    return `${what}, so this may be the end of what the agent did before. ${CHECK}.`;
   }
   return `The job is ${status}, but the agent was already at work when the message was sent, so this may be the end of that work. ${CHECK}.`;
 }
@@ -67,10 +67,17 @@ export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
 /** The agent was not seen to be done in time. */
 function lateEnd(job: Job, run: EndingRun, last: string): End {
   const status = showStatus(statusOf(job));
-  const { timeoutMs } = run.inputs;
+  const limit = timeSpent(run.inputs.timeoutMs, job.waitedMs);
   return isFinal(statusOf(job)) && !job.isReadOnly
-    ? endAs('not confirmed in time', timeoutMs, status, last)
-    : endAs('not done in time', timeoutMs, status, last, howToWaitAgain(job, run));
+    ? endAs('not confirmed in time', limit, status, last)
+    : endAs('not done in time', limit, status, last, howToWaitAgain(job, run));
+}
+
+/** Milliseconds -> words. The time for the message is only what the agent left of it. */
+function timeSpent(limitMs: number, waitedMs: number | undefined): string {
+  if (waitedMs === undefined) return duration(limitMs);
+  const forThis = duration(limitMs - waitedMs);
+  return `${duration(limitMs)} (waited ${duration(waitedMs)} for what it was already doing, ${forThis} for this)`;
 }
 
 /** Whether the message is sent or, without one, the job known, so that the rest is only waiting. */

@@ -4,10 +4,11 @@ import { isPerson } from '../github/event.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { deliveryOf, type Job } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
+import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
-import { renderBadEnd, renderStory } from '../report/render.ts';
+import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
@@ -144,7 +145,10 @@ export async function finishOnGitHub(
   return urls;
 }
 
-/** GitHub mails a new comment, but not an edit. So this tells a bad end of what the comment has announced by one short comment, which is no note. */
+/**
+ * GitHub mails a new comment, but not an edit. So this tells a bad end of what the comment has announced by one short comment,
+ * which is no note. If nothing was sent, it says all that there is to say, and the note is hidden.
+ */
 async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const { note, trigger, runtime, github, plan, story } = run;
   const bad = ended.filter((job) => RESULTS[job.end.result].isBad || isLateLimit(job));
@@ -153,11 +157,20 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (runtime.signal.aborted) return;
   const { sender } = trigger;
   const person = sender !== null && isPerson(sender) ? sender.login : '';
-  const body = composeReply(renderBadEnd(story, worst, ended, person, note.url));
+  const isAll = saysAll(ended, worst);
+  const details = isAll ? logLink(story.info) : link('Details', note.url);
+  const body = composeReply(renderBadEnd(story, worst, ended, person, details));
   const { conversation } = plan.comments;
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => body);
-  if (created.kind === 'problem') runtime.log.warning(created.problem);
+  if (created.kind === 'problem') return runtime.log.warning(created.problem);
+  if (isAll) await hide(run, () => note.hide());
+}
+
+/** The note says no more than the sentence: nothing was sent. Of several jobs, it has a table. */
+function saysAll({ length }: readonly Ended[], worst: Ended): boolean {
+  const isUnsent = !worst.isReadOnly && deliveryOf(worst) === 'not-sent';
+  return length === 1 && isUnsent && !isLateLimit(worst);
 }
 
 /** The note has announced the message, which had its number then, and the limit has stopped it since. */
@@ -175,7 +188,7 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
 async function closeNote(run: Run, note: Note): Promise<string[]> {
   const closed = await note.close();
   if (closed.kind === 'problem') run.runtime.log.warning(closed.problem);
-  await hideOlder(run, note);
+  await hide(run, () => note.hideOlder());
   return [note.url];
 }
 
@@ -232,16 +245,16 @@ async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
 async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
   const note = openNote(run, number, jobs, Infinity);
   const created = await note.create();
-  if (created.kind === 'ok') await hideOlder(run, note);
+  if (created.kind === 'ok') await hide(run, () => note.hideOlder());
   return created;
 }
 
-/** If that is not possible, they stay. */
-async function hideOlder({ runtime }: Run, note: Note): Promise<void> {
+/** If that is not possible, the comments stay. */
+async function hide({ runtime }: Run, hiding: () => Promise<void>): Promise<void> {
   if (runtime.signal.aborted) return;
   try {
-    await note.hideOlder();
+    await hiding();
   } catch (error) {
-    runtime.log.debug(`Older comments were not hidden: ${whyOf(error)}.`);
+    runtime.log.debug(`Comments were not hidden: ${whyOf(error)}.`);
   }
 }

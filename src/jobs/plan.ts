@@ -14,7 +14,7 @@ export interface Plan {
   readonly comments: Comments;
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
-  /** Whether the notes there are listed: for a re-run, a limit, a commit, or to find the job. */
+  /** Whether the notes there are listed: for a re-run, a limit or a commit, or to find the job or its message. */
   readonly listsNotes: boolean;
   /** Whether they are listed again below the own note, because other runs may have come first. */
   readonly decidesAgain: boolean;
@@ -53,7 +53,8 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     deadline: startedAt + inputs.timeoutMs,
     comments,
     isRerun,
-    listsNotes: isRerun || jobIds.length === 0 || counts,
+    // What only waits reports the result of a message that a note tells.
+    listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && !send),
     decidesAgain: hasNote && (isRerun || counts),
     waitsForIdle: send && whenActive === 'wait',
     byBot,

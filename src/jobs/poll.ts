@@ -1,5 +1,6 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
+import type { Exchange } from '../agent/http.ts';
 import {
   type FailedPoll,
   LEAST_POST_MS,
@@ -19,6 +20,7 @@ import {
   NEW_JOB,
   recordPoll,
   recordResponse,
+  recordWait,
   SETTLE_MS,
   sentAtOf,
   setWaiting,
@@ -26,7 +28,7 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { cancelledEnd, doneEnd, lostEnd, showStatus, timedOutEnd } from '../job/reasons.ts';
-import { isFinal, isKnownStatus } from '../mintlify.ts';
+import { CAUSES, isFinal, isKnownStatus, JOB_IS_CLOSED } from '../mintlify.ts';
 import { quote, sentences } from '../text.ts';
 import { endIfTooLate, pause, type Run } from './run.ts';
 
@@ -68,8 +70,17 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
     if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const later = mayPass(exchange) ? 'Try again later.' : '';
-    return lostEnd(job, run, sentences(count, why, askedPause(exchange, run.agent) || later));
+    const last = sentences(count, why, askedPause(exchange, run.agent) || later);
+    return withCause(lostEnd(job, run, last), exchange);
   });
+}
+
+/** An end because of what the API answered, in a few words as well. */
+export function withCause(end: End, exchange: Exchange): End {
+  if (exchange.kind === 'failure') return end;
+  const cause = CAUSES[exchange.status];
+  const isClosed = end.label === 'not-sent' && exchange.status === JOB_IS_CLOSED;
+  return { ...end, ...(isClosed && { label: 'closed' }), ...(cause !== undefined && { cause }) };
 }
 
 /**
@@ -83,7 +94,8 @@ function pollInWait(run: Run, job: Job, until: number): Promise<End | undefined>
     const leftMs = until - clock.now();
     if (leftMs <= 0) return timedOutEnd(job, run, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
-    return lostEnd(job, run, `All polls failed for ${duration(forMs)}. ${last}`);
+    const end = lostEnd(job, run, `All polls failed for ${duration(forMs)}. ${last}`);
+    return withCause(end, exchange);
   });
 }
 
@@ -104,7 +116,9 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
     const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }
-  const what = job.isWaiting ? 'Waiting for earlier work: the job' : 'The job';
+  const what = job.isWaiting
+    ? 'Waiting until the agent is done with what it is doing: the job'
+    : 'The job';
   const status = statusOf(job);
   run.log.beat(`${what} is ${status === undefined ? 'in an unknown status' : showStatus(status)}`);
   return undefined;
@@ -232,7 +246,10 @@ export async function waitForEarlierWork(
   const isNew = !job.isWaiting;
   setWaiting(job, true);
   if (isNew) run.note?.write();
-  run.log.say(job, 'Waiting for earlier work: the agent is at work.');
+  run.log.say(
+    job,
+    'The agent is at work. The message waits until it is done with what it is doing.',
+  );
   const until = plan.deadline - LEAST_POST_MS;
   while (!isFinal(statusBefore(job))) {
     const late = endIfTooLate(run, job);
@@ -243,6 +260,6 @@ export async function waitForEarlierWork(
     const end = await pollInWait(run, job, until);
     if (end !== undefined) return end;
   }
-  setWaiting(job, false);
+  recordWait(job, clock.now() - startedAt);
   return 'waited';
 }

@@ -16,7 +16,7 @@ import { cancelledEnd, doubtfulEnd } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
-import { pollNow, takeResponse } from './poll.ts';
+import { pollNow, takeResponse, withCause } from './poll.ts';
 import { endIfTooLate, pendingJobs, type Run, save, setLate } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
@@ -115,7 +115,7 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
 async function afterRefusal(
   run: Run,
   job: Job,
-  { why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
+  { exchange, why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
@@ -124,9 +124,9 @@ async function afterRefusal(
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(endAs('the API takes no more', refused));
+    stop.abort(withCause(endAs('the API takes no more', refused), exchange));
   }
-  if (afterMs === null) return endAs('could not send', why);
+  if (afterMs === null) return withCause(endAs('could not send', why), exchange);
   const late = endIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);

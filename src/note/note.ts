@@ -1,5 +1,6 @@
-import type { GitHub } from '../github/api.ts';
+import type { CreatedComment, GitHub } from '../github/api.ts';
 import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
+import { statusWith } from '../job/ends.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
 import { composeNote, type FoundNote, type NoteData, readNote } from './data.ts';
@@ -35,6 +36,8 @@ export class Note {
   url = '';
   /** 0 before the comment is created, and nothing edits it before that. */
   #id = 0;
+  /** Its ID in GraphQL. */
+  #nodeId = '';
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
   /** Whether an edit is still to begin, which will have the newest text. */
@@ -51,6 +54,7 @@ export class Note {
     const created = await createComment(this.#options, () => this.#compose());
     if (created.kind === 'problem') return created;
     this.#id = created.value.id;
+    this.#nodeId = created.value.nodeId;
     this.url = created.value.url;
     return ok(this.url);
   }
@@ -81,7 +85,15 @@ export class Note {
     return edited === 'done' ? ok(this.url) : problem(explainEdit(edited));
   }
 
-  /** Hides the older comments of the step about the same jobs as outdated, if their processes are done. It changes no text. */
+  /** Hides the comment itself, because another one says the same. Other runs still read it. */
+  hide(): Promise<void> {
+    return this.#options.github.hide([this.#nodeId]);
+  }
+
+  /**
+   * Hides older comments about the same jobs as outdated, if their processes are done: those of the step, and if this one has seen
+   * the end of the work, also those of others that do not wait for it. It changes no text.
+   */
   async hideOlder(): Promise<void> {
     const { github, conversation } = this.#options;
     const own = this.#options.data();
@@ -127,7 +139,7 @@ export function explainEdit(error: GitHubError): string {
 export async function createComment(
   { github, conversation, clock, signal, until }: CommentPlace,
   compose: () => string,
-): Promise<Result<{ readonly id: number; readonly url: string }>> {
+): Promise<Result<CreatedComment>> {
   for (let failed = 1; ; failed += 1) {
     try {
       return ok(await github.createComment(conversation, compose()));
@@ -192,10 +204,11 @@ function isReplaced(note: NoteData, own: NoteData): boolean {
       .map(({ id }) => id)
       .sort()
       .join();
-  return (
-    note.command === '' &&
-    note.step === own.step &&
-    idsOf(note) === idsOf(own) &&
-    note.jobs.every(({ delivery, ended }) => delivery !== 'sending' && ended !== undefined)
-  );
+  if (note.command !== '' || idsOf(note) !== idsOf(own)) return false;
+  if (!note.jobs.every(({ delivery, ended }) => delivery !== 'sending' && ended !== undefined)) {
+    return false;
+  }
+  const sawEnd = own.jobs.every(({ ended }) => ended && statusWith(ended.result) !== undefined);
+  const doesNotWait = note.jobs.every(({ ended }) => ended?.result === 'sent');
+  return note.step === own.step || (sawEnd && doesNotWait);
 }

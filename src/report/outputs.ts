@@ -10,6 +10,7 @@ import {
 } from '../job/job.ts';
 import { byAttention, wordOf } from '../job/labels.ts';
 import { endNow } from '../job/reasons.ts';
+import { pullRequestName } from '../link.ts';
 import { oneLine, quote } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
@@ -64,14 +65,16 @@ function overallConfirmed(ended: readonly Ended[]): string {
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** For several jobs: how many have the same word as the worst one, and the reason of the first of them. */
+/** For several jobs: how many have the same word as the worst one, and the reason of the first of them, which people know by its pull request. */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
-  const { id, end } = main;
+  const { id, end, record } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;
   const word = wordOf(labelOf(main));
   const same = ended.filter((job) => wordOf(labelOf(job)) === word);
   const first = same.length === 1 ? '' : 'first ';
-  return `${same.length} of ${ended.length} jobs ${word} (${first}${quote(id, 256)}): ${end.explanation}`;
+  const prLink = record?.prLink;
+  const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
+  return `${same.length} of ${ended.length} jobs ${word} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
 }
 
 /** Characters of a text in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */

@@ -1,5 +1,14 @@
 import { inUtc } from '../clock.ts';
-import { type Change, deliveryOf, type Job, labelOf, sentAtOf } from '../job/job.ts';
+import { RESULTS } from '../job/ends.ts';
+import {
+  type Change,
+  deliveryOf,
+  isCreated,
+  type Job,
+  labelOf,
+  NEW_JOB,
+  sentAtOf,
+} from '../job/job.ts';
 import {
   byAttention,
   countLabels,
@@ -25,8 +34,9 @@ import {
   sentenceToMarkdown,
   small,
 } from '../markdown.ts';
+import { DASHBOARD_URL } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { cut, listing, plural } from '../text.ts';
+import { cut, listing, plural, sentences } from '../text.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
@@ -51,6 +61,10 @@ export interface Story {
   readonly command: string | null;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
+  /** The message of another run whose result this run reports: `the [message of 20:00 UTC](…)`. */
+  readonly resultOf?: string;
+  /** Whether no comment names a job that this run creates on its pull request, because it does not wait. */
+  readonly leavesUnnamed?: boolean;
 }
 
 /** Where a story is shown. */
@@ -89,30 +103,41 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const { conversation } = place;
   const label = labelOf(job);
   const { occasion } = story;
-  // An email shows the comment as it was created, so it begins like a message.
-  const isNew = label === 'sending' || label === 'creating' || label === 'waiting';
-  const pull = renderPull(job, conversation);
-  const review = reviewLink(job, conversation);
-  const isUnsaid = job.isReadOnly && job.end !== undefined;
-  const facts = [timeTaken(job), isUnsaid ? 'No message sent' : '', logLink(story.info)];
-  // What needs attention is not the changes, and what to do about it stands beside it.
+  const log = logLink(story.info);
+  const links = dotted([
+    renderPull(job, conversation),
+    reviewLink(job, conversation),
+    timeTaken(job),
+  ]);
+  // What to do about what needs attention stands beside it.
   const isCalm = !isBad(label);
   const next = conversation === undefined ? '' : nextOf(story, [label]);
-  const links = isCalm ? [pull, review, ...facts] : [pull, ...facts, review];
   return blocks([
-    heading(`${icon(iconOf(label))} ${titleOfJob(job)}`, conversation === undefined),
-    dotted([isNew ? occasion : '', ...links]),
-    renderFiles(job.change),
+    heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
+    links === '' ? '' : dotted([links, log]),
+    renderResult(story, job),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
-    outlook(story, label),
+    outlook(story, job, conversation === undefined),
     ...ending(story, isCalm ? next : '', place, [
-      isNew ? '' : occasion,
-      job.id === '' ? '' : `job ${code(job.id, 256)}`,
+      occasion,
+      job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
       renderNumber(story, job),
+      // A line of its own would have nothing else to say.
+      links === '' ? log : '',
     ]),
   ]);
 }
+
+/** What became of the message: the answer of an agent that has changed no file is not in the API. */
+function renderResult({ resultOf }: Story, { isReadOnly, end, change }: Job): string {
+  const isResult = isReadOnly && end !== undefined && RESULTS[end.result].of === 'agent';
+  if (isResult) return resultOf === undefined ? '' : `Result of ${resultOf}.`;
+  const hasOnlyWords = change?.kind === 'none' || change?.kind === 'no-pull-request';
+  return hasOnlyWords ? sentenceToMarkdown(ANSWER) : renderFiles(change);
+}
+
+const ANSWER = `Its answer, if it gave one, is in the dashboard (${DASHBOARD_URL}).`;
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
 function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
@@ -155,7 +180,21 @@ function heading(text: string, isSummary: boolean): string {
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until }: Story, label: Label): string {
+function outlook({ until, leavesUnnamed = false }: Story, job: Job, isSummary: boolean): string {
+  const label = labelOf(job);
+  const isNew = (label === 'creating' || isCreated(job)) && (isUnderway(label) || label === 'sent');
+  return sentences(
+    isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
+    outlookOf(label, until),
+    isNew && leavesUnnamed && isSummary ? sentenceToMarkdown(UNNAMED) : '',
+  );
+}
+
+/** For those who write workflows, and not for those who read comments. */
+export const UNNAMED =
+  'Set “wait: true”: without it, commands on the pull request of the job find no job.';
+
+function outlookOf(label: Label, until: number | undefined): string {
   if (label === 'sent') return 'This run does not wait for the result.';
   if (!isUnderway(label) || until === undefined) return '';
   const unsent =
@@ -187,7 +226,7 @@ function reviewLink(job: Job, conversation: number | undefined): string {
 }
 
 /** The news: what the agent has done, if that is known. */
-function titleOfJob(job: Job): string {
+function titleOfJob(job: Job, conversation?: number): string {
   const label = labelOf(job);
   const { change, record } = job;
   if (label === 'failed' && change?.kind === 'commits') {
@@ -198,7 +237,7 @@ function titleOfJob(job: Job): string {
     case 'commits':
       return `Agent pushed ${plural(change.count, 'commit')}`;
     case 'created':
-      return `Agent opened ${pullRequestLink(record ?? {})}`;
+      return `Agent opened ${isOn(job, conversation) ? 'this pull request' : pullRequestLink(record ?? {})}`;
     case 'rewritten':
       return 'Agent rewrote the branch';
     case 'none':
@@ -213,29 +252,39 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   const { conversation, limit } = place;
   const labels = jobs.map(labelOf);
   const underway = labels.find(isUnderway);
+  const log = logLink(story.info);
+  // The title counts jobs that are all the same, and a line has more than a link to the log.
+  const areAlike = areSame(labels);
   const head = blocks([
-    heading(titleOfAll(labels), conversation === undefined),
-    // The title counts jobs that are all the same.
-    dotted([areSame(labels) ? '' : countLabels(labels, ' · '), logLink(story.info)]),
+    heading(titleOfAll(jobs, labels), conversation === undefined),
+    areAlike ? '' : dotted([countLabels(labels, ' · '), log]),
     renderPrompt(story, jobs),
-    underway === undefined ? '' : outlook(story, underway),
+    underway === undefined ? '' : outlookOf(underway, story.until),
   ]);
   // Nobody can reply to a summary.
   const next = conversation === undefined ? '' : nextOf(story, labels);
-  const end = blocks(ending(story, next, place, [story.occasion]));
+  const end = blocks(ending(story, next, place, [story.occasion, areAlike ? log : '']));
   return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
 }
 
 function areSame(labels: readonly Label[]): boolean {
-  return new Set(labels).size === 1;
+  return new Set(labels.map(wordOf)).size === 1;
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
-function titleOfAll(labels: readonly Label[]): string {
+function titleOfAll(jobs: readonly Job[], labels: readonly Label[]): string {
   const [worst = 'completed'] = labels.toSorted(byAttention);
   const underway = labels.find(isUnderway);
-  const words = areSame(labels) ? wordsForSame(worst, labels.length) : wordsForMixed(labels);
+  const words = areSame(labels)
+    ? dotted([wordsForSame(worst, labels.length), causeOfAll(jobs)], ', ')
+    : wordsForMixed(labels);
   return `${icon(iconOf(underway ?? worst))} ${words}`;
+}
+
+/** What all jobs share that end for a reason that has a few words; or empty. */
+function causeOfAll(jobs: readonly Job[]): string {
+  const [cause = '', ...others] = new Set(jobs.map(({ end }) => end?.cause));
+  return others.length === 0 ? cause : '';
 }
 
 function wordsForSame(label: Label, count: number): string {
@@ -288,21 +337,21 @@ export function renderProblem(problem: string, info: RunInfo): string {
 }
 
 /**
- * A bad end, for whoever asked: `person` is a login, or empty. `url` is that of the comment of the run. Of several jobs, the
- * worst stands for the others.
+ * A bad end, for whoever asked: `person` is a login, or empty. `details` is a link to the rest. Of several jobs, the worst
+ * stands for the others.
  */
 export function renderBadEnd(
   story: Pick<Story, 'command'>,
   worst: Ended,
   ended: readonly Ended[],
   person: string,
-  url: string,
+  details: string,
 ): string {
   const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
   const title = `${icon(iconOf(labelOf(worst)))} ${titleOfJob(worst)}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
   const next = nextOf(story, ended.map(labelOf));
-  return dotted([mention + title, why, next, link('Details', url)], ' ');
+  return dotted([mention + title, why, next, details], ' ');
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */

@@ -177,6 +177,16 @@ describe('a command that cannot be sent', () => {
     expect(sim.agent.posts()).toEqual([]);
   });
 
+  it('has one comment with the reason if its own comment was there before', async () => {
+    const unsent = { agent: { onPost: () => ({ status: 409, body: { error: 'Archived.' } }) } };
+    const { sim } = await comment('/agent add', unsent);
+    const shown = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
+    expect(shown.map(({ author }) => author).slice(1)).toEqual([BOT]);
+    expect(shown[1]?.body).toMatch(
+      /409 .*`Archived\.`.* Comment on a new issue to begin a new job\./,
+    );
+  });
+
   it('gets none in a re-run, because an earlier attempt may have sent it', async () => {
     await using sim = await simulate({ with: COMMAND });
     const step = stepFor(sim, '/agent add');

@@ -102,6 +102,23 @@ it('the first command creates a job, and the next ones follow it up, also on its
   ]);
 });
 
+it.each([
+  [{ wait: false }, true],
+  [{ wait: true }, false],
+])(
+  'the run says if its pull request does not name it, because it does not wait: %j',
+  async (given, isTold) => {
+    await using sim = await creating({ with: { ...COMMAND, ...given } });
+    const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+    const hint =
+      /Set .wait: true.: without it, commands on the pull request of the job find no job\./;
+    expect([hint.test(result.log), hint.test(result.summary)]).toEqual([isTold, isTold]);
+    const [early = '', , late = ''] = commentTexts(sim.github);
+    expect(early).toContain('This starts a new job; the agent opens a pull request of its own.');
+    expect(late).not.toMatch(hint);
+  },
+);
+
 it('a comment that cannot be created on its pull request causes a warning', async () => {
   const onOpened = new RegExp(`/issues/${OPENED}/comments$`);
   const refused = { status: 403, body: { message: 'Resource not accessible by integration' } };

@@ -73,9 +73,8 @@ describe('messages of a bot', () => {
     expect(counts(sim)).toEqual(['message 1 of 3', 'message 2 of 3', 'message 3 of 3', undefined]);
     const [first] = told(sim);
     expect(told(sim)).toHaveLength(1);
-    const [, title, links, reason, prompt] = first?.split(/\n+/) ?? [];
+    const [, title, reason, prompt] = first?.split(/\n+/) ?? [];
     expect(title).toMatch(/^### .* Limit reached/);
-    expect(links).toContain('[log](');
     expect(reason).toBe(
       'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
         '3 messages. Look at what the agent did. To send this message, re-run the workflow.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/job/labels.ts';
-import { issueComment } from '../sim/events.ts';
+import { issueComment, pullRequest } from '../sim/events.ts';
 import {
   callNames,
   commentTexts,
@@ -59,6 +59,25 @@ describe('send: false', () => {
     const inputs = { send: 'true', wait: false, command: '/agent', 'job-id': '' };
     const command = await sim.runHere({ with: inputs, step: { event } });
     expect(command.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+  });
+
+  it('reports the result of the message that another run has sent, and hides its comment', async () => {
+    await using sim = await simulate({ with: { wait: false } });
+    await sim.runHere({ step: { event: pullRequest({ number: PULL }) } });
+    const [sent] = ownComments(sim.github);
+    await sim.pass(60_000);
+    const result = await sim.runHere({
+      with: WAITING,
+      step: { github: { run_id: '9', job: 'other' } },
+    });
+    const [shown, own] = ownComments(sim.github);
+    for (const text of [own?.body, result.summary]) {
+      expect(text?.replace(/\d\d:\d\d/, 'TIME')).toContain(
+        `Result of the [message of TIME UTC](${sent?.html_url}).`,
+      );
+      expect(text).not.toContain('No message');
+    }
+    expect([shown?.isMinimized, own?.isMinimized]).toEqual([true, false]);
   });
 
   it('waits until the first final status, and names the job in a comment from its first poll on', async () => {

@@ -52,9 +52,9 @@ describe('a message to a job at work', () => {
     expect(result.annotations).toEqual([]);
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(5);
     expect(sentAfter(sim, startedAt)).toBeLessThan(6.5);
-    expect(result.stdout).toMatch(/^Waiting for earlier work: /m);
+    expect(result.stdout).toMatch(/^The agent is at work\. The message waits until /m);
     expect(result.stdout).toMatch(
-      /^Waiting for earlier work: the job is active; time-out in .*\.$/m,
+      /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m,
     );
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
     // Before the message, an edit shows that the comment can be kept true.
@@ -86,7 +86,7 @@ describe('a message to a job at work', () => {
       const { outputs, stdout } = await sim.runHere();
       expect(outputs.delivery).toBe('sent');
       expect(sentAfter(sim, startedAt)).toBeLessThan(0.5);
-      expect(stdout).not.toContain('Waiting for earlier work');
+      expect(stdout).not.toContain('The message waits');
     },
   );
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPrLink, ownPullRequest, readPullRequest } from '../../src/link.ts';
+import { checkPrLink, ownPullRequest, pullRequestName } from '../../src/link.ts';
 
 it.each([
   ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
@@ -18,7 +18,12 @@ it.each([
   ['https://ghe.example:8443/o/r/pull/5', 'https://ghe.example:8443/o/r/pull/5', 'o/r', '#5'],
 ])('checkPrLink accepts %s', (given, link, repository, number) => {
   expect(checkPrLink(given)).toEqual({ kind: 'ok', value: link });
-  expect(readPullRequest(link)).toEqual({ host: new URL(link).host, repository, number });
+  const { host } = new URL(link);
+  const where = host === 'github.com' ? repository : `${host}/${repository}`;
+  expect([true, false].map((isHere) => pullRequestName(link, isHere))).toEqual([
+    number,
+    where + number,
+  ]);
 });
 
 it.each([

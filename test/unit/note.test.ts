@@ -33,7 +33,7 @@ function open({ create = [], edit = [] }: Failures = {}, more: Partial<GitHub> =
   const github: Partial<GitHub> = {
     async createComment(_, body) {
       take(bodies.created, create, body);
-      return { id: 50, url: OWN_URL };
+      return { id: 50, nodeId: 'IC_50', url: OWN_URL };
     },
     updateComment: async (_, body) => take(bodies.edited, edit, body),
     ...more,

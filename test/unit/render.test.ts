@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { agentEnd } from '../../src/job/ends.ts';
-import type { Change, Job, JobRecord } from '../../src/job/job.ts';
+import { agentEnd, type End } from '../../src/job/ends.ts';
+import { type Change, type Job, type JobRecord, NEW_JOB } from '../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { endedNow } from '../../src/report/outputs.ts';
@@ -33,6 +33,7 @@ const STORY: Story = {
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
+const ANSWER = 'Its answer, if it gave one, is in the [dashboard](https://app.mintlify.com).';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
 /** The blocks of a comment on this pull request. */
@@ -63,13 +64,35 @@ describe('one job', () => {
     ]);
   });
 
-  it('begins like a message while it is new, for the email', () => {
-    expect(show([job()], { command: '/agent' })).toEqual([
-      heading('sending'),
-      `Asked by \`alice\` · ${LOG}`,
-      '> `Say more.`',
-      `<sub>job \`job-1\` · ${FOOT}</sub>`,
-    ]);
+  it('has no line of the log alone', () => {
+    for (const [one, kind] of [
+      [job(), 'sending'],
+      [ended({}), 'completed'],
+    ] as const) {
+      expect(show([one])).toEqual([
+        heading(kind),
+        '> `Say more.`',
+        `<sub>Asked by \`alice\` · job \`job-1\` · ${LOG} · ${FOOT}</sub>`,
+      ]);
+    }
+  });
+
+  it('says that a new job is one, and how its pull request comes to name it', () => {
+    const base = { status: 'new' };
+    const isNew = 'This starts a new job; the agent opens a pull request of its own.';
+    const named =
+      'Set `wait: true`: without it, commands on the pull request of the job find no job.';
+    const sent = ended({ result: 'sent' }, { base });
+    for (const one of [job({ id: NEW_JOB }), job({ ...SENT, base }), sent]) {
+      expect(show([one], { leavesUnnamed: true }).join()).toContain(isNew);
+      const isTold = summaryOf([one], { leavesUnnamed: true }).includes(
+        `${isNew} This run does not wait for the result. ${named}`,
+      );
+      expect([isTold, summaryOf([one], {}).includes(named)]).toEqual([one === sent, false]);
+    }
+    for (const one of [job(), job(SENT), ended({}, { base })]) {
+      expect(show([one], { leavesUnnamed: true }).join()).not.toMatch(/new job|commands on/);
+    }
   });
 
   it('says until when the run waits, or that it does not', () => {
@@ -87,15 +110,25 @@ describe('one job', () => {
 
   it('has no prompt and names nobody where there is none', () => {
     expect(show([ended({})], { occasion: '', prompt: '' }).slice(1)).toEqual([
-      LOG,
-      `<sub>job \`job-1\` · ${FOOT}</sub>`,
+      `<sub>job \`job-1\` · ${LOG} · ${FOOT}</sub>`,
     ]);
-    const [, facts] = show([ended({}, READ_ONLY)], { prompt: '' });
-    expect(facts).toBe(`No message sent · ${LOG}`);
     // A re-run that goes on may have another prompt.
     const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
     expect(show([ended({}, earlier)]).join()).not.toContain('Say more.');
     expect(show([ended({}, earlier), ended({})]).join()).toContain('Say more.');
+  });
+
+  it('without a message of its own says whose result it shows, if a note tells', () => {
+    const story = { prompt: '', resultOf: 'the [message of 20:00 UTC](u)' };
+    const result = 'Result of the [message of 20:00 UTC](u).';
+    expect(show([ended({}, READ_ONLY)], story)[1]).toBe(result);
+    for (const shown of [
+      show([ended({}, READ_ONLY)], { prompt: '' }),
+      show([ended({ result: 'timed-out' }, READ_ONLY)], story),
+      show([ended({})], story),
+    ]) {
+      expect(shown.join()).not.toMatch(/Result of|No message/);
+    }
   });
 
   it('says which message in a row it is, unless it was not sent', () => {
@@ -109,6 +142,7 @@ describe('one job', () => {
 
   const improve = 'Not right? Comment `/agent` and what to change.';
   const tryAgain = 'Comment `/agent try again` to try again.';
+  const beginAnew = 'Comment on a new issue to begin a new job.';
   const failed = { result: 'failed', explanation: 'It failed.' } as const;
   const unconfirmed = { explanation: 'Perhaps.', confirmed: false };
 
@@ -116,12 +150,14 @@ describe('one job', () => {
     ['completed', [ended({})], improve],
     ['unconfirmed, beside what happened', [ended(unconfirmed)], `Perhaps. ${improve}`],
     ['failed', [ended(failed)], `It failed. ${tryAgain}`],
+    ['of a job that is over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],
+    ['archived', [ended({ result: 'archived', explanation: 'So.' })], `So. ${beginAnew}`],
     ['at work: nothing', [job(SENT)], ''],
     ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
     ['several of both: nothing', [ended({}), ended(failed)], ''],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
     const story = { command: '/agent' };
-    const asks = /Not right|try again/;
+    const asks = /Not right|try again|new issue/;
     if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
     else expect(show(jobs, story)).toContain(words);
     expect(show(jobs).join()).not.toMatch(asks);
@@ -141,7 +177,7 @@ describe('one job', () => {
     ['no time of less than a second', linked(PULL, undefined, 400), `** · ${LOG}`],
     ['the one that people are reading', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min`],
     ['commits', linked(PULL, commits(3)), `** · ${range(PULL)} · `],
-    ['nothing to review yet', job({ record: of(OWN) }), `Asked by \`alice\` · ${LOG}`],
+    ['nothing to review yet', job({ record: of(OWN) }), '> `Say more.`'],
   ])('links to what has changed: %s', (_, one, words) => {
     const [, links] = show([one], {}, 7);
     expect(links).toContain(words);
@@ -149,20 +185,25 @@ describe('one job', () => {
 
   it.each<[string, Job, string]>([
     ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
-    ['one here', linked(OWN, { kind: 'created' }), `Agent opened [#7](${OWN})`],
+    ['this one', linked(OWN, { kind: 'created' }), 'Agent opened this pull request'],
     ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
     ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
     ['what is not known', linked(OWN), titleOf('completed')],
     ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, titleOf('unconfirmed')],
-    ['an old failure', ended({ result: 'failed', confirmed: false }), 'failed, perhaps on earlier'],
+    ['an old failure', ended({ result: 'failed', confirmed: false }), 'failed, perhaps before'],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
-    const [title, , ...others] = show([one], {}, 7);
+    const [title, ...others] = show([one], {}, 7);
     expect(title).toContain(words);
     // Complete, so that a new sentence cannot come without a test.
-    const details = `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`;
-    expect(others).toEqual(['> `Say more.`', details]);
+    const isAnswer = /no new commit|without a pull request/.test(words);
+    const hasLinks = others[0]?.endsWith(LOG) === true;
+    expect(others.slice(hasLinks ? 1 : 0)).toEqual([
+      ...(isAnswer ? [ANSWER] : []),
+      '> `Say more.`',
+      `<sub>Asked by \`alice\` · job \`job-1\` · ${hasLinks ? '' : `${LOG} · `}${FOOT}</sub>`,
+    ]);
   });
 
   it('names the files that are changed, and those of comments that are not', () => {
@@ -198,11 +239,13 @@ describe('one job', () => {
     expect(long.includes('(60,001 characters, only the beginning)')).toBe(isShown);
   });
 
-  it('does not lead to the changes first if it needs attention', () => {
-    const { end } = ended({ result: 'failed' });
-    const failed = { ...linked(OWN, commits(1)), ...(end && { end }) };
-    const [, links] = show([failed], {}, 7);
-    expect(links).toBe(`1\u00a0min · ${LOG} · ${range(OWN)}`);
+  it('has its links in one order, whatever its end', () => {
+    for (const result of ['failed', 'completed'] as const) {
+      const { end } = ended({ result });
+      const one = { ...linked(PULL, commits(1)), ...(end && { end }) };
+      const links = `**[octo/docs#12](${PULL})** · ${range(PULL)} · 1\u00a0min · ${LOG}`;
+      expect(show([one], {}, 7)[1]).toBe(links);
+    }
   });
 });
 
@@ -259,6 +302,17 @@ describe('several jobs', () => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
 
+  it('have the cause in the title if all share it, and no line of the log alone', () => {
+    const cause = "the API's rate limit";
+    const of = (id: string, parts: Partial<End>) =>
+      ended({ result: 'skipped', label: 'not-sent', ...parts }, { id, ...NOT_SENT });
+    const alike = [of('a', { cause }), of('b', { cause })];
+    expect(show(alike)[0]).toContain(`2 agent jobs: not sent, ${cause}`);
+    expect(show(alike)).not.toContain(LOG);
+    expect(show(alike).at(-1)).toContain(LOG);
+    expect(show([...alike, of('c', {})])[0]).toMatch(/3 agent jobs: not sent$/);
+  });
+
   it('count what there is no room for', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
       ended(
@@ -284,15 +338,18 @@ it('logLink leads to the attempt', () => {
 
 it('renderBadEnd mentions a person, quotes others as code, and links to the comment', () => {
   const end = { result: 'failed', explanation: 'It said “@octo”.' } as const;
-  const all = endedNow([ended(end), ended({}, { id: 'b' })], true);
+  const all = endedNow(
+    [ended(end, { record: record({ prLink: PULL }) }), ended({}, { id: 'b' })],
+    true,
+  );
   const [one, ...others] = all;
-  const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
-  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. Comment \`/agent try again\` to try again. [Details](${url})`;
+  const url = '[Details](https://github.com/octo/agents/pull/7#issuecomment-1)';
+  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. Comment \`/agent try again\` to try again. ${url}`;
   const say = (person: string) =>
     one && renderBadEnd({ command: '/agent' }, one, [one], person, url);
   expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
   expect(one && renderBadEnd(STORY, one, [one, ...others], '', url)).toContain(
-    '1 of 2 jobs failed (`job-1`)',
+    '1 of 2 jobs failed (`job-1`, octo/docs#12)',
   );
 });
 

@@ -9,6 +9,8 @@ import {
   timedOutEnd,
   unwantedEnd,
 } from '../../../src/job/reasons.ts';
+import { link } from '../../../src/markdown.ts';
+import { CAUSES } from '../../../src/mintlify.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
 import { endedNow } from '../../../src/report/outputs.ts';
 import {
@@ -63,6 +65,7 @@ const CHECKS = {
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
   'and the job in the dashboard (https://app.mintlify.com).';
+const CLOSED = 'The API answered 409 to the message: “Job is archived”. Use another job.';
 const UNREADABLE =
   'The API answered 403 when the job was polled: “Forbidden”. The API key lacks the read scope.';
 const RESET =
@@ -87,6 +90,11 @@ const STATES: Readonly<
     status: 'completed',
     job: NOT_SENT,
     end: () => endAs('could not send', REFUSED),
+  },
+  closed: {
+    status: 'archived',
+    job: NOT_SENT,
+    end: () => ({ ...endAs('could not send', CLOSED), label: 'closed' }),
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
   'failure unconfirmed': { status: 'failed', end: (job) => doneEnd(job, 'unconfirmed') },
@@ -134,6 +142,17 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '3 new commits': { kind: 'completed', ...withChange(3) },
   'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
+  'the pull request created': {
+    kind: 'completed',
+    isHere: true,
+    job: { change: { kind: 'created' } },
+  },
+  'a new job at work': {
+    kind: 'working',
+    job: { base: { status: 'new' } },
+    record: { prLink: null, prNumber: null },
+  },
+  'timed out, after a wait': { kind: 'timed-out', job: { waitedMs: 900_000 } },
   'no pull request': {
     kind: 'completed',
     job: { change: { kind: 'no-pull-request' } },
@@ -162,7 +181,10 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     end: (job) => doneEnd(job, 'no message'),
     job: { isReadOnly: true, message: { kind: 'none' } },
-    story: { prompt: '', occasion: '' },
+    story: {
+      ...{ prompt: '', occasion: '' },
+      resultOf: `the [message of 18:05 UTC](${RUN.repositoryUrl}/pull/7#issuecomment-1)`,
+    },
   },
   'a prompt of many lines': {
     kind: 'completed',
@@ -201,9 +223,17 @@ export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Var
   };
   const ended = (end ?? state.end)(open);
   const durationMs =
-    kind === 'timed-out' ? LIMITS.inputs.timeoutMs : (474 + ((number * 73) % 700)) * 1000;
+    kind === 'timed-out'
+      ? LIMITS.inputs.timeoutMs - (job?.waitedMs ?? 0)
+      : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   return ended === undefined ? open : { ...open, end: ended, endedAt };
+}
+
+/** The API took no message. */
+function limited(job: Job): Job {
+  const end = { ...endAs('the API takes no more', ''), cause: CAUSES[429] ?? '' };
+  return { ...job, end };
 }
 
 /** `count` jobs of one kind. */
@@ -270,6 +300,7 @@ export function comments(): readonly Exhibit[] {
       markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
     })),
     { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
+    { name: '30 jobs: not sent', markdown: commentOf(fleetOf('not-sent', 30).map(limited)) },
     { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
@@ -290,12 +321,12 @@ export function replies(): readonly Exhibit[] {
 
 /** The short comments about a bad end, which mention a person. */
 export function badEnds(): readonly Exhibit[] {
-  const url = `${RUN.repositoryUrl}/pull/42#issuecomment-1`;
+  const details = link('Details', `${RUN.repositoryUrl}/pull/42#issuecomment-1`);
   const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
   return kinds.flatMap((kind) => {
     const [worst] = endedNow([jobOf(kind)], true);
     return worst
-      ? { name: kind, markdown: renderBadEnd(STORY, worst, [worst], 'octocat', url) }
+      ? { name: kind, markdown: renderBadEnd(STORY, worst, [worst], 'octocat', details) }
       : [];
   });
 }
