@@ -42,11 +42,11 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     // What rita wrote in the review is still open.
     const command = 'there is no page about error 429: link the table of error codes';
     const state = RegExp(
-      `^${command}\n\nFor reference, [^]*\n\n“rita”:\n\nShow the request as well.`,
+      `^${command}\n\nFor reference, [^]*\n\n“rita”:\n\nShow the request as well.[^]*> .*broken link /errors#429`,
     );
     expect(rest.slice(3)).toEqual([expect.stringMatching(state)]);
-    // No log is read for what is not sent.
-    expect(github.downloads).toHaveLength(3);
+    // No log is read for what is not sent. The command has the newest one.
+    expect(github.downloads).toHaveLength(4);
   });
 
   it('each step has the result of its message', () => {
@@ -61,7 +61,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
 
   it('each answer is where people look', () => {
     expect(entries.map(describeEntry)).toEqual([
-      `${ACTION}: ✅ Agent opened #42`,
+      `${ACTION}: ✅ Agent opened this pull request`,
       'rita: /agent good start, see below',
       `${ACTION}: ✅ Agent pushed 3 commits`,
       `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 1 of 3`,
@@ -84,6 +84,9 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     const next = 'Not right? Comment `/agent` and what to change.';
     for (const body of [created, reviewed, first, command]) expect(body).toContain(next);
     expect(reviewed).toContain('+ 3 comments on 2 files');
+    expect(reviewed).not.toContain('Not in these commits');
+    expect(command).toContain('2 files: `docs/errors.mdx` and `docs/errors/codes.mdx`.');
+    expect(command).toMatch(/\+ 3 open comments \+ log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/\+ log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');

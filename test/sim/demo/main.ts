@@ -1,5 +1,5 @@
-// `npm run demo` runs the built action against a simulated API and a simulated GitHub, and shows
-// everything that a user would see. `npm run demo -- gallery` shows every state of the comment and the summary.
+// `npm run demo` plays a story with the built action, a simulated API and a simulated GitHub, and shows what people would
+// see. `npm run demo -- gallery` shows every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
 import { writeGallery } from './gallery.ts';
@@ -14,6 +14,6 @@ if (name === 'gallery') {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
 } else {
   const page = pathToFileURL(writePage(await play(terminal, story.pace)));
-  console.log(`\nThe comments and job summaries, as GitHub renders them: ${page}`);
-  console.log(`Every state of the comment and the summary: ${GALLERY}`);
+  console.log(`\nEvery state of the comment and the job summary: ${GALLERY}`);
+  console.log(`All of this story, as GitHub renders it: ${page}`);
 }

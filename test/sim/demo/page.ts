@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import type { Entry, Played, PlayedRun } from './play.ts';
@@ -10,6 +10,8 @@ import { PULL, REPOSITORY, story } from './story.ts';
 
 /** In .gitignore. */
 export const FOLDER = join(import.meta.dirname, '../../../demo');
+/** The page of the story. */
+export const PAGE = join(FOLDER, 'index.html');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
 /** The theme of the reader comes first, because the others are more specific. */
 const THEMES: Readonly<Record<string, string>> = {
@@ -33,17 +35,25 @@ export function toEmoji(reactions: readonly { readonly content: string }[]): rea
 
 /** Writes the page of the story, and returns its path. Its theme is that of the reader. */
 export function writePage({ runs, entries }: Played): string {
-  const more = `<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>`;
+  const conversation = `What people see on the pull request ${REPOSITORY}#${PULL}`;
+  const titles = [conversation, ...runs.map(({ run }) => run.title)];
+  const index = titles.map((title, n) => `<li><a href="#part-${n}">${plain(title)}</a></li>`);
   return writeDocument(
-    'index.html',
+    basename(PAGE),
     `<div class="auto"><main>
 <h1>${plain(story.title)}</h1>
-<h2>The conversation on ${REPOSITORY} #${PULL}</h2>
+<p>First the conversation, then the runs of the workflows, each with its job summary.</p>
+<ol>${index.join('\n')}</ol>
+<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>
+${headingOf(0, conversation)}
 ${renderEntries(entries)}
-${runs.map(renderRun).join('\n')}
-</main>
-<main>${more}</main></div>`,
+${runs.map((run, index) => renderRun(run, index + 1)).join('\n')}
+</main></div>`,
   );
+}
+
+function headingOf(part: number, title: string): string {
+  return `<h2 id="part-${part}">${plain(title)}</h2>`;
 }
 
 /** Writes a document next to the style sheet that it needs. */
@@ -81,10 +91,11 @@ function readTheme([theme, file]: readonly [string, string]): string {
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
-function renderRun({ run, result }: PlayedRun): string {
-  if (result === undefined) return `<h2>${plain(run.title)}: no runner starts</h2>`;
-  return `<h2>${plain(run.title)}: the step is ${result.conclusion === 'success' ? 'green' : 'red'}</h2>
-${renderSummary(result.summary)}`;
+function renderRun({ run, result }: PlayedRun, part: number): string {
+  const head = `${headingOf(part, run.title)}\n<p>${plain(run.about)}</p>`;
+  if (result === undefined) return `${head}\n<p>No runner starts.</p>`;
+  const colour = result.conclusion === 'success' ? 'green' : 'red';
+  return `${head}\n<p>The step is ${colour}.</p>\n${renderSummary(result.summary)}`;
 }
 
 /** The box in which GitHub shows a job summary. */
@@ -99,13 +110,15 @@ export function renderEntries(entries: readonly Entry[]): string {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
     const shown = toEmoji(reactions).map((emoji) => `<span>${emoji} 1</span>`);
-    if (isMinimized) return `<p>${plain(name)} commented. This comment is hidden: outdated.</p>`;
-    return `<article>
+    const article = `<article>
 <span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>
 <section class="box"><header><b>${plain(name)}</b>${badge} commented at ${at.slice(11, 16)} UTC</header>
 <div class="markdown-body">${toHtml(body)}</div>
 ${shown.length === 0 ? '' : `<div class="reactions">${shown.join(' ')}</div>`}</section>
 </article>`;
+    if (!isMinimized) return article;
+    return `<details><summary>${plain(name)} commented. This comment was marked as outdated.</summary>
+${article}</details>`;
   });
   return boxes.join('\n');
 }

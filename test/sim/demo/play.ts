@@ -5,10 +5,11 @@ import { type Agent, type JournalEntry, startAgent } from '../agent.ts';
 import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
 import type { Comment } from '../github/issues.ts';
 import type { Reaction } from '../github/reactions.ts';
+import type { CommitChanges } from '../github/repository.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
 import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
-import { API_KEY, PROJECT, PULL, REPOSITORY, type Run, story, type Written } from './story.ts';
+import { API_KEY, JOB, PROJECT, PULL, REPOSITORY, type Run, story, type Written } from './story.ts';
 
 /** Between two runs. */
 const BREAK_MS = 600_000;
@@ -27,6 +28,8 @@ export interface PlayedRun {
   readonly workflow: Workflow;
   /** Undefined if no runner has started. */
   readonly result: StepResult | undefined;
+  /** The message that the agent got; undefined if it got none. */
+  readonly message: string | undefined;
 }
 
 /** A comment, or a review with its inline comments. */
@@ -38,7 +41,7 @@ export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | '
 
 /** Gets the events of the story as they happen. */
 export interface Viewer {
-  begins(addresses: { readonly agent: string; readonly github: string }): void;
+  begins(): void;
   runStarts(run: Run): void;
   /** A line of the log. */
   line(text: string): void;
@@ -51,6 +54,7 @@ export interface Viewer {
 export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise<Played> {
   using time = virtualTime({ pace });
   const reviews: Omit<Entry, 'reactions'>[] = [];
+  const changes: Record<string, CommitChanges> = {};
   let head = '';
   let lastCheck = 500;
   await using agent = await startAgent({
@@ -69,16 +73,21 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
     clock: time,
     issues: [{ number: PULL, pullRequest: true, commits: [] }],
     collaborators: story.collaborators,
+    changes,
     on(request) {
       if (request.method !== 'GET') viewer.write?.(request);
       return undefined;
     },
   });
   push([commit(0, 0)]);
-  viewer.begins?.({ agent: agent.url, github: github.apiUrl });
+  viewer.begins?.();
 
   function commitsFor(n: number): readonly string[] {
-    return Array.from({ length: story.commits[n - 1] ?? 0 }, (_, index) => commit(n, index));
+    return (story.commits[n - 1] ?? []).map((files, index) => {
+      const sha = commit(n, index);
+      changes[sha] = { files };
+      return sha;
+    });
   }
 
   function commit(n: number, index: number): string {
@@ -99,7 +108,7 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
       case 'checks': {
         const { by, conclusion, failed } = trigger;
         const id = ++lastCheck;
-        github.addRun({ id, jobs: failed === undefined ? [] : [failed] });
+        github.addRun({ id, sha: head, conclusion, jobs: failed === undefined ? [] : [failed] });
         const page = `${github.serverUrl}/${REPOSITORY}/actions/runs/${id}`;
         return workflowRun({
           ...{ pullRequests: [PULL], sha: head, repository: REPOSITORY },
@@ -138,6 +147,7 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
 
   async function runOf(run: Run, runId: number): Promise<PlayedRun> {
     const event = happen(run);
+    const before = agent.accepted(JOB).length;
     const { by } = run.trigger;
     const workflow: Workflow = parse(read(`examples/${run.file}.yml`));
     const played = await playWorkflow(workflow, {
@@ -165,7 +175,8 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
           onLine: (line) => viewer.line?.(line),
         }).result,
     });
-    return { run, workflow, result: played.flatMap(({ results }) => results)[0] };
+    const message = agent.accepted(JOB)[before]?.prompt;
+    return { run, workflow, message, result: played.flatMap(({ results }) => results)[0] };
   }
 
   function entries(): readonly Entry[] {

@@ -19,9 +19,14 @@ const MERGED = push({ repository: REPOSITORY });
 const BROKEN = ['/guides/retries', '/reference/errors', '/errors#codes', '/errors#429'];
 
 export interface Run {
+  /** For people who have not read the code. */
   readonly title: string;
-  /** What happens before the run, or why it runs. */
+  /** What is new in it. */
   readonly about: string;
+  /** Whether the terminal leaves it to the page. */
+  readonly isOnPageOnly?: boolean;
+  /** Whether the terminal shows the message that reaches the agent. */
+  readonly showsMessage?: boolean;
   readonly trigger: Trigger;
   /** The workflow in examples/, without `.yml`. */
   readonly file: string;
@@ -51,8 +56,9 @@ export interface Written {
 
 const RUNS: readonly Run[] = [
   {
-    title: 'alice merges a change of the code',
-    about: 'create-a-job.yml creates a job. The agent opens #42, which gets a comment.',
+    title: 'A change of the code is merged, and the agent gets a job',
+    about:
+      'A workflow asks the agent to update the docs. The agent opens the pull request #42, where a comment names the job.',
     trigger: {
       kind: 'event',
       event: { ...MERGED, payload: { ...MERGED.payload, compare: COMPARE } },
@@ -61,8 +67,8 @@ const RUNS: readonly Run[] = [
     file: 'create-a-job',
   },
   {
-    title: 'rita reviews the pull request',
-    about: 'loop.yml has no job-id: the comment names the job.',
+    title: 'A person reviews the pull request',
+    about: 'The agent gets the whole review as one message, with its inline comments.',
     trigger: {
       kind: 'review',
       by: 'rita',
@@ -75,14 +81,19 @@ const RUNS: readonly Run[] = [
     },
     file: 'loop',
   },
-  failure(0, 'The checks fail', 'The message has the log of the step that failed.'),
-  failure(1, 'They fail again', 'The agent has fixed one link, but there are more.'),
-  failure(2, 'They fail a third time', 'This is the last message in a row.'),
-  failure(3, 'They fail a fourth time', 'A new comment asks for a person, who gets a mail.'),
-  failure(3, 'Another check fails on the same commit', 'Nothing is said twice.'),
   {
-    title: 'rita has looked',
-    about: 'A command by a person goes out, and the messages in a row are counted anew.',
+    ...failure(0, 'A check fails', 'Nobody has to ask: the agent gets the log of what failed.'),
+    ...{ isOnPageOnly: false, showsMessage: true },
+  },
+  failure(1, 'It fails again', 'The agent has fixed one link, but there are more.'),
+  failure(2, 'It fails a third time', 'This is the last message in a row without a person.'),
+  failure(3, 'It fails a fourth time', 'A new comment asks for a person, and GitHub mails it.'),
+  failure(3, 'It fails once more on the same commit', 'Nothing is said twice.'),
+  {
+    title: 'A person writes a command',
+    about:
+      'With the words, the agent gets the state of the pull request: what fails there now, and the open comments.',
+    showsMessage: true,
     trigger: {
       kind: 'comment',
       by: 'rita',
@@ -91,20 +102,20 @@ const RUNS: readonly Run[] = [
     file: 'loop',
   },
   {
-    title: 'The checks pass',
-    about: 'alice merges #42. It changes only docs/, so create-a-job.yml does not run.',
+    title: 'The check passes, and the pull request is merged',
+    about:
+      'There is nothing to do for the agent. The merge changes only docs, so it starts no new job.',
     trigger: { kind: 'checks', by: AGENT, conclusion: 'success' },
     file: 'loop',
   },
 ];
 
 export const story = {
-  title: 'The pull request of the agent, from a merge to a merge',
+  title: 'A pull request of the agent, from its first request to its merge',
   setup: [
-    'API:    the agent takes a minute for each message. Its first three fixes of the broken links are',
-    '        not enough.',
-    `GitHub: repository ${REPOSITORY}, in which alice and rita have write access. Its workflows are`,
-    '        create-a-job.yml and loop.yml, as in examples/.',
+    `The repository ${REPOSITORY} has the workflows create-a-job.yml and loop.yml, as they are in examples/.`,
+    'alice and rita have write access. The agent takes a minute for each message, and its first three',
+    'fixes of broken links are not enough.',
   ],
   job: {
     id: JOB,
@@ -128,8 +139,13 @@ export const story = {
     alice: { id: ALICE.id, permission: 'write' },
     rita: { id: 2001, permission: 'write' },
   } as const,
-  /** How many commits the agent adds because of the n-th message. */
-  commits: [0, 3, 1, 1, 1, 2],
+  /** The commits that the agent adds because of the n-th message, each with the files that it changes. */
+  commits: [
+    [],
+    [['docs/errors.mdx'], ['docs/limits.mdx'], ['docs/guides/retries.mdx']],
+    ...Array<string[][]>(3).fill([['docs/errors.mdx']]),
+    [['docs/errors.mdx'], ['docs/errors/codes.mdx']],
+  ],
   /** Virtual seconds per real second. */
   pace: 120,
   runs: RUNS,
@@ -139,6 +155,7 @@ function failure(fixed: number, title: string, about: string): Run {
   return {
     title,
     about,
+    isOnPageOnly: true,
     trigger: {
       kind: 'checks',
       by: AGENT,

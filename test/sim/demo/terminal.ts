@@ -1,6 +1,7 @@
+import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
 import type { JournalEntry } from '../agent.ts';
-import { toEmoji } from './page.ts';
+import { PAGE, toEmoji } from './page.ts';
 import type { Entry, Viewer } from './play.ts';
 import { PULL, story, type Trigger } from './story.ts';
 
@@ -8,17 +9,30 @@ const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
+const shown = story.runs.filter(({ isOnPageOnly = false }) => !isOnPageOnly);
+/** Whether the run that is played is one for the page. */
+let isQuiet = false;
+
 /** Prints the story as it happens. */
 export const terminal: Viewer = {
-  begins({ agent, github }) {
+  begins() {
     heading(story.title, '=');
-    console.log('Simulated on this machine:\n');
-    for (const line of story.setup) console.log(`  ${line}`);
-    console.log(`\n  The API listens on ${agent}, GitHub's API on ${github}.`);
-    console.log('\nThe action itself, dist/index.js, runs as a runner starts it.');
-    console.log(`Time is compressed: ${story.pace} s of the story take 1 s here.`);
+    console.log('What you see takes less than a minute:\n');
+    for (const { title } of shown) console.log(`  - ${title}`);
+    console.log(
+      '\nThe page with all comments and job summaries, and with the rest of the story, will be',
+    );
+    console.log(`${pathToFileURL(PAGE)}\n`);
+    for (const line of story.setup) console.log(line);
+    console.log(
+      '\nThe action is the built one. The API and GitHub are simulated on this machine, and',
+    );
+    console.log(`${story.pace} s of the story take 1 s here.`);
   },
-  runStarts({ title, about, trigger }) {
+  runStarts(run) {
+    const { title, about, trigger } = run;
+    isQuiet = !shown.includes(run);
+    if (isQuiet) return console.log(styleText('dim', `\nOn the page: ${title}. ${about}`));
     heading(title, '-');
     console.log(about);
     for (const line of describe(trigger)) console.log(`  ${line}`);
@@ -26,10 +40,12 @@ export const terminal: Viewer = {
   },
   line: printLine,
   write(request) {
+    if (isQuiet) return;
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ run: { trigger }, result }, entries) {
+  runEnds({ run: { trigger, showsMessage = false }, result, message = '' }, entries) {
+    if (isQuiet) return;
     if (result === undefined) {
       console.log('  No runner starts: the condition of the job is not met.');
       return;
@@ -39,18 +55,21 @@ export const terminal: Viewer = {
     const values = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
     console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
     const urls = outputs['comment-url']?.split('\n') ?? [];
+    if (showsMessage) printBox('The message that reaches the agent', message);
     const text = 'body' in trigger ? trigger.body : '';
     const isShown = ({ html_url, body }: Entry): boolean =>
       urls.includes(html_url) || (text !== '' && body.startsWith(text));
-    const shown = entries.filter(isShown);
-    for (const { author, body, reactions } of shown) {
+    const found = entries.filter(isShown);
+    for (const { author, body, reactions } of found) {
       printBox(`On #${PULL}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
     }
-    if (shown.length === 0) printBox('The job summary', summary);
+    if (found.length === 0) printBox('The job summary', summary);
   },
 };
 
 function printLine(text: string): void {
+  // It names a port of the simulation.
+  if (isQuiet || text.startsWith('The API is at ')) return;
   const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
   const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
   console.log(styleText(colour, `  ${text}`));
