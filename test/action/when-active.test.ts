@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/job/labels.ts';
+import { iconOf, type Label, titleOf } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply, Scripted } from '../sim/agent.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { commentTexts, type Simulation, simulate } from './scenario.ts';
+import {
+  commentTexts,
+  notes,
+  ownComments,
+  type Simulation,
+  simulate,
+  visibleIn,
+} from './scenario.ts';
 
 // With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
 
@@ -103,16 +110,13 @@ describe('a delayed message whose comment cannot be kept true', () => {
     };
   };
 
-  it.each<[string, Scripted<Reply>, string]>([
-    ['the token has expired', { status: 401, body: { message: 'Bad credentials' } }, 'error'],
-    ['the conversation is locked', { status: 403, body: { message: 'is locked' } }, 'error'],
-    ['the comment is deleted', { status: 404, body: { message: 'Not Found' } }, 'error'],
-    ['GitHub is down', { status: 502 }, 'timed-out'],
-    ['GitHub limits the rate', { status: 429, headers: { 'retry-after': '9' } }, 'timed-out'],
-  ])('is not sent: %s', async (_, reply, expected) => {
+  it.each<[string, Scripted<Reply>]>([
+    ['GitHub is down', { status: 502 }],
+    ['GitHub limits the rate', { status: 429, headers: { 'retry-after': '9' } }],
+  ])('is not sent: %s', async (_, reply) => {
     await using sim = await simulate({ with: WAIT, agent: busy(5), github: failing(reply) });
     const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: expected, delivery: 'not-sent' });
+    expect(outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
     expect(outputs.reason).toContain('The comment could not be updated');
     expect(sim.agent.posts()).toEqual([]);
   });
@@ -129,5 +133,58 @@ describe('a delayed message whose comment cannot be kept true', () => {
     await using sim = await simulate({ with: inputs, agent: { ...busy(5), jobs } });
     expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(sim.github.calls('PATCH issues/comments/#').length).toBeLessThanOrEqual(14);
+  });
+});
+
+describe.concurrent('a comment that can no longer be edited says what is true, or was true then', () => {
+  const REFUSALS = {
+    'the token has expired': { status: 401, body: { message: 'Bad credentials' } },
+    'the conversation is locked': { status: 403, body: { message: 'is locked' } },
+    'the comment is deleted': { status: 404, body: { message: 'Not Found' } },
+    'the comment is gone': { status: 410, body: { message: 'Gone' } },
+  };
+  const SENT = { result: 'completed', delivery: 'sent' };
+  const NOT_SENT = { result: 'error', delivery: 'not-sent' };
+  const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
+  const polls = ({ agent }: Simulation) => agent.gets().length;
+  /** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
+  const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
+    ['before the note', () => true, 0, NOT_SENT, null],
+    ['before the note', () => true, 5, NOT_SENT, null],
+    ['after the note', ({ github }) => notes(github).length > 0, 0, SENT, 'sending'],
+    ['after the note', ({ github }) => notes(github).length > 0, 5, NOT_SENT, 'waiting'],
+    ['during the wait', (sim) => polls(sim) > 3, 5, NOT_SENT, 'waiting'],
+    ['between the edit and the message', (sim) => edits(sim) > 1, 5, SENT, 'sending'],
+    ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
+    ['after the message', ({ agent }) => agent.accepted().length > 0, 5, SENT, 'sending'],
+    ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
+    ['at the end', (sim) => edits(sim) > 2, 5, SENT, 'working'],
+  ];
+  const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
+    Object.entries(REFUSALS).map(
+      ([why, reply]) => [why, moment, minutes, isThere, reply, ...expected] as const,
+    ),
+  );
+
+  it.each(ROWS)('%s %s, with earlier work of %i minutes', async (...row) => {
+    const [, , minutes, isThere, reply, expected, label] = row;
+    let isBroken = false;
+    await using sim: Simulation = await simulate({
+      ...{ with: WAIT, agent: busy(minutes) },
+      github: {
+        on({ method, path }) {
+          isBroken ||= isThere(sim);
+          const isAboutIt = reply.status === 401 || /comments/.test(path);
+          return isBroken && method !== 'GET' && isAboutIt ? reply : undefined;
+        },
+      },
+    });
+    const { outputs, conclusion } = await sim.runHere();
+    expect(isBroken).toBe(true);
+    expect(outputs).toMatchObject(expected);
+    expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
+    expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
+    const kept = ownComments(sim.github).map(({ body }) => visibleIn(body).split('\n')[0]);
+    expect(kept).toEqual(label === null ? [] : [expect.stringContaining(titleOf(label))]);
   });
 });
