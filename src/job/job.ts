@@ -307,14 +307,14 @@ function startOfAfter(before: string | undefined, since: number): After {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };
 }
 
-/** What the agent works on, as a poll after the message shows it. */
+/** What the agent works on, as a poll after the message shows it. One final status may be followed by an older record. */
 function nextWork(job: Job, status: string): Work {
-  const { work } = job.after;
+  const { work, finalSince } = job.after;
   switch (work) {
     case 'our message':
       return work;
     case 'earlier work':
-      return isFinal(status) ? 'nothing' : work;
+      return isFinal(status) && finalSince !== undefined ? 'nothing' : work;
     case 'nothing':
       return showsWork(status, statusBefore(job)) ? 'our message' : work;
   }

@@ -210,18 +210,26 @@ const MOST_LOOKS = 4;
 
 /**
  * Whether an end after work is still there when it is looked at again: the API may answer from replicas of which some are
- * behind, and show the end of earlier work. A look that fails changes nothing, and a link that comes with one counts.
+ * behind, and show the end of earlier work. A link that comes with a look counts. If there is none, because it fails or the
+ * run ends, only an end that may be from before the message is not taken.
  */
 async function staysDone(run: Run, job: Job): Promise<boolean> {
-  const { clock, signal } = run.runtime;
-  for (let looks = 0; looks < looksAtEnd(job, clock.now()); looks += 1) {
-    if (run.plan.deadline - clock.now() < LOOK_AGAIN_MS) return true;
-    await pause(run, LOOK_AGAIN_MS);
-    if (signal.aborted) return true;
-    await pollOnce(run, job);
+  const { clock } = run.runtime;
+  for (let looks = 0; ; looks += 1) {
+    const most = looksAtEnd(job, clock.now());
+    if (looks >= most) return true;
+    const isSeen = await lookAgain(run, job);
     if (!isFinal(statusOf(job))) return false;
+    if (!isSeen) return most < MOST_LOOKS;
   }
-  return true;
+}
+
+/** Resolves to whether there was time for it, and an answer. */
+async function lookAgain(run: Run, job: Job): Promise<boolean> {
+  const { clock, signal } = run.runtime;
+  if (run.plan.deadline - clock.now() < LOOK_AGAIN_MS) return false;
+  await pause(run, LOOK_AGAIN_MS);
+  return !signal.aborted && (await pollOnce(run, job)) === undefined;
 }
 
 /** What has settled needs none. A status from before the message may be that of a replica that does not know the message yet. */

@@ -76,7 +76,6 @@ const job: fc.Arbitrary<Partial<JobScript>> = fc.record({
     ends: finalStatus,
     link: fc.boolean(),
   }),
-  lagMs: mostly(2, 0, seconds(0, 8)),
   queueMs: fc.oneof(seconds(0, 5), seconds(0, 45)),
   showsQueue: mostly(5, false, fc.constant(true)),
   joins: mostly(5, false, fc.constant(true)),
@@ -118,6 +117,13 @@ const scenarios = fc.record({
   apiMs: fc.array(fc.oneof(fc.constantFrom(0, 100), fc.nat({ max: 9000 })), { minLength: 1 }),
   githubMs: fc.oneof(fc.constantFrom(0, 300), fc.nat({ max: 9000 })),
   listLagMs: mostly(4, 0, seconds(1, 10)),
+  /** Of the replicas of the API. */
+  lagsMs: fc.oneof(
+    fc.constant([0]),
+    fc.tuple(seconds(0, 8)),
+    fc.tuple(fc.constant(0), seconds(0, 15)),
+  ),
+  cacheMs: fc.constantFrom(0, 90_000),
   /** So many milliseconds after the n-th request to the API. */
   cancel: mostly<{ n: number; ms: number } | null>(
     4,
@@ -157,9 +163,9 @@ function sceneOf(scenario: Scenario): Scene {
 }
 
 function play(scenario: Scenario): Promise<Outcome> {
-  const { api, github, apiMs, githubMs, isForEver, cancel, listLagMs } = scenario;
+  const { api, github, apiMs, githubMs, isForEver, cancel, ...world } = scenario;
   return playRun(sceneOf(scenario), {
-    listLagMs,
+    ...world,
     takes: ({ host, n }: Arrived) => [
       host === 'api' ? (apiMs[n % apiMs.length] ?? 0) : githubMs,
       0,

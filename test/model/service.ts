@@ -10,8 +10,6 @@ export interface JobScript {
   readonly id: string;
   /** The work before the message: active until `endsAt`, then in the status `ends`. */
   readonly earlier: { readonly endsAt: number; readonly ends: FinalStatus; readonly link: boolean };
-  /** How much older than the request a record is. */
-  readonly lagMs: number;
   /** From the message, or the end of the work before it, until the work on it begins. */
   readonly queueMs: number;
   /** Whether the status is `queued` while a message is queued. */

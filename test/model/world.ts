@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { composeNote, hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { run } from '../../src/run.ts';
 import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
@@ -47,6 +47,12 @@ export interface World {
   /** Milliseconds after a request at which the run is cancelled. */
   readonly cancels?: (request: Arrived) => number | undefined;
   readonly listLagMs?: number;
+  /** How much older than a poll the records of each replica of the API are. They answer by turns, or as `replica` says. */
+  readonly lagsMs?: readonly number[];
+  /** `n` counts the answers about the job. */
+  readonly replica?: (n: number) => number;
+  /** Milliseconds that a cache in front of the API keeps a GET, which a request with `no-cache` passes. */
+  readonly cacheMs?: number;
   /** Whether the earlier comments are created only when the run starts. */
   readonly areFresh?: boolean;
 }
@@ -93,13 +99,14 @@ export const FAILED_RUN = 900;
 export const PROJECT = 'proj-1';
 const JOB: JobScript = {
   ...{ id: 'job-1', earlier: { endsAt: -1e9, ends: 'completed', link: true } },
-  ...{ lagMs: 0, queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
+  ...{ queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
   ...{ ends: 'completed', otherAt: null },
 };
 /** The event loop turns more often for streams and for Octokit, which is loaded when it is needed. */
 const TURNS = 3;
 /** Milliseconds before a run: lists show comments that are older. */
 export const LONGEST_LAG_MS = 10_000;
+const usualDispatch = EnvHttpProxyAgent.prototype.dispatch;
 let folder = '';
 const files = new Map<WebhookEvent, string>();
 /** The dispatcher of the run that is played. */
@@ -109,13 +116,13 @@ let respond: Dispatcher['dispatch'] = () => false;
 export function playInWorlds(): void {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'worlds-'));
-    const dispatch: Dispatcher['dispatch'] = (...request) => respond(...request);
-    vi.spyOn(EnvHttpProxyAgent.prototype, 'dispatch').mockImplementation(dispatch);
+    // A spy would keep all requests.
+    EnvHttpProxyAgent.prototype.dispatch = (...request) => respond(...request);
     // Loads the packages in advance: virtual time does not wait for them.
     await getOctokit('x', 'https://x.example', 'x');
   });
   afterAll(() => {
-    vi.restoreAllMocks();
+    EnvHttpProxyAgent.prototype.dispatch = usualDispatch;
     rmSync(folder, { recursive: true });
     files.clear();
   });
@@ -132,6 +139,8 @@ export async function playRun(scene: Scene, world: World) {
   const { sentAt } = scene;
   const acceptedAt = new Map(sentAt === undefined ? [] : jobs.map((job) => [job, sentAt]));
   const counts = { api: 0, github: 0 };
+  const answers = new Map<string, number>();
+  const cache = new Map<string, { readonly at: number; readonly answer: Answer }>();
   const journal: Request[] = [];
   const cancel = new AbortController();
   let cancelledAt = Infinity;
@@ -165,7 +174,7 @@ export async function playRun(scene: Scene, world: World) {
   }
 
   function answerOf(host: Host, request: JournalEntry): Answer {
-    if (host === 'api') return askApi(request);
+    if (host === 'api') return request.method === 'GET' ? askCache(request) : askApi(request);
     if (request.path.startsWith('/logs/')) return runs.download(request) as Answer;
     const forbids = () => false;
     const call = log.add(request);
@@ -173,6 +182,15 @@ export async function playRun(scene: Scene, world: World) {
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
       : rest({ repository, reactions, runs, logOrigin, forbids }, call);
+  }
+
+  function askCache(request: JournalEntry): Answer {
+    const kept = cache.get(request.path);
+    const isKept = clock.now() - (kept?.at ?? -Infinity) < (world.cacheMs ?? 0);
+    if (kept && isKept && request.headers['cache-control'] !== 'no-cache') return kept.answer;
+    const answer = askApi(request);
+    cache.set(request.path, { at: clock.now(), answer });
+    return answer;
   }
 
   function askApi({ method, path, body }: JournalEntry): Answer {
@@ -187,7 +205,11 @@ export async function playRun(scene: Scene, world: World) {
       const wait = (ours?.end ?? 0) - clock.now();
       if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
     }
-    return { body: show(job, acceptedAt.get(job) ?? null, clock.now() - job.lagMs) };
+    const { lagsMs = [0], replica = (n) => n } = world;
+    const n = answers.get(job.id) ?? 0;
+    answers.set(job.id, n + 1);
+    const lagMs = lagsMs[replica(n) % lagsMs.length] ?? 0;
+    return { body: show(job, acceptedAt.get(job) ?? null, clock.now() - lagMs) };
   }
 
   respond = ({ origin, path, method, headers, body }, handler) => {
@@ -229,8 +251,9 @@ export async function playRun(scene: Scene, world: World) {
     const lost = Object.assign(new Error('lost'), isLost ? { code: breakage.code } : {});
     // The request arrives half-way to the head, as the connection is set up at once.
     stop = clock.after(headMs / 2, () => {
-      made.isWritten = !isLost || breakage.isWritten;
-      if (made.isWritten) handler.onRequestStart?.(controller, {});
+      if (!isLost || breakage.isWritten) handler.onRequestStart?.(controller, {});
+      // A run that is cancelled just before aborts it there.
+      made.isWritten = !isOver && (!isLost || breakage.isWritten);
       if (isOver || (isLost && !breakage.isWritten)) return fail(lost);
       const entry = { method, path, headers: Object(headers), body: String(body ?? '') };
       const given = { ...entry, at: clock.now(), status: null, socket: 1 };

@@ -32,12 +32,20 @@ const SHAPES: Readonly<Record<string, (one: Arrived, ms: number) => readonly [nu
 
 interface Slow extends World {
   readonly name: string;
-  /** Milliseconds that a request to the API takes at most. */
+  /** Milliseconds that a request to the API takes at most, or that its answer is behind. */
   readonly apiMs: number;
 }
 
+/** Two replicas that answer by turns, of which one is behind, and a cache that keeps answers of the agent at work. */
+const STALE: readonly Slow[] = [
+  ...[5, 15].map((s) => ({
+    ...{ ...FAST, name: `a replica is ${s} s behind`, apiMs: s * 1000, lagsMs: [0, s * 1000] },
+  })),
+  { ...FAST, name: 'a cache', apiMs: 0, cacheMs: 90_000 },
+];
+
 /** All requests to both hosts or one at each latency, and some of them at the higher ones; to one host at the highest. */
-const WORLDS = Object.entries(HOSTS).flatMap(([who, hosts]) =>
+const SLOW = Object.entries(HOSTS).flatMap(([who, hosts]) =>
   Object.entries(SHAPES).flatMap(([what, shape]) =>
     LATENCIES.filter((ms) => what === 'each' || ms > (who === 'both' ? 300 : 5000)).map(
       (ms): Slow => ({
@@ -48,6 +56,7 @@ const WORLDS = Object.entries(HOSTS).flatMap(([who, hosts]) =>
     ),
   ),
 );
+const WORLDS = [...STALE, ...SLOW];
 
 /** All that may be otherwise than in the fast world, besides the time; `from` so many milliseconds. */
 const MAY_DIFFER: Readonly<Record<string, { from: number; facts: readonly Fact[]; why: string }>> =
