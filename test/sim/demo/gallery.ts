@@ -18,7 +18,8 @@ export function writeGallery(): string {
 }
 
 function renderExhibit({ what, name, markdown }: Exhibit & { readonly what: string }): string {
-  const box = `<section class="box"><div class="markdown-body">${toHtml(markdown)}</div></section>`;
+  const kind = what === 'Summary' ? 'summary' : 'comment';
+  const box = `<section class="box ${kind}"><div class="markdown-body">${toHtml(markdown)}</div></section>`;
   return `<h2>${what}, ${plain(name)}</h2>
 <div class="wide">${box}</div>
 <div class="phone">${box}</div>`;

@@ -110,7 +110,7 @@ export function renderEntries(entries: readonly Entry[]): string {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
     const shown = toEmoji(reactions).map((emoji) => `<span>${emoji} 1</span>`);
-    const article = `<article>
+    const article = `<article class="comment">
 <span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>
 <section class="box"><header><b>${plain(name)}</b>${badge} commented at ${at.slice(11, 16)} UTC</header>
 <div class="markdown-body">${toHtml(body)}</div>
