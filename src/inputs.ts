@@ -142,10 +142,10 @@ export const CHECK_NAME =
 const CHECK_NAMES =
   'If they come from variables or secrets, check their names, and that they exist in this repository.';
 const SECRETS =
-  'A reusable workflow gets only the secrets that its caller passes, and a job those of an environment only with “environment:”.';
+  'A reusable workflow gets only the secrets that its caller passes, and a workflow job those of an environment only with “environment:”.';
 /** Where an output is lost. */
 export const CHECK_OUTPUT =
-  'An output of another job needs “outputs:” in that job, and “needs:” in this one.';
+  'An output of another workflow job needs “outputs:” there, and “needs:” here.';
 
 function sayEmpty(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
@@ -313,6 +313,10 @@ const KEY_PROBLEMS: readonly (readonly [RegExp, string])[] = [
   [
     /^["'`]|[^\x21-\x7e]/,
     'contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
+  ],
+  [
+    /^(gh[a-z]_|github_pat_)/,
+    `is a token of GitHub, not a key of Mintlify; create an admin key at ${KEYS_URL}.`,
   ],
   [OTHER_KEYS, `is an assistant key or an index key; create an admin key at ${KEYS_URL}.`],
 ];

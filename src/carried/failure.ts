@@ -309,8 +309,8 @@ export function explain(error: unknown): Unread {
   const why = whyOf(error);
   const status = error instanceof GitHubError ? error.status : 0;
   if (status === 403 && lacksPermission(error)) {
-    const problem = `${why}; the job needs “permissions:” with “actions: read”`;
-    const shown = 'the job lacks `actions: read`';
+    const problem = `${why}; the workflow job needs “permissions:” with “actions: read”`;
+    const shown = 'the workflow job lacks `actions: read`';
     return { kind: 'problem', problem, shown, mayPass: false };
   }
   const mayPass = status === 404 || isUnclear(error);

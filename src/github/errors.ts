@@ -46,7 +46,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   ],
   [
     /not accessible by integration/,
-    'The job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
+    'The workflow job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
       'which runs from forks never get.',
   ],
   [

@@ -139,10 +139,10 @@ export async function finishOnGitHub(
   await readChanges(run);
   const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
   urls.push(...(await commentWhereJobIs(run)));
-  if (urls.length === 0) await replyError(run, ended);
+  if (urls.length === 0) urls.push(await replyError(run, ended));
   else await tellBadEnd(run, ended);
   await reactToEnd(run, ended);
-  return urls;
+  return urls.filter((url) => url !== '');
 }
 
 /**
@@ -193,14 +193,21 @@ async function closeNote(run: Run, note: Note): Promise<string[]> {
 }
 
 /** The pull requests that get a comment only now, each with its jobs. */
-function targetsOf({ plan, jobs, runtime }: Run): ReadonlyMap<number, readonly Job[]> {
+function targetsOf({ plan, jobs, runtime, inputs }: Run): ReadonlyMap<number, readonly Job[]> {
   if (plan.comments.kind !== 'pull requests of the jobs') return new Map();
   const shown = jobs.filter((job) => job.isReadOnly || deliveryOf(job) !== 'not-sent');
   const targets = Map.groupBy(shown, ({ record }) => record?.prNumber ?? 0);
-  const left = (targets.get(0) ?? []).map(({ id }) => id);
+  const left = targets.get(0) ?? [];
   if (left.length > 0) {
-    const ids = oneLine(listing(left), LONGEST_LIST);
-    runtime.log.info(`No comment about ${ids}: no pull request in this repository is known.`);
+    const ids = oneLine(listing(left.map(({ id }) => id)), LONGEST_LIST);
+    const isElsewhere = left.some(({ record }) => record?.prLink);
+    const where = isElsewhere
+      ? 'the pull request is in another repository'
+      : 'no pull request is known';
+    const text = `No comment about ${ids}: ${where}.`;
+    if (isElsewhere && inputs.createJob)
+      runtime.log.warning(`${text} Commands there do not find the job.`);
+    else runtime.log.info(text);
   }
   targets.delete(0);
   return targets;

@@ -20,15 +20,15 @@ export async function replyWithUsage(start: Start, command: string): Promise<0 |
   return skip(start.runtime, noPrompt(command), await reply(start, renderUsage(command)));
 }
 
-/** Replies to a command that an error has ended for all jobs: without a note, nothing else tells it. */
-export async function replyError(start: Start, ended: readonly Ended[]): Promise<void> {
+/** Replies to a command that an error has ended for all jobs: without a note, nothing else tells it. Resolves to the URL. */
+export async function replyError(start: Start, ended: readonly Ended[]): Promise<string> {
   const [worst] = worstFirst(ended);
-  if (worst?.end.result === 'error') await replyProblem(start, worst.end.explanation);
+  return worst?.end.result === 'error' ? replyProblem(start, worst.end.explanation) : '';
 }
 
 /** Why a bare command sends nothing. */
 export function noPrompt(command: string): string {
-  return `${command} has no prompt; write the prompt after it, in the same comment.`;
+  return `${command} has no prompt; write a new comment with the prompt after it.`;
 }
 
 function replyProblem(start: Start, problem: string): Promise<string> {

@@ -182,7 +182,7 @@ export function summarize(
     .sort((one, other) => one.number - other.number)
     .map(({ url, number }) => link(`#${number}`, url));
   const label = urls.length === 1 ? 'Comment' : 'Comments';
-  const links = urls.length === 0 ? '' : `${label}: ${urls.join(', ')}`;
+  const links = urls.length === 0 ? '' : `${label} on ${urls.join(', ')}`;
   writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments: links }));
 }
 

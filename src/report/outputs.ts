@@ -53,6 +53,7 @@ function commitsOf([job, ...others]: readonly Ended[]): string {
     case 'created':
       return String(change.count ?? '');
     case 'none':
+    case 'no-pull-request':
       return '0';
     default:
       return '';

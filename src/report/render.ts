@@ -94,8 +94,9 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
       deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
   );
   if (message === '' || !wasSent) return '';
-  const length = `${message.length.toLocaleString('en-US')} characters`;
-  const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
+  const { length: count } = message;
+  const length = `${count.toLocaleString('en-US')} ${count === 1 ? 'character' : 'characters'}`;
+  const part = count > LONGEST_MESSAGE ? ', only the beginning' : '';
   return folded(`The message (${length}${part})`, fence(cut(message, LONGEST_MESSAGE)));
 }
 
@@ -133,7 +134,8 @@ function renderJob(story: Story, job: Job, place: Place): string {
 function renderResult({ resultOf }: Story, { isReadOnly, end, change }: Job): string {
   const isResult = isReadOnly && end !== undefined && RESULTS[end.result].of === 'agent';
   if (isResult) return resultOf === undefined ? '' : `Result of ${resultOf}.`;
-  const hasOnlyWords = change?.kind === 'none' || change?.kind === 'no-pull-request';
+  const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
+  const hasOnlyWords = end?.result === 'completed' && hasNoCommit;
   return hasOnlyWords ? sentenceToMarkdown(ANSWER) : renderFiles(change);
 }
 

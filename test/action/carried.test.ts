@@ -233,7 +233,9 @@ The log of the step “Check links” of the job “links”:
     expect(prompts(sim)[0]).toMatch(
       /\n\nNot shown: the log of “links”, which could not be read\.$/,
     );
-    expect(commentOf(sim)).toContain('without the log of `links`: the job lacks `actions: read`');
+    expect(commentOf(sim)).toContain(
+      'without the log of `links`: the workflow job lacks `actions: read`',
+    );
     // Only what may pass is asked again.
     expect(sim.github.calls('GET actions/jobs/#/logs')).toHaveLength(1);
   });

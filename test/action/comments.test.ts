@@ -203,9 +203,7 @@ describe('on an event without a pull request or issue', () => {
       'comment-url': '',
     });
     expect(result.annotations.filter(({ type }) => type !== 'notice')).toEqual([]);
-    const isSaid = result.log.includes(
-      `No comment about ${JOB}: no pull request in this repository`,
-    );
+    const isSaid = result.log.includes(`No comment about ${JOB}: `);
     expect(isSaid).toBe(/pull request|another repository/.test(name));
     expect(sim.github.journal).toEqual([]);
   });
@@ -260,7 +258,7 @@ describe('what the agent has changed', () => {
     ['another branch', { rewritten: NEW }, 'Agent rewrote the branch'],
     ['no new commit', { commits: '0' }, 'Agent finished: no new commit seen'],
     ['a new pull request', { links: [null, LINK], commits: '1' }, 'Agent opened '],
-    ['no files', { links: [null, null] }, 'Agent finished without a pull request'],
+    ['no files', { links: [null, null], commits: '0' }, 'Agent finished without a pull request'],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, NO_TITLE],
     [
       'a GitHub that never answers',

@@ -80,13 +80,9 @@ describe('waits for a job with', () => {
       'an API that is gone after the end',
       {
         ...withPolls((n) =>
-          n === 3
-            ? { body: { id: JOB, status: 'active' } }
-            : n === 4
-              ? { body: { id: JOB, status: 'completed' } }
-              : n > 4
-                ? { status: 500 }
-                : undefined,
+          n > 4
+            ? { status: 500 }
+            : { body: { id: JOB, status: ['failed', 'failed', 'active', 'completed'][n - 1] } },
         ),
       },
       completed,
@@ -100,7 +96,12 @@ describe('waits for a job with', () => {
           onPost: () => ({ body: RECORD, accept: true }),
         },
       },
-      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/the end of what the agent did before/] },
+      {
+        ...completed,
+        confirmed: 'false',
+        atLeastMs: 60_000,
+        warns: [/the end of what the agent did before/],
+      },
     ],
     [
       'statuses in other letters and with white space',

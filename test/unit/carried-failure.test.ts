@@ -208,12 +208,12 @@ describe('readFailedRuns', () => {
   });
 
   const INTEGRATION = 'GitHub answered 403: “Resource not accessible by integration”';
-  const forbidden = '; the job needs “permissions:” with “actions: read”';
+  const forbidden = '; the workflow job needs “permissions:” with “actions: read”';
   it.each<[unknown, string, string?]>([
     [
       new GitHubError(403, INTEGRATION),
       `${INTEGRATION}${forbidden}`,
-      'the job lacks `actions: read`',
+      'the workflow job lacks `actions: read`',
     ],
     [new GitHubError(403, 'GitHub answered 403'), 'GitHub answered 403'],
     [new GitHubError(404, 'GitHub answered 404'), 'GitHub answered 404'],

@@ -360,7 +360,7 @@ describe('of the runs on the newest commit', () => {
     expect(text).not.toContain('CI');
     expect(logged).toEqual([
       'info: The runs on aaaaaaa could not be read, so the message does not say what fails there: GitHub answered 403: ' +
-        '“Resource not accessible by integration”; the job needs “permissions:” with “actions: read”.',
+        '“Resource not accessible by integration”; the workflow job needs “permissions:” with “actions: read”.',
     ]);
   });
 

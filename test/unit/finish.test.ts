@@ -112,11 +112,11 @@ describe('summarize', () => {
   it.each([
     [
       ['https://github.com/o/r/pull/7#issuecomment-1'],
-      '\n\nComment: [#7](https://github.com/o/r/pull/7#issuecomment-1)\n\n<sub>',
+      '\n\nComment on [#7](https://github.com/o/r/pull/7#issuecomment-1)\n\n<sub>',
     ],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
-      '\n\nComments: [#8](https://github.com/o/r/issues/8#i-2), [#10](',
+      '\n\nComments on [#8](https://github.com/o/r/issues/8#i-2), [#10](',
     ],
   ])('links to the comments %j', (urls, words) => {
     expect(summaryOf([ended({})], urls)).toContain(words);
