@@ -96,12 +96,7 @@ describe('waits for a job with', () => {
           onPost: () => ({ body: RECORD, accept: true }),
         },
       },
-      {
-        ...completed,
-        confirmed: 'false',
-        atLeastMs: 60_000,
-        warns: [/the end of what the agent did before/],
-      },
+      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/what the agent did before/] },
     ],
     [
       'statuses in other letters and with white space',
