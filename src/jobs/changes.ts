@@ -32,10 +32,30 @@ export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefin
   return jobs.length === 1 && inputs.wait ? (record?.prNumber ?? undefined) : undefined;
 }
 
-/** Finds out what has changed since the message, after the end of the work on it. */
+/** Finds out what has changed since the message, after the end of the work on it. The log has told the end already. */
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
+  await readChange(run, job);
+  if (job.change !== undefined) run.log.say(job, sayChange(job.change));
+}
+
+function sayChange(change: Change): string {
+  switch (change.kind) {
+    case 'commits':
+      return `New commits seen: ${change.count}.`;
+    case 'none':
+      return 'No new commit was seen.';
+    case 'created':
+      return 'The agent opened the pull request.';
+    case 'rewritten':
+      return 'The agent rewrote the branch.';
+    case 'no-pull-request':
+      return 'There is no pull request.';
+  }
+}
+
+async function readChange(run: Run, job: Job): Promise<void> {
   const { end, base, record, head } = job;
   const status = statusOf(job);
   if (end === undefined || !isFinal(status) || RESULTS[end.result].of !== 'agent') return;
