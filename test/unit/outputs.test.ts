@@ -53,6 +53,19 @@ describe('toOutputs', () => {
     expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
   });
 
+  // What others add could be the value of another job, and other runners lose all outputs if a line is long.
+  it('has the texts by others in one line each', () => {
+    const long = `a\nb${'c'.repeat(70_000)}`;
+    const source = { repository: long, ref: long };
+    const hostile = record({ model: long, source });
+    const outputs = Object.entries(outputsOf(endOf('a', {}, { record: hostile })));
+    const unsafe = outputs.filter(([, text]) => /\n|.{64000}/.test(text));
+    expect(
+      unsafe.map(([name]) => name),
+      'pass the text through oneLine',
+    ).toEqual([]);
+  });
+
   it.each<[string, Partial<Job>, object]>([
     ['nothing is known', {}, { prLink: null, model: null, source: null, status: null }],
     [
