@@ -6,8 +6,7 @@ import {
   KEYS_URL,
   MESSAGES_PER_HOUR,
   OTHER_KEYS,
-  STATUSES,
-  type Status,
+  STATUS_NAMES,
   VERSION_PATH,
 } from './mintlify.ts';
 import {
@@ -223,7 +222,7 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
     allowedBots: optional('allowed-bots', new Set<string>(), allowedBots),
     send: optional('send', true, boolean),
     /** Null is any. */
-    onlyWhen: optional('only-when', null, words(Object.keys(STATUSES) as Status[], 'any', null)),
+    onlyWhen: optional('only-when', null, words(STATUS_NAMES, 'any', null)),
     /** Null leaves it to `wait` and `only-when`. */
     whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
     /** Null is 3 for bots, and no limit for people. */

@@ -45,6 +45,7 @@ export const STATUSES = {
 >;
 
 export type Status = keyof typeof STATUSES;
+export const STATUS_NAMES = Object.keys(STATUSES) as Status[];
 export type FinalStatus = {
   [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;
 }[Status];

@@ -3,6 +3,7 @@ import { isTrusted, rerunBy } from '../github/authorize.ts';
 import { EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
+import { isFinal } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Limit } from './decide.ts';
 
@@ -45,9 +46,10 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   const { commit, conversation } = trigger;
   const hasNote = comments.kind === 'note';
   const counts = send && hasNote && (limit !== undefined || commit !== null);
-  // A message to an agent at work may stop that work. A step that only sends must not hold a runner. And with
-  // `only-when: active`, the agent at work is the one that is meant.
-  const whenActive = inputs.whenActive ?? (wait && !onlyWhen?.has('active') ? 'wait' : 'send');
+  // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
+  // `only-when` lists a status that is not final would wait for the end of what it is meant for.
+  const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
+  const whenActive = inputs.whenActive ?? (wait && !isForWork ? 'wait' : 'send');
   const isAboutHead = send && commit?.head && (inputs.prNumber ?? conversation) === conversation;
   return {
     deadline: startedAt + inputs.timeoutMs,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
 import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/ends.ts';
-import { STATUSES } from '../../src/mintlify.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
@@ -54,7 +54,9 @@ describe('action.yml', () => {
   });
 
   it.each([
-    ['only-when', action.inputs, Object.keys(STATUSES)],
+    ['only-when', action.inputs, STATUS_NAMES],
+    // Those with which it sends at once.
+    ['when-active', action.inputs, STATUS_NAMES.filter((status) => !isFinal(status))],
     ['fail-on', action.inputs, FAIL_ON],
     ['result', action.outputs, RESULT_NAMES],
   ] as const)('names every status or result in the description of %s', (name, all, words) => {

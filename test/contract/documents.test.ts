@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { STATUSES } from '../../src/mintlify.ts';
+import { STATUS_NAMES } from '../../src/mintlify.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
@@ -58,7 +58,7 @@ describe('the tables', () => {
 it('docs/mintlify.md names every status', () => {
   const [, list = ''] = /^\| A job is (`.*?)\. /m.exec(read('docs/mintlify.md')) ?? [];
   const named = [...list.matchAll(/`(\w+)`/g)].map(([, status]) => status);
-  expect(named.sort()).toEqual(Object.keys(STATUSES).sort());
+  expect(named.sort()).toEqual(STATUS_NAMES.toSorted());
 });
 
 it('docs/permissions.md lists the events without a permission check', () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { Inputs } from '../../src/inputs.ts';
 import { endAs } from '../../src/job/ends.ts';
 import { makePlan } from '../../src/jobs/plan.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify.ts';
 import {
   COPILOT,
   checkRun,
@@ -56,12 +57,14 @@ it.each<Row>([
   ['with a wait: earlier work comes first', PERSON, {}, { waitsForIdle: true }],
   ['asked to wait for it', PERSON, { wait: false, whenActive: 'wait' }, { waitsForIdle: true }],
   ['no message', PERSON, { send: false }, { waitsForIdle: false, comments: NOTE }],
-  [
-    'only-when: active, which means the agent at work',
-    PERSON,
-    { onlyWhen: new Set(['active', 'failed']) },
-    { waitsForIdle: false },
-  ],
+  ...STATUS_NAMES.map(
+    (status): Row => [
+      `only-when: ${status}`,
+      PERSON,
+      { onlyWhen: new Set([status, 'failed']) },
+      { waitsForIdle: isFinal(status) },
+    ],
+  ),
 ])('makePlan, earlier work: %s', check);
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
