@@ -68,11 +68,14 @@ export const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
 /** How sure it is that a final status is the end of the work on the message; `no message`: there is none to be sure of. */
 export type Certainty = 'confirmed' | 'unconfirmed' | 'no message';
 
+/** A label of a run, such as “Run cancelled”, would be wrong for what the API says. */
+type AgentLabel = Exclude<Label, RunLabel>;
+
 interface AgentEnd {
   readonly result: ResultOf<'agent'>;
-  readonly label: Label;
+  readonly label: AgentLabel;
   /** If it is unconfirmed. */
-  readonly doubtful: Label;
+  readonly doubtful: AgentLabel;
   /** Whether the agent may have changed something before. */
   readonly mayHaveChanges: boolean;
   /** `doubt` explains why it is unconfirmed. */
@@ -125,9 +128,9 @@ export function statusWith(result: JobResult): FinalStatus | undefined {
 
 // What became of the run.
 
-function way<Given extends readonly unknown[]>(
+function way<L extends Label, Given extends readonly unknown[]>(
   result: ResultOf<'run'>,
-  label: Label,
+  label: L,
   say: (...given: Given) => string,
 ) {
   return { result, label, say };
@@ -232,7 +235,8 @@ const RUN_ENDS = {
   ),
   'same commit': way(
     'skipped',
-    'skipped' /** `url` is that of the comment of the run that sends, or has sent, a message about the same commit. */,
+    'skipped',
+    /** `url`: of the comment of the run that sends, or has sent, a message about the same commit. */
     (url: string) => `Another run has taken this commit: ${url}.`,
   ),
   limit: way(
@@ -263,7 +267,8 @@ const RUN_ENDS = {
   ),
   'other creation': way(
     'error',
-    'not-sent' /** `url` is that of the comment of the run that creates, or has created, the job. */,
+    'not-sent',
+    /** `url`: of the comment of the run that creates, or has created, the job. */
     (url: string) =>
       `Another run is creating, or may have created, the agent job: ${url}. Once that run is done, comment again, or start a ` +
       `new run. If its comment names no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to ` +
@@ -329,6 +334,7 @@ const RUN_ENDS = {
 };
 
 export type Why = keyof typeof RUN_ENDS;
+type RunLabel = (typeof RUN_ENDS)[Why]['label'];
 
 /** How a job ends for a reason of the run; `given` is what the sentence says. */
 export function endAs<W extends Why>(

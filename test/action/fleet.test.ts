@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { AGENT_ENDS } from '../../src/job/ends.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify.ts';
 import type { JobScript } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -17,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
-const STATUSES = ['completed', 'failed', 'archived'] as const;
+const FINAL = STATUS_NAMES.filter(isFinal);
 
 /** Milliseconds of the turns: from 10 s to 10 min. */
 const LENGTHS = Array.from(
@@ -53,7 +55,7 @@ it(
       },
       agent: {
         jobs: IDS.map((id, index) =>
-          jobScript(id, LENGTHS[index] ?? 0, STATUSES[index % STATUSES.length] ?? ''),
+          jobScript(id, LENGTHS[index] ?? 0, FINAL[index % FINAL.length] ?? ''),
         ),
       },
       github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
@@ -74,7 +76,7 @@ it(
     const results = resultsOf(result);
     expect(results.map(({ jobId }) => jobId)).toEqual(IDS);
     for (const [index, { result, delivery, confirmed }] of results.entries()) {
-      const expected = STATUSES[index % STATUSES.length];
+      const { result: expected } = AGENT_ENDS[FINAL[index % FINAL.length] ?? 'completed'];
       expect([result, delivery, confirmed]).toEqual([expected, 'sent', true]);
     }
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);

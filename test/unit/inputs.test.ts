@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { STATUSES } from '../../src/mintlify.ts';
+import { FAILS_BY_DEFAULT } from '../../src/job/ends.ts';
+import { STATUS_NAMES } from '../../src/mintlify.ts';
 import { redactor } from '../../src/runner/log.ts';
 
 const GOOD = {
@@ -35,7 +36,7 @@ function problemsAt(inputs: Record<string, string>, conversation: number | null)
 
 it('inputs that are not set have defaults', () => {
   const { failOn, baseUrl, ...rest } = valid({});
-  expect([...failOn]).toEqual(['failed', 'archived', 'timed-out']);
+  expect([...failOn]).toEqual(FAILS_BY_DEFAULT);
   expect(baseUrl.href).toBe('https://api.mintlify.com/');
   expect(rest).toEqual({
     ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
@@ -159,7 +160,7 @@ describe('readInputs refuses', () => {
       'must be IDs, or a JSON array of strings',
     ],
     ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
-    ['only-when', ['done'], `must be a list of ${Object.keys(STATUSES).join(', ')}, or any alone`],
+    ['only-when', ['done'], `must be a list of ${STATUS_NAMES.join(', ')}, or any alone`],
     ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
     ['when-active', ['true'], 'must be send or wait; it is “true”'],
     ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],

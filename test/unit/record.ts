@@ -1,7 +1,7 @@
 import { type Inputs, readInputs } from '../../src/inputs.ts';
-import type { End } from '../../src/job/ends.ts';
+import { AGENT_ENDS, type End, statusWith } from '../../src/job/ends.ts';
 import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
-import type { Label } from '../../src/job/labels.ts';
+import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
 import type { FoundNote, NoteData } from '../../src/note/data.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 
@@ -58,14 +58,16 @@ export function labelFor(
   { result, confirmed }: Pick<End, 'result' | 'confirmed'>,
   message: Job['message'],
 ): Label {
-  if (result === 'active') return 'working';
-  if (result === 'error' || result === 'timed-out' || result === 'cancelled') {
-    if (message.kind === 'unknown') return 'delivery unknown';
-    if (message.kind === 'not-sent') return 'not-sent';
-    return result === 'error' ? 'unreachable' : result;
+  const status = statusWith(result);
+  if (status !== undefined) {
+    const { label, doubtful } = AGENT_ENDS[status];
+    return confirmed === false ? doubtful : label;
   }
-  if (confirmed !== false || result === 'archived' || result === 'sent') return result;
-  return result === 'failed' ? 'failure unconfirmed' : 'unconfirmed';
+  if (result === 'active') return 'working';
+  if (result === 'sent' || result === 'skipped') return result;
+  if (message.kind === 'unknown') return 'delivery unknown';
+  if (message.kind === 'not-sent') return 'not-sent';
+  return LABEL_NAMES.find((label) => label === result) ?? 'unreachable';
 }
 
 export const NOTE: NoteData = {
