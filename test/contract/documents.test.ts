@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { isPassing4xx } from '../../src/agent/retry.ts';
 import { TRUSTED_EVENTS } from '../../src/github/authorize.ts';
-import { STATUS_NAMES } from '../../src/mintlify.ts';
+import { FAILS_BY_DEFAULT, RESULT_NAMES } from '../../src/job/ends.ts';
+import { isFinal, STATUS_NAMES, STATUSES } from '../../src/mintlify.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';
 
@@ -55,10 +56,19 @@ describe('the tables', () => {
   });
 });
 
-it('docs/mintlify.md names every status', () => {
-  const [, list = ''] = /^\| A job is (`.*?)\. /m.exec(read('docs/mintlify.md')) ?? [];
-  const named = [...list.matchAll(/`(\w+)`/g)].map(([, status]) => status);
-  expect(named.sort()).toEqual(STATUS_NAMES.toSorted());
+describe('the lists of statuses and results', () => {
+  const never = STATUS_NAMES.filter((status) => STATUSES[status].showsWork === 'never');
+  it.each<[string, RegExp, readonly string[]]>([
+    ['docs/mintlify.md', /^\| A job is (`.*?)\. /m, STATUS_NAMES],
+    ['docs/delivery.md', /^A \*final\* status \((.*?)\)/m, STATUS_NAMES.filter(isFinal)],
+    ['docs/delivery.md', /another final status except (.*?), and then/, never],
+    ['README.md', /^\| `result` \| (.*) \|$/m, RESULT_NAMES],
+    ['examples/use-the-outputs.yml', /fromJSON\('\[(.*?)\]'\)/, FAILS_BY_DEFAULT],
+  ])('of %s, in %s, is complete', (document, place, words) => {
+    const [, list = ''] = place.exec(read(document)) ?? [];
+    const named = [...list.matchAll(/[`"]([\w-]+)[`"]/g)].map(([, word]) => word);
+    expect(named.sort(), `change ${list} in ${document}`).toEqual(words.toSorted());
+  });
 });
 
 it('docs/permissions.md lists the events without a permission check', () => {
