@@ -1,5 +1,5 @@
 // All facts of the service: what its documentation (https://www.mintlify.com/docs/api/introduction) says about agent jobs, and where
-// people find things in its dashboard. The shape of a job record is in agent/answers.ts.
+// people find things in its dashboard. The shape of its answers is in agent/answers.ts.
 
 export const API_URL = 'https://api.mintlify.com';
 export const DASHBOARD_URL = 'https://app.mintlify.com';
@@ -20,8 +20,13 @@ export const PATHS = {
 
 export const KEY_SCHEME = 'Bearer';
 
-export function authorization(apiKey: string): string {
-  return `${KEY_SCHEME} ${apiKey}`;
+export function keyHeaders(apiKey: string): Readonly<Record<string, string>> {
+  return { authorization: `${KEY_SCHEME} ${apiKey}` };
+}
+
+/** Of a message, and of the creation of a job, which begins with one. */
+export function bodyOf(prompt: string): object {
+  return { prompt };
 }
 
 /** The keys of two other APIs begin with this. */

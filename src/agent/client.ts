@@ -1,5 +1,5 @@
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
-import { PATHS } from '../mintlify.ts';
+import { bodyOf, PATHS } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import { quote, sentences } from '../text.ts';
 import { askedPause, explain, readRecord } from './answers.ts';
@@ -80,7 +80,7 @@ export async function postMessage(
 ): Promise<Sent> {
   const doing = jobId === NEW_JOB ? 'create' : 'send';
   const path = PATHS[doing](context.projectId, jobId);
-  const exchange = await context.transport.postOnce(path, { prompt }, POST_MS);
+  const exchange = await context.transport.postOnce(path, bodyOf(prompt), POST_MS);
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const sendClass = classifySend(exchange);

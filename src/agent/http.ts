@@ -1,6 +1,6 @@
 import { untilAborted } from '../clock.ts';
 import type { Inputs } from '../inputs.ts';
-import { authorization } from '../mintlify.ts';
+import { keyHeaders } from '../mintlify.ts';
 import type { Runtime } from '../runner/environment.ts';
 import {
   createAgent,
@@ -156,7 +156,7 @@ function dispatchOptions(
     path: pathname,
     method: isPost ? 'POST' : 'GET',
     headers: {
-      authorization: authorization(apiKey),
+      ...keyHeaders(apiKey),
       'user-agent': USER_AGENT,
       accept: 'application/json',
       'accept-encoding': 'identity',

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
+import { SERVICE } from '../sim/agent.ts';
 import { answer, type Behaviour, head, whole } from '../sim/fault-server.ts';
 import {
   type Fault,
@@ -11,7 +12,7 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB } from './scenario.ts';
+import { JOB, PROJECT } from './scenario.ts';
 
 // What a body means for the message is in test/unit/retry.test.ts, and how a record is read in answers.test.ts.
 
@@ -108,7 +109,7 @@ describe('reports an unknown delivery for a response', () => {
         },
         with: { wait: true },
         also: (_, { agent }) => {
-          for (const { path } of agent.gets()) expect(path).toMatch(/\/job\/job-1$/);
+          for (const { path } of agent.gets()) expect(path).toBe(SERVICE.poll(PROJECT, JOB));
         },
       },
       { ...UNKNOWN, error: /the record of another job.*not sent again\./ },

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { SERVICE } from '../sim/agent.ts';
 import {
   answer,
   type Behaviour,
@@ -140,7 +141,7 @@ async function testFault(setUp: SetUp, expected: Expected, isFirst: boolean): Pr
   expect(run.virtualMs).toBeLessThan(expected.withinMs ?? 10_000);
   if (server === undefined) expectDelivery(delivery, sim);
   for (const request of server?.journal ?? []) {
-    expect(request.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(request.headers[SERVICE.keyHeader]).toBe(SERVICE.keyValue(KEY));
     expect(request.path + request.body).not.toContain(KEY);
   }
   fault.also?.(run, sim);

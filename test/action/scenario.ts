@@ -1,7 +1,13 @@
 import { expect } from 'vitest';
 import { hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
-import { type Agent, type AgentOptions, type JournalEntry, startAgent } from '../sim/agent.ts';
+import {
+  type Agent,
+  type AgentOptions,
+  type JournalEntry,
+  SERVICE,
+  startAgent,
+} from '../sim/agent.ts';
 import { ALICE, mergeGroup } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
@@ -193,8 +199,12 @@ export function findTraces(
     outputs: result.outputText,
     state: result.state,
     summary: result.summary,
-    'requests to the API': agent.journal.map((request) => withoutKey(request, key)).join('\n'),
-    'requests to GitHub': github.journal.map((request) => withoutKey(request, token)).join('\n'),
+    'requests to the API': agent.journal
+      .map((request) => withoutKey(request, SERVICE.keyHeader, key))
+      .join('\n'),
+    'requests to GitHub': github.journal
+      .map((request) => withoutKey(request, 'authorization', token))
+      .join('\n'),
   };
   return Object.entries(texts).flatMap(([name, text]) => {
     const readable = unescaped(text);
@@ -204,10 +214,10 @@ export function findTraces(
   });
 }
 
-/** A request without the secret that belongs in its header `authorization`. */
-function withoutKey({ path, headers, body }: JournalEntry, own: string): string {
-  const { authorization = '', ...others } = headers;
-  return [path, authorization.replace(own, ''), ...Object.values(others), body].join('\n');
+/** A request without the secret that belongs in this header. */
+function withoutKey({ path, headers, body }: JournalEntry, header: string, own: string): string {
+  const { [header]: withKey = '', ...others } = headers;
+  return [path, withKey.replace(own, ''), ...Object.values(others), body].join('\n');
 }
 
 /** Without the escapes of nested JSON and of table cells. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { SERVICE } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
 
 it('without wait, polls a job once, and sends the message in one request', async () => {
@@ -41,7 +42,7 @@ it('accepts a base URL with a path and a trailing slash', async () => {
   const result = await sim.runHere({ with: { 'base-url': `${sim.agent.url}/` } });
 
   expect(result.outputs.result).toBe('sent');
-  expect(sim.agent.posts()[0]?.path).toBe(`/gateway/v0/v2/agent/${PROJECT}/job/${JOB}/message`);
+  expect(sim.agent.posts()[0]?.path).toBe(`/gateway/v0${SERVICE.send(PROJECT, JOB)}`);
 });
 
 it.each([

@@ -25,12 +25,12 @@ function busy(
   const sent = new Set<string>();
   return {
     onPost(_, { path }) {
-      sent.add(path.replace(/\/message$/, ''));
+      sent.add(path);
       return undefined;
     },
     onGet(_, { path, at }) {
       start.set(path, start.get(path) ?? at);
-      if (sent.has(path)) return undefined;
+      if ([...sent].some((message) => message.startsWith(`${path}/`))) return undefined;
       const minute = (at - (start.get(path) ?? 0)) / MINUTE;
       const reply = more(minute) ?? (minute < minutes ? 'active' : 'completed');
       const id = path.split('/').at(-1);

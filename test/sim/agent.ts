@@ -139,6 +139,16 @@ function send(response: ServerResponse, status: number, { headers, body = '' }: 
   response.end(asIs ? body : JSON.stringify(body));
 }
 
+/** What requests look like. It is written again here, and not taken from src/, so that it is also tested. */
+export const SERVICE = {
+  create: (project: string) => `/v2/agent/${project}/job`,
+  poll: (project: string, job: string) => `${SERVICE.create(project)}/${job}`,
+  send: (project: string, job: string) => `${SERVICE.poll(project, job)}/message`,
+  /** The header with the key, and what it says. */
+  keyHeader: 'authorization',
+  keyValue: (key: string) => `Bearer ${key}`,
+};
+
 export interface JobRecord {
   readonly id: string;
   readonly status: string;
@@ -177,7 +187,7 @@ export interface AgentOptions {
   readonly project?: string;
   readonly apiKey?: string;
   readonly clock?: Clock;
-  /** The part before `/v2`, for example `/gateway`. */
+  /** The part before the paths of the API, for example `/gateway`. */
   readonly pathPrefix?: string;
   /** `n` counts the complete requests of the method from 1. */
   readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
@@ -254,25 +264,28 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
-  const base = `${pathPrefix}/v2/agent/${encodeURIComponent(project)}/job`;
-  const jobAt = new Map(options.jobs.map((job) => [pathOf(job), job]));
+  const creation = `POST ${pathPrefix}${SERVICE.create(encodeURIComponent(project))}`;
+  const jobAt = new Map(options.jobs.flatMap(requestsTo));
 
-  function pathOf({ id }: JobScript): string {
-    return `${base}/${encodeURIComponent(id)}`;
+  /** The requests of a job, with the job. */
+  function requestsTo(job: JobScript): readonly (readonly [string, JobScript])[] {
+    const of = [encodeURIComponent(project), encodeURIComponent(job.id)] as const;
+    return [
+      [`GET ${pathPrefix}${SERVICE.poll(...of)}`, job],
+      [`POST ${pathPrefix}${SERVICE.send(...of)}`, job],
+    ];
   }
 
   function createJob(): JobScript {
     const job = create(created.length + 1);
     created.push(job.id);
     messagesTo.set(job.id, []);
-    jobAt.set(pathOf(job), job);
+    for (const [request, of] of requestsTo(job)) jobAt.set(request, of);
     return job;
   }
 
-  function findJob(path: string, suffix: string): JobScript | undefined {
-    return path.endsWith(suffix)
-      ? jobAt.get(path.slice(0, path.length - suffix.length))
-      : undefined;
+  function findJob({ method, path }: JournalEntry): JobScript | undefined {
+    return jobAt.get(`${method} ${path}`);
   }
 
   function post(find: () => JobScript | undefined, request: JournalEntry): Answer {
@@ -292,17 +305,17 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
   }
 
-  function isCreation({ path }: JournalEntry): boolean {
-    return path === base;
+  function isCreation({ method, path }: JournalEntry): boolean {
+    return `${method} ${path}` === creation;
   }
 
   function isAuthorized({ headers }: JournalEntry): boolean {
-    return headers.authorization === `Bearer ${apiKey}`;
+    return headers[SERVICE.keyHeader] === SERVICE.keyValue(apiKey);
   }
 
   async function respond(request: JournalEntry): Promise<Reply> {
     if (request.method === 'POST') {
-      const find = () => (isCreation(request) ? createJob() : findJob(request.path, '/message'));
+      const find = () => (isCreation(request) ? createJob() : findJob(request));
       counts.POST += 1;
       const scripted = await options.onPost?.(counts.POST, request);
       if (scripted === undefined) return post(find, request);
@@ -310,7 +323,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       if (job !== undefined) accept(job, request);
       return scripted;
     }
-    const job = findJob(request.path, '');
+    const job = findJob(request);
     if (request.method !== 'GET') return refusal(404, 'Not found');
     counts.GET += 1;
     return (await options.onGet?.(counts.GET, request)) ?? get(job, request);

@@ -3,6 +3,7 @@ import { getJob, postMessage } from '../../src/agent/client.ts';
 import { type AgentContext, createTransport } from '../../src/agent/http.ts';
 import { systemClock } from '../../src/clock.ts';
 import { NEW_JOB } from '../../src/job/job.ts';
+import { SERVICE } from '../sim/agent.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 
@@ -68,7 +69,7 @@ describe('the creation of a job', () => {
     await using server = await startFaultServer({ onRequest: () => behaviour });
     const sent = await postMessage(contextOf(server.origin), NEW_JOB, 'Go.', []);
     expect(server.journal).toMatchObject([
-      { method: 'POST', path: '/v2/agent/project_1/job', body: '{"prompt":"Go."}' },
+      { method: 'POST', path: SERVICE.create('project_1'), body: '{"prompt":"Go."}' },
     ]);
     return sent;
   }
