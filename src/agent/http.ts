@@ -3,9 +3,9 @@ import type { Inputs } from '../inputs.ts';
 import { keyHeaders } from '../mintlify.ts';
 import type { Runtime } from '../runner/environment.ts';
 import {
+  compressionsOf,
   createAgent,
   explainConnection,
-  isCompressed,
   onWrite,
   readBody,
   readDate,
@@ -197,7 +197,7 @@ function readHeaders(
 
 /** Rejects compressed bodies unread: none was requested, and one may be a decompression bomb. */
 async function readText(response: Dispatcher.ResponseData): Promise<Result<string>> {
-  if (isCompressed(response.headers)) {
+  if (compressionsOf(response.headers).length > 0) {
     const nothing = await readBody(response, 0);
     return nothing === null
       ? problem('a body with a content encoding that was not requested')

@@ -4,7 +4,7 @@ import { untilAborted } from '../clock.ts';
 import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
-import { explainConnection } from '../runner/network.ts';
+import { compressionsOf, explainConnection } from '../runner/network.ts';
 import { type Ok, ok } from '../text.ts';
 
 // Downloads the log of a job from the host that GitHub redirects to. The URL is signed: whoever has it can read the log.
@@ -33,10 +33,6 @@ export type Downloaded<T> =
 
 /** Bytes of a log that was compressed. */
 const MOST_UNPACKED = 256 * 1024 ** 2;
-/** Any other encoding says nothing: some servers name one of characters, or none. */
-const COMPRESSIONS: ReadonlySet<string> = new Set([
-  ...['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd'],
-]);
 
 /**
  * Follows no further redirect. The other host gets nothing of ours, so not the token. `read` gets the body and reads it
@@ -83,8 +79,7 @@ async function readResponse<T>(
 ): Promise<Downloaded<T>> {
   // Without a listener, the error of a body that nobody reads to its end would end the process.
   body.on('error', () => {});
-  const names = String(headers['content-encoding'] ?? '').toLowerCase();
-  const used = names.split(/[\s,]+/).filter((name) => COMPRESSIONS.has(name));
+  const used = compressionsOf(headers);
   if (statusCode === 200 && used.length === 0) return ok(await read(body));
   if (statusCode === 200 && /^(x-)?gzip$/.test(used.join())) return ok(await read(unpack(body)));
   // Not destroyed: that raises an error which nothing can handle.

@@ -63,13 +63,13 @@ export function isRedirect(status: number): boolean {
 /** What changes the bytes of a body. Servers also say other words there, of plain bodies. */
 const COMPRESSIONS = new Set(['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd']);
 
-/** Whether a body, if there is any, is compressed. */
-export function isCompressed(headers: Headers): boolean {
+/** How a body, if there is any, is compressed; empty if it is not. */
+export function compressionsOf(headers: Headers): readonly string[] {
   const words = valuesOf(headers, 'content-encoding')
     .join()
     .toLowerCase()
     .split(/[,\s]+/);
-  return words.some((word) => COMPRESSIONS.has(word));
+  return words.filter((word) => COMPRESSIONS.has(word));
 }
 
 /** Two of the three forms of RFC 9110, 5.6.7: the third is not used. `Date.parse` alone also takes numbers. */
