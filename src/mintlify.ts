@@ -77,7 +77,8 @@ const WRONG_JOB = 'The project has no such job; check the job ID and the project
 const MAYBE_WRONG_URL =
   'The project has no such job, or this is not the API; check the job ID, the project ID and the base URL.';
 const TOO_MANY =
-  'The API accepts 100 messages per project and hour (100/h) from all senders together.';
+  `The API accepts ${MESSAGES_PER_HOUR} messages per project and hour (${MESSAGES_PER_HOUR}/h) from all senders ` +
+  'together.';
 
 export const ADVICE: Advice = {
   401: always(

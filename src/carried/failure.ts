@@ -9,7 +9,7 @@ import { listing, type Ok, ok, plural, quote } from '../text.ts';
 import { withoutRepetition } from './alike.ts';
 import type { Carried } from './content.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
-import { type JobLog, readLog } from './log.ts';
+import { type KeptLog, readLog } from './log.ts';
 import { limited, type Output, tailOf, toOutput } from './output.ts';
 
 // What a message carries of a check or a run of a workflow that failed.
@@ -227,7 +227,7 @@ async function readJobLog(
   }
 }
 
-function outputsOf(name: string, { parts, errors }: JobLog, redact: Redact): readonly Output[] {
+function outputsOf(name: string, { parts, errors }: KeptLog, redact: Redact): readonly Output[] {
   return parts.map(({ step, tail, red }, index) => {
     const of = step === null ? '' : `the step ${namedStep(step, redact)} of `;
     const title = `The log of ${of}the job ${name}`;

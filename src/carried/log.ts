@@ -17,7 +17,7 @@ export interface LogPart {
   readonly red: string;
 }
 
-export interface JobLog {
+export interface KeptLog {
   /** Of the failed steps that have lines; if none has any, the end of the whole log stands for all of them. */
   readonly parts: readonly LogPart[];
   /** The failed steps that are not among them then. */
@@ -46,7 +46,7 @@ const RED = /\x1b\[(?:[0-7];)*(?:[39]1|41|101|38;5;[19])m/;
 export async function readLog(
   chunks: AsyncIterable<Uint8Array>,
   failed: readonly Step[],
-): Promise<JobLog> {
+): Promise<KeptLog> {
   const whole = new Tail();
   const steps = failed.slice(0, MOST_STEPS).map((step) => new StepTail(step));
   const isSurplus = createSurplusFilter();

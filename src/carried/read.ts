@@ -24,7 +24,7 @@ export type ContentRead =
   /** A command without anything to send. */
   | { readonly kind: 'usage' };
 
-/** Reads all but logs. */
+/** Reads all but what is read just before the message. */
 export async function readContent(start: Start, inputs: Inputs): Promise<ContentRead> {
   const { runtime, trigger, asked } = start;
   const { prompt, send, attach, promptProblem } = inputs;

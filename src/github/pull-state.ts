@@ -16,7 +16,7 @@ export const PULL_STATE = `query ($owner: String!, $repo: String!, $number: Int!
       reviewThreads(last: ${MOST_THREADS}) {
         pageInfo { hasPreviousPage }
         nodes {
-          isResolved isOutdated path line startLine originalLine originalStartLine diffSide
+          isResolved isOutdated path line startLine originalLine originalStartLine
           first: comments(first: 1) { nodes { url diffHunk } }
           comments(last: ${MOST_COMMENTS}) {
             pageInfo { hasPreviousPage }
@@ -54,7 +54,6 @@ const thread = z.object({
   path: z.string(),
   ...{ line: lineNumber, startLine: lineNumber },
   ...{ originalLine: lineNumber, originalStartLine: lineNumber },
-  diffSide: z.string(),
   first: z.object({ nodes: z.array(z.object({ url: z.url(), diffHunk: z.string() })) }),
   comments: z.object({ pageInfo, nodes: z.array(threadComment) }),
 });

@@ -104,7 +104,7 @@ function canRerun({ isReadOnly }: Job, { plan }: EndingRun): boolean {
   return plan.comments.kind === 'note' || isReadOnly;
 }
 
-/** Polling failed for too long. */
+/** The job cannot be polled, and `why` says why. */
 export function lostEnd(job: Job, run: EndingRun, why: string): End {
   if (job.isReadOnly) return endAs('could not read', why);
   return hasBegun(job)

@@ -88,7 +88,7 @@ function decideOn(
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
 }
 
-/** Whether the commit was outdated when the event happened. The last poll shows whether it is now. */
+/** Whether the commit was outdated when the event happened. The last look shows whether it is now. */
 function isOutdatedEvent({ plan, trigger }: Run): boolean {
   return plan.headOf !== undefined && trigger.commit?.head !== trigger.commit?.sha;
 }

@@ -18,8 +18,8 @@ const NOTHING_SENT = 'Nothing was sent';
 /** The event has nothing for the agent, in no attempt. */
 export function skip(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
   runtime.log.notice(reason);
-  const withoutJobs = { result: 'skipped', reason: runtime.redact(reason) };
-  return saveAtEnd(runtime, { ended: [], withoutJobs, commentUrls: [commentUrl] }, 0);
+  const end = { result: 'skipped', reason: runtime.redact(reason) };
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 0);
 }
 
 /** This attempt has nothing to do; an earlier one may have sent a message. */
