@@ -38,7 +38,7 @@ export const MESSAGES_PER_HOUR = 100;
 /**
  * The statuses of a job that the API documents; any other counts as "not final". `showsWork`: whether a poll after the message
  * that shows it proves that the agent has taken up the message: `if new`, unless it is the status from before. Anyone can
- * archive a job. The compiler names what else a new row needs; CONTRIBUTING.md has the list.
+ * archive a job. The compiler and the tests name what else a new row needs.
  */
 export const STATUSES = {
   active: { isFinal: false, showsWork: 'always' },
