@@ -77,7 +77,7 @@ describe('waits for a job with', () => {
       completed,
     ],
     [
-      'an API that is gone after the end',
+      'an API that is gone after another end than before',
       {
         ...withPolls((n) =>
           n > 4
