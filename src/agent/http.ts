@@ -86,7 +86,7 @@ export function createTransport(options: TransportOptions) {
       }
       return exchange;
     },
-    /** Sends exactly one request, on a connection of its own. */
+    /** Sends exactly one request, on a connection of its own: one that is kept alive may be closed as it is written. */
     async postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange> {
       const own = createDispatcher(options);
       const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs, options);
@@ -163,8 +163,6 @@ function dispatchOptions(
       ...(isPost ? { 'content-type': 'application/json' } : { 'cache-control': 'no-cache' }),
     },
     body,
-    // The server may close a connection that was kept alive at the moment a POST is written to it.
-    reset: isPost,
     signal,
   };
 }

@@ -56,9 +56,9 @@ describe('waits for a job with', () => {
       { ...completed, warns: [/link of the job is left out/] },
     ],
     [
-      'an end from before that a poll shows after work',
+      'an end from before that four polls show after work',
       {
-        ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(4000, 'active')),
+        ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')),
         ...{ with: { ...WAIT, ...FIVE_MINUTES } },
       },
       timedOut,

@@ -87,11 +87,6 @@ it.each<[End, End['result'], string, boolean?]>([
   [lostEnd(job(SENT), NOTED, 'So.'), 'error', AGAIN],
   [lostEnd(POLLED, NOTED, 'So.'), 'error', 'The job cannot be polled. So.'],
   [lostEnd(job(), NOTED, 'So.'), 'error', 'So.'],
-  [
-    endAs('the API takes no more', 'So.'),
-    'skipped',
-    'The API accepts no more messages for now. So.',
-  ],
   [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run the'],
   [cancelledEnd(job(), UNNOTED), 'cancelled', 'before the message was sent. Start a new run.'],
   [cancelledEnd(UNPOLLED, NOTED), 'cancelled', 'cancelled before the job was polled.'],
@@ -105,7 +100,6 @@ it.each<[End, End['result'], string, boolean?]>([
   [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
-  [endAs('newer commits'), 'skipped', 'has newer commits; their own checks decide.'],
   [endAs('same commit', TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
   [endAs('other creation', TAKEN), 'error', `have created, the agent job: ${TAKEN}. Once that`],
   [
@@ -123,22 +117,6 @@ it.each<[End, End['result'], string, boolean?]>([
     'error',
     'counts by comments, but so. Remove it, or set “pr-number”.',
   ],
-  [
-    endAs('limit', 3),
-    'skipped',
-    'since the last command or review by a person, the workflow has sent, or may',
-  ],
-  [
-    endAs('no comment', 'So.'),
-    'error',
-    'So. No message is sent without its comment. To send without',
-  ],
-  [
-    endAs('refused', 'so', 'Do.'),
-    'error',
-    'whether an earlier attempt sent the message, because so.',
-  ],
-  [endAs('refused', 'so', 'Do.'), 'error', ' Do.'],
 ])('%#: %o', (end, result, words, confirmed) => {
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
   expect(end.explanation).toContain(words);
