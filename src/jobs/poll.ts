@@ -3,7 +3,6 @@ import { getJob, type Missed } from '../agent/client.ts';
 import type { Exchange } from '../agent/http.ts';
 import {
   type FailedPoll,
-  LEAST_POST_MS,
   LONGEST_OUTAGE_MS,
   mayPass,
   pollAgainMs,
@@ -85,13 +84,13 @@ export function withCause(end: End, exchange: Exchange): End {
 
 /**
  * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
- * have failed for ten minutes in a row or until `until`, a time of the clock. Then it resolves to the end of the job.
+ * have failed for ten minutes in a row or until the deadline. Then it resolves to the end of the job.
  */
-function pollInWait(run: Run, job: Job, until: number): Promise<End | undefined> {
+function pollInWait(run: Run, job: Job): Promise<End | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const last = sentences(why, askedPause(exchange, run.agent));
-    const leftMs = until - clock.now();
+    const leftMs = run.plan.deadline - clock.now();
     if (leftMs <= 0) return timedOutEnd(job, run, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
     const end = lostEnd(job, run, `All polls failed for ${duration(forMs)}. ${last}`);
@@ -193,7 +192,7 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     // In a re-run, the agent may already be done.
     const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
     await pause(run, pauseMs);
-    const end = await pollInWait(run, job, plan.deadline);
+    const end = await pollInWait(run, job);
     if (end !== undefined) return end;
   }
 }
@@ -258,14 +257,13 @@ export async function waitForEarlierWork(
     job,
     'The agent is at work. The message waits until it is done with what it is doing.',
   );
-  const until = plan.deadline - LEAST_POST_MS;
   while (!isFinal(statusBefore(job))) {
     const late = endIfTooLate(run, job);
     if (late !== undefined) return late;
     const now = clock.now();
-    const pauseMs = Math.min(nextPollMs(now - startedAt), until - now);
+    const pauseMs = Math.min(nextPollMs(now - startedAt), plan.deadline - now);
     await pause(run, pauseMs);
-    const end = await pollInWait(run, job, until);
+    const end = await pollInWait(run, job);
     if (end !== undefined) return end;
   }
   recordWait(job, clock.now() - startedAt);

@@ -98,9 +98,6 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {
     markCreated(job, sent.record.id, now);
-    // A kill before this edit would cost the ID.
-    run.note?.write();
-    save(run);
     run.log.say(job, `The job ${job.id} is created.`);
   } else {
     markSent(job, now);

@@ -15,12 +15,17 @@ const DONE: NoteJob = {
 const OWN: NoteData = { ...NOTE, run: '9', jobs: [{ id: 'job-1', delivery: 'sending' }] };
 
 interface Failures {
+  /** Until the deadline. */
+  readonly leftMs?: number | undefined;
   readonly create?: readonly unknown[];
   readonly edit?: readonly unknown[];
 }
 
 /** A note; its calls to GitHub fail with these errors, one after the other, and then succeed. */
-function open({ create = [], edit = [] }: Failures = {}, more: Partial<GitHub> = {}) {
+function open(
+  { create = [], edit = [], leftMs = 30_000 }: Failures = {},
+  more: Partial<GitHub> = {},
+) {
   const slept: number[] = [];
   const bodies = { created: [] as string[], edited: [] as string[] };
   const text = { now: 'new' };
@@ -41,7 +46,7 @@ function open({ create = [], edit = [] }: Failures = {}, more: Partial<GitHub> =
   const note = new Note({
     clock: { ...systemClock, now: () => START, sleep: async (ms) => void slept.push(ms) },
     ...{ github: github as GitHub, signal: cancel.signal, conversation: 7 },
-    ...{ data: () => OWN, render: () => text.now, until: START + 30_000 },
+    ...{ data: () => OWN, render: () => text.now, until: START + leftMs },
   });
   return { note, slept, text, cancel, ...bodies };
 }
@@ -52,20 +57,20 @@ const limited = (pauseMs?: number): GitHubError =>
   new GitHubError(429, 'slow', pauseMs === undefined ? {} : { pauseMs });
 
 describe('the creation of a note', () => {
-  it.each<[string, readonly unknown[], readonly number[], string]>([
+  it.each<[string, readonly unknown[], readonly number[], string, number?]>([
     ['at once', [], [], 'ok'],
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
     ['three times at most', Array(3).fill(unwritten), [1000, 2000], 'created: refused.'],
     ['again after a rate limit', [limited(7000)], [7000], 'ok'],
     ['not after a rate limit without a time', [limited()], [], 'slow. This is a rate limit'],
-    ['not after one of more than a minute', [limited(61_000)], [], 'slow. This is a rate limit'],
+    ['not after one of more than a minute', [limited(61_000)], [], 'slow. This is', 99_000],
     ['not after one beyond the deadline', [limited(30_000)], [], 'slow. This is a rate limit'],
     ['not without an answer: there may be a comment', [lost], [], 'created: lost.'],
     ['not after a server error', [new GitHubError(502, 'bad')], [], 'created: bad.'],
     ['not after a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
     ['not after a bug', [new TypeError('x')], [], 'created: an unexpected error.'],
-  ])('is tried %s', async (_, create, pauses, said) => {
-    const { note, slept, created } = open({ create });
+  ])('is tried %s', async (_, create, pauses, said, leftMs) => {
+    const { note, slept, created } = open({ create, leftMs });
     const result = await note.create();
     expect(result.kind === 'ok' ? 'ok' : result.problem).toContain(said);
     expect(note.url).toBe(said === 'ok' ? OWN_URL : '');
