@@ -28,7 +28,7 @@ export function withoutHidden(text: string, kept: number): string {
   let rest = text;
   for (let round = 0; round < MOST_ROUNDS && isReadable(rest); round += 1) {
     const events = parseMarkdown(rest);
-    if (hasOddTitle(rest, events)) break;
+    if (ODD_TASK.test(rest) || hasOddTitle(rest, events) || hasOddTable(rest, events)) break;
     const clear = withBlankLines(rest, events);
     const shown = clear === rest ? remove(rest, hiddenIn(rest, events), kept) : clear;
     if (shown === rest) return rest;
@@ -42,6 +42,19 @@ function hasOddTitle(text: string, events: readonly Event[]): boolean {
   const titles = [...rangesOf(events, 'definitionTitle'), ...rangesOf(events, 'resourceTitle')];
   return titles.some(([start, end]) => /^\(.*\(/s.test(text.slice(start, end)));
 }
+
+/** A task that begins with a block that may hide something, or with a list of those. To the parser, this is a line of text. */
+const ODD_TASK =
+  /^[> \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ x]\][ \t][-*+>\d.) \t]*(?:<|\[\^|```|~~~)/im;
+
+/** In a paragraph, GitHub looks for the head of a table only once (cmark-gfm, table.c), and the parser in each line. */
+function hasOddTable(text: string, events: readonly Event[]): boolean {
+  return rangesOf(events, 'table' as TokenType).some(([start]) =>
+    BELOW_HEAD.test(text.slice(text.lastIndexOf('\n\n', start) + 1, start)),
+  );
+}
+
+const BELOW_HEAD = /^[> \t]*(?=[-\t ]*[:|])[-:| \t]*-[-:| \t]*$/m;
 
 /**
  * A tag alone in the line after a quotation or list is a block of HTML, but the parser believes that this block has only one
@@ -78,9 +91,17 @@ const MOST_SLOW = 5000;
 /** Quotations and lists within each other that begin in one line. */
 const DEEP = /^[ \t]*(?:(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])[ \t]*){50}/m;
 
-/** Whether the parser reads it in a few seconds. No text for readers is of the other kind. */
+/** What may be Markdown within a line; it is slow only in greater number. */
+const MARKS = /[!&*<[\\_`~]/g;
+const MOST_MARKS = 15_000;
+
+/** Whether the parser reads it in about a second. No text for readers is of the other kind. */
 function isReadable(text: string): boolean {
-  return (text.match(SLOW)?.length ?? 0) <= MOST_SLOW && !DEEP.test(text);
+  return !hasMore(text, SLOW, MOST_SLOW) && !hasMore(text, MARKS, MOST_MARKS) && !DEEP.test(text);
+}
+
+function hasMore(text: string, what: RegExp, most: number): boolean {
+  return (text.match(what)?.length ?? 0) > most;
 }
 
 /** Nothing that GitHub hides begins in another way: HTML, definitions, words after a language, and cells. */
@@ -90,8 +111,12 @@ function beforeAnyHidden(text: string, kept: number): string {
 }
 
 function hiddenIn(text: string, events: readonly Event[]): readonly Range[] {
-  // The page has only the first word after a fence, as the language.
+  // The page has only the first word after a fence, as the language. To GitHub, \v and \f are white space.
   const afterFences = rangesOf(events, 'codeFencedFenceMeta');
+  for (const [start, end] of rangesOf(events, 'codeFencedFenceInfo')) {
+    const space = text.slice(start, end).search(/[\v\f]/);
+    if (space !== -1) afterFences.push([start + space, end]);
+  }
   return [
     ...hiddenHtml(text, events),
     ...unusedDefinitions(events),
@@ -125,10 +150,14 @@ function parseMarkdown(text: string): readonly Event[] {
   const { flow, text: inline } = parser.constructs;
   const isClosed = closesAsOnGitHub(text);
   const isHtml = (at: number): boolean => !LOWER_CASE.test(text.slice(at, at + 3));
-  const kindOf = (at: number): string | undefined => UNTIL_END.exec(text.slice(at, at + 9))?.[0];
+  const kindOf = (at: number): string | undefined => UNTIL_END.exec(text.slice(at, at + 4))?.[0];
   const ticksAt = (at: number): string | undefined => /^`+/.exec(text.slice(at))?.[0];
+  const isInLine = (at: number): boolean => {
+    NOT_IN_LINES.lastIndex = at;
+    return !NOT_IN_LINES.test(text);
+  };
   refine(flow, '<', (html) => where(isHtml, html));
-  refine(inline, '<', (html) => where((at) => isHtml(at) && isClosed(at), once(kindOf, html)));
+  refine(inline, '<', (html) => where(isInLine, once(kindOf, html, isClosed)));
   refine(inline, '`', (code) => once(ticksAt, code));
   return postprocess(parser.document().write(preprocess()(text, undefined, true)));
 }
@@ -147,6 +176,8 @@ function refine(
 
 /** GitHub shows these, other than CommonMark: its declarations begin with a capital letter (cmark-gfm, scanners.re). */
 const LOWER_CASE = /^<![a-z]/;
+/** In a line, white space follows the name. */
+const NOT_IN_LINES = /<!(?:[a-z]|[A-Z]+(?![A-Z \t\n\v\f\r]))/y;
 
 function where(isHere: (offset: number) => boolean, construct: Construct): Construct {
   return {
@@ -159,28 +190,35 @@ function where(isHere: (offset: number) => boolean, construct: Construct): Const
 
 /**
  * What is not closed is searched to the end of its paragraph. If that has failed once there, it would fail again for all of
- * the same kind: without this, many would take quadratic time.
+ * the same kind: without this, many would take quadratic time. GitHub does not even look for others then (cmark-gfm, inlines.c).
  */
-function once(kindAt: (offset: number) => string | undefined, construct: Construct): Construct {
+function once(
+  kindAt: (offset: number) => string | undefined,
+  construct: Construct,
+  isHere: (offset: number) => boolean = () => true,
+): Construct {
   const failed = new WeakMap<TokenizeContext, Set<string>>();
   return {
     ...construct,
     tokenize(effects, ok, nok): State {
-      const kind = kindAt(this.now().offset);
+      const { offset } = this.now();
+      const kind = kindAt(offset);
+      if (kind === undefined) return construct.tokenize.call(this, effects, ok, nok);
       const kinds = failed.get(this) ?? new Set();
       failed.set(this, kinds);
-      if (kind === undefined) return construct.tokenize.call(this, effects, ok, nok);
-      if (kinds.has(kind)) return nok;
-      return construct.tokenize.call(this, effects, ok, (code) => {
+      const isSkipped = kind.startsWith('<!') && kinds.has('<!--');
+      if (kinds.has(kind) || isSkipped) return nok;
+      const fail: State = (code) => {
         kinds.add(kind);
         return nok(code);
-      });
+      };
+      return isHere(offset) ? construct.tokenize.call(this, effects, ok, fail) : fail;
     },
   };
 }
 
 /** HTML that goes on to its own end. A tag ends before the next one. */
-const UNTIL_END = /^<(?:!--|!\[CDATA\[|!(?=[A-Z])|\?)/;
+const UNTIL_END = /^<(?:!--|!\[|!|\?)/;
 
 /** Of a comment within a line: GitHub reads the dashes before its end in threes (cmark-gfm, scanners.re). */
 function isEndOnGitHub(text: string, start: number, end: number): boolean {
@@ -214,10 +252,16 @@ const CLOSINGS: ReadonlyMap<string, string> = new Map([
 function hiddenHtml(text: string, events: readonly Event[]): readonly Range[] {
   const html = onlyHtml(text, events);
   const next = finder(html);
-  return rangesOf(events, 'htmlFlow')
-    .flatMap(([first, last]) => hiddenInBlock(html.slice(0, last), first, next))
-    .concat(rangesOf(events, 'htmlText').filter(([start]) => html[start] === '<'))
-    .concat(unsureIn(text, events));
+  const inLines = rangesOf(events, 'htmlText').filter(([start]) => html[start] === '<');
+  // In a browser, they end at the first `>`, and what follows may begin a comment.
+  const endEarly = inLines.filter(([start]) => /^<(\?|!\[)/.test(html.slice(start, start + 3)));
+  const found = [...rangesOf(events, 'htmlFlow'), ...endEarly]
+    .toSorted(byStart)
+    .flatMap(([first, last]) => hiddenInBlock(html.slice(0, last), first, next));
+  // Footnotes stand below all else.
+  const isOpen = found.some(([, end]) => end > text.length);
+  const footnotes = isOpen ? rangesOf(events, 'gfmFootnoteDefinition') : [];
+  return [...found, ...footnotes, ...inLines, ...unsureIn(text, events)];
 }
 
 const BLOCKS_OF_TEXT: ReadonlySet<string> = new Set([

@@ -32,7 +32,7 @@ export async function cleanText(text: string, from = 0): Promise<string> {
 }
 
 /** HTML, definitions, words after the language of a block of code, and tables. */
-const MAY_HIDE = /[<[]|^[^`~\n]*(?:```|~~~).*[ \t]\S|^[> \t]*[-:|][-:| \t]*$/m;
+const MAY_HIDE = /[<[]|^[^`~\n]*(?:```|~~~).*[ \t\v\f]\S|^[> \t]*[-:|][-:| \t]*$/m;
 
 function loadHidden() {
   return import(/* webpackChunkName: "hidden" */ './hidden.ts');

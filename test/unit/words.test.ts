@@ -118,6 +118,14 @@ describe('cleanText', () => {
     ['a <!--- b -----> c', 'a  c'],
     ['a <!--- b ---> c <!-- d --> `e`\n\nf', 'a \n\nf'],
     ['> a\n<b>\n`<!-- x -->`', '> a\n\n<b>\n``'],
+    ['a <!X<!--?> b --> c', 'a <!X c'],
+    ['<!-- --><!-- a\n> b <!-- c <!---->d', ''],
+    ['a <? b> <!-- c ?> d <!-- e --> f', 'a  f'],
+    ['a [^1]\n\n[^1]: b\n\n<!-- c', 'a [^1]\n\n\n\n'],
+    ['- [ ] <!-- a\n- [x] - [^1]: a', '- '],
+    ['- [ ] `a` [b](c) <!-- d -->', '- [ ] `a` [b](c) '],
+    ['| a | b |\n|-|\nc <!--\n|-|\nd --> [e]', ''],
+    ['``` a \fb\n```\n~~~ a\vb', '``` a \n```\n~~~ a'],
     ['[a b]: c(d\ne', ''],
     ['a [b](c(` ) <!-- d --> `', 'a [b'],
     ['`[b](c(`', null],
@@ -126,6 +134,7 @@ describe('cleanText', () => {
     // What would take long is read up to where something could be hidden.
     [`${'>'.repeat(60)} a [b] <b> </b>`, `${'>'.repeat(60)} a `],
     [`<b> ${'a\n'.repeat(6000)} <!-- c`, `<b> ${'a\n'.repeat(6000)} `],
+    [`${'*\\'.repeat(9000)} <!-- c --> d`, `${'*\\'.repeat(9000)} `],
     // Answers by mail.
     ['a\n\nOn 1 May, b <c@d.e> wrote:\n\n> f\n\n> g\n', 'a\n'],
     ['a\nOn Mon, 1 May 2026,\nbob\nwrote:\n> f', 'a'],
