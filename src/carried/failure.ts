@@ -146,10 +146,12 @@ async function listRun(
   { until, level = 'warning' }: ReadingOptions,
 ): Promise<ListedRun> {
   if (run.failure === 'could not start') return { run, jobs: ok([]) };
+  const signal = runtime.clock.timeout(until - runtime.clock.now());
   try {
-    return { run, jobs: ok(await github.failedJobs(run.id, run.attempt, until)) };
+    const listing = github.failedJobs(run.id, run.attempt, until);
+    return { run, jobs: ok(await untilAborted(listing, signal)) };
   } catch (error) {
-    const jobs = explain(error);
+    const jobs = signal.aborted ? inTime('GitHub did not answer in time') : explain(error);
     const what = 'The failed jobs of the run could not be read, so the message has no logs';
     tell(runtime, level, `${what}: ${jobs.problem}.`);
     return { run, jobs };

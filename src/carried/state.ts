@@ -39,7 +39,7 @@ interface Reading extends Start {
   readonly signal: AbortSignal;
 }
 
-/** Null if there is nothing to tell. It takes at most half of the time until `until`, a time of the clock, and never rejects. */
+/** Null if there is nothing to tell. It ends by `until`, a time of the clock, and never rejects. */
 export async function readState(
   start: Start,
   about: About,
@@ -47,7 +47,7 @@ export async function readState(
   until: number,
 ): Promise<Late | null> {
   const { clock, signal: cancelled, redact } = start.runtime;
-  const ms = Math.min(ALL_MS, (until - clock.now()) / 2);
+  const ms = Math.min(ALL_MS, until - clock.now());
   const endsAt = clock.now() + ms;
   const reading = { ...start, signal: AbortSignal.any([clock.timeout(ms), cancelled]) };
   const { pull, isOwn } = about;

@@ -19,11 +19,12 @@ export async function readLate(run: Run, job: Job): Promise<void> {
 }
 
 async function read(run: Run, about: About | null): Promise<void> {
-  const { inputs, plan } = run;
+  const { inputs, plan, runtime } = run;
+  const now = runtime.clock.now();
+  // What is slow must leave time for the message.
+  const until = now + (plan.deadline - now) / 2;
   const late: Late | null =
-    about === null
-      ? await readLogs(run, plan.deadline)
-      : await readState(run, about, inputs, plan.deadline);
+    about === null ? await readLogs(run, until) : await readState(run, about, inputs, until);
   setLate(run, late);
 }
 

@@ -146,6 +146,17 @@ function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario
 }
 
 describe('a run that failed', () => {
+  it('is a message in time, however slow its logs are', async () => {
+    const jobs = Array.from({ length: 8 }, (_, n) => linksJob({ name: `links ${n}` }));
+    await using sim = await simulate(
+      afterRun(jobs, {
+        with: { 'timeout-minutes': '0.5' },
+        github: { on: ({ path }) => (path.endsWith('/logs') ? { fault: 'hang' } : undefined) },
+      }),
+    );
+    expect((await sim.runHere()).outputs).toMatchObject(SENT);
+  });
+
   it('is a message with the log of the steps that failed', async () => {
     await using sim = await simulate(afterRun([linksJob()]));
     const { outputs, annotations } = await sim.run();

@@ -84,7 +84,8 @@ interface Given {
   /** Of each job: what a host answers first, and after that; undefined is 404. */
   readonly logs?: Record<string, readonly (string | undefined)[]>;
   readonly github?: Partial<GitHub>;
-  readonly until?: number;
+  /** Milliseconds. */
+  readonly leftMs?: number;
   readonly runs?: readonly FailedRun[];
   readonly room?: number;
   readonly level?: 'info';
@@ -92,7 +93,7 @@ interface Given {
 
 async function carry(
   jobs: readonly Job[],
-  { logs = {}, github = {}, until = Infinity, runs = [RUN], ...options }: Given = {},
+  { logs = {}, github = {}, leftMs = 600_000, runs = [RUN], ...options }: Given = {},
 ) {
   const left = structuredClone(logs) as Record<string, (string | undefined)[]>;
   await using server = createServer(({ url = '' }, response) => {
@@ -123,6 +124,7 @@ async function carry(
     ...github,
   };
   const start = { runtime, info: { apiUrl: origin } as RunInfo, github: calls as GitHub };
+  const until = systemClock.now() + leftMs;
   const carried = await readFailedRuns(start as Start, runs, { until, ...options });
   const text = compose({ ...NO_CONTENT, prompt: '', words: '', ...carried }).prompt;
   return { ...carried, text, asked, logged };
@@ -162,11 +164,22 @@ describe('readFailedRuns', () => {
     ]);
   });
 
+  const hang = () => new Promise<never>(() => {});
+
   it('reads no log when its time is over', async () => {
-    const { text, asked, logged } = await carry([job(1, 'links')], { until: 0 });
+    const given = { leftMs: 100, github: { logUrl: hang } };
+    const { text, asked, logged } = await carry([job(1, 'links')], given);
     expect(asked).toEqual(['jobs of 41, 2', 'pause of 5000']);
     expect(text).toMatch(/Failed job: “links”\.\n\nNot shown: the log of “links”, which could /);
     expect(logged).toEqual([expect.stringMatching(/ have it: no time was left for it\.$/)]);
+  });
+
+  it('does not wait for a list of jobs that never comes', async () => {
+    const { text, logged } = await carry([], { leftMs: 100, github: { failedJobs: hang } });
+    expect(text).toContain('Which of its jobs failed could not be read.');
+    expect(logged).toEqual([
+      expect.stringMatching(/ has no logs: GitHub did not answer in time\.$/),
+    ]);
   });
 
   it.each<[string, Partial<CommitTrigger>, readonly string[]]>([
