@@ -150,9 +150,12 @@ const compareAnswer = z.object({
   status: z.string(),
   total_commits: z.number(),
   commits: z.array(z.object({ parents: z.array(z.unknown()) })),
+  /** Null if it cannot be read: a part of it would say that the others did not change. */
   files: z.catch(
-    z.array(z.object({ filename: z.string(), previous_filename: z.optional(z.string()) })),
-    [],
+    z.nullable(
+      z.array(z.object({ filename: z.string(), previous_filename: z.nullish(z.string()) })),
+    ),
+    null,
   ),
 });
 /** What has changed from one commit to another. GitHub lists at most 300 files. */
@@ -185,7 +188,7 @@ const collaboratorAnswer = z.object({
     z.object({
       id: z.number(),
       login: z.string(),
-      permissions: z.record(z.string(), z.boolean()),
+      permissions: z.record(z.string(), z.unknown()),
     }),
   ),
 });
@@ -532,6 +535,7 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
-function highest(given: Readonly<Record<string, boolean>>): Collaborator['permission'] {
-  return PERMISSIONS.findLast((level) => given[level === 'write' ? 'push' : level]) ?? 'none';
+function highest(given: Readonly<Record<string, unknown>>): Collaborator['permission'] {
+  const has = (level: Permission) => given[level === 'write' ? 'push' : level] === true;
+  return PERMISSIONS.findLast(has) ?? 'none';
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { listOf } from '../text.ts';
 
 // The state of a pull request as GitHub's API tells it: the newest commit, the threads of its review, and the runs of workflows
 // on that commit. The schema of GraphQL: https://docs.github.com/en/graphql/reference.
@@ -55,7 +56,7 @@ const thread = z.object({
   ...{ line: lineNumber, startLine: lineNumber },
   ...{ originalLine: lineNumber, originalStartLine: lineNumber },
   first: z.object({ nodes: z.array(z.object({ url: z.url(), diffHunk: z.string() })) }),
-  comments: z.object({ pageInfo, nodes: z.array(threadComment) }),
+  comments: z.object({ pageInfo, nodes: listOf(threadComment) }),
 });
 export type ReviewThread = Readonly<z.infer<typeof thread>>;
 
@@ -64,7 +65,7 @@ const pullState = z.object({
   /** `MERGEABLE`, `CONFLICTING`, or `UNKNOWN` until GitHub has computed it. */
   mergeable: z.string(),
   /** The oldest first. */
-  reviewThreads: z.object({ pageInfo, nodes: z.array(thread) }),
+  reviewThreads: z.object({ pageInfo, nodes: listOf(thread) }),
 });
 export type PullState = Readonly<z.infer<typeof pullState>>;
 export const pullStateAnswer = z.object({ repository: z.object({ pullRequest: pullState }) });
@@ -85,4 +86,4 @@ const workflowRun = z.object({
   head_repository: z.nullish(z.object({ full_name: z.string() })),
 });
 export type WorkflowRun = Readonly<z.infer<typeof workflowRun>>;
-export const runsAnswer = z.object({ workflow_runs: z.array(workflowRun) });
+export const runsAnswer = z.object({ workflow_runs: listOf(workflowRun) });

@@ -98,6 +98,7 @@ export function changeOf(
   commentsOn: ReadonlyMap<string, number>,
 ): Change {
   if (status !== 'ahead') return { kind: 'rewritten' };
+  if (changed === null) return { kind: 'commits', count, ...range };
   const files = changed.map(({ filename }) => filename);
   const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
   // A merge brings the changes of others, and what is not listed may have changed.

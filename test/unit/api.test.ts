@@ -118,6 +118,7 @@ it.each([
   [{ triage: true, push: true }, 'write'],
   [{ triage: true, push: true, maintain: true }, 'maintain'],
   [{ push: true, admin: true }, 'admin'],
+  [{ admin: 'yes', push: true, custom: null }, 'write'],
 ])(
   'collaborator: the permissions %j are %s, whatever the role',
   async (permissions, permission) => {
@@ -143,6 +144,29 @@ it('failed jobs and their steps are found beside entries that cannot be read', a
     { ...failed, id: 1, steps: [failed] },
   ]);
 });
+
+it('the state of a pull request and runs are found beside entries that cannot be read', async () => {
+  const pageInfo = { hasPreviousPage: false };
+  const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
+  const about = { ...lines, isResolved: false, isOutdated: false, path: 'a', diffSide: 'RIGHT' };
+  const thread = { ...about, first: { nodes: [] }, comments: { pageInfo, nodes: [null] } };
+  const reviewThreads = { pageInfo, nodes: [null, thread, {}] };
+  const pullRequest = { headRefOid: 'a'.repeat(40), mergeable: 'UNKNOWN', reviewThreads };
+  const body = { data: { repository: { pullRequest } }, workflow_runs: [null, { id: 1 }] };
+  await using sim = await simulate({ on: () => ({ body }) });
+  const found = await connect(sim).pullState(NUMBER);
+  expect(found.reviewThreads.nodes).toMatchObject([{ path: 'a', comments: { nodes: [] } }]);
+  expect(await connect(sim).runsOn(pullRequest.headRefOid)).toEqual([]);
+});
+
+it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]], [undefined]])(
+  'of the changed files %j, none is told',
+  async (files) => {
+    const body = { status: 'ahead', total_commits: 1, commits: [{ parents: [] }], files };
+    await using sim = await simulate({ on: () => ({ body }) });
+    expect(await connect(sim).compare('a', 'b')).toMatchObject({ files: null });
+  },
+);
 
 describe('a call', () => {
   const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';

@@ -11,6 +11,7 @@ it.each<[string, Partial<Parameters<typeof changeOf>[0]>, readonly string[]]>([
   ['the file under another name', { files: [{ filename: 'd.md', previous_filename: 'c.md' }] }, []],
   ['perhaps what a merge brought', { commits: [PLAIN, MERGE], total_commits: 2 }, []],
   ['more files than GitHub lists', { files: Array.from({ length: 300 }, () => OTHER).flat() }, []],
+  ['files that cannot be read', { files: null }, []],
   ['more commits than GitHub lists', { total_commits: 2 }, []],
 ])('the commits change %s', (_, parts, untouched) => {
   const compared = { status: 'ahead', total_commits: 1, commits: [PLAIN], files: OTHER, ...parts };
