@@ -72,7 +72,7 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
 
 /** A status that the action knows, or text by others in one line; undefined if nothing of it is visible. */
 function readStatus(status: string, redact: Redact): string | undefined {
-  const word = status.trim().toLowerCase();
+  const word = oneLine(status).toLowerCase();
   return isKnownStatus(word) ? word : oneLine(redact(status)) || undefined;
 }
 

@@ -66,6 +66,6 @@ function whyIgnored(
  * is ignored, because phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 export function endOfCommand(body: string, command: string): number | undefined {
-  const start = new RegExp(`^${RegExp.escape(command)}${IGNORABLE}*(?:[\\s:,：，]|$)`, 'iu');
+  const start = new RegExp(`^${RegExp.escape(command)}${IGNORABLE}*(?:[\\s:,：，、،]|$)`, 'iu');
   return start.exec(body)?.[0].length;
 }

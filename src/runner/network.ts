@@ -89,7 +89,9 @@ const LONGEST_PAUSE_MS = 3e12;
  * `date`, when the response was made by the clock of the server.
  */
 export function readRetryAfter(values: readonly string[], date: number): number | null {
-  const pauses = values.flatMap((value) => {
+  // A proxy may join several values, and a date has a comma, too.
+  const single = values.flatMap((value) => value.split(/,(?! \d\d[ -][A-Z])/));
+  const pauses = single.flatMap((value) => {
     const text = value.trim();
     if (/^[0-9]+$/.test(text)) return Math.min(Number(text) * 1000, LONGEST_PAUSE_MS);
     const until = readDate(text);

@@ -32,6 +32,7 @@ describe('readRecord', () => {
       ['x'.repeat(300), `${'x'.repeat(199)}…`],
       ['Completed\n', 'completed'],
       [' ACTIVE', 'active'],
+      ['Failed\u200b', 'failed'],
     ].map(([status, shown]): [string, object, object] => [
       `reads the status ${JSON.stringify(status)}`,
       { id: 'a', status },

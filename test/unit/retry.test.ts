@@ -177,6 +177,8 @@ describe('retryAfterMs', () => {
     [['9'.repeat(40)], 3e12],
     [['Sat, 21 Nov 2026 12:01:30 GMT', '3'], 90_000],
     [['Saturday, 21-Nov-26 12:01:30 GMT'], 90_000],
+    [['5, Sat, 21 Nov 2026 12:01:30 GMT, 10'], 90_000],
+    [['5,10'], 10_000],
     [['Sat, 21 Nov 2026 11:59:59 GMT'], 0],
     ...['Sat, 99 Nov 2026 12:01:30 GMT', 'Sat, 21 Nov 2026', '-1', '1e3', '0x10', '1.5', ''].map(
       (value) => [[value], null] as const,

@@ -14,6 +14,8 @@ describe('readWords', () => {
     ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
     ['a full-width colon', '/agent', on('/agent：修复'), '修复'],
     ['a full-width comma', '/agent', on('/agent，\n修复'), '修复'],
+    ['an ideographic comma', '/agent', on('/agent、直して'), '直して'],
+    ['an Arabic comma', '/agent', on('/agent، نعم'), 'نعم'],
     ['a full-width space', '/agent', on('/agent\u3000修复'), '修复'],
     ['a zero-width space after it', '/agent', on('/agent\u200b go'), 'go'],
     ['an emoji style after it', '/agent', on('/agent\ufe0f: go'), 'go'],
