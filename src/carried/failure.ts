@@ -17,7 +17,7 @@ import { limited, type Output, tailOf, toOutput } from './output.ts';
 /** What a message about a failure asks for if there is no prompt. */
 export const FIX_IT =
   'Find out why, and fix it. If the cause lies outside the repository, say so and change nothing.';
-/** Failed jobs of a run that are named. */
+/** Failed jobs or runs that are named. */
 const MOST_NAMES = 20;
 /** Failed jobs of all runs whose logs are read, the first ones. */
 const MOST_LOGS = 8;
@@ -177,11 +177,11 @@ function listJobs({ run, jobs }: ListedRun, redact: Redact): string {
   if (jobs.kind === 'problem') return 'Which of its jobs failed could not be read.';
   const names = jobs.value.map(({ name }) => named(name, redact));
   if (names.length === 0) return 'GitHub lists no failed job of it. Its page may say more.';
-  return `Failed ${names.length === 1 ? 'job' : 'jobs'}: ${firstOf(names, MOST_NAMES)}.`;
+  return `Failed ${names.length === 1 ? 'job' : 'jobs'}: ${firstOf(names)}.`;
 }
 
 /** `a, b and 12 more` */
-function firstOf(names: readonly string[], most: number): string {
+export function firstOf(names: readonly string[], most = MOST_NAMES): string {
   const more = names.length - most;
   return listing(more > 0 ? [...names.slice(0, most), `${more} more`] : names);
 }
@@ -290,7 +290,7 @@ function shownOf(
 function omittedOf(all: readonly Failed[]): readonly string[] {
   const logOf = (some: readonly Failed[], why: string): readonly string[] => {
     const names = some.map(({ name }) => name);
-    return names.length > 0 ? [`the log of ${firstOf(names, MOST_NAMES)}${why}`] : [];
+    return names.length > 0 ? [`the log of ${firstOf(names)}${why}`] : [];
   };
   const left = all.filter(({ log }) => log === null);
   return [

@@ -8,7 +8,7 @@ import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { listing, plural, quote } from '../text.ts';
 import type { Carried, Late } from './content.ts';
-import { explain, type FailedRun, readFailedRuns } from './failure.ts';
+import { explain, type FailedRun, firstOf, readFailedRuns } from './failure.ts';
 import { beginsWith, peopleIn, quoteThreads, readable, type Threads } from './threads.ts';
 
 // The state of a pull request, for a command on it: what fails there now, the open threads, and a conflict. A command that
@@ -199,7 +199,7 @@ async function readFailures(
   const options = { until, room: LOGS_ROOM, level: 'info' } as const;
   const read = await readFailedRuns(reading, failed.slice(0, MOST_RUNS), options);
   const more = failed.slice(MOST_RUNS).map(({ name }) => quote(reading.runtime.redact(name), 100));
-  const parts = more.length === 0 ? [] : [`Also failed: ${listing(more)}.`];
+  const parts = more.length === 0 ? [] : [`Also failed: ${firstOf(more)}.`];
   return { ...read, parts: [...read.parts, ...parts] };
 }
 
@@ -216,5 +216,5 @@ function tellOpenRuns(runs: readonly WorkflowRun[], redact: Redact): readonly st
   const open = runs.filter(({ status }) => status !== 'completed');
   if (open.length === 0) return [];
   const names = open.map((run) => quote(redact(nameOf(run)), 100));
-  return [`Not finished yet: ${listing(names)}.`];
+  return [`Not finished yet: ${firstOf(names)}.`];
 }

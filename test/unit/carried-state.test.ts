@@ -351,6 +351,12 @@ describe('of the runs on the newest commit', () => {
     expect(calls.filter((name) => name.endsWith('/jobs'))).toHaveLength(10);
   });
 
+  it('twenty that are not finished are named', async () => {
+    const of = (n: number) => run(n, { name: `W${n}`, path: `${n}.yml`, conclusion: null });
+    const { text } = await read([], { runs: Array.from({ length: 23 }, (_, n) => of(n)) });
+    expect(text).toMatch(/Not finished yet: “W22”, .*, “W3” and 3 more\.$/);
+  });
+
   it('nothing is known without “actions: read”, which the log says', async () => {
     const { text, logged } = await read([{ body: 'text 1' }], {
       runs: [run(1)],
