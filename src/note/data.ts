@@ -144,11 +144,14 @@ export function composeReply(visible: string): string {
 /** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */
 const DATA_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
 
+/** What each note has, and no other comment of this action. */
+const ANY_PROJECT = /"project":"[0-9a-f]{16}"/;
+
 /**
  * The note in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`: written by a
  * later version of this action, or edited by hand. A comment that only ends with the line is none, as another workflow with
  * the same identity may quote a stranger who has copied a note; it was one if somebody else has edited it (`isEdited`), and
- * has put something above the marker or deleted that.
+ * has put something above the marker, or deleted that or the line.
  */
 export function readNote(
   body: string,
@@ -157,7 +160,9 @@ export function readNote(
 ): NoteData | 'none' | 'unreadable' {
   const text = body.trimStart();
   // Text by others has the hash of the project only if they copied it.
-  if (!text.includes(`"project":"${project}"`)) return 'none';
+  if (!text.includes(`"project":"${project}"`)) {
+    return isEdited && text.startsWith(MARKER) && !ANY_PROJECT.test(text) ? 'unreadable' : 'none';
+  }
   if (!text.startsWith(MARKER)) return isEdited ? 'unreadable' : 'none';
   const [line, ...others] = text.matchAll(DATA_LINE);
   try {

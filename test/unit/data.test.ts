@@ -56,11 +56,13 @@ describe('readNote', () => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
 
-  it('that somebody else has edited is unreadable if it has the data without the marker first', () => {
+  it('that somebody else has edited is unreadable if it has the data without the marker first, or no data', () => {
     const above = `Note: ${BODY}`;
-    const all = [above, BODY, OTHER_PROJECT, 'Hello.'];
+    const without = BODY.replace(LINE, '');
+    const all = [above, without, BODY, OTHER_PROJECT, 'Hello.'];
     const read = all.map((body) => readNote(body, NOTE.project, true));
-    expect(read).toEqual(['unreadable', FULL, 'none', 'none']);
+    expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
+    expect(readNote(without, NOTE.project)).toBe('none');
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
