@@ -159,7 +159,8 @@ function isRateLimit({ status, message, response }: z.infer<typeof requestError>
 /** The status that REST has for the same. */
 function statusOfGraphql(message: string, type: string): number {
   if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(message)) return 429;
-  if (type === 'FORBIDDEN' || message.startsWith('Resource not accessible')) return 403;
+  if (type === 'FORBIDDEN' || type === 'INSUFFICIENT_SCOPES') return 403;
+  if (message.startsWith('Resource not accessible')) return 403;
   return type === 'NOT_FOUND' ? 404 : 500;
 }
 

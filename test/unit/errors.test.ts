@@ -122,6 +122,11 @@ describe('toGitHubError', () => {
     [failed([{}]), 500, 'answered with an error'],
     [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”'],
     [
+      failed([{ type: 'INSUFFICIENT_SCOPES', message: 'No.' }]),
+      403,
+      'answered with an error: “No.”',
+    ],
+    [
       new TypeError('x'),
       0,
       'returned an unexpected response; it may be from a proxy or captive portal',
