@@ -24,10 +24,15 @@ interface Said {
   readonly text: string;
 }
 
-/** What is carried of a thread. */
+/** A comment that may be carried. */
+interface Candidate extends Pick<Said, 'login' | 'byProgram'> {
+  readonly body: string;
+}
+
+/** What may be carried of a thread. */
 interface Talk {
   readonly thread: ReviewThread;
-  readonly said: readonly Said[];
+  readonly candidates: readonly Candidate[];
   /** How many comments by others it has. */
   readonly leftOut: number;
 }
@@ -78,21 +83,29 @@ export function peopleIn(threads: Threads): readonly Account[] {
   return [...new Map(people.map((one) => [one.id, one])).values()];
 }
 
-async function listen(thread: ReviewThread, heard: Heard, redact: Redact): Promise<Talk> {
-  const said: Said[] = [];
-  let leftOut = 0;
-  for (const comment of thread.comments.nodes) {
+function listen(thread: ReviewThread, heard: Heard): Talk {
+  const { nodes } = thread.comments;
+  const candidates = nodes.flatMap((comment): Candidate | readonly [] => {
     const author = authorOf(comment);
-    const byProgram = author !== null && isAllowedBot(author, heard.allowedBots);
-    const isHeard = author !== null && isPerson(author) && heard.people.has(author.id ?? 0);
-    if (byProgram || isHeard) {
-      const text = await cleanText(comment.body);
-      // Secrets are taken out before anything is cut.
-      const safe = redact(byProgram ? clean(text) : text).trim();
-      if (hasVisibleText(safe)) said.push({ login: author.login, byProgram, text: safe });
-    } else leftOut += 1;
+    if (author === null) return [];
+    const { login, id } = author;
+    const byProgram = isAllowedBot(author, heard.allowedBots);
+    const isHeard = isPerson(author) && heard.people.has(id ?? 0);
+    return byProgram || isHeard ? { login, byProgram, body: comment.body } : [];
+  });
+  return { thread, candidates, leftOut: nodes.length - candidates.length };
+}
+
+/** Those in which readers see something. */
+async function read(candidates: readonly Candidate[], redact: Redact): Promise<readonly Said[]> {
+  const said: Said[] = [];
+  for (const { login, byProgram, body } of candidates) {
+    const text = await cleanText(body);
+    // Secrets are taken out before anything is cut.
+    const safe = redact(byProgram ? clean(text) : text).trim();
+    if (hasVisibleText(safe)) said.push({ login, byProgram, text: safe });
   }
-  return { thread, said, leftOut };
+  return said;
 }
 
 export interface Threads {
@@ -125,20 +138,28 @@ export async function quoteThreads(
   redact: Redact,
 ): Promise<QuotedThreads> {
   const { hasOlder, url } = threads;
-  const all = await Promise.all(allOf(threads).map((thread) => listen(thread, heard, redact)));
-  const talks = all.filter(({ said }) => said.length > 0);
+  const all = allOf(threads).map((thread) => listen(thread, heard));
+  const talks = all.filter(({ candidates }) => candidates.length > 0);
   const shown: Quoted[] = [];
   let room = ROOM;
-  for (const talk of talks.toReversed()) {
-    const isReply = talk.thread === threads.reply;
-    const quoted = quoteTalk(talk, isReply, redact, room, shown.length === 0);
+  let silent = 0;
+  // Only what there is room for is read: a long comment takes a fifth of a second.
+  for (const { thread, candidates } of talks.toReversed()) {
+    const said = await read(candidates, redact);
+    if (said.length === 0) {
+      silent += 1;
+      continue;
+    }
+    const isReply = thread === threads.reply;
+    const quoted = quoteTalk(thread, said, isReply, redact, room, shown.length === 0);
     if (quoted === undefined) break;
     shown.unshift(quoted);
     room -= quoted.text.length + 2;
     if (quoted.isCut) break;
   }
+  const left = talks.length - shown.length - silent;
   const older = [
-    talks.length > shown.length ? plural(talks.length - shown.length, 'older open thread') : '',
+    left > 0 ? plural(left, 'older open thread') : '',
     hasOlder ? 'all before the newest 100 threads' : '',
   ].filter((part) => part !== '');
   const leftOut = all.reduce((sum, talk) => sum + talk.leftOut, 0);
@@ -167,7 +188,8 @@ interface Quoted {
 
 /** Undefined if there is no room for all of it, unless only its last comments will do. */
 function quoteTalk(
-  { thread, said }: Talk,
+  thread: ReviewThread,
+  said: readonly Said[],
   isReply: boolean,
   redact: Redact,
   room: number,
