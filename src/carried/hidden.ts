@@ -28,7 +28,8 @@ export function withoutHidden(text: string, kept: number): string {
   let rest = text;
   for (let round = 0; round < MOST_ROUNDS && isReadable(rest); round += 1) {
     const events = parseMarkdown(rest);
-    if (ODD_TASK.test(rest) || hasOddTitle(rest, events) || hasOddTable(rest, events)) break;
+    if (ODD_TASK.test(rest) || ODD_HEAD.test(rest)) break;
+    if (hasOddTitle(rest, events) || hasOddTable(rest, events)) break;
     const clear = withBlankLines(rest, events);
     const shown = clear === rest ? remove(rest, hiddenIn(rest, events), kept) : clear;
     if (shown === rest) return rest;
@@ -46,6 +47,9 @@ function hasOddTitle(text: string, events: readonly Event[]): boolean {
 /** A task that begins with a block that may hide something, or with a list of those. To the parser, this is a line of text. */
 const ODD_TASK =
   /^[> \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ x]\][ \t][-*+>\d.) \t]*(?:<|\[\^|```|~~~)/im;
+
+/** A tag alone in the head of a table. To the parser, it is none in a paragraph. */
+const ODD_HEAD = /^[> \t]*<.*>[ \t]*\n[> \t]*(?=[-\t ]*[:|])[-:| \t]*-[-:| \t]*$/m;
 
 /** In a paragraph, GitHub looks for the head of a table only once (cmark-gfm, table.c), and the parser in each line. */
 function hasOddTable(text: string, events: readonly Event[]): boolean {
