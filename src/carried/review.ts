@@ -84,20 +84,20 @@ export async function quoteInline(
 }
 
 async function quoteOne(comment: ReviewComment, mostLines: number): Promise<string> {
-  const where = `on ${placeOf(comment, comment.outdated)}:`;
+  const where = `on ${describePlace(comment, comment.outdated)}:`;
   const said = (await cleanText(comment.body)).trim();
   return blocks([where, quoteDiff(comment.diffHunk, mostLines), said]);
 }
 
 /** The code that a single inline comment is about. */
 export function describeCode(context: CodeContext, redact: Redact): Carried {
-  const where = `Context: this was written on ${placeOf(context)}.`;
+  const where = `Context: this was written on ${describePlace(context)}.`;
   const hunk = quoteDiff(context.diffHunk, MOST_DIFF_LINES);
   const part = hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
   return { parts: [part], outputs: [], attached: [`+ ${code(redact(context.path), 60)}`] };
 }
 
-export function placeOf(
+export function describePlace(
   { path, line, startLine, diffHunk }: CodeContext,
   isOutdated = false,
 ): string {

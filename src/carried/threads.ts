@@ -4,7 +4,7 @@ import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { cut, hasVisibleText, listing, plural, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
-import { placeOf, quoteDiff } from './review.ts';
+import { describePlace, quoteDiff } from './review.ts';
 import { cleanText } from './words.ts';
 
 // The threads in the review of a pull request. Anybody can comment there, so only the comments of people with the permission,
@@ -216,7 +216,7 @@ function headOf(thread: ReviewThread, isReply: boolean, isWhole: boolean): strin
     startLine: thread.line === null ? thread.originalStartLine : thread.startLine,
   };
   const diffHunk = thread.first.nodes[0]?.diffHunk ?? '';
-  const place = placeOf({ path, ...lines, diffHunk }, isOutdated);
+  const place = describePlace({ path, ...lines, diffHunk }, isOutdated);
   const what = isWhole ? 'An open thread' : 'The end of an open thread';
   return `${what} on ${place}:`;
 }

@@ -18,7 +18,7 @@ import type { Result } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
-import { isOwnPlace, ownPull, placeOf } from './own-pull.ts';
+import { conversationOf, isOwnPlace, ownPull } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { noPrompt } from './reply.ts';
 import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
@@ -180,7 +180,7 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
  */
 function endElsewhere(run: Run, job: Job): End | undefined {
   const { inputs, trigger, notes } = run;
-  const place = placeOf(run);
+  const place = conversationOf(run);
   if (trigger.commit === null || inputs.jobIds.length > 0 || place === null) return undefined;
   if (isOwnPlace(run, job)) return undefined;
   const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';

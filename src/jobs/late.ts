@@ -2,7 +2,7 @@ import type { Late } from '../carried/content.ts';
 import { readLogs, readState } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
 import type { Job } from '../job/job.ts';
-import { isOwnPlace, placeOf } from './own-pull.ts';
+import { conversationOf, isOwnPlace } from './own-pull.ts';
 import { type Run, setLate } from './run.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
@@ -34,5 +34,5 @@ function aboutOf(run: Run, job: Job): About | null {
   if (asked === null || asked.kind === 'review') return null;
   const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);
   if (!isOwn && asked.replyTo === null) return null;
-  return { asked, isOwn, pull: (isOwn && placeOf(run)) || asked.conversation };
+  return { asked, isOwn, pull: (isOwn && conversationOf(run)) || asked.conversation };
 }

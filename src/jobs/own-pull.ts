@@ -27,13 +27,13 @@ interface Sending extends EventRun, Pick<Start, 'asked' | 'info'> {
 }
 
 /** The number of the pull request or issue of the event; `pr-number` stands for it. */
-export function placeOf({ inputs, trigger }: EventRun): number | null {
+export function conversationOf({ inputs, trigger }: EventRun): number | null {
   return inputs.prNumber ?? trigger.conversation;
 }
 
 export function isOwnPlace(run: EventRun, job: Job): boolean {
   const known = run.notes.kind === 'ok' ? run.notes.value : [];
-  return ownPull(job, known) === placeOf(run);
+  return ownPull(job, known) === conversationOf(run);
 }
 
 /**
@@ -42,7 +42,7 @@ export function isOwnPlace(run: EventRun, job: Job): boolean {
  */
 export function sayPlace(run: Sending): string {
   const { jobs, asked, trigger, info, inputs } = run;
-  const number = placeOf(run);
+  const number = conversationOf(run);
   const carries = asked !== null || (trigger.commit?.failure ?? null) !== null;
   if (!carries || number === null) return '';
   const [job, ...others] = jobs;
