@@ -5,7 +5,6 @@ import { GitHub } from './github/api.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { doesSend, type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
-import { isCreated } from './job/job.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
 import { complain, react, replyWithUsage } from './jobs/reply.ts';
@@ -24,7 +23,7 @@ import {
   withoutJobs,
 } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
-import { UNNAMED } from './report/render.ts';
+import { isUnnamed, UNNAMED } from './report/render.ts';
 import { problemWithServers, type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { Start } from './start.ts';
@@ -119,7 +118,7 @@ async function report(run: Run): Promise<0 | 1> {
   const isBad = failed.length > 0 || runtime.signal.aborted;
   const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
-  if (run.story.leavesUnnamed && jobs.some(isCreated)) runtime.log.info(UNNAMED);
+  if (run.story.leavesUnnamed && jobs.some(isUnnamed)) runtime.log.info(UNNAMED);
   const commentUrls = await finishOnGitHub(run, ended);
   // Only then, all comments are known, and what has changed.
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
@@ -139,6 +138,9 @@ function adviseOnSettings({ log, env }: Runtime, inputs: Inputs): void {
     log.warning(
       '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
     );
+  }
+  if (!inputs.send && (env.INPUT_PROMPT ?? '') !== '') {
+    log.info('“prompt” is not sent, because “send” is false.');
   }
   if (env.INPUT_PROMPT?.includes('${{')) {
     log.warning(

@@ -17,7 +17,11 @@ export async function complain(start: Start, problem: string): Promise<1> {
 }
 
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
-  return skip(start.runtime, noPrompt(command), await reply(start, renderUsage(command)));
+  return skip(
+    start.runtime,
+    noPrompt(command),
+    await reply(start, renderUsage(command), 'warning'),
+  );
 }
 
 /** Replies to a command that an error has ended for all jobs: without a note, nothing else tells it. Resolves to the URL. */
@@ -32,18 +36,23 @@ export function noPrompt(command: string): string {
 }
 
 function replyProblem(start: Start, problem: string): Promise<string> {
-  return reply(start, renderProblem(problem, start.info));
+  // The error of the run is an annotation already.
+  return reply(start, renderProblem(problem, start.info), 'info');
 }
 
 /** Posts a reply to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function reply({ runtime, info, asked, github }: Start, visible: string): Promise<string> {
+async function reply(
+  { runtime, info, asked, github }: Start,
+  visible: string,
+  level: 'warning' | 'info',
+): Promise<string> {
   // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
   const { conversation } = asked;
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => composeReply(visible));
   if (created.kind === 'ok') return created.value.url;
-  runtime.log.warning(created.problem);
+  runtime.log[level](created.problem);
   return '';
 }
 

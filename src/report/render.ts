@@ -188,8 +188,13 @@ function outlook({ until, leavesUnnamed = false }: Story, job: Job, isSummary: b
   return sentences(
     isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
     outlookOf(label, until),
-    isNew && leavesUnnamed && isSummary ? sentenceToMarkdown(UNNAMED) : '',
+    isUnnamed(job) && leavesUnnamed && isSummary ? sentenceToMarkdown(UNNAMED) : '',
   );
+}
+
+/** Whether no comment can name the job that this run has created where commands follow it up. */
+export function isUnnamed(job: Job): boolean {
+  return isCreated(job) && !job.record?.prNumber;
 }
 
 /** For those who write workflows, and not for those who read comments. */
