@@ -197,11 +197,10 @@ function endElsewhere(run: Run, job: Job): End | undefined {
 async function followJob(run: Run, job: Job): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {
-    const hadToWait = job.isWaiting;
     const end = await sendToJob(run, job);
     if (end !== undefined) endJob(run, job, end);
     else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
-    tellIfAllAreOut(run, hadToWait);
+    tellIfAllAreOut(run);
   }
   if (job.end !== undefined) return;
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
@@ -222,11 +221,11 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   }
 }
 
-/** Tells it when all messages are out that need not wait, and when all are. If no job is left, the report follows. */
-function tellIfAllAreOut(run: Run, hadToWait: boolean): void {
+/** Tells it whenever all messages are out that need not wait. If no job is left, the report follows. */
+function tellIfAllAreOut(run: Run): void {
   const { jobs, note } = run;
   const left = jobs.filter(({ message }) => message.kind === 'sending');
-  if (left.length > 0 && (hadToWait || !left.every(({ isWaiting }) => isWaiting))) return;
+  if (left.some(({ isWaiting }) => !isWaiting)) return;
   if (jobs.every(({ end }) => end !== undefined)) return;
   save(run);
   note?.write();

@@ -260,6 +260,20 @@ describe('if job-id is empty', () => {
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
+  it('a re-run goes on with the job of its own comment, although another one is named since', async () => {
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
+    await sim.runHere();
+    const step = stepFor(sim, '/agent go on');
+    const attempt = (run_attempt: string) => {
+      const github = { run_id: '5', run_attempt, triggering_actor: 'alice' };
+      return sim.runHere({ with: SILENT, step: { ...step, github } });
+    };
+    await attempt('1');
+    await sim.runHere({ with: { 'job-id': 'job-2' }, step: { github: { run_id: '9' } } });
+    expect((await attempt('2')).outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+    expect(sim.agent.accepted()).toHaveLength(3);
+  });
+
   it('and there is no conversation, the error says what to set', async () => {
     const inputs = { 'job-id': '', prompt: 'Go on.' };
     await using sim = await simulate({ with: inputs, step: { event: push() } });

@@ -69,6 +69,25 @@ describe('a message to a job at work', () => {
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
   });
 
+  it('does not keep the comment from telling that another one is sent', async () => {
+    const agent = busy(5);
+    const told = new Set<string>();
+    await using sim: Simulation = await simulate({
+      with: { ...WAIT, 'job-id': 'job-1,job-2' },
+      agent: {
+        ...{ ...agent, jobs: [{ id: 'job-1' }, { id: 'job-2' }] },
+        onGet(n, request) {
+          if (!request.path.endsWith('job-2')) return undefined;
+          const [note] = notes(sim.github);
+          if (note !== undefined) told.add(note.jobs.map(({ delivery }) => delivery).join());
+          return agent.onGet?.(n, request);
+        },
+      },
+    });
+    expect((await sim.runHere()).outputs.delivery).toBe('sent');
+    expect([...told]).toEqual(['sent,sending', 'sent,sent']);
+  });
+
   it('waits on if another message comes first', async () => {
     let polls = 0;
     // Done for one poll; the one just before the message shows that the agent is at work again.
