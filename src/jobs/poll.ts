@@ -204,7 +204,7 @@ function howDone(job: Job): Certainty | 'no' {
 
 /** Milliseconds between looks at an end. */
 const LOOK_AGAIN_MS = 3000;
-/** Of three replicas of which one is 15 s behind, each look asks one: with four looks, 1.8 % of the ends are too early. */
+/** If each poll asks one of two replicas at random, of which one is 15 s behind, 0.5 % of the ends are too early. */
 const MOST_LOOKS = 4;
 
 /**
