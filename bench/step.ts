@@ -29,6 +29,7 @@ export class StepFolder implements Disposable {
       INPUT_PROMPT: PROMPT,
       'INPUT_BASE-URL': baseUrl,
       INPUT_COMMENT: 'false',
+      INPUT_WAIT: 'false',
       'INPUT_GITHUB-TOKEN': TOKEN,
       GITHUB_EVENT_NAME: 'workflow_dispatch',
       GITHUB_EVENT_PATH: join(this.path, 'event'),
