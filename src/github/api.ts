@@ -15,13 +15,7 @@ import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
 import { type CommentTrigger, FAILURES } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
-import {
-  PULL_STATE,
-  type PullState,
-  pullStateAnswer,
-  runsAnswer,
-  type WorkflowRun,
-} from './pull-state.ts';
+import type { PullState, WorkflowRun } from './pull-state.ts';
 
 // All calls to the API of GitHub.
 
@@ -386,6 +380,7 @@ export class GitHub {
   /** The newest commit of a pull request, whether it has a conflict, and its newest threads with their newest comments. */
   async pullState(number: number): Promise<PullState> {
     const variables = { ...this.#repository, number };
+    const { PULL_STATE, pullStateAnswer } = await loadPullState();
     const { repository } = await this.#query(PULL_STATE, variables, pullStateAnswer);
     return repository.pullRequest;
   }
@@ -394,6 +389,7 @@ export class GitHub {
   async runsOn(sha: string): Promise<readonly WorkflowRun[]> {
     const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
     const given = { head_sha: sha, per_page: MOST_RUNS };
+    const { runsAnswer } = await loadPullState();
     return (await this.#read(route, given, runsAnswer)).workflow_runs;
   }
 
@@ -532,6 +528,11 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw unexpectedResponse();
+}
+
+/** Only a command on the pull request of a job needs it. */
+function loadPullState() {
+  return import(/* webpackChunkName: "carried" */ './pull-state.ts');
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
