@@ -149,7 +149,7 @@ ${HUNK}
 > \`\`\`
 > \`\`\`\``);
   expect(attached).toEqual(['+ 5 open comments']);
-  expect(calls).toEqual(['threads', 'GET actions/runs', 'bob']);
+  expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
   expect(logged).toEqual([]);
 });
 
@@ -236,7 +236,7 @@ describe('there is room for 8,000 characters of threads:', () => {
     const rest = '96 older open threads and all before the newest 100 threads';
     expect(text).toContain(`\n\nSee ${PAGE}/pull/7 for ${rest}.`);
     expect(attached).toEqual(['+ 4 open comments']);
-    expect(calls).toEqual(['threads', 'GET actions/runs', 'bob']);
+    expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
   });
 
   it('of a longer one, its last comments', async () => {
