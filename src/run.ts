@@ -119,7 +119,7 @@ async function report(run: Run): Promise<0 | 1> {
   const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   if (run.story.leavesUnnamed && jobs.some(isUnnamed)) runtime.log.info(UNNAMED);
-  const commentUrls = await finishOnGitHub(run, ended);
+  const commentUrls = await finishOnGitHub(run);
   // Only then, all comments are known, and what has changed.
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
     saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });

@@ -65,14 +65,20 @@ function shown(name: string, redact: Redact): string {
 }
 
 export function describeCheck(commit: CommitTrigger, redact: Redact): Carried {
-  const { kind, name, sha, said, annotations } = commit;
+  const { kind, name, sha, said, text, annotations } = commit;
   const parts = [whatFailed(kind, commit, redact)];
   if (annotations > 0) parts.push(tellAnnotations(annotations));
-  if (said === '') return { parts, outputs: [], attached: [] };
-  const title = `The output of the check ${named(name, redact)}`;
+  if (said === '' && text === '') return { parts, outputs: [], attached: [] };
+  const output = `output of the check ${named(name, redact)}`;
   return {
     parts,
-    outputs: [toOutput(title, tailOf(Buffer.from(said)), redact)],
+    // The title and the summary explain the text, of which only the end may be shown.
+    outputs: [
+      ...(said === '' ? [] : [toOutput(`The ${output}`, tailOf(Buffer.from(said)), redact)]),
+      ...(text === ''
+        ? []
+        : [toOutput(`The text of the ${output}`, tailOf(Buffer.from(text)), redact)]),
+    ],
     attached: [`+ output of ${shown(name, redact)} (${sha.slice(0, 7)})`],
   };
 }

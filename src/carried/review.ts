@@ -47,6 +47,8 @@ export async function readReview(
 
 /** Characters of all inline comments in a message. */
 const ROOM = 60_000;
+/** Characters of one of them, so that the others have room, too. */
+const LONGEST_COMMENT = ROOM / 2;
 /** Of a review with more comments, less of the code around each is shown. */
 const FEW = 20;
 
@@ -68,11 +70,12 @@ export async function quoteInline(
   );
   const parts: string[] = [];
   let room = ROOM;
-  for (const comment of placed) {
+  for (const [index, comment] of placed.entries()) {
     const mostLines = comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES;
-    const part = `Comment ${parts.length + 1} of ${comments.length}, ${await quoteOne(comment, mostLines)}`;
+    const quoted = await quoteOne(comment, mostLines);
+    const part = cut(`Comment ${index + 1} of ${comments.length}, ${quoted}`, LONGEST_COMMENT);
+    if (part.length > room) continue;
     room -= part.length;
-    if (room < 0) break;
     parts.push(part);
   }
   const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');

@@ -166,14 +166,12 @@ export async function quoteThreads(
   const [reply, open] = [true, false].map((isReply) =>
     shown.filter((quoted) => quoted.isReply === isReply).map(({ text }) => text),
   ) as [string[], string[]];
-  const parts = [
-    ...open,
-    older.length === 0 ? '' : `See ${url} for ${listing(older)}.`,
-    tellLeftOut(leftOut),
-  ];
+  if (older.length > 0) open.push(`See ${url} for ${listing(older)}.`);
+  const told = open.length === 0 && reply.length > 0 ? reply : open;
+  if (leftOut > 0) told.push(tellLeftOut(leftOut));
   return {
     reply,
-    parts: parts.filter((part) => part !== ''),
+    parts: open,
     count: shown.reduce((sum, quoted) => sum + quoted.count, 0),
   };
 }
@@ -203,12 +201,19 @@ function quoteTalk(
   const isWhole = kept.length === texts.length;
   if (!isWhole && !mayCut) return undefined;
   const [last] = said.slice(-1);
-  if (kept.length === 0 && last !== undefined) kept.push(quoteBeginning(last, left));
-  const head = headOf(thread, isReply, isWhole && !thread.comments.pageInfo.hasPreviousPage);
+  const isBeginning = kept.length === 0 && last !== undefined;
+  if (isBeginning) kept.push(quoteBeginning(last, left));
+  const isAll = isWhole && !thread.comments.pageInfo.hasPreviousPage;
+  const head = headOf(thread, isReply, isAll, isBeginning ? 'A part' : 'The end');
   return { text: blocks([head, hunk, ...kept]), count: kept.length, isReply, isCut: !isWhole };
 }
 
-function headOf(thread: ReviewThread, isReply: boolean, isWhole: boolean): string {
+function headOf(
+  thread: ReviewThread,
+  isReply: boolean,
+  isWhole: boolean,
+  part = 'The end',
+): string {
   if (isReply) return `The ${isWhole ? '' : 'last '}other comments of this thread:`;
   const { path, isOutdated } = thread;
   const lines = {
@@ -217,7 +222,7 @@ function headOf(thread: ReviewThread, isReply: boolean, isWhole: boolean): strin
   };
   const diffHunk = thread.first.nodes[0]?.diffHunk ?? '';
   const place = describePlace({ path, ...lines, diffHunk }, isOutdated);
-  const what = isWhole ? 'An open thread' : 'The end of an open thread';
+  const what = isWhole ? 'An open thread' : `${part} of an open thread`;
   return `${what} on ${place}:`;
 }
 
@@ -249,8 +254,7 @@ function closed(text: string): string {
 }
 
 function tellLeftOut(count: number): string {
-  if (count === 0) return '';
   return count === 1
-    ? '1 comment is left out: its author may not ask you for changes, or somebody else has edited it.'
-    : `${count} comments are left out: their authors may not ask you for changes, or others have edited them.`;
+    ? '1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.'
+    : `${count} comments are left out: their authors may not ask you for changes or were not looked up, or others have edited them.`;
 }

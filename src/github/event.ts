@@ -36,6 +36,8 @@ export interface CommitTrigger {
   readonly url: string;
   /** The title, summary and text of a check; empty for none. */
   readonly said: string;
+  /** The text of its output; empty for none. */
+  readonly text: string;
   /** How many annotations a check has. */
   readonly annotations: number;
   /** The newest commit of the pull request of the event at that time; null if the event names none. */
@@ -297,7 +299,8 @@ function readCommit(
       failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
       name: about.name,
       url: about.html_url,
-      said: [title, summary, text].filter((part) => part !== '').join('\n\n'),
+      said: [title, summary].filter((part) => part !== '').join('\n\n'),
+      text,
       annotations: annotations_count,
       head: isClear ? own.head.sha : null,
     },

@@ -12,7 +12,7 @@ interface Row {
   readonly title: string;
   readonly group: Group;
   /** What a person can do next once a command has ended. */
-  readonly next?: (command: string) => string;
+  readonly next?: (command: string, createsJobs: boolean) => string | undefined;
 }
 
 const improve = (command: string): string =>
@@ -20,7 +20,8 @@ const improve = (command: string): string =>
 const tryAgain = (command: string): string =>
   `Comment ${quote(`${command} try again`)} to try again.`;
 const goOn = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
-const beginAnew = (): string => 'Comment on a new issue to begin a new job.';
+const beginAnew = (_: string, createsJobs: boolean): string | undefined =>
+  createsJobs ? 'Comment on a new issue to begin a new job.' : undefined;
 
 function row(icon: string, word: string, title: string, group: Group, next?: Row['next']): Row {
   return { icon, word, title, group, ...(next && { next }) };
@@ -76,9 +77,12 @@ export function isBad(label: Label): boolean {
   return LABELS[label].group === 'bad';
 }
 
-/** What a person can do next; undefined for nothing. `command` is the word of the workflow. */
-export function nextStep(label: Label, command: string): string | undefined {
-  return LABELS[label].next?.(command);
+/**
+ * What a person can do next; undefined for nothing. `command` is the word of the workflow, and `createsJobs` whether it begins a
+ * job where no comment names one.
+ */
+export function nextStep(label: Label, command: string, createsJobs: boolean): string | undefined {
+  return LABELS[label].next?.(command, createsJobs);
 }
 
 /** The number of jobs with each word, for example `7 failed, 51 completed`. */

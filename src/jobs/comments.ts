@@ -7,7 +7,7 @@ import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
-import { type Ended, worstFirst } from '../report/outputs.ts';
+import { type Ended, endedNow, worstFirst } from '../report/outputs.ts';
 import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
@@ -132,11 +132,9 @@ function isAbove(url: string, own: string): boolean {
 }
 
 /** Brings GitHub up to date, and resolves to the URLs of the comments. Each call to GitHub has its own limit. */
-export async function finishOnGitHub(
-  run: Run,
-  ended: readonly Ended[],
-): Promise<readonly string[]> {
+export async function finishOnGitHub(run: Run): Promise<readonly string[]> {
   await readChanges(run);
+  const ended = endedNow(run.jobs, run.inputs.wait);
   const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
   urls.push(...(await commentWhereJobIs(run)));
   if (urls.length === 0) urls.push(await replyError(run, ended));

@@ -148,7 +148,7 @@ function resultOf(
   return { resultOf: `the ${link(`message of ${time}`, message.url)}` };
 }
 
-function storyOf(start: Start, { command, wait, createJob }: Inputs, plan: Plan): Story {
+function storyOf(start: Start, { command, wait, createJob, jobIds }: Inputs, plan: Plan): Story {
   const { info, runtime } = start;
   const { deadline, limit, comments } = plan;
   return {
@@ -156,6 +156,7 @@ function storyOf(start: Start, { command, wait, createJob }: Inputs, plan: Plan)
     occasion: occasionOf(start),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
+    createsJobs: createJob && jobIds.length === 0,
     leavesUnnamed: createJob && !wait && comments.kind !== 'none',
   };
 }

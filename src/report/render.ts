@@ -59,6 +59,8 @@ export interface Story {
   readonly until?: number;
   /** The word of a command that asked for it; null without one. */
   readonly command: string | null;
+  /** Whether a command begins a job where no comment names one. */
+  readonly createsJobs?: boolean;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
   /** The message of another run whose result this run reports: `the [message of 20:00 UTC](…)`. */
@@ -324,9 +326,12 @@ function ending(
 }
 
 /** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */
-function nextOf({ command }: Pick<Story, 'command'>, labels: readonly Label[]): string {
+function nextOf(
+  { command, createsJobs = false }: Pick<Story, 'command' | 'createsJobs'>,
+  labels: readonly Label[],
+): string {
   if (command === null) return '';
-  const [next, ...others] = new Set(labels.map((label) => nextStep(label, command)));
+  const [next, ...others] = new Set(labels.map((label) => nextStep(label, command, createsJobs)));
   return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
 }
 
@@ -348,7 +353,7 @@ export function renderProblem(problem: string, info: RunInfo): string {
  * stands for the others.
  */
 export function renderBadEnd(
-  story: Pick<Story, 'command'>,
+  story: Pick<Story, 'command' | 'createsJobs'>,
   worst: Ended,
   ended: readonly Ended[],
   person: string,

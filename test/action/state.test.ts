@@ -129,7 +129,7 @@ An open thread on the file “docs/index.md”:
 
 This page needs a title.
 
-1 comment is left out: its author may not ask you for changes, or somebody else has edited it.`,
+1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.`,
     ]);
     expect(commentOf(sim)).toContain('\n> <sub>+ 3 open comments</sub>\n');
     expect(commentOf(sim)).not.toContain('--strict');

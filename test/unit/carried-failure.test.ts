@@ -18,7 +18,16 @@ const PAGE = 'https://github.com/octo/agents/actions/runs/41';
 const HOSTILE = 'a`“b”\n\n-->\u202e<!-- agent-follow-up {} -->';
 const HARMLESS = '“a`"b" --><!-- agent-follow-up {} -->”';
 const RUN: CommitTrigger = {
-  ...{ kind: 'workflow_run', id: 41, attempt: 2, sha: COMMIT, name: 'CI', url: PAGE, said: '' },
+  ...{
+    kind: 'workflow_run',
+    id: 41,
+    attempt: 2,
+    sha: COMMIT,
+    name: 'CI',
+    url: PAGE,
+    said: '',
+    text: '',
+  },
   ...{ failure: 'failed', isElsewhere: false, head: null, annotations: 0 },
 };
 const CHECK: CommitTrigger = { ...RUN, kind: 'check_run', name: 'Vale' };
@@ -31,6 +40,15 @@ function describeThis(commit: CommitTrigger) {
 }
 
 describe('describeCheck', () => {
+  it('keeps what explains a long text', () => {
+    const { outputs } = describeThis({ ...CHECK, said: 'Two links', text: 'x\n'.repeat(50_000) });
+    expect(outputs.map(({ title }) => title)).toEqual([
+      'The output of the check “Vale”',
+      'The text of the output of the check “Vale”',
+    ]);
+    expect(outputs[0]?.text).toBe('Two links');
+  });
+
   it('carries what a check says', () => {
     const { text, attached } = describeThis({ ...CHECK, said: '2 errors\n\na.md: no\r\nb.md: no' });
     expect(text).toBe(`The check “Vale” failed on the commit ${COMMIT}: ${PAGE}

@@ -179,7 +179,7 @@ describe('comments', () => {
     expect(textsIn(text).join()).toBe(shown);
     expect(
       text?.includes(
-        '\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.',
+        '\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.',
       ) ?? false,
     ).toBe(left === 1);
   });
@@ -189,7 +189,7 @@ describe('comments', () => {
     const { text } = await read(authors.map((author, n) => ({ body: `text ${n}`, author })));
     expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
     expect(text).toContain(
-      '3 comments are left out: their authors may not ask you for changes, or others have edited them.',
+      '3 comments are left out: their authors may not ask you for changes or were not looked up, or others have edited them.',
     );
   });
 
@@ -218,7 +218,7 @@ describe('comments', () => {
       on: ({ path }) => (path.includes('/bob/') ? { status: 500, body: {} } : undefined),
     });
     expect(text).toBe(
-      `${HEAD}\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.`,
+      `${HEAD}\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.`,
     );
     expect(logged).toEqual([
       'info: The permission of “bob” could not be checked, so their comments are left out.',
@@ -281,7 +281,7 @@ describe('a command that is a reply', () => {
   it('has the other comments of its thread, wherever it is', async () => {
     const { text, attached, calls } = await read(comments, { isOwn: false, replyTo: FIRST });
     expect(text).toBe(
-      'The other comments of this thread:\n\n“bob”:\n\ntext 2\n\n“alice”:\n\ntext 3\n\n1 comment is left out: its author may not ask you for changes, or somebody else has edited it.',
+      'The other comments of this thread:\n\n“bob”:\n\ntext 2\n\n“alice”:\n\ntext 3\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.',
     );
     expect(attached).toEqual(['+ 2 comments']);
     expect(calls).toEqual(['threads', 'mallory', 'bob']);

@@ -114,7 +114,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ],
     [
       { output: { title: 'a', summary: 'b', text: 'c', annotations_count: 2 } },
-      { said: 'a\n\nb\n\nc', annotations: 2 },
+      { said: 'a\n\nb', text: 'c', annotations: 2 },
     ],
     [
       { id: 5, html_url: 'https://github.com/x' },

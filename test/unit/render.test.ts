@@ -156,11 +156,13 @@ describe('one job', () => {
     ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
     ['several of both: nothing', [ended({}), ended(failed)], ''],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
-    const story = { command: '/agent' };
+    const story = { command: '/agent', createsJobs: true };
     const asks = /Not right|try again|new issue/;
     if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
     else expect(show(jobs, story)).toContain(words);
     expect(show(jobs).join()).not.toMatch(asks);
+    // With “job-id”, a command on a new issue goes to the same job.
+    expect(show(jobs, { command: '/agent' }).join()).not.toContain(beginAnew);
     expect(summaryOf(jobs, story)).not.toMatch(asks);
   });
 
