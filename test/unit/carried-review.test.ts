@@ -75,6 +75,12 @@ describe('quoteInline', () => {
   const quoted = async (...comments: readonly Partial<ReviewComment>[]) =>
     (await quoteInline(comments.map(inline), URL)).parts;
 
+  it('cuts a long comment, so that the others have room, too', async () => {
+    const parts = await quoted({ body: 'x'.repeat(64_000) }, { body: 'B', line: 13 });
+    expect(parts.map((part) => part.length)).toEqual([30_000, expect.any(Number)]);
+    expect(parts[1]).toMatch(/^Comment 2 of 2, [^]*\n\nB$/);
+  });
+
   it.each<[string, Partial<ReviewComment>, string]>([
     ['a line', {}, `line 12:\n\n${DIFF}\n\nShorter.`],
     ['several lines', { startLine: 9 }, `lines 9 to 12:\n\n${DIFF}\n\nShorter.`],
