@@ -93,8 +93,16 @@ function problem(what: string, mayPass: boolean): Downloaded<never> {
 }
 
 async function* unpack(body: Readable): AsyncGenerator<Uint8Array> {
+  const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  // An empty log is not gzip, whatever the header says.
+  if (first.done) return;
+  const all = async function* (): AsyncGenerator<Uint8Array> {
+    yield first.value;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  };
   // Without a listener, the error of the one would not reach the other.
-  const unpacked = pipeline(body, createGunzip(), () => {});
+  const unpacked = pipeline(all, createGunzip(), () => {});
   let size = 0;
   for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
     size += chunk.length;

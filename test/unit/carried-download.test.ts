@@ -95,6 +95,11 @@ it.each<[string, string | Buffer]>([
   expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: 'the log' });
 });
 
+it.each(['gzip', 'identity'])('reads an empty log in the encoding “%s”', async (encoding) => {
+  await using site = await startFaultServer({ onRequest: () => coded(encoding, '') });
+  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: '' });
+});
+
 it('does not unpack without end', async () => {
   const part = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 9 });
   // One after the other is one body (RFC 1952, 2.2).
