@@ -154,10 +154,11 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
 
 /**
  * The response to the message is no poll: reads may still be out of date. While the agent works, the API names no pull request,
- * even if there is one.
+ * even if there is one; and of two final statuses, the one without it may be of a replica that is behind.
  */
 export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
-  const isTold = prLink !== undefined && (prLink !== null || isFinal(others.status));
+  const isEnd = isFinal(others.status) && !isFinal(statusOf(job));
+  const isTold = prLink !== undefined && (prLink !== null || isEnd || !job.record?.prLink);
   const pull = isTold && { prLink, ...(prNumber !== undefined && { prNumber }) };
   write(job, { record: { ...job.record, ...others, ...pull } });
 }

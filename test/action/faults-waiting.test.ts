@@ -77,6 +77,19 @@ describe('waits for a job with', () => {
       completed,
     ],
     [
+      'a link that the second look at the end does not show',
+      {
+        ...job(
+          {},
+          at(0, 'active'),
+          at(9000, 'completed', { prLink: LINK }),
+          at(11_000, 'completed', { prLink: null }),
+        ),
+        also: ({ outputs }) => expect(outputs['pr-link']).toBe(LINK),
+      },
+      completed,
+    ],
+    [
       'an API that is gone after another end than before',
       {
         ...withPolls((n) =>

@@ -177,6 +177,10 @@ describe('a poll', () => {
     expect(one.record?.prLink).toBe(PULL);
     known({ status: COMPLETED, prLink: null });
     expect(one.record?.prLink).toBeNull();
+    known({ status: COMPLETED, prLink: PULL });
+    // Of a replica that is behind.
+    known({ status: COMPLETED, prLink: null });
+    expect(one.record?.prLink).toBe(PULL);
     // The response to the message is no poll.
     expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
   });
