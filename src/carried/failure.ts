@@ -321,6 +321,7 @@ export function explain(error: unknown): Unread {
     const shown = 'the workflow job lacks `actions: read`';
     return { kind: 'problem', problem, shown, mayPass: false };
   }
-  const mayPass = status === 404 || isUnclear(error);
+  const pauseMs = error instanceof GitHubError ? (error.pauseMs ?? Infinity) : 0;
+  const mayPass = status === 404 || (status === 429 && pauseMs <= PAUSE_MS) || isUnclear(error);
   return { kind: 'problem', problem: why, shown: sentenceToMarkdown(why), mayPass };
 }
