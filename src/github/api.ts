@@ -255,7 +255,8 @@ export class GitHub {
       const found = ids.flatMap((id) => this.#comments.get(id) ?? []);
       if (found.length === ids.length) return found;
       // One was deleted between the list and the texts, unless GitHub goes on to list it.
-      if (lists === MOST_LISTS) throw unexpectedResponse();
+      if (lists === MOST_LISTS)
+        throw new GitHubError(0, 'the comments changed while they were read');
     }
   }
 

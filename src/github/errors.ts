@@ -41,7 +41,7 @@ const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-to
 /** For words of GitHub. What it says of other refusals, such as SAML, IP addresses or archives, says what to do. */
 const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
-    /\blocked\b/,
+    /\bis locked(?! for)\b/,
     'The conversation is locked: unlock it, or give the job a token that may comment there.',
   ],
   [

@@ -30,6 +30,7 @@ it.each<[number, string, RegExp, boolean]>([
     'Resource protected by organization SAML enforcement. You must grant your token access.',
     'Although you appear to have the correct authorization credentials, the `o` organization has an IP allow list enabled',
     'User is blocked',
+    'Repository is locked for migration.',
   ].map((said): [number, string, RegExp, boolean] => [403, said, /^$/, false]),
   [
     403,
