@@ -316,7 +316,7 @@ function inTime(problem: string): Unread {
 export function explain(error: unknown): Unread {
   const why = whyOf(error);
   const status = error instanceof GitHubError ? error.status : 0;
-  if (status === 403 && lacksPermission(error)) {
+  if (lacksPermission(error)) {
     const problem = `${why}; the workflow job needs “permissions:” with “actions: read”`;
     const shown = 'the workflow job lacks `actions: read`';
     return { kind: 'problem', problem, shown, mayPass: false };

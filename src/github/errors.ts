@@ -63,17 +63,17 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   429: 'This is a rate limit of GitHub for the token; try again later.',
 };
 
-/** What to do if a comment failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
+/** What to do if a call about a comment or review failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
 }
 
-/** Whether the token of the job may lack a permission. GitHub also returns 404 for what the token cannot read. */
+/** Whether GitHub says that the token of the job lacks a permission. */
 export function lacksPermission(error: unknown): boolean {
-  if (!(error instanceof GitHubError)) return false;
-  return error.status === 404 || error.message.includes('not accessible by integration');
+  if (!(error instanceof GitHubError) || error.status !== 403) return false;
+  return error.message.includes('not accessible by integration');
 }
 
 const text = z.catch(z.string(), '');
