@@ -18,7 +18,7 @@ import type { Result } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
-import { conversationOf, isOwnPlace, ownPull } from './own-pull.ts';
+import { conversationOf, ownPull } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { noPrompt } from './reply.ts';
 import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
@@ -182,15 +182,11 @@ function endElsewhere(run: Run, job: Job): End | undefined {
   const { inputs, trigger, notes } = run;
   const place = conversationOf(run);
   if (trigger.commit === null || inputs.jobIds.length > 0 || place === null) return undefined;
-  if (isOwnPlace(run, job)) return undefined;
+  const own = ownPull(job, notes.kind === 'ok' ? notes.value : []);
+  if (own === place) return undefined;
   const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.commit.failure === null ? what : `failed ${what}`;
-  return endAs(
-    'another pull request',
-    failed,
-    place,
-    ownPull(job, notes.kind === 'ok' ? notes.value : []),
-  );
+  return endAs('another pull request', failed, place, own);
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */
