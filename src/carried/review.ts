@@ -1,6 +1,6 @@
 import type { ReviewComment } from '../github/api.ts';
 import { hintFor, whyOf } from '../github/errors.ts';
-import type { CodeContext, CommentTrigger } from '../github/event.ts';
+import { type CodeContext, type CommentTrigger, isEdited } from '../github/event.ts';
 import { blocks, code } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
@@ -29,9 +29,7 @@ export async function readReview(
     return problem(`${why} ${hintFor(error) || 'Try again later.'}`);
   }
   const own = comments.filter(({ author }) => author?.databaseId === authorId);
-  const edited = own.find(
-    ({ lastEditedAt, editor }) => lastEditedAt !== null && editor?.databaseId !== authorId,
-  );
+  const edited = own.find(isEdited);
   if (edited !== undefined) {
     const why = `Somebody else has edited an inline comment of the review: ${edited.url}`;
     return problem(`${why}. Write a new review.`);
@@ -52,6 +50,15 @@ const LONGEST_COMMENT = ROOM / 2;
 /** Of a review with more comments, less of the code around each is shown. */
 const FEW = 20;
 
+type Lines = Pick<ReviewComment, 'line' | 'startLine'>;
+type OriginalLines = Pick<ReviewComment, 'originalLine' | 'originalStartLine'>;
+
+/** The lines it is on now; if they are gone, those it was written on. */
+export function linesOf(on: Lines & OriginalLines): Lines {
+  if (on.line !== null) return { line: on.line, startLine: on.startLine };
+  return { line: on.originalLine, startLine: on.originalStartLine };
+}
+
 /** The inline comments, in the order of the files and lines. People find those for which there is no room at the URL. */
 export async function quoteInline(
   comments: readonly ReviewComment[],
@@ -60,8 +67,7 @@ export async function quoteInline(
   if (comments.length === 0) return { parts: [], outputs: [], attached: [] };
   const placed = comments.map((comment) => ({
     ...comment,
-    line: comment.line ?? comment.originalLine,
-    startLine: comment.line === null ? comment.originalStartLine : comment.startLine,
+    ...linesOf(comment),
   }));
   placed.sort(
     (one, other) =>

@@ -1,10 +1,10 @@
-import { type Account, BOT_SUFFIX, isAllowedBot, isPerson } from '../github/event.ts';
+import { type Account, BOT_SUFFIX, isAllowedBot, isEdited, isPerson } from '../github/event.ts';
 import type { ReviewThread, ThreadComment } from '../github/pull-state.ts';
 import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { cut, hasVisibleText, listing, plural, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
-import { describePlace, quoteDiff } from './review.ts';
+import { describePlace, linesOf, quoteDiff } from './review.ts';
 import { cleanText } from './words.ts';
 
 // The threads in the review of a pull request. Anybody can comment there, so only the comments of people with the permission,
@@ -66,10 +66,10 @@ export function readable(thread: ReviewThread, askedId: number): ReviewThread {
 }
 
 /** Null for a deleted account, and if somebody else has edited the comment. GraphQL leaves “[bot]” out of logins. */
-function authorOf({ author, editor, lastEditedAt }: ThreadComment): Account | null {
+function authorOf(comment: ThreadComment): Account | null {
+  const { author } = comment;
   const id = author?.databaseId ?? null;
-  if (author === null || id === null) return null;
-  if (lastEditedAt !== null && editor?.databaseId !== id) return null;
+  if (author === null || id === null || isEdited(comment)) return null;
   const { __typename: type, login } = author;
   return { login: type === 'Bot' ? `${login}${BOT_SUFFIX}` : login, id, type };
 }
@@ -216,12 +216,8 @@ function headOf(
 ): string {
   if (isReply) return `The ${isWhole ? '' : 'last '}other comments of this thread:`;
   const { path, isOutdated } = thread;
-  const lines = {
-    line: thread.line ?? thread.originalLine,
-    startLine: thread.line === null ? thread.originalStartLine : thread.startLine,
-  };
   const diffHunk = thread.first.nodes[0]?.diffHunk ?? '';
-  const place = describePlace({ path, ...lines, diffHunk }, isOutdated);
+  const place = describePlace({ path, ...linesOf(thread), diffHunk }, isOutdated);
   const what = isWhole ? 'An open thread' : `${part} of an open thread`;
   return `${what} on ${place}:`;
 }

@@ -13,7 +13,7 @@ import { listOf } from '../text.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
-import { type CommentTrigger, FAILURES } from './event.ts';
+import { type CommentTrigger, FAILURES, isEdited } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
 import type { PullState, WorkflowRun } from './pull-state.ts';
 
@@ -497,10 +497,6 @@ export class GitHub {
 
 type Way = 'plain' | 'own connection' | 'wants a redirect';
 
-function isEdited({ lastEditedAt, author, editor }: z.infer<typeof writtenComment>): boolean {
-  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
-}
-
 /** Milliseconds. Rethrows an error that will not pass in time. */
 function pauseBeforeRepetition(error: unknown): number {
   const { status, pauseMs = Infinity } = error instanceof GitHubError ? error : { status: 0 };
@@ -531,7 +527,7 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   throw unexpectedResponse();
 }
 
-/** Only a command on the pull request of a job needs it. */
+/** Only a command on a pull request needs it. */
 function loadPullState() {
   return import(/* webpackChunkName: "carried" */ './pull-state.ts');
 }

@@ -119,6 +119,17 @@ export const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
 /** No person's login can end with this. If login and type disagree, neither is trusted. */
 export const BOT_SUFFIX = '[bot]';
 
+interface Written {
+  readonly lastEditedAt: string | null;
+  readonly author: { readonly databaseId?: number | null | undefined } | null;
+  readonly editor: { readonly databaseId?: number | null | undefined } | null;
+}
+
+/** Whether somebody else has edited it last. */
+export function isEdited({ lastEditedAt, author, editor }: Written): boolean {
+  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
+}
+
 export function isPerson({ login, type }: Account): boolean {
   return type === 'User' && !login.endsWith(BOT_SUFFIX);
 }
