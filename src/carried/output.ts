@@ -1,6 +1,6 @@
 import { fence } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
-import { hasVisibleText, withoutInvisible } from '../text.ts';
+import { grouped, hasVisibleText, withoutInvisible } from '../text.ts';
 
 // Keeps the end of what programs and files say, however much it is, cleans it so that only what a reader of the log would see
 // is left, and shares the room in a message among them. Every expression here takes linear time.
@@ -276,9 +276,4 @@ function endOf(text: string, limit: number): string {
   return end.length > 0
     ? end.join('\n')
     : shorten(lines.at(-1) ?? '', Math.max(limit - sizeOf(['']), SHORTEST_LINE));
-}
-
-/** `12,000` */
-function grouped(count: number): string {
-  return count.toLocaleString('en-US');
 }

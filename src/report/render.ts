@@ -36,7 +36,7 @@ import {
 } from '../markdown.ts';
 import { DASHBOARD_URL } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { cut, listing, plural, sentences } from '../text.ts';
+import { cut, grouped, listing, plural, sentences } from '../text.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
@@ -97,7 +97,7 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
   );
   if (message === '' || !wasSent) return '';
   const { length: count } = message;
-  const length = `${count.toLocaleString('en-US')} ${count === 1 ? 'character' : 'characters'}`;
+  const length = `${grouped(count)} ${count === 1 ? 'character' : 'characters'}`;
   const part = count > LONGEST_MESSAGE ? ', only the beginning' : '';
   return folded(`The message (${length}${part})`, fence(cut(message, LONGEST_MESSAGE)));
 }

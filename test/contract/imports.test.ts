@@ -112,6 +112,11 @@ it('only index.ts uses process', () => {
   expect(users.map(({ file }) => file)).toEqual(['index.ts']);
 });
 
+it('nothing loads the locales of Node, which takes 15 ms', () => {
+  const users = modules.filter(({ text }) => /\bIntl\b|\.toLocale|\.localeCompare/.test(text));
+  expect(users.map(({ file }) => file)).toEqual([]);
+});
+
 it('imports go from layer to layer, one way', () => {
   const layerOf = (part: string): number => LAYERS.findIndex((parts) => parts.includes(part));
   const parts = new Set(modules.map(({ part }) => part));
