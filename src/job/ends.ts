@@ -274,10 +274,6 @@ const RUN_ENDS = {
       `new run. If its comment names no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to ` +
       'its ID or, if there is no job, delete that comment.',
   ),
-  'other job named': way('error', 'not-sent', (why: string) => sentences('Nothing was sent.', why)),
-  'other job named in a re-run': way('error', 'delivery unknown', (why: string) =>
-    sentences('This attempt sent nothing.', why),
-  ),
   refused: way('error', 'delivery unknown', (why: string, remedy: string) =>
     sentences(
       `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}.`,

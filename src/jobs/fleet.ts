@@ -23,7 +23,6 @@ import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { noPrompt } from './reply.ts';
 import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
 import { sendMessage } from './send.ts';
-import { whichJobs } from './which-job.ts';
 
 // All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
 // one loop follows each job that is left.
@@ -101,22 +100,8 @@ async function decideAgain(run: Run): Promise<void> {
   const notes = await listAgain(run);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (run.runtime.signal.aborted) return;
-  endIfOtherJob(run, notes);
   for (const [job, verdict] of decideOn(run, notes, false)) apply(run, job, verdict);
   if (pendingJobs(run).length < unsent.length) run.note?.write();
-}
-
-/** Without `job-id`, the comments that the first list lacked may name another job. A run that creates one decides by itself. */
-function endIfOtherJob(run: Run, notes: Result<readonly FoundNote[]>): void {
-  const { inputs, plan, trigger, jobs, messageId } = run;
-  const [job] = jobs;
-  if (inputs.jobIds.length > 0 || notes.kind === 'problem') return;
-  if (job === undefined || job.id === NEW_JOB) return;
-  const named = whichJobs(inputs, plan, notes, trigger, messageId);
-  if (named.kind === 'ok' && named.value[0] === job.id) return;
-  const why = named.kind === 'problem' ? named.problem : 'The comments here name another job now.';
-  if (plan.isRerun) markUnknown(job, true);
-  endJob(run, job, endAs(plan.isRerun ? 'other job named in a re-run' : 'other job named', why));
 }
 
 function apply(run: Run, job: Job, verdict: Verdict): void {

@@ -170,21 +170,6 @@ describe.concurrent('a list of comments that shows new ones late', () => {
 
   const again = { github: { run_attempt: '2', triggering_actor: 'alice' } };
 
-  it('and then one that names another job means that nothing is sent without job-id', async () => {
-    await using sim = await simulate({
-      agent: { jobs: [{ id: JOB }, { id: 'job-2' }] },
-      github: { ...PULLS, trouble: { listLagMs: 3000 } },
-    });
-    await sim.runHere({ step: { github: { run_id: '1' } } });
-    await sim.pass(10_000);
-    await sim.runHere({ with: { 'job-id': 'job-2' }, step: { github: { run_id: '2' } } });
-    const third = { 'job-id': '', 'max-messages': 9 };
-    const { outputs } = await sim.runHere({ with: third, step: { github: { run_id: '3' } } });
-    expect(outputs).toMatchObject(NOT_SENT);
-    expect(outputs.reason).toContain('name several jobs here: “job-1”');
-    expect(sim.agent.accepted()).toHaveLength(2);
-  });
-
   it('a re-run that sees a doubtful attempt only then writes that it sent nothing, and its remedy works', async () => {
     await using sim = await simulate({
       agent: { onPost: (n) => (n === 1 ? { status: 503 } : undefined) },
