@@ -24,7 +24,7 @@ import {
 } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
 import { isUnnamed, UNNAMED } from './report/render.ts';
-import { problemWithServers, type Runtime, readRunInfo } from './runner/environment.ts';
+import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { Start } from './start.ts';
 
@@ -33,8 +33,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
   const reason = 'The run ended before anything was sent.';
   saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
-  const servers = problemWithServers(runtime.env);
-  if (servers !== undefined) return fail(runtime, servers);
   const info = readRunInfo(runtime.env);
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));

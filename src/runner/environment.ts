@@ -37,14 +37,16 @@ export interface RunInfo {
 
 export function readRunInfo(env: Env): RunInfo {
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
-  const serverUrl = (env.GITHUB_SERVER_URL || 'https://github.com').replace(/\/+$/, '');
+  const serverUrl = env.GITHUB_SERVER_URL ?? '';
+  // Links need one.
+  const server = URL.canParse(serverUrl) ? serverUrl : 'https://github.com';
   const repository = env.GITHUB_REPOSITORY ?? '';
   const runId = env.GITHUB_RUN_ID ?? '';
   const attempt = env.GITHUB_RUN_ATTEMPT ?? '';
   return {
-    apiUrl,
+    apiUrl: apiUrl.replace(/\/+$/, ''),
     repository,
-    repositoryUrl: `${serverUrl}/${repository}`,
+    repositoryUrl: `${server.replace(/\/+$/, '')}/${repository}`,
     runId,
     attempt: /^[1-9]\d{0,8}$/.test(attempt) ? Number(attempt) : 1,
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
@@ -52,18 +54,6 @@ export function readRunInfo(env: Env): RunInfo {
     actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
-}
-
-/** A sentence. The runner sets them, but steps and other runners can set other ones. */
-export function problemWithServers(env: Env): string | undefined {
-  const wrong = ['GITHUB_API_URL', 'GITHUB_SERVER_URL'].find((name) => !isServer(env[name]));
-  if (wrong === undefined) return undefined;
-  return `${wrong} must be the https URL of a GitHub server; the runner sets it, so remove what changes it.`;
-}
-
-/** Empty is that of github.com. */
-function isServer(url = ''): boolean {
-  return url === '' || (/^https?:\/\/[^\s\p{C}\\?#@]+$/iu.test(url) && URL.canParse(url));
 }
 
 /** A phrase: without certificate checks, neither the key nor GitHub's answers are safe. */
