@@ -55,8 +55,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     deadline: startedAt + inputs.timeoutMs,
     comments,
     isRerun,
-    // What only waits reports the result of a message that a note tells.
-    listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && !send),
+    listsNotes: isRerun || jobIds.length === 0 || counts,
     decidesAgain: hasNote && (isRerun || counts),
     waitsForIdle: send && whenActive === 'wait',
     byBot,

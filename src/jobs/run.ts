@@ -3,19 +3,17 @@ import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import { type Content, compose, type Late } from '../carried/content.ts';
 import { add, type ContentRead } from '../carried/read.ts';
-import { inUtc } from '../clock.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
 import { type Job, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
-import { code, link } from '../markdown.ts';
+import { code } from '../markdown.ts';
 import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
-import type { Runtime } from '../runner/environment.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
@@ -93,7 +91,7 @@ export async function prepare(
       sends: pLimit(MOST_SENDS_AT_ONCE),
       stop: new AbortController(),
     },
-    story: { ...storyOf(start, inputs, plan), ...resultOf(start.runtime, jobs, notes) },
+    story: storyOf(start, inputs, plan),
   };
   setLate(run, null);
   return ok(run);
@@ -127,25 +125,6 @@ async function listNotes(
   }
   // Only an earlier attempt has sent what no comment tells.
   return isRerun ? problem(whyNoNote(comments)) : ok([]);
-}
-
-/** The newest message to the job of which a note tells. */
-function resultOf(
-  { clock }: Runtime,
-  [job, ...others]: readonly Job[],
-  notes: Result<readonly FoundNote[]>,
-): Pick<Story, 'resultOf'> {
-  if (notes.kind === 'problem' || job?.isReadOnly !== true || others.length > 0) return {};
-  const messages = notes.value.flatMap(({ jobs, url }) =>
-    jobs.flatMap(({ id, sentAt }) =>
-      id === job.id && sentAt !== undefined ? { sentAt, url } : [],
-    ),
-  );
-  const message = messages.at(-1);
-  if (message === undefined) return {};
-  const [today = ''] = inUtc(clock.now()).split(' ');
-  const time = inUtc(message.sentAt).replace(`${today} `, '');
-  return { resultOf: `the ${link(`message of ${time}`, message.url)}` };
 }
 
 function storyOf(start: Start, { command, wait, createJob, jobIds }: Inputs, plan: Plan): Story {

@@ -1,5 +1,4 @@
 import { inUtc } from '../clock.ts';
-import { RESULTS } from '../job/ends.ts';
 import {
   type Change,
   deliveryOf,
@@ -63,8 +62,6 @@ export interface Story {
   readonly createsJobs?: boolean;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
-  /** The message of another run whose result this run reports: `the [message of 20:00 UTC](…)`. */
-  readonly resultOf?: string;
   /** Whether no comment names a job that this run creates on its pull request, because it does not wait. */
   readonly leavesUnnamed?: boolean;
 }
@@ -118,7 +115,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   return blocks([
     heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
     links === '' ? '' : dotted([links, log]),
-    renderResult(story, job),
+    renderResult(job),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     renderPrompt(story, [job]),
     outlook(story, job, conversation === undefined),
@@ -133,9 +130,8 @@ function renderJob(story: Story, job: Job, place: Place): string {
 }
 
 /** What became of the message: the answer of an agent that has changed no file is not in the API. */
-function renderResult({ resultOf }: Story, { isReadOnly, end, change }: Job): string {
-  const isResult = isReadOnly && end !== undefined && RESULTS[end.result].of === 'agent';
-  if (isResult) return resultOf === undefined ? '' : `Result of ${resultOf}.`;
+function renderResult({ isReadOnly, end, change }: Job): string {
+  if (isReadOnly) return '';
   const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
   const hasOnlyWords = end?.result === 'completed' && hasNoCommit;
   return hasOnlyWords ? sentenceToMarkdown(ANSWER) : renderFiles(change);

@@ -12,18 +12,7 @@ import {
   renderUsage,
   type Story,
 } from '../../src/report/render.ts';
-import {
-  ended,
-  INFO,
-  job,
-  NOT_SENT,
-  PULL,
-  READ_ONLY,
-  record,
-  SENT,
-  START,
-  UNKNOWN,
-} from './record.ts';
+import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from './record.ts';
 
 const LIMIT = 60_000;
 const DOUBT = agentEnd('completed', 'unconfirmed');
@@ -116,19 +105,6 @@ describe('one job', () => {
     const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
     expect(show([ended({}, earlier)]).join()).not.toContain('Say more.');
     expect(show([ended({}, earlier), ended({})]).join()).toContain('Say more.');
-  });
-
-  it('without a message of its own says whose result it shows, if a note tells', () => {
-    const story = { prompt: '', resultOf: 'the [message of 20:00 UTC](u)' };
-    const result = 'Result of the [message of 20:00 UTC](u).';
-    expect(show([ended({}, READ_ONLY)], story)[1]).toBe(result);
-    for (const shown of [
-      show([ended({}, READ_ONLY)], { prompt: '' }),
-      show([ended({ result: 'timed-out' }, READ_ONLY)], story),
-      show([ended({})], story),
-    ]) {
-      expect(shown.join()).not.toMatch(/Result of|No message/);
-    }
   });
 
   it('says which message in a row it is, unless it was not sent', () => {

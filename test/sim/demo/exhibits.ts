@@ -181,10 +181,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     end: (job) => doneEnd(job, 'no message'),
     job: { isReadOnly: true, message: { kind: 'none' } },
-    story: {
-      ...{ prompt: '', occasion: '' },
-      resultOf: `the [message of 18:05 UTC](${RUN.repositoryUrl}/pull/7#issuecomment-1)`,
-    },
+    story: { prompt: '', occasion: '' },
   },
   'a prompt of many lines': {
     kind: 'completed',
