@@ -34,7 +34,14 @@ export interface CreatedComment {
   readonly url: string;
 }
 
-export type ReactionContent = 'eyes' | 'hooray' | 'confused';
+/** Each with its name in GraphQL. */
+const REACTIONS = {
+  '+1': 'THUMBS_UP',
+  confused: 'CONFUSED',
+  eyes: 'EYES',
+  hooray: 'HOORAY',
+} as const;
+export type ReactionContent = keyof typeof REACTIONS;
 
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
@@ -143,7 +150,15 @@ const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 const compareAnswer = z.object({
   status: z.string(),
   total_commits: z.number(),
-  commits: z.array(z.object({ parents: z.array(z.unknown()) })),
+  /** Without those that cannot be read. */
+  commits: listOf(
+    z.object({
+      parents: z.array(z.unknown()),
+      commit: z.object({ message: z.string() }),
+      /** Null if no account has the address. */
+      author: z.catch(z.nullable(z.object({ login: z.string() })), null),
+    }),
+  ),
   /** Null if it cannot be read: a part of it would say that the others did not change. */
   files: z.catch(
     z.nullable(
@@ -152,7 +167,7 @@ const compareAnswer = z.object({
     null,
   ),
 });
-/** What has changed from one commit to another. GitHub lists at most 300 files. */
+/** What has changed from one commit to another. GitHub lists at most 250 commits and 300 files. */
 export type Comparison = Readonly<z.infer<typeof compareAnswer>>;
 const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
 const step = z.object({
@@ -348,7 +363,7 @@ export class GitHub {
     await this.#orAgain(() =>
       kind === 'review'
         ? // Only GraphQL has reactions to a review.
-          this.#graphql(ADD_REACTION, { id: nodeId, content: content.toUpperCase() })
+          this.#graphql(ADD_REACTION, { id: nodeId, content: REACTIONS[content] })
         : this.#request(`POST ${REACTION_ROUTES[kind]}`, { id, content }),
     );
   }

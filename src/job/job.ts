@@ -66,19 +66,33 @@ export interface Head {
 
 /** What the agent has changed in the pull request. */
 export type Change =
-  | {
-      readonly kind: 'commits';
-      readonly count: number;
-      readonly before: string;
-      readonly after: string;
-      /** The files that they change; missing if GitHub does not tell. */
-      readonly files?: readonly string[];
-      /** The files of inline comments that they do not change, each with the number of its comments. */
-      readonly untouched?: ReadonlyMap<string, number>;
-    }
+  | Pushed
   /** `count`: the commits of the pull request, if GitHub tells. */
   | { readonly kind: 'created'; readonly count?: number | undefined }
   | { readonly kind: 'none' | 'rewritten' | 'no-pull-request' };
+
+/** Commits that were pushed to the pull request. */
+export interface Pushed {
+  readonly kind: 'commits';
+  /** How many more commits the pull request has; missing if that is not known. */
+  readonly count?: number | undefined;
+  readonly before: string;
+  readonly after: string;
+  /** Missing if GitHub does not tell all of them. A merge brings the changes of others, so nothing else is known then. */
+  readonly told?: 'a merge' | PlainCommits;
+}
+
+/** What commits are of which none is a merge. */
+export interface PlainCommits {
+  /** The files that they change; missing if GitHub does not tell all of them. */
+  readonly files?: readonly string[];
+  /** The files of inline comments that they do not change, each with the number of its comments. */
+  readonly untouched: ReadonlyMap<string, number>;
+  /** The first lines of their messages, the oldest first, without secrets. */
+  readonly headlines: readonly string[];
+  /** Their logins, each once; null for those without an account. */
+  readonly authors: readonly (string | null)[];
+}
 
 /**
  * All that a run knows of one job; what is not known is missing. Only the functions of this file change it. The API gives
@@ -295,6 +309,12 @@ export function elapsedMs({ message, endedAt }: Job): number | undefined {
 /** Whether the message has created the job. */
 export function isCreated({ base }: Job): boolean {
   return base?.status === BEFORE_CREATION;
+}
+
+/** Whether the agent is done, and certainly has changed nothing. */
+export function changedNothing({ change, end }: Job): boolean {
+  const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
+  return end?.result === 'completed' && hasNoCommit;
 }
 
 /** The status before the message, if it is known. */

@@ -17,6 +17,9 @@ interface Row {
 
 const improve = (command: string): string =>
   `Not right? Comment ${quote(command)} and what to change.`;
+/** Where nothing changed, nothing can be wrong. */
+export const askForMore = (command: string): string =>
+  `Comment ${quote(command)} and what is missing.`;
 const tryAgain = (command: string): string =>
   `Comment ${quote(`${command} try again`)} to try again.`;
 const goOn = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;

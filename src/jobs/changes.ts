@@ -6,11 +6,14 @@ import {
   type Head,
   isCreated,
   type Job,
+  type PlainCommits,
+  type Pushed,
   setChange,
   statusBefore,
   statusOf,
 } from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
+import type { Redact } from '../runner/log.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
@@ -43,7 +46,9 @@ export async function readChanges(run: Run): Promise<void> {
 function sayChange(change: Change): string {
   switch (change.kind) {
     case 'commits':
-      return `New commits seen: ${change.count}.`;
+      return change.count === undefined
+        ? 'New commits were seen.'
+        : `New commits seen: ${change.count}.`;
     case 'none':
       return 'No new commit was seen.';
     case 'created':
@@ -80,30 +85,54 @@ async function compare(run: Run, job: Job, before: Head): Promise<void> {
   const range = { before: before.sha, after: now.sha };
   try {
     const compared = await run.github.compare(before.sha, now.sha);
-    setChange(job, changeOf(compared, range, run.content.commentsOn));
+    const more = now.commits - before.commits;
+    setChange(job, changeOf(compared, more, range, run.content.commentsOn, run.runtime.redact));
   } catch (error) {
     run.runtime.log.debug(`The commits were not compared: ${whyOf(error)}.`);
-    const count = now.commits - before.commits;
-    if (count > 0) setChange(job, { kind: 'commits', count, ...range });
+    setChange(job, { kind: 'commits', ...range });
   }
 }
 
 /** GitHub lists no more. */
-const MOST_FILES = 300;
+const MOST_LISTED_FILES = 300;
 
-/** `commentsOn`: how many inline comments the message carries on each file. */
+/**
+ * `more`: how many more commits the pull request has. Over a merge, GitHub compares all commits and files of the other branch as
+ * well, so their number is not that of the commits. `commentsOn`: how many inline comments the message carries on each file.
+ */
 export function changeOf(
-  { status, total_commits: count, commits, files: changed }: Comparison,
+  { status, total_commits, commits, files }: Comparison,
+  more: number,
   range: { readonly before: string; readonly after: string },
   commentsOn: ReadonlyMap<string, number>,
+  redact: Redact,
 ): Change {
   if (status !== 'ahead') return { kind: 'rewritten' };
-  if (changed === null) return { kind: 'commits', count, ...range };
-  const files = changed.map(({ filename }) => filename);
+  const pushed: Pushed = { kind: 'commits', count: more > 0 ? more : undefined, ...range };
+  if (commits.length < total_commits) return pushed;
+  if (commits.some(({ parents }) => parents.length > 1)) return { ...pushed, told: 'a merge' };
+  const authors = new Set(commits.map(({ author }) => author && redact(author.login)));
+  const told: PlainCommits = {
+    ...filesOf(files, commentsOn, redact),
+    headlines: commits.map(({ commit }) => headlineOf(redact(commit.message))),
+    authors: [...authors],
+  };
+  return { ...pushed, told };
+}
+
+/** What is not listed may have changed. */
+function filesOf(
+  changed: Comparison['files'],
+  commentsOn: ReadonlyMap<string, number>,
+  redact: Redact,
+): Pick<PlainCommits, 'files' | 'untouched'> {
+  if (changed === null || changed.length >= MOST_LISTED_FILES) return { untouched: new Map() };
   const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
-  // A merge brings the changes of others, and what is not listed may have changed.
-  const isWhole = commits.length === count && changed.length < MOST_FILES;
-  const isPlain = isWhole && commits.every(({ parents }) => parents.length < 2);
-  const untouched = isPlain ? [...commentsOn].filter(([path]) => !touched.has(path)) : [];
-  return { kind: 'commits', count, ...range, files, untouched: new Map(untouched) };
+  const untouched = new Map([...commentsOn].filter(([path]) => !touched.has(path)));
+  return { files: changed.map(({ filename }) => redact(filename)), untouched };
+}
+
+function headlineOf(message: string): string {
+  const [line = ''] = message.trimStart().split(/[\r\n]/, 1);
+  return line;
 }

@@ -2,7 +2,7 @@ import { LEAST_POST_MS } from '../agent/retry.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
 import { isPerson } from '../github/event.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
-import { deliveryOf, type Job } from '../job/job.ts';
+import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
@@ -179,7 +179,7 @@ function isLateLimit({ end, nthInARow }: Ended): boolean {
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
-  if (isGood) await react(run, 'hooray');
+  if (isGood) await react(run, changedNothing(worst) ? '+1' : 'hooray');
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 

@@ -1,14 +1,17 @@
 import { inUtc } from '../clock.ts';
 import {
-  type Change,
+  changedNothing,
   deliveryOf,
   isCreated,
   type Job,
   labelOf,
   NEW_JOB,
+  type PlainCommits,
+  type Pushed,
   sentAtOf,
 } from '../job/job.ts';
 import {
+  askForMore,
   byAttention,
   countLabels,
   iconOf,
@@ -35,7 +38,7 @@ import {
 } from '../markdown.ts';
 import { DASHBOARD_URL } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { cut, grouped, listing, plural, sentences } from '../text.ts';
+import { cut, grouped, listing, plural, quote, sentences } from '../text.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
@@ -111,7 +114,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
   ]);
   // What to do about what needs attention stands beside it.
   const isCalm = !isBad(label);
-  const next = conversation === undefined ? '' : nextOf(story, [label]);
+  const next = conversation === undefined ? '' : nextOf(story, [job]);
   return blocks([
     heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
     links === '' ? '' : dotted([links, log]),
@@ -130,14 +133,13 @@ function renderJob(story: Story, job: Job, place: Place): string {
 }
 
 /** What became of the message: the answer of an agent that has changed no file is not in the API. */
-function renderResult({ isReadOnly, end, change }: Job): string {
-  if (isReadOnly) return '';
-  const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
-  const hasOnlyWords = end?.result === 'completed' && hasNoCommit;
-  return hasOnlyWords ? sentenceToMarkdown(ANSWER) : renderFiles(change);
+function renderResult(job: Job): string {
+  if (changedNothing(job)) {
+    const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
+    return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
+  }
+  return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
 }
-
-const ANSWER = `Its answer, if it gave one, is in the dashboard (${DASHBOARD_URL}).`;
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
 function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
@@ -145,27 +147,39 @@ function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
-/** Files that are named. */
-const MOST_FILES = 5;
+/** Files, comments, headlines and authors that are named. */
+const MOST_NAMES = 5;
+const LONGEST_HEADLINE = 72;
 
-/** What the commits change, and what was asked for that they do not change. */
-function renderFiles(change: Change | undefined): string {
-  if (change?.kind !== 'commits' || change.files === undefined) return '';
-  const { files, untouched = new Map() } = change;
-  const names = files.map((path) => code(path, 100));
+/** What the commits change, what was asked for that they do not change, and what they say. */
+function renderCommits({ count, told }: Pushed): string {
+  if (told === undefined || told === 'a merge') return '';
+  const { files, untouched, headlines, authors } = told;
+  const names = files?.map((path) => code(path, 100)) ?? [];
   const also = [...untouched].map(([path, n]) => `${code(path, 100)} (${plural(n, 'comment')})`);
-  return dotted(
+  const changed = dotted(
     [
-      names.length === 0 ? '' : `${plural(files.length, 'file')}: ${listSome(names)}.`,
+      names.length === 0 ? '' : `${plural(names.length, 'file')}: ${listSome(names)}.`,
       also.length === 0 ? '' : `Not in these commits: ${listSome(also)}.`,
     ],
     ' ',
   );
+  const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
+  const more = said.length > MOST_NAMES ? ` and ${said.length - MOST_NAMES} more` : '';
+  const by = sayAuthors(count, authors);
+  return blocks([changed, `${by}${dotted(said.slice(0, MOST_NAMES))}${more}`]);
+}
+
+/** Empty for one author, who is the agent. */
+function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
+  if (authors.length < 2) return '';
+  const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
+  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}: `;
 }
 
 function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_FILES;
-  return listing(more > 0 ? [...names.slice(0, MOST_FILES), `${more} more`] : names);
+  const more = names.length - MOST_NAMES;
+  return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
 }
 
 /** What was not sent does not count. */
@@ -235,12 +249,12 @@ function titleOfJob(job: Job, conversation?: number): string {
   const label = labelOf(job);
   const { change, record } = job;
   if (label === 'failed' && change?.kind === 'commits') {
-    return `Agent failed after pushing ${plural(change.count, 'commit')}`;
+    return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
   }
   if (label !== 'completed' || change === undefined) return titleOf(label);
   switch (change.kind) {
     case 'commits':
-      return `Agent pushed ${plural(change.count, 'commit')}`;
+      return dotted(['Agent pushed', nameCommits(change)], ' ');
     case 'created':
       return `Agent opened ${isOn(job, conversation) ? 'this pull request' : pullRequestLink(record ?? {})}`;
     case 'rewritten':
@@ -250,6 +264,13 @@ function titleOfJob(job: Job, conversation?: number): string {
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
+}
+
+/** `3 commits`, as far as that is known. */
+function nameCommits({ count, told }: Pushed): string {
+  if (count === undefined) return '';
+  if (told !== 'a merge') return plural(count, 'commit');
+  return count === 1 ? told : `${plural(count, 'commit')}, with ${told}`;
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */
@@ -267,7 +288,7 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
     underway === undefined ? '' : outlookOf(underway, story.until),
   ]);
   // Nobody can reply to a summary.
-  const next = conversation === undefined ? '' : nextOf(story, labels);
+  const next = conversation === undefined ? '' : nextOf(story, jobs);
   const end = blocks(ending(story, next, place, [story.occasion, areAlike ? log : '']));
   return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
 }
@@ -324,10 +345,13 @@ function ending(
 /** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */
 function nextOf(
   { command, createsJobs = false }: Pick<Story, 'command' | 'createsJobs'>,
-  labels: readonly Label[],
+  jobs: readonly Job[],
 ): string {
   if (command === null) return '';
-  const [next, ...others] = new Set(labels.map((label) => nextStep(label, command, createsJobs)));
+  const steps = jobs.map((job) =>
+    changedNothing(job) ? askForMore(command) : nextStep(labelOf(job), command, createsJobs),
+  );
+  const [next, ...others] = new Set(steps);
   return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
 }
 
@@ -358,7 +382,7 @@ export function renderBadEnd(
   const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
   const title = `${icon(iconOf(labelOf(worst)))} ${titleOfJob(worst)}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
-  const next = nextOf(story, ended.map(labelOf));
+  const next = nextOf(story, ended);
   return dotted([mention + title, why, next, details], ' ');
 }
 

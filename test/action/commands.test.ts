@@ -200,7 +200,7 @@ describe('a command that cannot be sent', () => {
 describe('the reactions to a command', () => {
   it.each<[string, Scenario, string]>([
     ['sent', {}, 'eyes'],
-    ['completed', { with: { wait: true } }, 'eyes hooray'],
+    ['done without a change', { with: { wait: true } }, 'eyes +1'],
     [
       'failed',
       { with: { wait: true }, agent: { jobs: [{ id: JOB, turns: [FAILING] }] } },

@@ -1,26 +1,71 @@
 import { expect, it } from 'vitest';
 import { changeOf } from '../../src/jobs/changes.ts';
 
-const RANGE = { before: 'a', after: 'b' };
-const [PLAIN, MERGE] = [{ parents: [{}] }, { parents: [{}, {}] }];
-const OTHER = [{ filename: 'a.md' }];
+type Compared = Parameters<typeof changeOf>[0];
 
-it.each<[string, Partial<Parameters<typeof changeOf>[0]>, readonly string[]]>([
-  ['another file', {}, ['c.md']],
-  ['the file', { files: [{ filename: 'c.md' }] }, []],
-  ['the file under another name', { files: [{ filename: 'd.md', previous_filename: 'c.md' }] }, []],
-  ['perhaps what a merge brought', { commits: [PLAIN, MERGE], total_commits: 2 }, []],
-  ['more files than GitHub lists', { files: Array.from({ length: 300 }, () => OTHER).flat() }, []],
-  ['files that cannot be read', { files: null }, []],
-  ['more commits than GitHub lists', { total_commits: 2 }, []],
-])('the commits change %s', (_, parts, untouched) => {
-  const compared = { status: 'ahead', total_commits: 1, commits: [PLAIN], files: OTHER, ...parts };
-  const change = changeOf(compared, RANGE, new Map([['c.md', 2]]));
-  expect(change).toMatchObject({ kind: 'commits', count: compared.total_commits, ...RANGE });
-  expect(change.kind === 'commits' && [...(change.untouched?.keys() ?? [])]).toEqual(untouched);
+const RANGE = { before: 'a', after: 'b' };
+const ON_C = new Map([['c.md', 2]]);
+const redact = (text: string): string => text.replaceAll('s3cret', '***');
+
+function commit(message = 'Say more', login: string | null = 'mintlify[bot]', parents = 1) {
+  const author = login === null ? null : { login };
+  return { parents: Array(parents).fill({}), commit: { message }, author };
+}
+const MERGE = commit('Merge main', 'mintlify[bot]', 2);
+const files = (...names: readonly string[]) => names.map((filename) => ({ filename }));
+
+function change(more: number, parts: Partial<Compared> = {}) {
+  const { commits = [commit()], total_commits = commits.length } = parts;
+  const compared = { status: 'ahead', files: files('a.md'), ...parts, commits, total_commits };
+  return changeOf(compared, more, RANGE, ON_C, redact);
+}
+
+// As git has them: `more` is what `git rev-list --count main..HEAD` has more.
+it.each<[string, number, Partial<Compared>, number | undefined, string]>([
+  ['two plain commits', 2, { commits: [commit(), commit()] }, 2, 'commits'],
+  ['a commit and a merge of main', 2, { commits: [commit(), commit(), MERGE] }, 2, 'a merge'],
+  ['a merge of main alone', 1, { commits: [commit(), MERGE] }, 1, 'a merge'],
+  ['a merge of another branch', 3, { commits: [commit(), commit(), MERGE] }, 3, 'a merge'],
+  ['more commits than GitHub lists', 260, { total_commits: 260 }, 260, ''],
+  ['a merge with more commits than that', 1, { commits: [MERGE], total_commits: 260 }, 1, ''],
+  ['a base that has got some of them', 0, {}, undefined, 'commits'],
+])('counts what the pull request has more: %s', (_, more, parts, count, told) => {
+  const found = change(more, parts);
+  expect(found).toMatchObject({ kind: 'commits', ...RANGE, count });
+  const known = found.kind === 'commits' ? found.told : undefined;
+  expect(typeof known === 'object' ? 'commits' : (known ?? '')).toBe(told);
 });
 
-it.each(['diverged', 'behind', 'identical'])('tells no number if the branch is %s', (status) => {
-  const compared = { status, total_commits: 5, commits: [PLAIN], files: [] };
-  expect(changeOf(compared, RANGE, new Map([['c.md', 1]]))).toEqual({ kind: 'rewritten' });
+it.each(['diverged', 'behind', 'identical'])('tells nothing else if the branch is %s', (status) => {
+  expect(change(5, { status })).toEqual({ kind: 'rewritten' });
+});
+
+it('tells the files, the first lines and the authors, without secrets', () => {
+  const commits = [
+    commit('\nAdd s3cret codes\r\n\nAs asked.'),
+    commit('Link it', 'anna'),
+    commit('', 's3cret'),
+    commit('Fix', null),
+    commit('Fix'),
+  ];
+  expect(change(5, { commits, files: files('s3cret.md', 'b.md') })).toMatchObject({
+    told: {
+      files: ['***.md', 'b.md'],
+      headlines: ['Add *** codes', 'Link it', '', 'Fix', 'Fix'],
+      authors: ['mintlify[bot]', 'anna', '***', null],
+    },
+  });
+});
+
+it.each<[string, Compared['files'], readonly string[], boolean]>([
+  ['another file', files('a.md'), ['c.md'], true],
+  ['the file', files('c.md'), [], true],
+  ['the file under another name', [{ filename: 'd.md', previous_filename: 'c.md' }], [], true],
+  ['more files than GitHub lists', files(...Array(300).fill('a.md')), [], false],
+  ['files that cannot be read', null, [], false],
+])('the commits change %s', (_, changed, untouched, isKnown) => {
+  const found = change(1, { files: changed });
+  const told = found.kind === 'commits' && typeof found.told === 'object' ? found.told : undefined;
+  expect([...(told?.untouched.keys() ?? [])]).toEqual(untouched);
+  expect(told?.files !== undefined).toBe(isKnown);
 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { agentEnd, type End } from '../../src/job/ends.ts';
-import { type Change, type Job, type JobRecord, NEW_JOB } from '../../src/job/job.ts';
+import {
+  type Change,
+  type Job,
+  type JobRecord,
+  NEW_JOB,
+  type PlainCommits,
+} from '../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
 import { ACTION_URL } from '../../src/link.ts';
 import { endedNow } from '../../src/report/outputs.ts';
@@ -22,7 +28,8 @@ const STORY: Story = {
 };
 const LOG = '[log](https://github.com/octo/agents/actions/runs/1)';
 const FOOT = `2026-11-21 12:00 UTC · [Agent Follow-up](${ACTION_URL})`;
-const ANSWER = 'Its answer, if it gave one, is in the [dashboard](https://app.mintlify.com).';
+const ANSWER =
+  'Its answer, if it gave one, is in the [dashboard](https://app.mintlify.com): look for `job-1`.';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
 /** The blocks of a comment on this pull request. */
@@ -117,6 +124,7 @@ describe('one job', () => {
   });
 
   const improve = 'Not right? Comment `/agent` and what to change.';
+  const missing = 'Comment `/agent` and what is missing.';
   const tryAgain = 'Comment `/agent try again` to try again.';
   const beginAnew = 'Comment on a new issue to begin a new job.';
   const failed = { result: 'failed', explanation: 'It failed.' } as const;
@@ -124,6 +132,7 @@ describe('one job', () => {
 
   it.each<[string, readonly Job[], string]>([
     ['completed', [ended({})], improve],
+    ['done without a change', [ended({}, { change: { kind: 'none' } })], missing],
     ['unconfirmed, beside what happened', [ended(unconfirmed)], `Perhaps. ${improve}`],
     ['failed', [ended(failed)], `It failed. ${tryAgain}`],
     ['of a job that is over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],
@@ -133,7 +142,7 @@ describe('one job', () => {
     ['several of both: nothing', [ended({}), ended(failed)], ''],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
     const story = { command: '/agent', createsJobs: true };
-    const asks = /Not right|try again|new issue/;
+    const asks = /Not right|is missing|try again|new issue/;
     if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
     else expect(show(jobs, story)).toContain(words);
     expect(show(jobs).join()).not.toMatch(asks);
@@ -145,9 +154,10 @@ describe('one job', () => {
   const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
   const linked = (prLink: string, change?: Change, after = 60_000): Job =>
     ended({}, { record: of(prLink), ...(change && { change }), endedAt: START + after });
-  const commits = (count: number): Change => ({
+  const commits = (count: number | undefined): Change => ({
     ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
   });
+  const merge = (count: number): Change => ({ ...commits(count), told: 'a merge' }) as Change;
   const range = (url: string): string => `[Review changes](${url}/files/a1..b2)`;
 
   it.each<[string, Job, string]>([
@@ -171,6 +181,14 @@ describe('one job', () => {
     ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, titleOf('unconfirmed')],
     ['an old failure', ended({ result: 'failed', confirmed: false }), 'failed, perhaps before'],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
+    ['no number', linked(OWN, commits(undefined)), 'Agent pushed'],
+    ['a merge', linked(OWN, merge(1)), 'Agent pushed a merge'],
+    ['more', linked(OWN, merge(3)), 'Agent pushed 3 commits, with a merge'],
+    [
+      'both',
+      ended({ result: 'failed' }, { change: merge(1) }),
+      'Agent failed after pushing a merge',
+    ],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
     const [title, ...others] = show([one], {}, 7);
     expect(title).toContain(words);
@@ -184,19 +202,45 @@ describe('one job', () => {
     ]);
   });
 
-  it('names the files that are changed, and those of comments that are not', () => {
-    const files = ['a.md', 'b|c.md', ...'defgh'];
-    const untouched = new Map([
-      ['x.md', 2],
-      ['y.md', 1],
-    ]);
-    const change = { ...commits(2), files, untouched } as Change;
-    const [, , line] = show([linked(OWN, change)], {}, 7);
-    expect(line).toBe(
-      '7 files: `a.md`, `b¦c.md`, `d`, `e`, `f` and 2 more. ' +
-        'Not in these commits: `x.md` (2 comments) and `y.md` (1 comment).',
-    );
-  });
+  const told: PlainCommits = {
+    ...{ files: ['a.md'], untouched: new Map(), headlines: ['Say more'], authors: ['a'] },
+  };
+  const long = { headlines: ['x'.repeat(80), ...'bcdefg'], authors: ['a[bot]', 'anna', null] };
+  const untouched = new Map([
+    ['x.md', 2],
+    ['y.md', 1],
+  ]);
+
+  it.each<[string, string, Partial<PlainCommits>, number | undefined, readonly string[]]>([
+    ['one author', '1 commit', {}, 1, ['1 file: `a.md`.', '`Say more`']],
+    [
+      'many of all',
+      '7 commits',
+      { ...long, files: ['a.md', 'b|c.md', ...'defgh'], untouched },
+      7,
+      [
+        '7 files: `a.md`, `b¦c.md`, `d`, `e`, `f` and 2 more. ' +
+          'Not in these commits: `x.md` (2 comments) and `y.md` (1 comment).',
+        `7 commits by \`a[bot]\`, \`anna\` and somebody: \`${'x'.repeat(71)}…\` · \`b\` · \`c\` · \`d\` · \`e\` and 2 more`,
+      ],
+    ],
+    ['no number', '', { authors: ['a', 'b'] }, undefined, ['Commits by `a` and `b`: `Say more`']],
+    ['what is hostile', '1 commit', { headlines: ['@bob `#1` \u202e|'] }, 1, ['``@bob `#1` ¦``']],
+  ])(
+    'names the files, the headlines and more than one author: %s',
+    (_, title, parts, count, lines) => {
+      const change = { ...commits(1), count, told: { ...told, ...parts } } as Change;
+      for (const shown of [
+        show([linked(OWN, change)], {}, 7),
+        summaryOf([linked(OWN, change)], {}).split('\n\n'),
+      ]) {
+        expect(shown[0]).toMatch(RegExp(` Agent pushed ?${title}$`));
+        expect(shown.slice(2, shown.indexOf('> `Say more.`'))).toEqual(
+          expect.arrayContaining([...lines]),
+        );
+      }
+    },
+  );
 
   it.each<[string, Job, boolean]>([
     ['was sent', ended({}), true],

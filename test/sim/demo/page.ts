@@ -23,6 +23,7 @@ export const GALLERY = 'npm run demo -- gallery';
 /** In the order in which they come. */
 const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
+  '+1': '👍',
   hooray: '🎉',
   confused: '😕',
 };

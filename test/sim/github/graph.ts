@@ -68,7 +68,12 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
     /** The second reaction of a kind gets the same response as the first one. */
     addReaction({ input: { subjectId: id, content = '' } }: Input) {
       const user = viewer.login;
-      reactions.add({ subject: 'review', id, content: content.toLowerCase(), user });
+      reactions.add({
+        subject: 'review',
+        id,
+        content: content === 'THUMBS_UP' ? '+1' : content.toLowerCase(),
+        user,
+      });
       return {};
     },
     minimizeComment({ input: { subjectId } }: Input) {

@@ -25,7 +25,15 @@ export function compare({ issues, changes }: Repository, basehead: string): Answ
     body: {
       status: before === -1 ? 'diverged' : 'ahead',
       total_commits: added.length,
-      commits: added.map((sha) => ({ sha, parents: changes[sha]?.isMerge ? [{}, {}] : [{}] })),
+      commits: added.map((sha) => {
+        const {
+          isMerge,
+          message = 'Update the docs',
+          author = 'mintlify[bot]',
+        } = changes[sha] ?? {};
+        const parents = isMerge ? [{}, {}] : [{}];
+        return { sha, parents, commit: { message }, author: author && { login: author } };
+      }),
       files: files.map((file) =>
         typeof file === 'string'
           ? { filename: file, status: 'modified' }

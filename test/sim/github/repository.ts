@@ -28,6 +28,9 @@ export interface CommitChanges {
   /** Paths; a renamed file has two. */
   readonly files?: readonly (string | readonly [old: string, renamed: string])[];
   readonly isMerge?: boolean;
+  readonly message?: string;
+  /** The login of the author; null for one without an account. */
+  readonly author?: string | null;
 }
 
 export type Repository = ReturnType<typeof openRepository>;
