@@ -5,7 +5,7 @@ import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
-import { composeReply, type FoundNote, toNoteJob } from '../note/data.ts';
+import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
 import { type Ended, endedNow, worstFirst } from '../report/outputs.ts';
 import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
@@ -157,7 +157,10 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const person = sender !== null && isPerson(sender) ? sender.login : '';
   const isAll = saysAll(ended, worst);
   const details = isAll ? logLink(story.info) : link('Details', note.url);
-  const body = composeReply(renderBadEnd(story, worst, ended, person, details));
+  const body = composeReply(
+    replyIdOf(run.messageId),
+    renderBadEnd(story, worst, ended, person, details),
+  );
   const { conversation } = plan.comments;
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => body);

@@ -1,6 +1,6 @@
 import { askedBy } from '../carried/comment.ts';
 import { isTrusted, rerunBy } from '../github/authorize.ts';
-import { EVENTS_ABOUT_JOBS, isBot, type Trigger } from '../github/event.ts';
+import { EVENTS_ABOUT_JOBS, isBot, isPerson, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { isFinal } from '../mintlify.ts';
@@ -21,6 +21,8 @@ export interface Plan {
   readonly decidesAgain: boolean;
   readonly waitsForIdle: boolean;
   readonly byBot: boolean;
+  /** The login of the person who asked for the message; empty if nobody did. */
+  readonly asker: string;
   readonly limit?: Limit;
   /** The pull request of the event, if the message is about its newest commit. */
   readonly headOf?: number;
@@ -59,6 +61,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     decidesAgain: hasNote && (isRerun || counts),
     waitsForIdle: send && whenActive === 'wait',
     byBot,
+    asker: askerOf(trigger),
     ...(limit !== undefined && { limit }),
     ...(isAboutHead && conversation !== null && { headOf: conversation }),
   };
@@ -83,6 +86,17 @@ function planComments(
 /** Why a run has no note, in words that continue a sentence. */
 export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
+}
+
+/** Nobody asks by them, whoever has pushed the commit or given a program a token. */
+const UNASKED: ReadonlySet<string> = new Set([
+  ...['push', 'create', 'delete', 'schedule', 'check_suite', 'status', 'page_build'],
+  ...['deployment', 'deployment_status'],
+]);
+
+function askerOf({ event, sender, commit }: Trigger): string {
+  const isAsked = commit === null && !UNASKED.has(event);
+  return isAsked && sender !== null && isPerson(sender) ? sender.login : '';
 }
 
 const MOST_OF_BOTS = 3;

@@ -1,11 +1,12 @@
 import type { ReactionContent } from '../github/api.ts';
 import { whyOf } from '../github/errors.ts';
-import { composeReply } from '../note/data.ts';
+import { composeReply, replyIdOf } from '../note/data.ts';
 import { createComment } from '../note/note.ts';
 import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
 import type { Start } from '../start.ts';
+import { whichMessage } from './run.ts';
 
 // The replies to a command: reactions, and a comment if the command cannot be carried out.
 
@@ -41,16 +42,14 @@ function replyProblem(start: Start, problem: string): Promise<string> {
 }
 
 /** Posts a reply to a command, if there is one. Resolves to its URL, or to an empty text. */
-async function reply(
-  { runtime, info, asked, github }: Start,
-  visible: string,
-  level: 'warning' | 'info',
-): Promise<string> {
+async function reply(start: Start, visible: string, level: 'warning' | 'info'): Promise<string> {
+  const { runtime, info, asked, github } = start;
   // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
   const { conversation } = asked;
+  const about = replyIdOf(whichMessage(start));
   const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => composeReply(visible));
+  const created = await createComment(place, () => composeReply(about, visible));
   if (created.kind === 'ok') return created.value.url;
   runtime.log[level](created.problem);
   return '';

@@ -9,7 +9,7 @@ import type { End } from '../job/ends.ts';
 import { type Job, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { code } from '../markdown.ts';
-import { type FoundNote, hashOf, type MessageId } from '../note/data.ts';
+import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { endedNow } from '../report/outputs.ts';
@@ -151,20 +151,22 @@ function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
   return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;
 }
 
-function messageIdOf(
-  { info, trigger, asked }: Start,
-  { projectId }: Inputs,
-  { byBot }: Plan,
-): MessageId {
+function messageIdOf(start: Start, { projectId }: Inputs, { byBot, asker }: Plan): MessageId {
   return {
+    ...whichMessage(start),
     project: hashOf(projectId),
-    step: hashOf(info.workflow, info.step),
-    run: info.runId,
-    attempt: info.attempt,
-    command: asked === null ? '' : `${asked.kind}:${asked.id}`,
-    commit: trigger.commit?.sha ?? '',
+    attempt: start.info.attempt,
+    commit: start.trigger.commit?.sha ?? '',
     byBot,
+    askedBy: loginOf(asker),
+    process: newWord(),
   };
+}
+
+/** What tells the message of a run from others. */
+export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 'step' | 'command'> {
+  const command = asked === null ? '' : `${asked.kind}:${asked.id}`;
+  return { run: info.runId, step: hashOf(info.workflow, info.step), command };
 }
 
 function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {

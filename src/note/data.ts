@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { RESULT_NAMES, statusWith } from '../job/ends.ts';
 import {
@@ -20,6 +20,7 @@ import { MARKER, OPENING } from '../text.ts';
 
 const VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
+const number = z.int().check(z.positive());
 /** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
 
@@ -40,9 +41,14 @@ const noteJob = z.object({
   /** Whether the limit of messages has stopped it. */
   limited: z.optional(z.boolean()),
   /** The number of its pull request, if that is in this repository. */
-  prNumber: z.optional(z.int().check(z.positive())),
+  prNumber: z.optional(number),
+  /** The newest commit of a pull request that the process saw there, just before the message. */
+  head: z.optional(z.object({ number, sha: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)) })),
 });
 export type NoteJob = Readonly<z.infer<typeof noteJob>>;
+
+/** Of a person. What a comment mentions can be nothing else. */
+const LOGIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/;
 
 const note = z.object({
   version: z.literal(VERSION),
@@ -58,6 +64,10 @@ const note = z.object({
   commit: z.string().check(z.regex(/^[0-9a-f]{0,64}$/)),
   /** Whether a bot triggered the message. */
   byBot: z.boolean(),
+  /** The login of the person who asked for it. */
+  askedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
+  /** A random word, by which a process knows the comments that it has created. */
+  process: hash,
   jobs: z.readonly(z.array(noteJob)),
 });
 export type NoteData = Readonly<Omit<z.infer<typeof note>, 'version'>>;
@@ -68,6 +78,16 @@ export type MessageId = Omit<NoteData, 'jobs'>;
 /** A note in a comment that was found. */
 export interface FoundNote extends NoteData {
   readonly url: string;
+}
+
+/** Undefined if a note or a mention cannot have the login. */
+export function loginOf(text: string): string | undefined {
+  return LOGIN.test(text) ? text : undefined;
+}
+
+/** Random, of 16 hex digits. */
+export function newWord(): string {
+  return randomBytes(8).toString('hex');
 }
 
 /** A hash that tells two texts apart, and nothing about them. */
@@ -81,7 +101,7 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
 }
 
 export function toNoteJob(job: Job): NoteJob {
-  const { id, after, record, end } = job;
+  const { id, after, record, end, head } = job;
   const sentAt = sentAtOf(job);
   return {
     id,
@@ -92,6 +112,7 @@ export function toNoteJob(job: Job): NoteJob {
     ended: endedOf(job),
     limited: end?.label === 'limited' || undefined,
     prNumber: record?.prNumber ?? undefined,
+    head: head && { number: head.number, sha: head.sha },
   };
 }
 
@@ -132,13 +153,48 @@ export function composeNote(data: NoteData, render: (limit: number) => string): 
   // `-->` would end the line in HTML.
   const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
   const line = `${OPENING} ${json} -->`;
-  return `${composeReply(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
+  return `${composeMarked(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
 }
 
-/** A comment that is no note, such as the usage. It is never taken for a command either. */
-export function composeReply(visible: string): string {
+/** What a comment is about that is no note. */
+export interface ReplyId {
+  readonly step: string;
+  /** A hash of the message. */
+  readonly message: string;
+  /** Who asked for the message: a person, or a check or another program. */
+  readonly by: Asker;
+}
+type Asker = 'person' | 'check';
+
+export function replyIdOf(
+  message: Pick<MessageId, 'run' | 'step' | 'command' | 'askedBy'>,
+): ReplyId {
+  const { run, step, command, askedBy } = message;
+  const isAsked = command !== '' || askedBy !== undefined;
+  return { step, message: hashOf(run, step, command), by: isAsked ? 'person' : 'check' };
+}
+
+/** A comment that is no note, such as the usage. It is never taken for a note, nor for a command. */
+export function composeReply({ step, message, by }: ReplyId, visible: string): string {
+  return composeMarked(`${OPENING} reply ${step} ${message} ${by} -->\n${visible}`);
+}
+
+function composeMarked(text: string): string {
   // Else a text that quotes it would make the comment a note, which is unreadable.
-  return `${MARKER}\n${visible.replaceAll('"project":', '"project" :')}`;
+  return `${MARKER}\n${text.replaceAll('"project":', '"project" :')}`;
+}
+
+const HASH = '[0-9a-f]{16}';
+const REPLY = new RegExp(
+  `^${MARKER}\\r?\\n${OPENING} reply (${HASH}) (${HASH}) (person|check) -->(?=\\r?\\n|$)`,
+);
+
+/** What a comment of our own identity is about that is no note, whoever has edited it since; undefined for others. */
+export function readReply(body: string): ReplyId | undefined {
+  const found = REPLY.exec(body.trimStart());
+  if (found === null || body.match(DATA_LINE) !== null) return undefined;
+  const [, step = '', message = '', by] = found;
+  return { step, message, by: by as Asker };
 }
 
 /** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */
@@ -159,6 +215,7 @@ export function readNote(
   isEdited = false,
 ): NoteData | 'none' | 'unreadable' {
   const text = body.trimStart();
+  if (readReply(text) !== undefined) return 'none';
   // Text by others has the hash of the project only if they copied it.
   if (!text.includes(`"project":"${project}"`)) {
     return isEdited && text.startsWith(MARKER) && !ANY_PROJECT.test(text) ? 'unreadable' : 'none';

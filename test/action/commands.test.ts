@@ -126,7 +126,7 @@ describe('a command without a prompt', () => {
       expect(result.outputs).toMatchObject(SKIPPED);
       const [, usage] = sim.github.comments(PULL);
       expect(usage?.body).toMatch(
-        /^<!-- agent-follow-up -->\nNothing was sent\. Write your message/,
+        /^<!-- agent-follow-up -->\n<!-- agent-follow-up reply .* person -->\nNothing was sent\. Write your message/,
       );
       expect(usage?.body).toContain('\n/agent also add error handling examples\n');
       expect(notes(sim.github)).toEqual([]);
@@ -154,7 +154,7 @@ describe('a command that cannot be sent', () => {
       .map(({ body }) => body);
   /** The hidden first line, and one line that people see. */
   const answerWith = (words: RegExp): RegExp =>
-    new RegExp(`^${MARKER}\\n.*${words.source}.*comment again.*$`);
+    new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*comment again.*$`);
 
   it.each<[string, Scenario, RegExp]>([
     [

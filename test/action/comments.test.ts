@@ -83,7 +83,7 @@ describe('the comment of a step', () => {
 
     const [mail = '', ...others] = told(sim.github);
     expect(others).toEqual([]);
-    expect(mail).toMatch(/^<!-- agent-follow-up -->\n@alice .*$/);
+    expect(mail).toMatch(/^<!-- agent-follow-up -->\n<!-- .* person -->\n@alice .*$/);
     expect(mail).toContain(`${title}. `);
     expect(mail).toMatch(words);
     const url = ownComments(sim.github)[0]?.html_url;

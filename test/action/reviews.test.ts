@@ -55,7 +55,7 @@ function inline(body: string, more: Partial<InlineOptions> = {}): InlineOptions 
 }
 
 function answers({ github }: Simulation): readonly string[] {
-  return github.comments(PULL).map(({ body }) => body.replace(/^<!--.*-->\n/, ''));
+  return github.comments(PULL).map(({ body }) => body.replace(/^(<!--.*-->\n)+/, ''));
 }
 
 describe('a review is one message', () => {

@@ -259,7 +259,7 @@ export function commentTexts(github: GitHub): readonly string[] {
 
 /** What people see of the body of a comment. */
 export function visibleIn(body: string): string {
-  return body.replace(/^<!--.*-->\n/, '').replace(/\n\n<!--.*-->$/, '');
+  return body.replace(/^(<!--.*-->\n)+/, '').replace(/\n\n<!--.*-->$/, '');
 }
 
 /** The comments of the action on a conversation. */

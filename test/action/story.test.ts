@@ -111,7 +111,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
 
 /** Who wrote it, whether it is hidden, its first line, and the last of its messages in a row. */
 function describeEntry({ author, body, isMinimized }: Entry): string {
-  const text = body.replace(/^<!--.*-->\n|<[^>]+>|^### /gm, '');
+  const text = body.replace(/^(?:<!--.*-->\n)+|<[^>]+>|^### /gm, '');
   const [line = ''] = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('\n');
   const [count] = /message \d of \d/.exec(body) ?? [];
   const hidden = isMinimized ? ', hidden' : '';

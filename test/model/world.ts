@@ -365,6 +365,7 @@ function earlierComments(
     const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent, ended, prNumber }));
     const usual = { project: hashOf(PROJECT), step: hashOf(workflow, step), attempt: 1 };
     const about = { run: String(index), command: '', commit: '', byBot: false, jobs };
-    return composeNote({ ...usual, ...about, ...note }, () => 'Earlier.');
+    const process = hashOf(String(index));
+    return composeNote({ ...usual, ...about, ...note, process }, () => 'Earlier.');
   });
 }

@@ -64,7 +64,7 @@ const HTML: Readonly<Record<string, string>> = {
   'the end of the fold': '</details>\n\n@octocat\n\n<details open><summary>forged</summary>',
   'the end of a comment': '--> @octocat [forged](https://evil.example) <!--',
   'a comment that stays open': '<!-- forged',
-  'a comment by the action': composeReply('@octocat'),
+  'a comment by the action': composeReply({ step: '', message: '', by: 'person' }, '@octocat'),
   'the last line of a comment by the action':
     'ok\n<!-- agent-follow-up {"version":1,"jobs":[]} -->',
   'character references': '&lt;b&gt; &#64;octocat &commat;octocat &#35;1 &#x60; &#10;&#10;# forged',

@@ -5,9 +5,12 @@ import {
   composeReply,
   endOfWork,
   hashOf,
+  loginOf,
   type NoteData,
   type NoteJob,
   readNote,
+  readReply,
+  replyIdOf,
   toNoteJob,
 } from '../../src/note/data.ts';
 import { MARKER } from '../../src/text.ts';
@@ -15,13 +18,15 @@ import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from './record.ts'
 
 const SENT: NoteJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
+  head: { number: 7, sha: 'd'.repeat(40) },
   ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
 };
 const FULL: NoteData = {
-  ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true },
+  ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true, askedBy: 'mona' },
   jobs: [SENT, { id: '', delivery: 'sending' }],
 };
 const BODY = composeNote(FULL, () => 'What people see.');
+const REPLY = replyIdOf(FULL);
 const LINE = BODY.split('\n').at(-1) ?? '';
 const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
 
@@ -50,8 +55,8 @@ describe('readNote', () => {
     ['that only ends like a note, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
     ['with text before the marker', `Note: ${BODY}`],
     ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
-    ['with an answer', composeReply('Write what the agent should do.')],
-    ['with an answer that quotes a note', composeReply(`"project":"${NOTE.project}"`)],
+    ['with an answer', composeReply(REPLY, 'Write what the agent should do.')],
+    ['with an answer that quotes a note', composeReply(REPLY, `"project":"${NOTE.project}"`)],
   ])('finds no note in a comment %s', (_, body) => {
     expect(readNote(body, NOTE.project)).toBe('none');
   });
@@ -63,6 +68,27 @@ describe('readNote', () => {
     const read = all.map((body) => readNote(body, NOTE.project, true));
     expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
     expect(readNote(without, NOTE.project)).toBe('none');
+  });
+
+  it.each<[string, (reply: string) => string, boolean]>([
+    ['as it was written', (reply) => reply, true],
+    ['with the line ends of a browser', (reply) => reply.replaceAll('\n', '\r\n'), true],
+    ['with text below', (reply) => `${reply}\n\nDone by hand in #44.`, true],
+    ['of which only that is left', (reply) => reply.replace('Usage.', ''), true],
+    ['with text above', (reply) => `So:\n\n${reply}`, false],
+    ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
+  ])('finds no note in an answer %s, whoever has edited it', (_, change, isReply) => {
+    const body = change(composeReply(REPLY, 'Usage.'));
+    expect(readReply(body)).toEqual(isReply ? REPLY : undefined);
+    for (const isEdited of [true, false]) {
+      expect(readNote(body, NOTE.project, isEdited)).toBe('none');
+    }
+  });
+
+  it('takes a comment with data for no answer', () => {
+    const [marker = '', line = ''] = composeReply(REPLY, '').split('\n');
+    const body = BODY.replace(marker, `${marker}\n${line}`);
+    expect([readReply(body), readNote(body, NOTE.project)]).toEqual([undefined, FULL]);
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
@@ -98,7 +124,7 @@ describe('composeNote', () => {
   });
 
   it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
-    const longest = { ...SENT, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
+    const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
     const jobs = Array.from({ length: 100 }, (_, n) => ({
       ...{ ...longest, id: `${n}`.padStart(256, 'x') },
     }));
@@ -129,8 +155,12 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
       after: { since: 1.6, work: 'our message' },
       base: { status: 'queued' },
       record: record({ prNumber: 7 }),
+      head: { number: 7, sha: 'd'.repeat(40), commits: 2 },
     }),
-    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
+    {
+      ...{ delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
+      head: { number: 7, sha: 'd'.repeat(40) },
+    },
   ],
   [
     'a job whose end was seen',
@@ -163,6 +193,25 @@ it.each<[string, Partial<NoteJob>, object | undefined]>([
   ],
 ])('endOfWork: %s', (_, parts, expected) => {
   expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
+});
+
+it.each<[string, Partial<NoteData>, string]>([
+  ['a command', { command: 'comment:7' }, 'person'],
+  ['an event that a person triggered', { askedBy: 'mona' }, 'person'],
+  ['a check', {}, 'check'],
+])('an answer says who asked for %s, and is about one message', (_, parts, by) => {
+  const about = replyIdOf({ ...NOTE, ...parts });
+  expect(about).toMatchObject({ step: NOTE.step, by });
+  const others = [{ run: '2' }, { command: 'comment:8' }];
+  for (const other of others) {
+    expect(replyIdOf({ ...NOTE, ...parts, ...other }).message).not.toBe(about.message);
+  }
+  expect(replyIdOf({ ...NOTE, ...parts, attempt: 2 } as NoteData)).toEqual(about);
+});
+
+it('a login is a name that can be mentioned, or none', () => {
+  const logins = ['mona', 'o_corp', 'mintlify[bot]', '-a', '@all', 'a'.repeat(40), 'a b', ''];
+  expect(logins.map(loginOf)).toEqual(['mona', 'o_corp', ...Array(6).fill(undefined)]);
 });
 
 it('hashOf tells its parts apart', () => {

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
-import { composeNote, composeReply, type NoteData, type NoteJob } from '../../src/note/data.ts';
+import {
+  composeNote,
+  composeReply,
+  type NoteData,
+  type NoteJob,
+  replyIdOf,
+} from '../../src/note/data.ts';
 import { Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
@@ -173,7 +179,7 @@ it.each<[string, Partial<NoteData> | string, boolean, url?: string]>([
   ['of a command', { command: 'comment:7' }, false],
   ['of another project', { project: 'cc'.repeat(8) }, false],
   ['below it', {}, false, `${PAGE}#issuecomment-51`],
-  ['that is no note', composeReply('x'), false],
+  ['that is no note', composeReply(replyIdOf(NOTE), 'x'), false],
   ['that cannot be read', composeNote({ ...OWN, jobs: [DONE] }, () => '').slice(0, -20), false],
 ])('whether hideOlder hides a comment %s: %j', async (_, given, expected, url) => {
   const hidden: string[] = [];
@@ -217,7 +223,7 @@ it('readNotes returns the notes of the project, or names the comment that cannot
     return readNotes({ ownComments } as unknown as GitHub, 7, NOTE.project, START);
   };
   const other = body({ project: 'cc'.repeat(8) });
-  expect(await read('x', body({}), composeReply('x'), other)).toEqual({
+  expect(await read('x', body({}), composeReply(replyIdOf(NOTE), 'x'), other)).toEqual({
     ...{ kind: 'ok', value: [{ ...NOTE, url }] },
   });
   expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({

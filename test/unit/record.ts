@@ -72,7 +72,7 @@ export function labelFor(
 
 export const NOTE: NoteData = {
   ...{ project: 'aaaaaaaaaaaaaaaa', step: 'bbbbbbbbbbbbbbbb', run: '1', attempt: 1 },
-  ...{ command: '', commit: '', byBot: false, jobs: [] },
+  ...{ command: '', commit: '', byBot: false, process: 'cccccccccccccccc', jobs: [] },
 };
 
 /** A note in a comment of its own. */

@@ -47,7 +47,7 @@ function runs(names: string, parts: Parts = {}): readonly Setup[] {
   const usual = { project: hashOf('project'), step: hashOf('step'), ...message };
   return names.split(' ').map((name) => {
     const [run = '', attempt, leg = ''] = name;
-    const own = { ...usual, run, attempt: Number(attempt), ...id };
+    const own = { ...usual, run, attempt: Number(attempt), process: hashOf(name), ...id };
     return { name, jobs, limit, leg, place, id: own };
   });
 }

@@ -67,7 +67,7 @@ export function keyOf({ processes, faultsLeft }: World, { setups }: Scenario): s
   const runs: Record<string, string> = {};
   for (const [index, process] of processes.entries()) {
     const { id, ...rest } = at(setups, index);
-    const kind = { ...rest, ...id, name: '', run: '' };
+    const kind = { ...rest, ...id, name: '', run: '', process: '' };
     const key = KEYS.get(process) ?? JSON.stringify([kind, Object.values(process)]);
     KEYS.set(process, key);
     runs[id.run] = `${runs[id.run]}${key}`;
