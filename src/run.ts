@@ -1,14 +1,13 @@
-import { askedBy, whyNothing } from './carried/comment.ts';
-import type { Content } from './carried/content.ts';
-import { type ContentRead, NO_CONTENT, readContent } from './carried/read.ts';
+import { type Content, type ContentRead, NO_CONTENT, readContent } from './carried/read.ts';
 import { GitHub } from './github/api.ts';
+import { askedBy, whyNothing } from './github/asked.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { doesSend, type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
 import { complain, react, replyWithUsage } from './jobs/reply.ts';
-import { prepare, type Run } from './jobs/run.ts';
+import { prepare, type Run, storyOf } from './jobs/run.ts';
 import {
   annotate,
   cancelled,
@@ -122,7 +121,7 @@ async function report(run: Run): Promise<0 | 1> {
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
     saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
   }
-  summarize(runtime, run.story, jobs, commentUrls);
+  summarize(runtime, storyOf(run), jobs, commentUrls);
   return code;
 }
 

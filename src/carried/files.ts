@@ -1,9 +1,8 @@
-import { code } from '../markdown.ts';
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/log.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
-import type { Carried } from './content.ts';
 import { type Output, tailOf, toOutput } from './output.ts';
+import type { Thing } from './things.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 
@@ -12,9 +11,14 @@ const MOST_FILES = 5;
 const SIZE_LIMIT = 10 * 1024 * 1024;
 
 /** `paths` has one in each line. The problem is that of the input. */
-export function readFiles(paths: string, workspace: string, redact: Redact): Result<Carried> {
-  const names = paths.split(/[\r\n]+/).flatMap((line) => line.trim() || []);
-  if (names.length === 0) return ok({ parts: [], outputs: [], attached: [] });
+export function readFiles(
+  paths: string,
+  workspace: string,
+  redact: Redact,
+): Result<readonly Thing[]> {
+  const lines = paths.split(/[\r\n]+/).map((line) => line.trim());
+  const names = lines.filter((line) => line !== '');
+  if (names.length === 0) return ok([]);
   if (names.length > MOST_FILES) {
     return problem(`“attach” names ${names.length} files; name at most ${MOST_FILES}.`);
   }
@@ -28,6 +32,6 @@ export function readFiles(paths: string, workspace: string, redact: Redact): Res
     const tail = tailOf(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
   }
-  const shown = listing(names.map((name) => code(redact(name), 60)));
-  return ok({ parts: [], outputs, attached: [`+ ${shown}`] });
+  const shown = listing(names.map((name) => quote(redact(name), 60)));
+  return ok([{ place: 'logs', outputs, shown }]);
 }

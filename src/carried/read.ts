@@ -2,19 +2,30 @@ import type { CommentTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, type Result } from '../text.ts';
-import type { Carried, Content, Late } from './content.ts';
 import type { About } from './state.ts';
+import type { Thing } from './things.ts';
 import { readWords } from './words.ts';
 
 // Reads what a message says. What reads it is only loaded if there is something to read.
+
+/** What a message consists of, besides what is read just before it. */
+export interface Content {
+  /** Of the workflow; empty for none. */
+  readonly prompt: string;
+  /** Of a person; empty for none. */
+  readonly words: string;
+  /** What we ask for if nobody else asks for anything; or empty. */
+  readonly ask: string;
+  readonly things: readonly Thing[];
+  /** How many inline comments of the review there are on each file. */
+  readonly commentsOn: ReadonlyMap<string, number>;
+}
 
 export const NO_CONTENT: Content = {
   prompt: '',
   words: '',
   ask: '',
-  parts: [],
-  outputs: [],
-  attached: [],
+  things: [],
   commentsOn: new Map(),
 };
 
@@ -29,24 +40,24 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
   const { runtime, trigger, asked } = start;
   const { prompt, send, attach, promptProblem } = inputs;
   if (promptProblem !== '') return problem(promptProblem);
-  const files = attach === '' ? ok(NO_CONTENT) : await readAttached(start, attach);
+  const files = attach === '' ? ok([]) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   if (!send) return ok(NO_CONTENT);
   const words = asked === null ? '' : await readWords(asked, inputs.command);
-  const content = { ...NO_CONTENT, ...files.value, prompt, words };
+  const content = { ...NO_CONTENT, things: files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
     if (asked.context === null) return ok(content);
     const { describeCode } = await loadReview();
-    return ok(add(content, describeCode(asked.context, runtime.redact)));
+    return ok(withFirst(content, [describeCode(asked.context, runtime.redact)]));
   }
   const { commit } = trigger;
   if (commit?.failure) {
     const { describeCheck, FIX_IT } = await loadFailure();
-    const ask = prompt === '' ? { ...content, ask: FIX_IT } : content;
+    const asking = prompt === '' ? { ...content, ask: FIX_IT } : content;
     const isRun = commit.kind === 'workflow_run';
-    return ok(isRun ? ask : add(ask, describeCheck(commit, runtime.redact)));
+    return ok(isRun ? asking : withFirst(asking, describeCheck(commit, runtime.redact)));
   }
   if (prompt !== '') return ok(content);
   return commit === null
@@ -65,17 +76,16 @@ async function readReviewContent(
   const { readReview } = await loadReview();
   const read = await readReview(review, start, start.runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
-  const { carried, areReplies } = read.value;
-  const isBare = carried.parts.length === 0;
+  const { things, commentsOn, areReplies } = read.value;
+  const isBare = things.length === 0;
   const saysNothing = content.words === '' && isBare && content.prompt === '';
-  if (command !== null) {
-    return saysNothing ? { kind: 'usage' } : ok(add(content, carried));
-  }
+  const whole = ok({ ...withFirst(content, things), commentsOn });
+  if (command !== null) return saysNothing ? { kind: 'usage' } : whole;
   if (saysNothing) return nothing('The review has neither text nor inline comments.');
   if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
   const isReply = content.words === '' && !isBare && areReplies;
-  return isReply ? nothing('The review only replies to comments.') : ok(add(content, carried));
+  return isReply ? nothing('The review only replies to comments.') : whole;
 }
 
 function nothing(reason: string): ContentRead {
@@ -83,41 +93,31 @@ function nothing(reason: string): ContentRead {
 }
 
 /** What the event carries stands before the files. */
-export function add(
-  content: Content,
-  { parts, outputs, attached, omitted = [], commentsOn = content.commentsOn }: Carried,
-): Content {
-  return {
-    ...content,
-    parts: [...content.parts, ...parts],
-    outputs: [...outputs, ...content.outputs],
-    attached: [...attached, ...content.attached],
-    commentsOn,
-    omitted: [...omitted, ...(content.omitted ?? [])],
-  };
+function withFirst(content: Content, things: readonly Thing[]): Content {
+  return { ...content, things: [...things, ...content.things] };
 }
 
-/** Reads the logs of a run that failed, until a time of the clock; null for other events. It never rejects. */
-export async function readLogs(start: Start, until: number): Promise<Late | null> {
+/** Reads the logs of a run that failed, until a time of the clock; nothing for other events. */
+export async function readFailure(start: Start, until: number): Promise<readonly Thing[]> {
   const { commit } = start.trigger;
   const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
-  if (!isFailedRun) return null;
+  if (!isFailedRun) return [];
   const { readFailedRuns } = await loadFailure();
-  return { carried: await readFailedRuns(start, [commit], { until }) };
+  return readFailedRuns(start, [commit], until);
 }
 
 /** Reads what belongs to a command besides its words; see state.ts. */
-export async function readState(
+export async function readAround(
   start: Start,
   about: About,
   inputs: Inputs,
   until: number,
-): Promise<Late | null> {
+): Promise<readonly Thing[]> {
   const { readState } = await import(/* webpackChunkName: "carried" */ './state.ts');
   return readState(start, about, inputs, until);
 }
 
-async function readAttached({ runtime }: Start, attach: string): Promise<Result<Carried>> {
+async function readAttached({ runtime }: Start, attach: string): Promise<Result<readonly Thing[]>> {
   const { readFiles } = await import(/* webpackChunkName: "carried" */ './files.ts');
   return readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
 }

@@ -4,7 +4,8 @@ import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { cut, hasVisibleText, listing, plural, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
-import { describePlace, linesOf, quoteDiff } from './review.ts';
+import { describePlace, linesNow } from './place.ts';
+import { quoteDiff } from './review.ts';
 import { cleanText } from './words.ts';
 
 // The threads in the review of a pull request. Anybody can comment there, so only the comments of people with the permission,
@@ -97,7 +98,10 @@ function listen(thread: ReviewThread, heard: Heard): Talk {
 }
 
 /** Those in which readers see something. */
-async function read(candidates: readonly Candidate[], redact: Redact): Promise<readonly Said[]> {
+async function readSaid(
+  candidates: readonly Candidate[],
+  redact: Redact,
+): Promise<readonly Said[]> {
   const said: Said[] = [];
   for (const { login, byProgram, body } of candidates) {
     const text = await cleanText(body);
@@ -145,7 +149,7 @@ export async function quoteThreads(
   let silent = 0;
   // Only what there is room for is read: a long comment takes a fifth of a second.
   for (const { thread, candidates } of talks.toReversed()) {
-    const said = await read(candidates, redact);
+    const said = await readSaid(candidates, redact);
     if (said.length === 0) {
       silent += 1;
       continue;
@@ -217,7 +221,7 @@ function headOf(
   if (isReply) return `The ${isWhole ? '' : 'last '}other comments of this thread:`;
   const { path, isOutdated } = thread;
   const diffHunk = thread.first.nodes[0]?.diffHunk ?? '';
-  const place = describePlace({ path, ...linesOf(thread), diffHunk }, isOutdated);
+  const place = describePlace({ path, ...linesNow(thread), diffHunk }, isOutdated);
   const what = isWhole ? 'An open thread' : `${part} of an open thread`;
   return `${what} on ${place}:`;
 }

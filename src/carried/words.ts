@@ -1,6 +1,6 @@
+import { endOfCommand } from '../github/asked.ts';
 import type { CommentTrigger } from '../github/event.ts';
 import { withoutInvisible } from '../text.ts';
-import { endOfCommand } from './comment.ts';
 
 // What people write for the agent: what readers of it see.
 

@@ -86,7 +86,7 @@ async function compare(run: Run, job: Job, before: Head): Promise<void> {
   try {
     const compared = await run.github.compare(before.sha, now.sha);
     const more = now.commits - before.commits;
-    setChange(job, changeOf(compared, more, range, run.content.commentsOn, run.runtime.redact));
+    setChange(job, changeOf(compared, more, range, run.message.commentsOn, run.runtime.redact));
   } catch (error) {
     run.runtime.log.debug(`The commits were not compared: ${whyOf(error)}.`);
     setChange(job, { kind: 'commits', ...range });

@@ -12,7 +12,7 @@ import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
-import { type Confirmation, endJob, pause, pendingJobs, type Run } from './run.ts';
+import { type Confirmation, endJob, pause, pendingJobs, type Run, storyOf } from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -57,7 +57,7 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
     ...runtime,
     ...{ github, conversation, until },
     data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderStory(run.story, jobs, { conversation, limit }),
+    render: (limit) => renderStory(storyOf(run), jobs, { conversation, limit }),
   });
 }
 
@@ -148,7 +148,8 @@ export async function finishOnGitHub(run: Run): Promise<readonly string[]> {
  * which is no note. If nothing was sent, it says all that there is to say, and the note is hidden.
  */
 async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
-  const { note, trigger, runtime, github, plan, story } = run;
+  const { note, trigger, runtime, github, plan } = run;
+  const story = storyOf(run);
   const bad = ended.filter((job) => RESULTS[job.end.result].isBad || isLateLimit(job));
   const [worst] = worstFirst(bad);
   if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;

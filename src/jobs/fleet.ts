@@ -18,10 +18,10 @@ import type { Result } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
-import { conversationOf, ownPull } from './own-pull.ts';
+import { conversationOf, ownPull, sayPlace } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { noPrompt } from './reply.ts';
-import { endJob, pendingJobs, type Run, save, setContent } from './run.ts';
+import { endJob, pendingJobs, type Run, save } from './run.ts';
 import { sendMessage } from './send.ts';
 
 // All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
@@ -59,7 +59,7 @@ async function readWhatIsLeft(run: Run): Promise<void> {
   if (pendingJobs(run).length === 0) return;
   const read = await source();
   if (run.runtime.signal.aborted) return;
-  if (read.kind === 'ok') return setContent(run, read.value);
+  if (read.kind === 'ok') return run.message.setContent(read.value, sayPlace(run));
   const end =
     read.kind === 'problem'
       ? endAs('could not send', read.problem)

@@ -1,31 +1,30 @@
-import type { Late } from '../carried/content.ts';
-import { readLogs, readState } from '../carried/read.ts';
+import { readAround, readFailure } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
 import type { Job } from '../job/job.ts';
-import { conversationOf, isOwnPlace } from './own-pull.ts';
-import { type Run, setLate } from './run.ts';
+import { conversationOf, isOwnPlace, sayPlace } from './own-pull.ts';
+import type { Run } from './run.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
 
 /**
  * Reads the logs of a run that failed or, for a command, the state of the own pull request and the thread that it replies to. Only
- * that state is read anew for a further attempt. Never rejects.
+ * that state is read anew for a further attempt.
  */
 export async function readLate(run: Run, job: Job): Promise<void> {
   const about = aboutOf(run, job);
-  const reading = about?.isOwn === true ? undefined : run.reading;
-  run.reading = reading ?? read(run, about);
-  await run.reading;
+  const { message } = run;
+  if (message.reading === undefined || about?.isOwn === true) message.reading = read(run, about);
+  await message.reading;
 }
 
 async function read(run: Run, about: About | null): Promise<void> {
-  const { inputs, plan, runtime } = run;
+  const { inputs, plan, runtime, message } = run;
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
   const until = now + (plan.deadline - now) / 2;
-  const late: Late | null =
-    about === null ? await readLogs(run, until) : await readState(run, about, inputs, until);
-  setLate(run, late);
+  const late =
+    about === null ? await readFailure(run, until) : await readAround(run, about, inputs, until);
+  message.setLate(late, sayPlace(run));
 }
 
 /** Null unless it is a command that carries something. */

@@ -1,4 +1,4 @@
-import { askedBy } from '../carried/comment.ts';
+import { askedBy } from '../github/asked.ts';
 import { isTrusted, rerunBy } from '../github/authorize.ts';
 import { EVENTS_ABOUT_JOBS, isBot, isPerson, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';

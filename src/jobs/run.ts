@@ -1,8 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { type Content, compose, type Late } from '../carried/content.ts';
-import { add, type ContentRead } from '../carried/read.ts';
+import type { Content, ContentRead } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
@@ -17,6 +16,7 @@ import type { Story } from '../report/render.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
+import { Message } from './message.ts';
 import { sayPlace } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
@@ -28,14 +28,9 @@ export interface Run extends Start {
   readonly plan: Plan;
   /** Reads the content of the message. */
   readonly source: () => Promise<ContentRead>;
-  /** What the message is made of, besides what is read just before it. */
-  content: Content;
-  /** What is sent, and what people see of it. Only this file changes these four. */
-  late: Late | null;
-  prompt: string;
-  story: Story;
-  /** Settled when the last thing that belongs to the message is read. Only late.ts sets it. */
-  reading?: Promise<void>;
+  readonly message: Message;
+  /** What people read, besides the message. */
+  readonly story: Omit<Story, keyof Message['shown']>;
   /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
@@ -81,9 +76,11 @@ export async function prepare(
   const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') return jobIds;
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
-  const run: Run = {
+  const place = sayPlace({ ...start, inputs, notes, jobs });
+  return ok({
     ...start,
-    ...{ inputs, plan, notes, jobs, source, content, late: null, prompt: '', messageId },
+    ...{ inputs, plan, notes, jobs, source, messageId },
+    message: new Message(runtime, content, place),
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: {
@@ -91,27 +88,8 @@ export async function prepare(
       sends: pLimit(MOST_SENDS_AT_ONCE),
       stop: new AbortController(),
     },
-    story: storyOf(start, inputs, plan),
-  };
-  setLate(run, null);
-  return ok(run);
-}
-
-export function setContent(run: Run, content: Content): void {
-  run.content = content;
-  setLate(run, null);
-}
-
-/** The message also has what was read just before it, or all but the logs in it if there are newer commits. */
-export function setLate(run: Run, late: Late | null): void {
-  const { content } = run;
-  const carried = late === null ? content : add(content, late.carried);
-  const { prompt, shown, attached } = compose(carried, sayPlace(run));
-  run.late = late;
-  run.prompt = prompt;
-  // It is cut later: a part of a secret would not be recognized.
-  const { redact } = run.runtime;
-  run.story = { ...run.story, prompt: redact(shown), attached, message: redact(run.prompt) };
+    story: beginStory(start, inputs, plan),
+  });
 }
 
 async function listNotes(
@@ -127,11 +105,20 @@ async function listNotes(
   return isRerun ? problem(whyNoNote(comments)) : ok([]);
 }
 
-function storyOf(start: Start, { command, wait, createJob, jobIds }: Inputs, plan: Plan): Story {
+/** What people read of the run now. */
+export function storyOf(run: Run): Story {
+  return { ...run.story, ...run.message.shown };
+}
+
+function beginStory(
+  start: Start,
+  { command, wait, createJob, jobIds }: Inputs,
+  plan: Plan,
+): Run['story'] {
   const { info, runtime } = start;
   const { deadline, limit, comments } = plan;
   return {
-    ...{ info, command, startedAt: runtime.clock.now(), prompt: '', attached: '', message: '' },
+    ...{ info, command, startedAt: runtime.clock.now() },
     occasion: occasionOf(start),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),

@@ -17,7 +17,7 @@ import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf, readHead } from './changes.ts';
 import { pollNow, takeResponse, withCause } from './poll.ts';
-import { endIfTooLate, pendingJobs, type Run, save, setLate } from './run.ts';
+import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -39,7 +39,7 @@ export async function sendMessage(
     const end = endIfTooLate(run, job) ?? markAllAsSending(run);
     if (end !== undefined) return end;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
-    const sent = await postMessage(run.agent, job.id, run.prompt, failed);
+    const sent = await postMessage(run.agent, job.id, run.message.text, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     failed.push(sent.sendClass);
     const refused = await afterRefusal(run, job, sent);
@@ -56,8 +56,7 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
-  const { ifNewer } = run.late ?? {};
-  const pull = ifNewer?.pull ?? pullOf(run, job);
+  const pull = pullOf(run, job);
   const reading = readHead(run, pull);
   const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
   if (needsBase) {
@@ -68,9 +67,6 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
   if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha)
     return endAs('newer commits');
-  if (ifNewer !== undefined && head !== undefined && head.sha !== ifNewer.sha) {
-    setLate(run, ifNewer);
-  }
   recordLastLook(job, head, needsBase);
   return 'ready';
 }

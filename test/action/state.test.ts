@@ -3,12 +3,19 @@ import type { JournalEntry, Reply } from '../sim/agent.ts';
 import { issueComment, review, reviewComment, workflowRun } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { StepRun } from '../sim/runner/process.ts';
-import { JOB, ownComments, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  JOB,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+  warnings,
+} from './scenario.ts';
 
 // The state of the pull request, on the way from GitHub to the agent. unit/carried-state.test.ts has all forms of it.
 
 const COMMIT = 'c356495dc22eb5a1b4ff9b1a0e1ba52b19b0ea12';
-const NEWER = 'b'.repeat(40);
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const DIFF = '@@ -10,2 +10,2 @@\n-Run the tool.\n+Run the tool with --strict.';
 const COLLABORATORS = {
@@ -135,18 +142,6 @@ This page needs a title.
     expect(commentOf(sim)).not.toContain('--strict');
   });
 
-  it('no log if there are newer commits since it was read', async () => {
-    const pushes = ({ path }: JournalEntry): undefined => {
-      if (path.endsWith('/logs')) sim.github.push(PULL, NEWER);
-    };
-    await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { on: pushes } }));
-    await sim.runHere();
-    expect(prompts(sim)).toEqual([
-      `${FAILED}\n\nThe logs are left out, because there are newer commits.`,
-    ]);
-    expect(commentOf(sim)).not.toContain('log of');
-  });
-
   it('what there is after the wait for earlier work, during which only a note knows the pull request', async () => {
     const steps = [
       { afterMs: 0, set: { status: 'active' } },
@@ -169,16 +164,27 @@ This page needs a title.
 });
 
 describe('a command is sent without', () => {
-  it.each<[string, Scenario['github']]>([
-    ['the state, if GitHub does not answer', { on: onlyThreads({ fault: 'hang' }) }],
-    ['the logs, if “actions: read” is missing', { forbids: ({ name }) => /actions/.test(name) }],
-  ])('%s: nothing is wrong with that', async (_, github) => {
+  it.each<[string, Scenario['github'], string]>([
+    [
+      'the state, if GitHub does not answer',
+      { on: onlyThreads({ fault: 'hang' }) },
+      'the state of #7: GitHub did not answer in time',
+    ],
+    [
+      'the logs, if “actions: read” is missing',
+      { forbids: ({ name }) => /actions/.test(name) },
+      'what fails there: the workflow job lacks “actions: read”',
+    ],
+  ])('%s, which all three say', async (_, github, missing) => {
     await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { ...github } }));
-    const { outputs, annotations, stdout } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(annotations).toEqual([]);
-    expect(prompts(sim)).toEqual(['fix the failed checks']);
-    expect(stdout.match(/could not be read, so the message does not/g)).toHaveLength(1);
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+    expect(warnings(result)).toEqual([`The message goes without ${missing}.`]);
+    const [what = ''] = missing.split(': ');
+    expect(prompts(sim)).toEqual([
+      `fix the failed checks\n\nNot shown: ${what} (${missing.slice(what.length + 2)}).`,
+    ]);
+    expect(commentOf(sim)).toContain(`without ${missing.replaceAll(/[“”]/g, '`')}`);
   });
 
   it.each<[string, Scenario]>([
@@ -209,7 +215,7 @@ it('a reply on the pull request of a person carries its thread', async () => {
   expect((await sim.runHere()).outputs.delivery).toBe('sent');
   expect(prompts(sim)).toEqual([
     expect.stringMatching(
-      /^do what bob says\n\nThis is about the pull request https:\S+\/pull\/8\.\n\nContext: this was .*\n\nThe other comments of this thread:\n\n“bob”:\n\nUse a list\.$/s,
+      /^do what bob says\n\nThe other comments of this thread:\n\n“bob”:\n\nUse a list\.\n\nThis is about the pull request https:\S+\/pull\/8\.\n\nContext: this was /s,
     ),
   ]);
 });

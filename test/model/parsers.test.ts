@@ -90,7 +90,7 @@ it('the prompt of a comment has no hidden text, and its diff is in one block', (
     expect(render(cleaned)).not.toMatch(/<!--|<\?|<![A-Z]/);
     expect(withoutHidden(cleaned, 0)).toBe(cleaned);
     const context = { path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` };
-    const [part = ''] = describeCode(context, (text) => text).parts;
+    const { parts: [part = ''] = [] } = describeCode(context, (text) => text);
     const [, block = ''] = part.split('The part of the diff around it:\n\n');
     expect(render(block)).toMatch(
       /^<blockquote>\n<pre><code class="language-diff">[^<]*<\/code><\/pre>\n<\/blockquote>$/,

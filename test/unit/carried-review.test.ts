@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeCode, quoteInline } from '../../src/carried/review.ts';
 import type { ReviewComment } from '../../src/github/api.ts';
 import type { CodeContext } from '../../src/github/event.ts';
+import { told } from './told.ts';
 
 const redact = (text: string): string => text;
 
@@ -25,9 +26,9 @@ describe('describeCode', () => {
     ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
   ])('of %s', (_, parts, expected) => {
     const context = `Context: this was written on the file ${expected}`;
-    const attached = [`+ \`${(parts.path ?? CODE.path).replace(/\s+/g, ' ')}\``];
-    const described = describeCode({ ...CODE, ...parts }, redact);
-    expect(described).toEqual({ parts: [context], outputs: [], attached });
+    const { text, line } = told([describeCode({ ...CODE, ...parts }, redact)]);
+    expect(text).toBe(context);
+    expect(line).toBe(`+ \`${(parts.path ?? CODE.path).replace(/\s+/g, ' ').replace('”', '"')}\``);
   });
 });
 
@@ -37,7 +38,7 @@ it.each<[string, string, Partial<CodeContext>]>([
   ['line 12. The', '@@\n-b\n a', {}],
   ['“docs/a.md”. The', '-a', { line: null }],
 ])('describeCode says “%s” of the end of %j', (said, diffHunk, more) => {
-  expect(describeCode({ ...CODE, diffHunk, ...more }, redact).parts[0]).toContain(said);
+  expect(told([describeCode({ ...CODE, diffHunk, ...more }, redact)]).text).toContain(said);
 });
 
 describe('a quoted diff', () => {
@@ -59,7 +60,7 @@ describe('a quoted diff', () => {
     ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
   ])('with %s', (_, diffHunk, expected) => {
     const block = expected.replace(/^/gm, '> ');
-    const [text = ''] = describeCode({ ...CODE, diffHunk }, redact).parts;
+    const { text } = told([describeCode({ ...CODE, diffHunk }, redact)]);
     expect(text.split(':\n\n')[1]).toBe(block);
   });
 });
@@ -73,7 +74,7 @@ describe('quoteInline', () => {
   const whole = { line: null, diffHunk: '' };
   const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
   const quoted = async (...comments: readonly Partial<ReviewComment>[]) =>
-    (await quoteInline(comments.map(inline), URL)).parts;
+    (await quoteInline(comments.map(inline), URL)).flatMap(({ parts = [] }) => parts);
 
   it('cuts a long comment, so that the others have room, too', async () => {
     const parts = await quoted({ body: 'x'.repeat(64_000) }, { body: 'B', line: 13 });
@@ -128,8 +129,9 @@ describe('quoteInline', () => {
     [9, '+ 2 of 9 comments on 1 file', '7 comments'],
   ])('has no room for more than two of %i long comments', async (count, attached, left) => {
     const comments = Array.from({ length: count }, () => inline({ body: 'a'.repeat(29_000) }));
-    const carried = await quoteInline(comments, URL);
-    expect(carried.parts).toHaveLength(2);
-    expect(carried).toMatchObject({ attached: [attached], omitted: [`${left} (${URL})`] });
+    const { text, line } = told(await quoteInline(comments, URL));
+    expect(text.match(/^Comment \d/gm)).toHaveLength(2);
+    expect(text).toMatch(RegExp(`\n\nNot shown: ${left} \\(there is no room; see ${URL}\\)\\.$`));
+    expect(line).toBe(`${attached} · without ${left}: there is no room; see ${URL}`);
   });
 });

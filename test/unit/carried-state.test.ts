@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { compose } from '../../src/carried/content.ts';
-import { NO_CONTENT } from '../../src/carried/read.ts';
 import { readState } from '../../src/carried/state.ts';
 import { systemClock } from '../../src/clock.ts';
 import { GitHub } from '../../src/github/api.ts';
@@ -10,6 +8,7 @@ import { ALICE, issueComment, RENOVATE, reviewComment, triggerOf } from '../sim/
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import { recordingRuntime } from './recording-runtime.ts';
+import { told } from './told.ts';
 
 const PULL = 7;
 const SHA = 'a'.repeat(40);
@@ -52,7 +51,7 @@ async function read(comments: readonly InlineOptions[], given: Given = {}) {
   );
   const { token, repository, apiUrl } = sim;
   const redact = (text: string): string => text.replaceAll(SECRET, '***');
-  const { runtime, logged } = recordingRuntime({ redact });
+  const { runtime } = recordingRuntime({ redact });
   const info = readRunInfo({
     GITHUB_REPOSITORY: repository,
     GITHUB_API_URL: apiUrl,
@@ -69,21 +68,14 @@ async function read(comments: readonly InlineOptions[], given: Given = {}) {
   const start: Start = { runtime, info, trigger, github, asked };
   const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
   const until = systemClock.now() + leftMs;
-  const state = await readState(start, { asked, pull: PULL, isOwn }, inputs, until);
-  const { carried, ifNewer } = state ?? {};
+  const things = await readState(start, { asked, pull: PULL, isOwn }, inputs, until);
   const calls = sim.calls().map(({ name, login }) => (login === '' ? name : login));
-  return {
-    ...{ logged, calls, outdated: ifNewer?.carried, attached: carried?.attached },
-    text:
-      carried === undefined
-        ? null
-        : compose({ ...NO_CONTENT, prompt: '', words: '', ...carried }).prompt,
-  };
+  return { calls, ...told(things) };
 }
 
 /** The texts of the comments that the message has. */
-function textsIn(text: string | null): readonly string[] {
-  return text?.match(/^(> )?text \d+$/gm) ?? [];
+function textsIn(text: string): readonly string[] {
+  return text.match(/^(> )?text \d+$/gm) ?? [];
 }
 
 const reply = (body: string, more: InlineOptions | object = {}): InlineOptions => ({
@@ -92,14 +84,14 @@ const reply = (body: string, more: InlineOptions | object = {}): InlineOptions =
 });
 
 it('an own pull request where all is well adds nothing, and costs two calls', async () => {
-  const { text, calls, logged } = await read([{ body: 'Done.', isResolved: true }]);
-  expect(text).toBeNull();
+  const { text, calls, log } = await read([{ body: 'Done.', isResolved: true }]);
+  expect(text).toBe('');
   expect(calls).toEqual(['threads', 'GET actions/runs']);
-  expect(logged).toEqual([]);
+  expect(log).toEqual([]);
 });
 
 it('open threads are quoted, the oldest first', async () => {
-  const { text, attached, calls, logged } = await read(
+  const { text, line, calls, log } = await read(
     [
       { body: 'Shorter.' },
       reply('I agree.\r\n<!-- hidden -->\u200b', { author: 'alice' }),
@@ -148,9 +140,9 @@ ${HUNK}
 > A bot.
 > \`\`\`
 > \`\`\`\``);
-  expect(attached).toEqual(['+ 5 open comments']);
+  expect(line).toBe('+ 5 open comments');
   expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
-  expect(logged).toEqual([]);
+  expect(log).toEqual([]);
 });
 
 describe('comments', () => {
@@ -178,7 +170,7 @@ describe('comments', () => {
     const { text } = await read([{ body: 'text 1', ...comment }], given);
     expect(textsIn(text).join()).toBe(shown);
     expect(
-      text?.includes(
+      text.includes(
         '\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.',
       ) ?? false,
     ).toBe(left === 1);
@@ -201,7 +193,7 @@ describe('comments', () => {
     ['a secret that a hidden text splits', 'a mint_<!-- -->canary b', 'a *** b'],
   ])('with %s', async (_, body, shown) => {
     const { text } = await read([{ body, diffHunk: '' }]);
-    expect(text?.split('“bob”:\n\n')[1]).toBe(shown);
+    expect(text.split('“bob”:\n\n')[1]).toBe(shown);
   });
 
   it('with a secret in the code that they are about', async () => {
@@ -210,18 +202,18 @@ describe('comments', () => {
   });
 
   it('without visible text are not quoted', async () => {
-    expect((await read([{ body: '<!-- hidden -->' }])).text).toBeNull();
+    expect((await read([{ body: '<!-- hidden -->' }])).text).toBe('');
   });
 
   it('whose permission cannot be checked are left out', async () => {
-    const { text, logged } = await read([{ body: 'text 1' }], {
+    const { text, log } = await read([{ body: 'text 1' }], {
       on: ({ path }) => (path.includes('/bob/') ? { status: 500, body: {} } : undefined),
     });
     expect(text).toBe(
-      `${HEAD}\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.`,
+      `${HEAD}\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.\n\nNot shown: comments by “bob” (the permission could not be checked).`,
     );
-    expect(logged).toEqual([
-      'info: The permission of “bob” could not be checked, so their comments are left out.',
+    expect(log).toEqual([
+      'warning: The message goes without comments by “bob”: the permission could not be checked.',
     ]);
   });
 });
@@ -231,21 +223,21 @@ describe('there is room for 8,000 characters of threads:', () => {
 
   it('the newest ones win', async () => {
     const threads = Array.from({ length: 300 }, (_, n) => ({ body: long(n, 1800) }));
-    const { text, attached, calls } = await read(threads);
+    const { text, line, calls } = await read(threads);
     expect(textsIn(text)).toEqual(['text 296', 'text 297', 'text 298', 'text 299']);
     const rest = '96 older open threads and all before the newest 100 threads';
     expect(text).toContain(`\n\nSee ${PAGE}/pull/7 for ${rest}.`);
-    expect(attached).toEqual(['+ 4 open comments']);
+    expect(line).toBe('+ 4 open comments');
     expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
   });
 
   it('of a longer one, its last comments', async () => {
     const comments = Array.from({ length: 6 }, (_, n) => reply(long(n, 1800), { isReply: n > 0 }));
-    const { text, attached } = await read([{ body: 'text 9' }, ...comments]);
+    const { text, line } = await read([{ body: 'text 9' }, ...comments]);
     expect(textsIn(text)).toEqual(['text 2', 'text 3', 'text 4', 'text 5']);
     expect(text).toContain('\n\nThe end of an open thread on the file “a.md”, line 1:');
     expect(text).toContain('for 1 older open thread.');
-    expect(attached).toEqual(['+ 4 open comments']);
+    expect(line).toBe('+ 4 open comments');
   });
 
   it('of more than 30 comments, the last ones', async () => {
@@ -264,7 +256,7 @@ describe('there is room for 8,000 characters of threads:', () => {
     const { text } = await read([{ body, diffHunk, ...more }], { allowedBots: [RENOVATE.login] });
     expect(textsIn(text)).toHaveLength(1);
     expect(text).toMatch(/…(\n> `+)?$/);
-    expect(text?.length).toBeLessThan(8000 + HEAD.length + 3);
+    expect(text.length).toBeLessThan(8000 + HEAD.length + 3);
   });
 });
 
@@ -279,26 +271,26 @@ describe('a command that is a reply', () => {
   ];
 
   it('has the other comments of its thread, wherever it is', async () => {
-    const { text, attached, calls } = await read(comments, { isOwn: false, replyTo: FIRST });
+    const { text, line, calls } = await read(comments, { isOwn: false, replyTo: FIRST });
     expect(text).toBe(
       'The other comments of this thread:\n\n“bob”:\n\ntext 2\n\n“alice”:\n\ntext 3\n\n1 comment is left out: its author may not ask you for changes or was not looked up, or somebody else has edited it.',
     );
-    expect(attached).toEqual(['+ 2 comments']);
+    expect(line).toBe('+ 2 comments');
     expect(calls).toEqual(['threads', 'mallory', 'bob']);
   });
 
   it('has its own before the open ones of the own pull request', async () => {
-    const { text, attached } = await read(comments, { replyTo: FIRST });
+    const { text, line } = await read(comments, { replyTo: FIRST });
     expect(text).toMatch(
       RegExp(`^The other .*text 2.*text 3\n\n${HEAD}\n\nAn open .*text 1\n`, 's'),
     );
-    expect(attached).toEqual(['+ 3 open comments']);
+    expect(line).toBe('+ 3 open comments');
   });
 
   it('goes without it if it is too old', async () => {
-    const { text, logged } = await read(comments, { isOwn: false, replyTo: 5 });
-    expect(text).toBeNull();
-    expect(logged).toEqual([expect.stringMatching(/^info: .*not among the newest/)]);
+    const { text, log } = await read(comments, { isOwn: false, replyTo: 5 });
+    expect(text).toBe('Not shown: the thread of the comment (it is not among the newest).');
+    expect(log).toEqual([expect.stringMatching(/^info: .*not among the newest/)]);
   });
 });
 
@@ -312,7 +304,7 @@ describe('of the runs on the newest commit', () => {
 
   it('the newest of each workflow and event that failed count, with their logs', async () => {
     const log = 'a.md: broken link';
-    const { text, attached, calls, outdated } = await read([{ body: 'text 1' }], {
+    const { text, line, calls } = await read([{ body: 'text 1' }], {
       runs: [
         run(1, { name: 'Old' }),
         run(2, { conclusion: 'success', event: 'push' }),
@@ -325,28 +317,23 @@ describe('of the runs on the newest commit', () => {
         run(9, { name: 'Slow', path: 'w.yml', conclusion: 'timed_out', jobs: [] }),
       ],
     });
-    expect(text?.match(/workflow “.*”/g)).toEqual(['workflow “Slow”', 'workflow “CI”']);
+    expect(text.match(/workflow “.*”/g)).toEqual(['workflow “Slow”', 'workflow “CI”']);
     expect(text).toContain('Failed job: “links”.');
     expect(text).toContain('> a.md: broken link');
     expect(text).toContain('Not finished yet: “Lint”.');
-    expect(attached).toEqual(['+ 1 open comment', '+ log of `links` (`CI`, aaaaaaa)']);
+    expect(line).toBe('+ log of `links` (`CI`, aaaaaaa) · + 1 open comment');
     expect(calls.toSorted()).toEqual(
       [
         ...['threads', 'GET actions/runs', 'bob', 'GET actions/jobs/#/logs'],
         ...['GET actions/runs/#/attempts/#/jobs', 'GET actions/runs/#/attempts/#/jobs'],
       ].toSorted(),
     );
-    // The names and links stay.
-    expect(outdated).toMatchObject({ outputs: [], attached: ['+ 1 open comment'] });
-    expect(outdated?.parts.join('\n')).toMatch(
-      /“CI” failed .*“links”.*The logs are left out, because there are newer commits\.$/s,
-    );
   });
 
   it('ten are read, and the others are named', async () => {
     const runs = Array.from({ length: 12 }, (_, n) => run(n, { name: `W${n}`, path: `${n}.yml` }));
     const { text, calls } = await read([], { runs });
-    expect(text?.match(/workflow “.*”/g)).toHaveLength(10);
+    expect(text.match(/workflow “.*”/g)).toHaveLength(10);
     expect(text).toContain('Also failed: “W1” and “W0”.');
     expect(calls.filter((name) => name.endsWith('/jobs'))).toHaveLength(10);
   });
@@ -358,39 +345,45 @@ describe('of the runs on the newest commit', () => {
   });
 
   it('nothing is known without “actions: read”, which the log says', async () => {
-    const { text, logged } = await read([{ body: 'text 1' }], {
+    const { text, log } = await read([{ body: 'text 1' }], {
       runs: [run(1)],
       forbids: ({ name }) => name === 'GET actions/runs',
     });
     expect(textsIn(text)).toEqual(['text 1']);
-    expect(text).not.toContain('CI');
-    expect(logged).toEqual([
-      'info: The runs on aaaaaaa could not be read, so the message does not say what fails there: GitHub answered 403: ' +
-        '“Resource not accessible by integration”; the workflow job needs “permissions:” with “actions: read”.',
+    expect(text).toMatch(
+      /Not shown: what fails there \(the workflow job lacks “actions: read”\)\.$/,
+    );
+    expect(log).toEqual([
+      'warning: The message goes without what fails there: the workflow job lacks “actions: read”.',
     ]);
   });
 
   it('nothing is known of a host that ignores the commit', async () => {
     const other = { ...run(1), sha: 'b'.repeat(40) };
-    expect((await read([], { runs: [other] })).text).toBeNull();
+    expect((await read([], { runs: [other] })).text).toBe('');
   });
 });
 
 it('a conflict is told', async () => {
   const issues = [{ number: PULL, pullRequest: true, mergeable: 'CONFLICTING' as const }];
-  const { text, attached } = await read([], { issues });
+  const { text, line } = await read([], { issues });
   expect(text).toBe(`${HEAD}\n\nThe pull request conflicts with its base branch.`);
-  expect(attached).toEqual([]);
+  expect(line).toBe('');
 });
 
 it.each<[string, Given, string]>([
   ['has no GraphQL', { graphql: false }, 'GitHub answered 404'],
-  ['forbids it', { forbids: ({ name }) => name === 'threads' }, 'GitHub answered with an error'],
+  [
+    'forbids it',
+    { forbids: ({ name }) => name === 'threads' },
+    'the workflow job lacks “pull-requests: read”',
+  ],
   ['does not answer', { on: () => ({ fault: 'hang' }), leftMs: 200 }, 'did not answer in time'],
-])('nothing is told if GitHub %s, and the log says so once', async (_, given, why) => {
-  const { text, logged } = await read([{ body: 'text 1' }], given);
-  expect(text).toBeNull();
-  expect(logged).toEqual([
-    expect.stringMatching(`^info: The state of #7 could not be read, so the message .*${why}`),
+])('if GitHub %s, all three say so once', async (_, given, why) => {
+  const { text, line, log } = await read([{ body: 'text 1' }], given);
+  expect(text).toMatch(RegExp(`^Not shown: the state of #7 \\(.*${why}`));
+  expect(line).toMatch(/^without the state of #7: /);
+  expect(log).toEqual([
+    expect.stringMatching(`^warning: The message goes without the state of #7: .*${why}`),
   ]);
 });

@@ -1,6 +1,6 @@
-import { type CommentTrigger, isPerson, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { IGNORABLE, OPENING, quote } from '../text.ts';
+import { type CommentTrigger, isPerson, type Trigger } from './event.ts';
 
 // Which comments and reviews are for the agent.
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { whyNothing } from '../../src/carried/comment.ts';
+import { whyNothing } from '../../src/github/asked.ts';
 import { OPENING } from '../../src/text.ts';
 import {
   ALICE,
