@@ -4,8 +4,8 @@ import { countLabels, isUnderway, wordOf } from '../job/labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 
-// What happens, in the log. With one job, each change is a line. With many jobs there is a line for each that
-// ends, and one a minute; the rest are debug lines.
+// What happens, in the log. With one job, each change is a line. With many jobs there is a line for each that got
+// its message or ends, and one a minute; the rest are debug lines.
 
 /** Milliseconds after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
@@ -25,8 +25,9 @@ export class JobLog {
     this.#spokeAt = run.clock.now();
   }
 
-  say(job: Job, text: string): void {
-    if (this.#run.jobs.length > 1) this.#run.log.debug(`Job ${job.id}: ${text}`);
+  /** `level`: of the line with several jobs. */
+  say(job: Job, text: string, level: 'debug' | 'info' = 'debug'): void {
+    if (this.#run.jobs.length > 1) this.#run.log[level](`Job ${job.id}: ${text}`);
     else this.#speak(text);
   }
 

@@ -97,7 +97,8 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
     run.log.say(job, `The job ${job.id} is created.`);
   } else {
     markSent(job, now);
-    run.log.say(job, 'The message is delivered.');
+    // Without a wait, the end follows at once and says it.
+    run.log.say(job, 'The message is delivered.', run.inputs.wait ? 'info' : 'debug');
   }
   if (sent.warning !== '') run.log.warn(job, sent.warning);
   if (sent.record !== null) takeResponse(run, job, sent.record);

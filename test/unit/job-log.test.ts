@@ -32,11 +32,11 @@ it('with one job, each change is a line, and one a minute shows that the run con
   ]);
 });
 
-it('with several jobs, a line for each that ends, and one a minute', () => {
+it('with several jobs, a line for each that got its message or ends, and one a minute', () => {
   const jobs = [job({ id: 'a', ...SENT }), job({ id: 'b' }), job({ id: 'c' })] as const;
   const [a, b, c] = jobs;
   const { log, logged, time } = open(...jobs);
-  log.say(a, 'The message is delivered.');
+  log.say(a, 'The message is delivered.', 'info');
   log.say(b, 'It is busy.');
   time.now = MINUTE_MS;
   log.beat('');
@@ -52,7 +52,7 @@ it('with several jobs, a line for each that ends, and one a minute', () => {
   log.beat('');
   log.beat('');
   expect(logged).toEqual([
-    'debug: Job a: The message is delivered.',
+    'info: Job a: The message is delivered.',
     'debug: Job b: It is busy.',
     `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min.`,
     `info: [1/3] ${wordOf('failed')} a after 7 min 54 s ${PULL}`,
