@@ -8,7 +8,7 @@ import {
   labelOf,
   statusOf,
 } from '../job/job.ts';
-import { byAttention, wordOf } from '../job/labels.ts';
+import { byAttention, isBad, type Label, wordOf } from '../job/labels.ts';
 import { endNow } from '../job/reasons.ts';
 import { pullRequestName } from '../link.ts';
 import { oneLine, quote } from '../text.ts';
@@ -66,16 +66,29 @@ function overallConfirmed(ended: readonly Ended[]): string {
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** For several jobs: how many have the same word as the worst one, and the reason of the first of them, which people know by its pull request. */
+/**
+ * For several jobs: how many need attention as the worst one does, or have its word, and the reason of the first of them, which
+ * people know by its pull request.
+ */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end, record } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;
-  const word = wordOf(labelOf(main));
-  const same = ended.filter((job) => wordOf(labelOf(job)) === word);
-  const first = same.length === 1 ? '' : 'first ';
+  const words = ended
+    .map(labelOf)
+    .filter(isLike(labelOf(main)))
+    .map(wordOf);
+  const isOneWord = new Set(words).size === 1;
+  const needs = words.length === 1 ? 'needs attention' : 'need attention';
+  const first = words.length === 1 ? '' : 'first ';
   const prLink = record?.prLink;
   const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
-  return `${same.length} of ${ended.length} jobs ${word} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
+  const count = `${words.length} of ${ended.length} jobs ${isOneWord ? words[0] : needs}`;
+  return `${count} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
+}
+
+/** Those that need attention are counted together, as in the title of the summary. */
+function isLike(label: Label): (other: Label) => boolean {
+  return isBad(label) ? isBad : (other) => wordOf(other) === wordOf(label);
 }
 
 /** Characters of a text in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type End, type JobResult, RESULT_NAMES } from '../../src/job/ends.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
-import { wordOf } from '../../src/job/labels.ts';
 import { type Ended, endedNow, failing, toOutputs, worstFirst } from '../../src/report/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from './record.ts';
 
@@ -29,7 +28,7 @@ describe('toOutputs', () => {
     const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
     expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
       ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
-      reason: `1 of 4 jobs ${wordOf('failed')} (“c”): It did, too.`,
+      reason: '2 of 4 jobs need attention (first “c”): It did, too.',
       ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
     });
   });
