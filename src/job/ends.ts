@@ -224,9 +224,9 @@ const RUN_ENDS = {
   'another pull request': way(
     'skipped',
     'skipped',
-    /** `own`: the number of the pull request of the job, if it has one. */
-    (what: string, number: number, own: number | undefined) =>
-      `The ${what} is about #${number}, but ${own === undefined ? 'the job has no pull request in this repository yet' : `the pull request of the job is #${own}`}.`,
+    /** `own`: the pull request of the job, as `#8` or a link; null if it has none, and undefined if that is not known. */
+    (what: string, number: number, own: string | null | undefined) =>
+      `The ${what} is about #${number}, but ${sayOwn(own)}.`,
   ),
   'newer commits': way(
     'skipped',
@@ -328,6 +328,13 @@ const RUN_ENDS = {
     sentences('The agent may keep working, but the cancelled run no longer waits for it.', again),
   ),
 };
+
+function sayOwn(own: string | null | undefined): string {
+  if (own === null) return 'the job has no pull request in this repository yet';
+  return own === undefined
+    ? 'the pull request of the job is not known'
+    : `the pull request of the job is ${own}`;
+}
 
 export type Why = keyof typeof RUN_ENDS;
 type RunLabel = (typeof RUN_ENDS)[Why]['label'];

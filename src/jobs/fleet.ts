@@ -171,7 +171,8 @@ function endElsewhere(run: Run, job: Job): End | undefined {
   if (own === place) return undefined;
   const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.commit.failure === null ? what : `failed ${what}`;
-  return endAs('another pull request', failed, place, own);
+  const shown = own === undefined ? job.record?.prLink : `#${own}`;
+  return endAs('another pull request', failed, place, shown);
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */

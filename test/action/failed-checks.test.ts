@@ -55,18 +55,24 @@ describe('a message about a commit is sent', () => {
 });
 
 describe('a failed run on the pull request of a person, where a command once named a job', () => {
-  const linkTo = (number: number | null): Partial<AgentOptions> => {
-    const prLink = number === null ? null : `https://github.com/octo/agents/pull/${number}`;
+  const linkTo = (path: string | null): Partial<AgentOptions> => {
+    const prLink = path === null ? null : `https://github.com/octo/${path}`;
     return { jobs: [{ id: JOB, base: { prLink } }] };
   };
   const ABOUT = `This is about the pull request https://github.com/octo/agents/pull/${PULL}.`;
   const earlier = { event: mergeGroup(), github: { run_id: '1' } };
 
-  it.each<[string, number | null, string]>([
-    ['another one is that of the job', 8, 'the pull request of the job is #8.'],
+  it.each<[string, string | null, string]>([
+    ['another one is that of the job', 'agents/pull/8', 'the pull request of the job is #8.'],
+    [
+      'it is in another repository, or in this one under its old name',
+      'old/pull/8',
+      'the pull request of the job is https://github.com/octo/old/pull/8.',
+    ],
     ['the job has none', null, 'the job has no pull request in this repository yet.'],
-  ])('is skipped: %s', async (_, number, why) => {
-    await using sim = await simulate({ agent: linkTo(number) });
+    ['a link that cannot be read', 'agents/pull/x', 'the pull request of the job is not known.'],
+  ])('is skipped: %s', async (_, path, why) => {
+    await using sim = await simulate({ agent: linkTo(path) });
     await sim.runHere({ step: earlier, with: { 'pr-number': PULL } });
     const given = { 'job-id': '', prompt: '', command: '/agent' };
     const { outputs, conclusion } = await sim.run({ step: { event: FAILED }, with: given });
@@ -80,7 +86,10 @@ describe('a failed run on the pull request of a person, where a command once nam
   it('is sent if the comments show that it is that of the job, which is at work', async () => {
     let isBusy = false;
     const body = { id: JOB, status: 'active', prLink: null };
-    const agent = { ...linkTo(PULL), onGet: () => (isBusy ? { body } : undefined) };
+    const agent = {
+      ...linkTo(`agents/pull/${PULL}`),
+      onGet: () => (isBusy ? { body } : undefined),
+    };
     await using sim = await simulate({ agent, step: { event: FAILED } });
     await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });
     isBusy = true;
@@ -91,7 +100,7 @@ describe('a failed run on the pull request of a person, where a command once nam
     ['with job-id', JOB, 'Find out why'],
     ['to several jobs', `${JOB},job-2`, 'Find out why'],
   ])('is sent with the link to it: %s', async (_, ids, ask) => {
-    const agent = { jobs: [...(linkTo(8).jobs ?? []), { id: 'job-2' }] };
+    const agent = { jobs: [...(linkTo('agents/pull/8').jobs ?? []), { id: 'job-2' }] };
     await using sim = await simulate({ agent, step: { event: FAILED } });
     const { outputs } = await sim.runHere({ with: { 'job-id': ids, prompt: '' } });
     expect(outputs).toMatchObject(SENT);
@@ -101,7 +110,7 @@ describe('a failed run on the pull request of a person, where a command once nam
   });
 
   it('a prompt alone stays as it was written', async () => {
-    await using sim = await simulate({ agent: linkTo(8) });
+    await using sim = await simulate({ agent: linkTo('agents/pull/8') });
     await sim.runHere();
     expect(sim.agent.accepted()[0]?.prompt).toBe('Add error handling examples.');
   });
