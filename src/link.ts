@@ -12,6 +12,10 @@ const PULL_REQUEST_PATHS = [
   /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
 ];
 
+/** What follows the number of a pull request on its own pages. */
+const PAGE_OF_PULL_REQUEST =
+  /(?<=\/\d+)\/(?:(?:files|commits|changes|checks|diffs?|pipelines)(?:\/.*)?)?$/;
+
 /**
  * A link to a pull request, or why it is not one. Accepts only https without user info, with the path of a pull request. The
  * link is rebuilt from these parts, so nothing else is passed on. It is never fetched.
@@ -23,7 +27,7 @@ export function checkPrLink(link: string): Result<string> {
     return problem('it is not a plain https link');
   }
   if (!/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) return problem('its host is not a plain name');
-  const path = url.pathname.replace(/\/$/, '');
+  const path = url.pathname.replace(PAGE_OF_PULL_REQUEST, '');
   const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
   if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
     return problem('it does not lead to a pull request');

@@ -65,9 +65,9 @@ export function link(label: string, url: string): string {
 
 interface PullRequest {
   /** It was checked before. */
-  readonly prLink?: string | null;
+  readonly prLink?: string | null | undefined;
   /** Its number, if it is in this repository. */
-  readonly prNumber?: number | null;
+  readonly prNumber?: number | null | undefined;
 }
 
 /** A link with the number of the pull request of a job; with its repository and host if it is not in this repository. */

@@ -28,7 +28,7 @@ const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string()),
-  prLink: lenient(z.nullable(z.string().check(z.maxLength(500)))),
+  prLink: z.optional(z.unknown()),
   model: text(4096),
   source: lenient(
     z.object({
@@ -54,7 +54,7 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   }
   const { id, status, prLink, source, ...others } = parsed.data;
   const host = source?.repository ?? '';
-  const link = prLink ? checkPrLink(redact(prLink)) : ok(null);
+  const link = readLink(prLink, redact);
   const isTold = prLink !== undefined && link.kind === 'ok';
   const record = {
     id,
@@ -68,6 +68,16 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   };
   const told = Object.entries(record).filter(([, value]) => value !== undefined);
   return ok(Object.fromEntries(told) as unknown as JobRecord);
+}
+
+const LONGEST_LINK = 500;
+
+/** Null if there is none. */
+function readLink(prLink: unknown, redact: Redact): Result<string | null> {
+  if (prLink === undefined || prLink === null || prLink === '') return ok(null);
+  if (typeof prLink !== 'string') return problem('it is not a text');
+  if (prLink.length > LONGEST_LINK) return problem(`it has more than ${LONGEST_LINK} characters`);
+  return checkPrLink(redact(prLink));
 }
 
 /** A status that the action knows, or text by others in one line; undefined if nothing of it is visible. */

@@ -13,10 +13,10 @@ export interface JobRecord {
   readonly id: string;
   /** One that is known, or text by others in one line. */
   readonly status?: string;
-  /** Checked: an https link to a pull request of a code host. Null: there is no pull request. */
-  readonly prLink?: string | null;
+  /** Checked: an https link to a pull request of a code host. Null: there is no pull request. Missing: it is not known. */
+  readonly prLink?: string | null | undefined;
   /** The number of that pull request, if it is in this repository. */
-  readonly prNumber?: number | null;
+  readonly prNumber?: number | null | undefined;
   /** Why the link that the API returned is left out. */
   readonly linkProblem?: string;
   readonly model?: string;
@@ -168,12 +168,14 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
 
 /**
  * The response to the message is no poll: reads may still be out of date. While the agent works, the API names no pull request,
- * even if there is one; and of two final statuses, the one without it may be of a replica that is behind.
+ * even if there is one; and of two final statuses, the one without it may be of a replica that is behind. That there was none is
+ * out of date once a response does not say so.
  */
 export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
   const isEnd = isFinal(others.status) && !isFinal(statusOf(job));
-  const isTold = prLink !== undefined && (prLink !== null || isEnd || !job.record?.prLink);
-  const pull = isTold && { prLink, ...(prNumber !== undefined && { prNumber }) };
+  const isOld = prLink === undefined || (prLink === null && !isEnd);
+  const keepsLink = isOld && Boolean(job.record?.prLink);
+  const pull = keepsLink ? {} : { prLink, prNumber };
   write(job, { record: { ...job.record, ...others, ...pull } });
 }
 

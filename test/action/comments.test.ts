@@ -177,6 +177,7 @@ describe('on an event without a pull request or issue', () => {
     });
     const result = await sim.runHere();
     expect(before).toEqual([]);
+    expect(result.log.match(/Job job-\d: The message is delivered\./g)).toHaveLength(5);
     const names = [7, 8].map((number) =>
       notes(sim.github, number).map((note) => note.jobs.map(({ id }) => id)),
     );
@@ -267,6 +268,12 @@ describe('what the agent has changed', () => {
     ['a new pull request', { links: [null, LINK], commits: '1' }, 'Agent opened '],
     ['no files', { links: [null, null], commits: '0' }, 'Agent finished without a pull request'],
     ['a pull request elsewhere', { links: [ELSEWHERE, ELSEWHERE] }, NO_TITLE],
+    [
+      'a page of the pull request',
+      { links: [null, `${LINK}/files?w=1`], commits: '1' },
+      'Agent opened ',
+    ],
+    ['a link that cannot be read', { links: [null, LINK.replace('https', 'http')] }, NO_TITLE],
     [
       'a GitHub that never answers',
       {

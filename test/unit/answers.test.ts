@@ -17,7 +17,7 @@ describe('readRecord', () => {
     ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
     [
       'leaves out what has another type',
-      { ...{ id: 'a', status: 7, prLink: 1, model: {} }, source: 'x', archivedAt: true },
+      { ...{ id: 'a', status: 7, model: {} }, source: 'x', archivedAt: true },
       { id: 'a' },
     ],
     [
@@ -44,10 +44,19 @@ describe('readRecord', () => {
       { id: 'a', prLink: null, prNumber: null, archivedAt: null },
     ],
     [
-      'says why a link is left out',
-      { id: 'a', prLink: 'http://b.example/o/r/pull/1' },
-      { id: 'a', linkProblem: 'it is not a plain https link' },
+      'takes an empty link for none',
+      { id: 'a', prLink: '' },
+      { id: 'a', prLink: null, prNumber: null },
     ],
+    ...[
+      ['http://b.example/o/r/pull/1', 'it is not a plain https link'],
+      [{ url: FULL.prLink }, 'it is not a text'],
+      [`${FULL.prLink}?${'x'.repeat(500)}`, 'it has more than 500 characters'],
+    ].map(([prLink, linkProblem]): [string, object, object] => [
+      `says why a link is left out: ${linkProblem}`,
+      { id: 'a', prLink },
+      { id: 'a', linkProblem },
+    ]),
     [
       'removes secrets',
       {

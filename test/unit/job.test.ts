@@ -181,6 +181,11 @@ describe('a poll', () => {
     // Of a replica that is behind.
     known({ status: COMPLETED, prLink: null });
     expect(one.record?.prLink).toBe(PULL);
+    // What cannot be read is left out, too.
+    const other = newJob('job-1', false);
+    recordResponse(other, record({ prLink: null, prNumber: null }));
+    recordResponse(other, record());
+    expect(other.record).toEqual(record({ prLink: undefined, prNumber: undefined }));
     // The response to the message is no poll.
     expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
   });

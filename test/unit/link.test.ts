@@ -4,6 +4,9 @@ import { checkPrLink, ownPullRequest, pullRequestName } from '../../src/link.ts'
 it.each([
   ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
   ['https://github.com/o/r/pull/1?x=[a](b)#c', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://github.com/o/r/pull/1/files', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://github.com/o/r/pull/1/commits/abc?w=1', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
+  ['https://github.com/o/r/pull/1/changes/a..b/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
   ['https://GitHub.com/o/r.js/pull/12', 'https://github.com/o/r.js/pull/12', 'o/r.js', '#12'],
   [
     'https://gitlab.com/g/s/r/-/merge_requests/3',
@@ -36,7 +39,8 @@ it.each([
   ['https://a_b.example/o/r/pull/1', 'plain name'],
   ['https://github.com/o/r/pull/x', 'pull request'],
   ['https://github.com/o/r/pull/0', 'pull request'],
-  ['https://github.com/o/r/pull/1/files', 'pull request'],
+  ['https://github.com/o/r/pull/1/filesx', 'pull request'],
+  ['https://github.com/o/r/pull/files/1', 'pull request'],
   ['https://github.com/o/r/issues/1', 'pull request'],
   ['https://github.com/login/oauth?next=/o/r/pull/1', 'pull request'],
   ['https://github.com/o/r)/pull/1', 'pull request'],
