@@ -98,8 +98,14 @@ export const ADVICE: Advice = {
     create: 'There is no such project; check the project ID.',
   },
   409: { poll: 'Use another job.', send: 'Use another job.', create: '' },
-  413: always('The prompt is too long; make it shorter.'),
   429: { poll: 'The API was polled too often.', send: TOO_MANY, create: TOO_MANY },
+};
+
+/** What is too large for the API is too large for what stands before it as well, and either may say so. */
+export const ADVICE_ON_SIZE: Readonly<Record<number, string>> = {
+  413: 'The prompt is too long; make it shorter.',
+  414: 'The address is too long; check the job ID and the project ID.',
+  431: 'The headers are too large; check that the secret has only the API key.',
 };
 
 /** What a refusal with an HTTP status is about, for a title. */

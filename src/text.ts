@@ -118,6 +118,12 @@ export function listOf<T extends z.core.SomeType>(schema: T) {
   );
 }
 
+/** Whether a text is JSON with fields, as every answer of an API is. */
+export function isJsonObject(text: string): boolean {
+  const json = parseJson(text);
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
 /** Undefined if the text is not JSON. The error of JSON.parse would quote it. */
 export function parseJson(text: string): unknown {
   try {

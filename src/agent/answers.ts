@@ -2,7 +2,14 @@ import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import type { JobRecord } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../link.ts';
-import { ADVICE, ADVICE_ELSEWHERE, DASHBOARD_URL, type Doing, isKnownStatus } from '../mintlify.ts';
+import {
+  ADVICE,
+  ADVICE_ELSEWHERE,
+  ADVICE_ON_SIZE,
+  DASHBOARD_URL,
+  type Doing,
+  isKnownStatus,
+} from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import { isRedirect } from '../runner/network.ts';
 import {
@@ -16,7 +23,7 @@ import {
   type Result,
   sentences,
 } from '../text.ts';
-import type { AgentContext, Answer, Exchange, Failure } from './http.ts';
+import { type AgentContext, type Answer, type Exchange, type Failure, isFromApi } from './http.ts';
 import { isPassing4xx, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
@@ -87,13 +94,14 @@ function readStatus(status: string, redact: Redact): string | undefined {
 }
 
 const words = z.catch(z.string(), '');
-/** `error` is the API's own word, `message` that of a gateway before it. */
-const refusal = z.object({ error: words, message: words });
+const message = z.object({ message: words });
+/** `error` is the API's own word, as a text or an object; `message` is that of a gateway before it. */
+const refusal = z.extend(message, { error: z.catch(z.union([z.string(), message]), '') });
 
 /** How the API explains a refusal: `: “error”`, or an empty text. */
 function quoteRefusal(body: string, redact: Redact): string {
-  const { data } = refusal.safeParse(parseJson(body));
-  const said = data?.error || data?.message || '';
+  const { error = '', message = '' } = refusal.safeParse(parseJson(body)).data ?? {};
+  const said = (typeof error === 'string' ? error : error.message) || message;
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
@@ -104,7 +112,7 @@ const WHEN: Readonly<Record<Doing, string>> = {
 };
 
 /** How the API responded, and what to do about it. */
-export function explain(exchange: Exchange, doing: Doing, context: AgentContext): string {
+export function explainExchange(exchange: Exchange, doing: Doing, context: AgentContext): string {
   const { where, redact } = context;
   if (exchange.kind === 'failure') {
     return exchange.written
@@ -115,19 +123,23 @@ export function explain(exchange: Exchange, doing: Doing, context: AgentContext)
         );
   }
   const { status, body } = exchange;
-  const when = WHEN[doing];
-  if (status === 403 && !isJson(body)) {
-    return (
-      `Something before the API, such as a firewall, answered 403 ${when}. Ask those who run it to let this runner ` +
-      'through, or use another runner.'
-    );
-  }
-  if (status === 404 && !isJson(body)) {
-    return `${where} answered 404 ${when}, but not as the API does; check the base URL and the proxy.`;
-  }
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
-  return sentences(`The API answered ${status} ${when}${said}.`, advise(exchange, doing, context));
+  return sentences(
+    `${whoAnswered(exchange)} answered ${status} ${WHEN[doing]}${said}.`,
+    advise(exchange, doing, context),
+  );
 }
+
+/** The API answers with a JSON object. Pages for 5xx come as often from its own edge as from something else on the way. */
+function whoAnswered({ status, body }: Answer): string {
+  if (isFromApi(body)) return 'The API';
+  return status >= 500 && status !== NETWORK_LOGIN
+    ? 'The API, or something before it,'
+    : 'Something before the API, such as a proxy or firewall,';
+}
+
+/** The network wants the runner to log in (RFC 6585, 6). */
+const NETWORK_LOGIN = 511;
 
 /** What is set up wrongly is named by the reason. */
 function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): string {
@@ -136,38 +148,52 @@ function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): st
   return `Check the ${listing(suspects, 'and the')}.`;
 }
 
-function advise(answer: Answer, doing: Doing, { isDefaultUrl, redact }: AgentContext): string {
+function advise(answer: Answer, doing: Doing, context: AgentContext): string {
   const { status, contentType, body } = answer;
-  if (status >= 300 && status < 400) {
-    if (!isRedirect(status)) return 'Check the base URL and the proxy.';
+  const { isDefaultUrl, redact } = context;
+  if (isRedirect(status)) {
     const host = URL.parse(answer.location)?.host ?? '';
     const target = host === '' ? '' : ` to ${quote(redact(host))}`;
-    return `That is a redirect${target}, which is never followed; check the base URL.`;
+    return `That is a redirect${target}, which is never followed. ${adviseOnWay(context)}`;
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job; check the base URL and the proxy.`;
+    return `The answer, with ${type}, was not a record of this job. ${adviseOnWay(context)}`;
   }
+  const whoever = ADVICE_ON_SIZE[status];
+  if (whoever !== undefined) return whoever;
+  if (!isFromApi(body)) return adviseOnStranger(status, doing, context);
   const elsewhere = isDefaultUrl ? undefined : ADVICE_ELSEWHERE[status]?.[doing];
   const known = elsewhere ?? ADVICE[status]?.[doing];
   if (known !== undefined) return known;
   if (status >= 500) return 'The API itself has a problem.';
-  if (isPassing4xx(status)) return '';
+  if (isPassing4xx(status) || status < 400) return '';
   const suspects = doing === 'poll' ? [] : ['the prompt'];
   if (!isDefaultUrl) suspects.push('the base URL');
   return `Check ${listing([...suspects, `the job in the dashboard (${DASHBOARD_URL})`])}.`;
 }
 
-/** The API explains each refusal in JSON. */
-function isJson(body: Answer['body']): boolean {
-  return body.kind === 'ok' && parseJson(body.value) !== undefined;
+/** What to do about something on the way to the API. */
+function adviseOnWay({ isDefaultUrl }: AgentContext): string {
+  const through = 'sk those who run it to let this runner through, or use another runner.';
+  return isDefaultUrl ? `A${through}` : `Check the base URL. If it is right, a${through}`;
+}
+
+/** Of an answer that is not the API's. Firewalls look into messages, too: one that has let a poll through may refuse a text. */
+function adviseOnStranger(status: number, doing: Doing, context: AgentContext): string {
+  if (isPassing4xx(status) || (status >= 500 && status !== NETWORK_LOGIN)) return '';
+  const refusesText = status === 403 || status === 406;
+  if (refusesText && doing !== 'poll' && context.transport.hasAnswered()) {
+    return 'It may refuse what the message says, such as commands in a log. Ask those who run it to let such messages through to the API.';
+  }
+  return adviseOnWay(context);
 }
 
 /** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */
 export function askedPause(exchange: Exchange, { clock }: AgentContext): string {
   const pauseMs = retryAfterMs(exchange);
   if (pauseMs === null) return '';
-  return `The API asks to wait until ${inUtc(clock.now() + pauseMs + 60_000)}.`;
+  return `It asks to wait until ${inUtc(clock.now() + pauseMs + 60_000)}.`;
 }

@@ -2,8 +2,8 @@ import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import { bodyOf, PATHS } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import { quote, sentences } from '../text.ts';
-import { askedPause, explain, readRecord } from './answers.ts';
-import type { AgentContext, Answer, Exchange } from './http.ts';
+import { askedPause, explainExchange, readRecord } from './answers.ts';
+import { type AgentContext, type Answer, type Exchange, isFromApi } from './http.ts';
 import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
 
 interface Polled {
@@ -50,17 +50,16 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   const exchange = await transport.get(path, POLL_MS);
   context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
-  if (!isSuccess || exchange.body.kind === 'problem') {
-    return { kind: 'missed', exchange, why: explain(exchange, 'poll', context) };
+  if (!isSuccess || exchange.body.kind === 'problem' || !isFromApi(exchange.body)) {
+    return { kind: 'missed', exchange, why: explainExchange(exchange, 'poll', context) };
   }
   const read = readRecord(exchange.body.value, redact, context.repositoryUrl);
   if (read.kind === 'ok' && read.value.id === jobId) {
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
-  const page = /html/i.test(exchange.contentType) ? 'a web page' : '';
-  const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : page || read.problem;
-  const suspects = page === '' ? 'the job ID, the base URL' : 'the base URL';
-  const why = `Polling the job returned ${what}; check ${suspects} and the proxy.`;
+  const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : read.problem;
+  const suspects = context.isDefaultUrl ? 'the job ID' : 'the job ID and the base URL';
+  const why = `Polling the job returned ${what}; check ${suspects}.`;
   return { kind: 'missed', exchange, why };
 }
 
@@ -84,7 +83,7 @@ export async function postMessage(
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const sendClass = classifySend(exchange);
-  const said = explain(exchange, doing, context);
+  const said = explainExchange(exchange, doing, context);
   if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
   if (afterMs !== null) return { kind: 'refused', exchange, why: said, sendClass, afterMs };

@@ -12,7 +12,7 @@ import {
   USER_AGENT,
   valuesOf,
 } from '../runner/network.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { isJsonObject, ok, problem, type Result } from '../text.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
@@ -60,6 +60,11 @@ export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' |
   readonly deadline: number;
 }
 
+/** Whether these are words of the API, and not those of a gateway, a firewall or a captive portal before it. */
+export function isFromApi(body: Answer['body']): boolean {
+  return body.kind === 'ok' && isJsonObject(body.value);
+}
+
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
   Pick<Runtime, 'clock' | 'signal'>;
 
@@ -71,7 +76,14 @@ export type Transport = ReturnType<typeof createTransport>;
  */
 export function createTransport(options: TransportOptions) {
   let shared: Dispatcher | undefined;
+  let hasAnswered = false;
+  const note = (exchange: Exchange): Exchange => {
+    hasAnswered ||= exchange.kind === 'answer' && isFromApi(exchange.body);
+    return exchange;
+  };
   return {
+    /** Whether the API itself has answered a request, and not only something before it. */
+    hasAnswered: (): boolean => hasAnswered,
     /** Reads; connections are kept alive between calls. */
     async get(path: string, timeoutMs: number): Promise<Exchange> {
       shared ??= createDispatcher(options);
@@ -84,14 +96,14 @@ export function createTransport(options: TransportOptions) {
         // Its other requests go on.
         used.close().catch(() => {});
       }
-      return exchange;
+      return note(exchange);
     },
     /** Sends exactly one request, on a connection of its own: one that is kept alive may be closed as it is written. */
     async postOnce(path: string, json: unknown, timeoutMs: number): Promise<Exchange> {
       const own = createDispatcher(options);
       const exchange = await makeRequest(own, path, JSON.stringify(json), timeoutMs, options);
       await own.destroy();
-      return exchange;
+      return note(exchange);
     },
   };
 }

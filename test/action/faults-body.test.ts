@@ -98,7 +98,11 @@ describe('reports an unknown delivery for a response', () => {
     [
       'of HTML',
       body('<html><title>Log in</title></html>', { 'content-type': 'text/html' }),
-      { ...UNKNOWN, error: /check the base URL and the proxy.*not sent again\./ },
+      {
+        ...UNKNOWN,
+        error:
+          /^Job job-1: Something before .* “text\/html”, .*Check the base URL.*not sent again\./,
+      },
     ],
     [
       'about another job, which is never polled',

@@ -35,7 +35,7 @@ describe('reports the message as sent if the API answers', () => {
 
 describe('does not follow a redirect', () => {
   const error =
-    / answered 3\d\d to the message\. That is a redirect to “127\.0\.0\.1:\d+”, which is never followed; /;
+    / answered 3\d\d to the message\. That is a redirect to “127\.0\.0\.1:\d+”, which is never followed\. /;
   testFaults([
     ...[302, 307].map(
       (status): Row => [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askedPause, explain, readRecord } from '../../src/agent/answers.ts';
+import { askedPause, explainExchange, readRecord } from '../../src/agent/answers.ts';
 import type { AgentContext, Answer, Exchange } from '../../src/agent/http.ts';
 import { KEYS_URL, USAGE_URL } from '../../src/mintlify.ts';
 
@@ -102,15 +102,21 @@ function saying(body: unknown): Partial<Answer> {
   return { body: { kind: 'ok', value: typeof body === 'string' ? body : JSON.stringify(body) } };
 }
 const NO = saying({ error: 'no' });
-type Doing = Parameters<typeof explain>[1];
+type Doing = Parameters<typeof explainExchange>[1];
 
-function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
-  const context = { where: '“agent.example”', isDefaultUrl, redact };
-  return explain(exchange, doing, context as Partial<AgentContext> as AgentContext);
+function explained(
+  exchange: Exchange,
+  doing: Doing,
+  isDefaultUrl: boolean,
+  hasAnswered = false,
+): string {
+  const transport = { hasAnswered: () => hasAnswered } as AgentContext['transport'];
+  const context = { where: '“agent.example”', isDefaultUrl, redact, transport };
+  return explainExchange(exchange, doing, context as Partial<AgentContext> as AgentContext);
 }
 
 it.each([
-  [['3600'], 'The API asks to wait until 2026-11-21 12:01 UTC.'],
+  [['3600'], 'It asks to wait until 2026-11-21 12:01 UTC.'],
   [[], ''],
 ])('askedPause with Retry-After %j', (retryAfter, expected) => {
   const context = { clock: { now: () => Date.UTC(2026, 10, 21, 11) } };
@@ -121,7 +127,7 @@ it.each([
   expect(asked).toBe(expected);
 });
 
-describe('explain', () => {
+describe('explainExchange', () => {
   const lost = { kind: 'failure', written: true, cause: 'network', why: 'reset' } as const;
   const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
 
@@ -136,68 +142,88 @@ describe('explain', () => {
       'send',
       'Could not reach the API at “agent.example”: reset. Check the DNS, firewall and proxy of the runner.',
     ],
-    [answer(429), 'send', '100 messages per project and hour (100/h) from all senders together.'],
-    [answer(429), 'poll', '429 when the job was polled. The API was polled too often.'],
-    [answer(401), 'send', KEYS_URL],
+    [
+      answer(429, NO),
+      'send',
+      '100 messages per project and hour (100/h) from all senders together.',
+    ],
+    [answer(429, NO), 'poll', '429 when the job was polled: “no”. The API was polled too often.'],
+    [answer(401, NO), 'send', KEYS_URL],
     [
       answer(402, saying({ error: 'No credits.' })),
       'send',
       '402 to the message: “No credits.”. The API requires credits, so it did not accept the message. ' +
         `Buy credits or allow overages at ${USAGE_URL}.`,
     ],
-    [answer(403, saying({ error: 'no' })), 'create', 'may lack the write scope'],
-    [answer(403, saying('null')), 'poll', 'may lack the read scope'],
+    [answer(403, NO), 'create', 'may lack the write scope'],
+    [answer(403, saying({})), 'poll', 'may lack the read scope'],
     [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
-    [
-      answer(404, saying('<html>')),
-      'poll',
-      '“agent.example” answered 404 when the job was polled, but not as the API does; check',
-    ],
-    [answer(402), 'poll', '402 when the job was polled. The API requires credits. Buy'],
+    [answer(402, NO), 'poll', '402 when the job was polled: “no”. The API requires credits. Buy'],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(409, NO), 'create', '409 when the job was to be created: “no”.'],
     [
-      answer(400),
+      answer(400, NO),
       'send',
-      '400 to the message. Check the prompt and the job in the dashboard (https',
+      '400 to the message: “no”. Check the prompt and the job in the dashboard (https',
     ],
-    [answer(400), 'poll', '400 when the job was polled. Check the job in the dashboard (https'],
+    [answer(400, NO), 'poll', '“no”. Check the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
-    [answer(500), 'send', 'The API itself has a problem.'],
-    [answer(302), 'send', 'a redirect, which is never followed; check the base URL.'],
-    [answer(304), 'poll', '304 when the job was polled. Check the base URL and the proxy.'],
-    [
-      { ...answer(301), location: 'https://other.example/x?key=1' },
-      'poll',
-      'a redirect to “other.example”, which is never followed; check the base URL.',
-    ],
+    [answer(500, NO), 'send', 'The API answered 500 to the message: “no”. The API itself has'],
+    [answer(304, NO), 'poll', 'The API answered 304 when the job was polled: “no”.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
-    [
-      answer(200, { contentType: 'text/html' }),
-      'send',
-      'the content type “text/html”, was not a record of this job; check the base URL and the proxy.',
-    ],
-    [answer(200), 'send', 'with no content type, was not'],
+    [answer(200), 'send', 'with no content type, was not a record of this job.'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
-    [answer(400, saying({ error: 7 })), 'send', 'to the message. Check'],
+    [answer(400, saying({ error: { message: 'no s3cret' } })), 'send', 'message: “no ***”.'],
+    [answer(400, saying({ error: 7, message: 'no' })), 'send', 'to the message: “no”. Check'],
   ])('%#: %o', (exchange, doing, words) => {
     expect(explained(exchange, doing, true)).toContain(words);
   });
 
-  const BLOCKED = 'Something before the API, such as a firewall, answered 403 to the message';
-  const ACT = 'Ask those who run it to let this runner through, or use another runner.';
-  it.each<[string, Partial<Answer>]>([
-    ['a word', saying('error code: 1010')],
-    ['a page', saying('<h1>Sorry, s3cret</h1>\n::error::x')],
-    ['a body that cannot be read', unread],
-  ])('of 403 with %s, does not blame the key', (_, body) => {
-    expect(explained(answer(403, body), 'send', true)).toBe(`${BLOCKED}. ${ACT}`);
+  const BEFORE = 'Something before the API, such as a proxy or firewall, answered';
+  const LET = 'sk those who run it to let this runner through, or use another runner.';
+  const PAGE = saying('<h1>Sorry, s3cret</h1>\n::error::x');
+  const REDIRECT = { location: 'https://login.example/x?key=1' };
+  const NOT_FOLLOWED = 'That is a redirect to “login.example”, which is never followed.';
+  it.each<[string, Answer, string]>([
+    ['401 of a gateway', answer(401, PAGE), `${BEFORE} 401 to the message. A${LET}`],
+    ['403 with a word', answer(403, saying('error 1010')), `${BEFORE} 403 to the message. A${LET}`],
+    ['403 that cannot be read', answer(403, unread), `${BEFORE} 403 to the message. A${LET}`],
+    ['404 with a list', answer(404, saying([])), `${BEFORE} 404 to the message. A${LET}`],
+    ['error 1015', answer(429, saying('error code: 1015')), `${BEFORE} 429 to the message.`],
+    [
+      '413 of a proxy',
+      answer(413, PAGE),
+      `${BEFORE} 413 to the message. The prompt is too long; m`,
+    ],
+    ['431', answer(431), `${BEFORE} 431 to the message. The headers are too large; check`],
+    ['502', answer(502, PAGE), 'The API, or something before it, answered 502 to the message.'],
+    ['511', answer(511, PAGE), `${BEFORE} 511 to the message. A${LET}`],
+    ['304', answer(304), `${BEFORE} 304 to the message. A${LET}`],
+    ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} A${LET}`],
+    [
+      'a page',
+      answer(200, { contentType: 'text/html' }),
+      `${BEFORE} 200 to the message. The answer, with the content type “text/html”, was not a record of this job. A${LET}`,
+    ],
+  ])('takes nothing but an object for words of the API: %s', (_, given, words) => {
+    expect(explained(given, 'send', true)).toContain(words);
+  });
+
+  it.each<[number, Doing, boolean, RegExp]>([
+    [403, 'send', true, /^Something before .* 403 to the message\. It may refuse what the message/],
+    [406, 'create', true, /It may refuse what the message says, such as commands in a log\. Ask/],
+    [403, 'send', false, /let this runner through/],
+    [403, 'poll', true, /let this runner through/],
+    [401, 'send', true, /let this runner through/],
+  ])('of %i (%s), with an answer of the API before: %j', (status, doing, hasAnswered, words) => {
+    expect(explained(answer(status, PAGE), doing, true, hasAnswered)).toMatch(words);
   });
 
   it.each([
     [answer(404, NO), 'or this is not the API; check the job ID, the project ID and the base URL.'],
-    [answer(405), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
+    [answer(404, PAGE), `404 to the message. Check the base URL. If it is right, a${LET}`],
+    [answer(405, NO), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
     [
       { ...lost, written: false },
       'Check the base URL and the DNS, firewall and proxy of the runner.',

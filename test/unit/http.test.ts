@@ -46,7 +46,7 @@ describe('a poll', () => {
   });
 
   it.each<[object | string, string]>([
-    [{ id: 'job-2' }, 'the record of another job; check the job ID, the base URL and the proxy.'],
+    [{ id: 'job-2' }, 'the record of another job; check the job ID.'],
     [{ id: 'JOB-1' }, 'the record of “JOB-1”, an ID with other upper and lower case; check'],
     [{ error: 'No.' }, 'JSON that is not a job record: “No.”; check the job ID'],
   ])('that returns %j says so', async (body, why) => {
