@@ -78,8 +78,9 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status, contentType, body } = exchange;
   if (status < 200 || status >= 300) return false;
-  // Some servers give the type twice, separated by a comma.
-  if (/^application\/([\w.+-]+\+)?json\s*([;,]|$)/i.test(contentType)) return true;
+  // The media type is the first word: some servers give it twice, or forget a semicolon.
+  const [type = ''] = contentType.split(/[;,\s]/);
+  if (/^application\/([\w.+-]+\+)?json$/i.test(type)) return true;
   if (body.kind === 'problem') return false;
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }

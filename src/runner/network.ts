@@ -93,7 +93,10 @@ export function readRetryAfter(values: readonly string[], date: number): number 
   const single = values.flatMap((value) => value.split(/,(?! \d\d[ -][A-Z])/));
   const pauses = single.flatMap((value) => {
     const text = value.trim();
-    if (/^[0-9]+$/.test(text)) return Math.min(Number(text) * 1000, LONGEST_PAUSE_MS);
+    // Only whole seconds are allowed, but some servers send their fractions, too.
+    if (/^[0-9]+(\.[0-9]+)?$/.test(text)) {
+      return Math.min(Math.ceil(Number(text)) * 1000, LONGEST_PAUSE_MS);
+    }
     const until = readDate(text);
     return until === null ? [] : Math.max(0, until - date);
   });
@@ -132,7 +135,7 @@ const TLS: readonly (readonly [code: RegExp, what: string, remedy: string])[] = 
   [
     /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED|INVALID_CA|CERT_UNTRUSTED)/,
     'the certificate is not trusted',
-    'for a private CA, set NODE_EXTRA_CA_CERTS in the environment of the runner',
+    'for a private CA, NODE_EXTRA_CA_CERTS in the environment of the runner must name a file with its certificate',
   ],
   [
     /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|INVALID_PURPOSE|PATH_LENGTH|UNSPECIFIED)/,
@@ -159,7 +162,7 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
   const tls = TLS.find(([pattern]) => pattern.test(code));
   if (tls !== undefined) return ['setup', `${tls[1]} (${code}); ${tls[2]}`];
   if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
-  return ['network', NETWORK[code] ?? (code || 'the connection failed')];
+  return ['network', NETWORK[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`];
 }
 
 /** The first cause that has a code: Node nests errors, and combines several into one. */

@@ -6,7 +6,8 @@ const coded = (code: unknown, cause?: unknown): Error =>
 
 const CLOCK = 'check the clock of the runner; if it is right, whoever runs that server must';
 const CHECK_HOST = 'check the host name in the URL and the proxy';
-const TRUST = 'for a private CA, set NODE_EXTRA_CA_CERTS in the environment of the runner';
+const TRUST =
+  'for a private CA, NODE_EXTRA_CA_CERTS in the environment of the runner must name a file with its certificate';
 
 it.each<readonly [unknown, string, string]>([
   [coded('ECONNREFUSED'), 'network', 'connection refused'],
@@ -43,7 +44,7 @@ it.each<readonly [unknown, string, string]>([
     'setup',
     'no secure TLS connection is possible (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION); check the URL and the proxy',
   ],
-  [coded('EOTHER'), 'network', 'EOTHER'],
+  [coded('UND_ERR_OTHER'), 'network', 'the connection failed (UND_ERR_OTHER)'],
   [new Error('no code'), 'network', 'the connection failed'],
   ['no error', 'network', 'the connection failed'],
 ])('explainConnection of %o: %s, %s', (error, cause, why) => {

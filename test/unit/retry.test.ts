@@ -42,9 +42,12 @@ const PASSING_4XX = [408, 425, 429, 499];
 const CLASSES: Readonly<Record<SendClass, readonly Exchange[]>> = {
   delivered: [
     ...[200, 201, 202, 203, 299].map((status) => response(status)),
-    ...['application/json; charset=utf-8', 'application/vnd.api+json', ''].map((type) =>
-      withType(type),
-    ),
+    ...[
+      'application/json; charset=utf-8',
+      'application/json charset=utf-8',
+      'application/vnd.api+json',
+      '',
+    ].map((type) => withType(type)),
     withType('application/json, application/json; charset=utf-8'),
     response(200, broken),
     response(204, { contentType: '', body: { kind: 'ok', value: '' } }),
@@ -180,9 +183,19 @@ describe('retryAfterMs', () => {
     [['5, Sat, 21 Nov 2026 12:01:30 GMT, 10'], 90_000],
     [['5,10'], 10_000],
     [['Sat, 21 Nov 2026 11:59:59 GMT'], 0],
-    ...['Sat, 99 Nov 2026 12:01:30 GMT', 'Sat, 21 Nov 2026', '-1', '1e3', '0x10', '1.5', ''].map(
-      (value) => [[value], null] as const,
-    ),
+    [['89.997'], 90_000],
+    [['0.5', '1'], 1000],
+    ...[
+      'Sat, 99 Nov 2026 12:01:30 GMT',
+      'Sat, 21 Nov 2026',
+      '-1',
+      '1e3',
+      '0x10',
+      '1.',
+      '.5',
+      '90s',
+      '',
+    ].map((value) => [[value], null] as const),
   ] as const)('%j is %j', (retryAfter, expected) => {
     expect(retryAfterMs(response(429, { retryAfter }))).toBe(expected);
   });
