@@ -1,5 +1,5 @@
 import type { ReviewComment } from '../github/api.ts';
-import { GitHubError, hintFor, whyOf } from '../github/errors.ts';
+import { GitHubError, hintFor, mayPassLater, whyOf } from '../github/errors.ts';
 import { type CodeContext, type CommentTrigger, isEdited } from '../github/event.ts';
 import { blocks } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
@@ -36,7 +36,7 @@ export async function readReview(
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
     const why = `The inline comments of the review cannot be read: ${whyOf(error)}.`;
-    return problem(`${why} ${hintFor(error) || 'Try again later.'}`);
+    return problem(`${why} ${hintFor(error) || (mayPassLater(error) ? 'Try again later.' : '')}`);
   }
   const own = comments.filter(({ author }) => author?.databaseId === authorId);
   const edited = own.find(isEdited);

@@ -2,7 +2,7 @@ import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { quote, sentences } from '../text.ts';
 import type { Collaborator, GitHub } from './api.ts';
-import { CHECK_TOKEN, GitHubError, isUnclear, whyOf } from './errors.ts';
+import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
 import {
   type Account,
   BOT_SUFFIX,
@@ -114,14 +114,15 @@ function denied({ event }: Trigger, why: string): Authorization {
   return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };
 }
 
-/** What to do if a permission cannot be checked. */
-const LATER = 'Try again later.';
 const OTHER_TOKEN =
   `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
   'the workflow then gets in.';
 
-function mayPass(error: unknown): boolean {
-  return isUnclear(error) || (error instanceof GitHubError && error.status === 429);
+/** GitHub's own words say it of other refusals, such as SAML, a list of IP addresses or a renamed repository. */
+function adviseOnCheck(error: unknown): string {
+  if (mayPassLater(error)) return 'Try again later.';
+  const isToken = error instanceof GitHubError && error.status === 401;
+  return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
 }
 
 /** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */
@@ -137,12 +138,11 @@ export async function checkPermission(
     found = await github.collaborator(login);
   } catch (error) {
     const reason = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
-    return { kind: 'failed', reason: sentences(reason, mayPass(error) ? LATER : OTHER_TOKEN) };
+    return { kind: 'failed', reason: sentences(reason, adviseOnCheck(error)) };
   }
-  const needed = `${minimum} permission on this repository (“minimum-permission”)`;
-  if (found === null) {
-    return denied(trigger, `${name} lacks the ${needed}, or “github-token” cannot read it.`);
-  }
+  // The token may not see the members of a team, nor an account under its old name.
+  const lacks = `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or “github-token” cannot read it.`;
+  if (found === null) return denied(trigger, lacks);
   if (id === null ? !sameLogin(found.login, login) : found.id !== id) {
     const reason = `GitHub returned another user when asked for the permission of ${name}.`;
     return { kind: 'failed', reason };
@@ -150,5 +150,5 @@ export async function checkPermission(
   const { permission } = found;
   const levels: readonly string[] = ['none', ...PERMISSIONS];
   if (levels.indexOf(permission) >= levels.indexOf(minimum)) return ALLOWED;
-  return denied(trigger, `${name} lacks the ${needed}.`);
+  return denied(trigger, lacks);
 }

@@ -38,6 +38,8 @@ export function isUnclear(error: unknown): boolean {
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
 const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
 
+const APP_TOO = 'With the token of a GitHub App, the App needs it.';
+
 /** For words of GitHub. What it says of other refusals, such as SAML, IP addresses or archives, says what to do. */
 const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
@@ -47,13 +49,14 @@ const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
     /not accessible by integration/,
     'The workflow job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
-      'which runs from forks never get.',
+      `which runs from forks never get. ${APP_TOO}`,
   ],
   [
     /not accessible by personal access token/,
     'Give the token in “github-token” write access to pull requests and issues of this repository, or remove it to use ' +
       'the token of the job.',
   ],
+  [/ doesn't exist on type /, 'This needs a newer GitHub Enterprise Server.'],
 ];
 
 const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
@@ -63,11 +66,19 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   429: 'This is a rate limit of GitHub for the token; try again later.',
 };
 
-/** What to do if a call about a comment or review failed; empty if not known. GitHub also returns 404 for what the token cannot read. */
+/**
+ * What to do if a call about a conversation failed. Empty if GitHub's own words say it, as of SAML or a list of IP addresses, if it
+ * may pass, or if nobody knows. GitHub also returns 404 for what the token cannot read.
+ */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
+}
+
+/** Whether the same call may succeed later, with the same settings. */
+export function mayPassLater(error: unknown): boolean {
+  return isUnclear(error) || (error instanceof GitHubError && error.status === 429);
 }
 
 /** Whether GitHub says that the token of the job lacks a permission. */
@@ -88,11 +99,14 @@ const headers = z.catch(
 );
 type Headers = z.infer<typeof headers>;
 
-/** The error that Octokit throws for a response. */
+/** The error that Octokit throws for a response. Of a page in HTML, its message would be the whole page. */
 const requestError = z.object({
   status: z.number(),
   message: text,
-  response: z.object({ headers }),
+  response: z.object({
+    headers,
+    data: z.catch(z.optional(z.object({ message: z.string() })), undefined),
+  }),
 });
 
 /** The one for errors of GraphQL, which come with status 200. Those that have no type may pass, like a server error. */
@@ -136,7 +150,7 @@ export function toGitHubError(
   const { message, response } = refused;
   const status = isRateLimit(refused) ? 429 : refused.status;
   // Octokit adds the address of the documentation.
-  const said = message.replace(/ - https:\S+$/, '');
+  const said = response.data === undefined ? '' : message.replace(/ - https:\S+$/, '');
   const why = `GitHub answered ${refused.status}${describe(said, status, redact)}`;
   return new GitHubError(status, why, { cause: error, ...pauseOf(status, response.headers, now) });
 }
@@ -161,6 +175,8 @@ function statusOfGraphql(message: string, type: string): number {
   if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(message)) return 429;
   if (type === 'FORBIDDEN' || type === 'INSUFFICIENT_SCOPES') return 403;
   if (message.startsWith('Resource not accessible')) return 403;
+  // An older GitHub Enterprise Server does not know a field.
+  if (message.includes(" doesn't exist on type ")) return 422;
   return type === 'NOT_FOUND' ? 404 : 500;
 }
 

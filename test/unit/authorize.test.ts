@@ -176,7 +176,7 @@ describe('authorize', () => {
         event: issues(MALLORY),
         collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
       },
-      [`${lacks}. ${onIssues}`],
+      [`${lacks}, or “github-token” cannot read it. ${onIssues}`],
     ],
     [
       'an error',
@@ -185,6 +185,11 @@ describe('authorize', () => {
         'The permission of “alice” cannot be checked: “github-token” is empty. Check “github-token”',
         '“minimum-permission: none”',
       ],
+    ],
+    [
+      'a renamed repository',
+      { collaborator: () => Promise.reject(new GitHubError(301, 'moved; start a new run')) },
+      ['The permission of “alice” cannot be checked: moved; start a new run.'],
     ],
     [
       'a rate limit',

@@ -43,6 +43,7 @@ it.each<[number, string, RegExp, boolean]>([
   [422, 'So.', /^$/, false],
   [429, 'So.', /rate limit of GitHub .* try again later/, false],
   [500, 'So.', /^$/, true],
+  [422, "Field 'x' doesn't exist on type 'Y'", /newer GitHub Enterprise Server/, false],
 ])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
   const error = new GitHubError(status, message);
   expect(hintFor(error)).toMatch(hint);
@@ -52,10 +53,15 @@ it.each<[number, string, RegExp, boolean]>([
 describe('toGitHubError', () => {
   /** The error of Octokit for a response. */
   const refused = (status: number, message: string, headers: object = {}): Error =>
-    Object.assign(new Error(message), { status, response: { headers } });
+    Object.assign(new Error(message), { status, response: { headers, data: { message } } });
   /** The error of Octokit for a response with a list of errors. */
   const failed = (errors: unknown, headers: object = {}): Error =>
     Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors, headers });
+  const FIELD = "Field 'x' doesn't exist on type 'Y'";
+  /** GitHub's page for people: the message of Octokit is all of it. */
+  const unicorn = Object.assign(new Error('<!DOCTYPE html>'), {
+    ...{ status: 502, response: { headers: {}, data: '<!DOCTYPE html>' } },
+  });
   const BY_LIMIT = 'because of a rate limit';
   const NONE_LEFT = {
     'x-ratelimit-remaining': '0',
@@ -79,6 +85,8 @@ describe('toGitHubError', () => {
     ],
     [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
     [refused(500, ''), 500, 'answered 500'],
+    [unicorn, 502, 'answered 502'],
+    [failed([{ message: FIELD }]), 422, `answered with an error: “${FIELD}”`],
     [refused(403, 'No.', { 'retry-after': '3' }), 429, `answered 403 ${BY_LIMIT}: “No.”`, 3000],
     [refused(403, 'No.', NONE_LEFT), 429, `answered 403 ${BY_LIMIT}: “No.”`, 20_000],
     [
