@@ -140,6 +140,14 @@ const nothing = (): string => '';
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
 
+/** `why` has the code of the error. */
+export function adviseOnFile(why: string): string {
+  if (why.includes('ENOSPC')) return 'Free some disk space.';
+  return /EACCES|EROFS|ENOENT/.test(why)
+    ? 'In a container, run as the user of the runner, and mount its folders.'
+    : '';
+}
+
 /** `isNew`: the message creates the job. */
 function doubtAbout(isNew: boolean): string {
   return isNew ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED;
@@ -201,10 +209,7 @@ const RUN_ENDS = {
     sentences('The API accepts no more messages for now.', why),
   ),
   'outputs cannot be written': way('error', 'not-sent', (why: string) =>
-    sentences(
-      `${why}, so no message was sent.`,
-      why.includes('ENOSPC') ? 'Free some disk space.' : '',
-    ),
+    sentences(`${why}, so no message was sent.`, adviseOnFile(why)),
   ),
   'no comment': way('error', 'not-sent', (why: string) =>
     sentences(

@@ -1,4 +1,5 @@
 import { doesSend } from '../inputs.ts';
+import { adviseOnFile } from '../job/ends.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { showStatus } from '../job/reasons.ts';
@@ -114,7 +115,10 @@ export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 
   if (saved.kind === 'ok') return code;
   const { result, delivery, status } = toOutputs(report);
   const lost = `result ${result}, delivery ${delivery}, status ${status === '' ? 'unknown' : showStatus(status)}`;
-  const text = `${saved.problem}, so later steps do not see them. They are: ${lost}.`;
+  const text = sentences(
+    `${saved.problem}, so later steps do not see them. They are: ${lost}.`,
+    adviseOnFile(saved.problem),
+  );
   runtime.log[code === 1 ? 'info' : 'error'](text);
   return 1;
 }
