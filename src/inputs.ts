@@ -14,6 +14,7 @@ import {
   type ProxySettings,
   problemWithCertificates,
   readProxy,
+  readRunInfo,
 } from './runner/environment.ts';
 import { readInside } from './runner/files.ts';
 import type { Redact } from './runner/log.ts';
@@ -236,7 +237,7 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
       words(FAIL_ON, 'none', new Set<JobResult>()),
     ),
     comment: optional('comment', true, boolean),
-    prNumber: optional('pr-number', null, conversationNumber),
+    prNumber: optional('pr-number', null, conversationNumber(env)),
     githubToken: optional('github-token', '', ok),
     baseUrl: optional('base-url', new URL(API_URL), baseUrl),
   };
@@ -292,6 +293,9 @@ function problemWithIds(
       `is ${shown(text)}, an expression instead of an ID; write “\${{ vars.NAME }}” in the workflow, ` +
       'and the ID itself in the variable.'
     );
+  }
+  if (/^https?:\/\//.test(text)) {
+    return `is ${shown(text)}, a link; give the ID of the job, which comments of the action have in their last line or table.`;
   }
   // What scripts and expressions write if there is no value.
   const none = ids.find((id) => id === 'null' || id === 'undefined');
@@ -385,10 +389,19 @@ const maxMessages: Check<number> = (text, shown) =>
     ? ok(Number(text))
     : problem(`must be a whole number from 1 to 100; it is ${shown(text)}.`);
 
-const conversationNumber: Check<number> = (text, shown) =>
-  /^[1-9][0-9]{0,9}$/.test(text)
-    ? ok(Number(text))
-    : problem(`must be the number of a pull request or issue; it is ${shown(text)}.`);
+/** A number, `#42`, or the address of a pull request or issue in this repository. */
+function conversationNumber(env: Env): Check<number> {
+  const { repositoryUrl } = readRunInfo(env);
+  const address = RegExp(`^${RegExp.escape(repositoryUrl)}/(?:pull|issues)/(?=\\d+$)`, 'i');
+  return (text, shown) => {
+    const number = text.replace(address, '').replace(/^#/, '');
+    return /^[1-9][0-9]{0,9}$/.test(number)
+      ? ok(Number(number))
+      : problem(
+          `must be the number of a pull request or issue of this repository; it is ${shown(text)}.`,
+        );
+  };
+}
 
 function oneOf<const T extends string>(allowed: readonly T[]): Check<T> {
   return (text, shown) => {

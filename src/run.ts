@@ -22,7 +22,7 @@ import {
   withoutJobs,
 } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
-import { isUnnamed, UNNAMED } from './report/render.ts';
+import { isUnnamed } from './report/render.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { Start } from './start.ts';
@@ -115,7 +115,8 @@ async function report(run: Run): Promise<0 | 1> {
   const isBad = failed.length > 0 || runtime.signal.aborted;
   const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
-  if (run.story.leavesUnnamed && jobs.some(isUnnamed)) runtime.log.info(UNNAMED);
+  const { unnamed = '' } = run.story;
+  if (unnamed !== '' && jobs.some(isUnnamed)) runtime.log.info(unnamed);
   const commentUrls = await finishOnGitHub(run);
   // Only then, all comments are known, and what has changed.
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
@@ -137,7 +138,7 @@ function adviseOnSettings({ log, env }: Runtime, inputs: Inputs): void {
     );
   }
   if (!inputs.send && (env.INPUT_PROMPT ?? '') !== '') {
-    log.info('“prompt” is not sent, because “send” is false.');
+    log.warning('“prompt” is not sent, because “send” is false; remove one of them.');
   }
   if (env.INPUT_PROMPT?.includes('${{')) {
     log.warning(

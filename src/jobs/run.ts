@@ -13,6 +13,7 @@ import { type Note, readNotes } from '../note/note.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { endedNow } from '../report/outputs.ts';
 import type { Story } from '../report/render.ts';
+import { isProxied } from '../runner/environment.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { JobLog } from './log.ts';
@@ -110,21 +111,25 @@ export function storyOf(run: Run): Story {
   return { ...run.story, ...run.message.shown };
 }
 
-function beginStory(
-  start: Start,
-  { command, wait, createJob, jobIds }: Inputs,
-  plan: Plan,
-): Run['story'] {
+function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
+  const { command, wait, createJob, jobIds } = inputs;
   const { info, runtime } = start;
-  const { deadline, limit, comments } = plan;
+  const { deadline, limit } = plan;
   return {
     ...{ info, command, startedAt: runtime.clock.now() },
     occasion: occasionOf(start),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,
-    leavesUnnamed: createJob && !wait && comments.kind !== 'none',
+    unnamed: adviseOnUnnamed(inputs),
   };
+}
+
+/** What to change so that a comment names a new job on its pull request, for those who write workflows; empty if one does. */
+function adviseOnUnnamed({ createJob, comment, githubToken, wait }: Inputs): string {
+  if (!createJob || (comment && githubToken !== '' && wait)) return '';
+  const input = comment && githubToken !== '' ? '“wait: true”' : '“comment: true” and a token';
+  return `Set ${input}: without it, commands on the pull request of the job find no job.`;
 }
 
 /** Who asked for it, or after what it is sent, as Markdown. */
@@ -158,7 +163,8 @@ export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 's
 
 function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {
   const { baseUrl, projectId, proxy } = inputs;
-  const through = proxy.url === '' ? '' : ` (proxy ${quote(new URL(proxy.url).host)})`;
+  const isDirect = !isProxied(baseUrl, proxy);
+  const through = isDirect ? '' : ` (proxy ${quote(new URL(proxy.url).host)})`;
   return {
     ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),

@@ -65,8 +65,8 @@ export interface Story {
   readonly createsJobs?: boolean;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
-  /** Whether no comment names a job that this run creates on its pull request, because it does not wait. */
-  readonly leavesUnnamed?: boolean;
+  /** What to change so that a comment names a job that this run creates on its pull request; empty if one does. */
+  readonly unnamed?: string;
 }
 
 /** Where a story is shown. */
@@ -194,13 +194,13 @@ function heading(text: string, isSummary: boolean): string {
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until, leavesUnnamed = false }: Story, job: Job, isSummary: boolean): string {
+function outlook({ until, unnamed = '' }: Story, job: Job, isSummary: boolean): string {
   const label = labelOf(job);
   const isNew = (label === 'creating' || isCreated(job)) && (isUnderway(label) || label === 'sent');
   return sentences(
     isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
     outlookOf(label, until),
-    isUnnamed(job) && leavesUnnamed && isSummary ? sentenceToMarkdown(UNNAMED) : '',
+    isUnnamed(job) && isSummary ? sentenceToMarkdown(unnamed) : '',
   );
 }
 
@@ -208,10 +208,6 @@ function outlook({ until, leavesUnnamed = false }: Story, job: Job, isSummary: b
 export function isUnnamed(job: Job): boolean {
   return isCreated(job) && !job.record?.prNumber;
 }
-
-/** For those who write workflows, and not for those who read comments. */
-export const UNNAMED =
-  'Set “wait: true”: without it, commands on the pull request of the job find no job.';
 
 function outlookOf(label: Label, until: number | undefined): string {
   if (label === 'sent') return 'This run does not wait for the result.';

@@ -84,6 +84,22 @@ export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
   return parsed === null ? problem(`${name} ${NO_PROXY_URL}`) : ok({ url: parsed.href, noProxy });
 }
 
+/** Whether requests to a URL go through the proxy, by the rules that undici has for NO_PROXY (env-http-proxy-agent.js). */
+export function isProxied(
+  { hostname, port, protocol }: URL,
+  { url, noProxy }: ProxySettings,
+): boolean {
+  const own = port || (protocol === 'https:' ? '443' : '80');
+  const isDirect = noProxy.split(/[,\s]+/).some((entry) => {
+    const [, name = '', only = own] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const domain = name.replace(/^\*?\./, '');
+    const isApex = hostname === domain && !name.startsWith('*');
+    const isHost = name === '*' || isApex || hostname.endsWith(`.${domain}`);
+    return domain !== '' && only === own && isHost;
+  });
+  return url !== '' && !isDirect;
+}
+
 /**
  * The secrets that texts by others may contain, read before anything else so that they can be masked. No text has the
  * password of a proxy: only its host is shown, and errors of connections are put into our own words.

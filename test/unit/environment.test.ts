@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { problemWithCertificates, readProxy, readRunInfo } from '../../src/runner/environment.ts';
+import {
+  isProxied,
+  problemWithCertificates,
+  readProxy,
+  readRunInfo,
+} from '../../src/runner/environment.ts';
 
 const SERVER = 'https://ghe.example';
 const RUNNER = {
@@ -91,6 +96,23 @@ describe('readProxy', () => {
       });
     }
   });
+});
+
+it.each([
+  ['', true],
+  ['*', false],
+  ['example', false],
+  ['.agent.example', false],
+  ['*.agent.example', true],
+  ['*.example', false],
+  ['other.example agent.example:443', false],
+  ['agent.example:8443', true],
+  ['gent.example', true],
+  ['AGENT.example', false],
+])('with NO_PROXY=%j, agent.example is asked through the proxy: %j', (noProxy, expected) => {
+  const url = new URL('https://agent.example/v2');
+  expect(isProxied(url, { url: 'http://p:1/', noProxy })).toBe(expected);
+  expect(isProxied(url, { url: '', noProxy })).toBe(false);
 });
 
 it.each([

@@ -19,7 +19,7 @@ function env(inputs: Record<string, string>, more: Record<string, string> = {}) 
     `INPUT_${name.toUpperCase()}`,
     value,
   ]);
-  return { ...Object.fromEntries(named), ...more };
+  return { GITHUB_REPOSITORY: 'o/r', ...Object.fromEntries(named), ...more };
 }
 function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
   const read = readInputs(env(inputs, more), (text) => text);
@@ -56,6 +56,8 @@ describe('readInputs accepts', () => {
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
     ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
+    ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
+    ['an address', { 'pr-number': 'https://github.com/O/r/pull/42' }, { prNumber: 42 }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
     [
       'a command with invisible characters',
@@ -146,6 +148,7 @@ describe('readInputs refuses', () => {
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
     ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
     ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
+    ['job-id', ['https://github.com/o/r/pull/1'], 'a link; give the ID of the job, which comments'],
     ['job-id', ['a;b', 'a|b'], 'Separate several IDs by commas.'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
@@ -206,7 +209,7 @@ describe('readInputs refuses', () => {
     ],
     [
       'pr-number',
-      ['0', '-3', '#3', '1.5', 'x', '99999999999'],
+      ['0', '-3', '##3', '1.5', 'x', '99999999999', 'https://github.com/other/repo/pull/3'],
       'must be the number of a pull request',
     ],
   ])('%s: %j', (name, values, words) => {

@@ -76,18 +76,18 @@ describe('one job', () => {
   it('says that a new job is one, and how its pull request comes to name it', () => {
     const base = { status: 'new' };
     const isNew = 'This starts a new job; the agent opens a pull request of its own.';
-    const named =
-      'Set `wait: true`: without it, commands on the pull request of the job find no job.';
+    const NAMED = 'Set “wait: true”: so it is named.';
+    const named = 'Set `wait: true`: so it is named.';
     const sent = ended({ result: 'sent' }, { base });
     for (const one of [job({ id: NEW_JOB }), job({ ...SENT, base }), sent]) {
-      expect(show([one], { leavesUnnamed: true }).join()).toContain(isNew);
-      const isTold = summaryOf([one], { leavesUnnamed: true }).includes(
+      expect(show([one], { unnamed: NAMED }).join()).toContain(isNew);
+      const isTold = summaryOf([one], { unnamed: NAMED }).includes(
         `${isNew} This run does not wait for the result. ${named}`,
       );
       expect([isTold, summaryOf([one], {}).includes(named)]).toEqual([one === sent, false]);
     }
     for (const one of [job(), job(SENT), ended({}, { base })]) {
-      expect(show([one], { leavesUnnamed: true }).join()).not.toMatch(/new job|commands on/);
+      expect(show([one], { unnamed: NAMED }).join()).not.toMatch(/new job|commands on/);
     }
   });
 
