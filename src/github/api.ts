@@ -58,8 +58,6 @@ const COMMENTS_AT_ONCE = 50;
 /** The same of a review: each has a part of a diff, of whatever length. */
 const REVIEW_COMMENTS_AT_ONCE = 20;
 const NEWEST = 30;
-/** How often the comments are listed if one of them is gone before its text is read. */
-const MOST_LISTS = 5;
 /** Milliseconds of a rate limit that a call waits for, once. */
 const LONGEST_RATE_PAUSE_MS = 60_000;
 /** Sent with every call: the default version may change. */
@@ -264,15 +262,14 @@ export class GitHub {
    * is a new comment. `until`: a time of the clock, after which no further page is read.
    */
   async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
-    for (let lists = 1; ; lists += 1) {
+    // One may be deleted between the list and its text; then they are listed once more.
+    for (let lists = 1; lists <= 2; lists += 1) {
       const ids = await this.#listOwnIds(number, until);
       if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids, until);
-      const found = ids.flatMap((id) => this.#comments.get(id) ?? []);
+      const found = ids.map((id) => this.#comments.get(id)).filter((one) => one !== undefined);
       if (found.length === ids.length) return found;
-      // One was deleted between the list and the texts, unless GitHub goes on to list it.
-      if (lists === MOST_LISTS)
-        throw new GitHubError(0, 'the comments changed while they were read');
     }
+    throw new GitHubError(0, 'the comments changed while they were read');
   }
 
   async #listOwnIds(number: number, until: number): Promise<readonly string[]> {
@@ -299,8 +296,6 @@ export class GitHub {
       this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
       const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer).catch(noneIfGone);
-      // What was read before may be out of date.
-      for (const id of some) this.#comments.delete(id);
       for (const one of nodes) {
         if (one !== null) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
       }
