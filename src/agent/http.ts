@@ -49,7 +49,7 @@ export interface Failure {
 
 /** What requests to the API need; the same for every job. */
 export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' | 'redact'> {
-  readonly transport: Transport;
+  readonly transport: ReturnType<typeof createTransport>;
   /** The host of the API, and the proxy if there is one, for messages. */
   readonly where: string;
   readonly isDefaultUrl: boolean;
@@ -67,8 +67,6 @@ export function isFromApi(body: Answer['body']): boolean {
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
   Pick<Runtime, 'clock' | 'signal'>;
-
-export type Transport = ReturnType<typeof createTransport>;
 
 /**
  * The two kinds of request that this action makes. Neither is retried here: see retry.ts. `timeoutMs` is

@@ -200,7 +200,7 @@ const collaboratorAnswer = z.object({
   ),
 });
 
-export interface OwnComment extends Readonly<z.infer<typeof comment>> {
+interface OwnComment extends Readonly<z.infer<typeof comment>> {
   /** Whether somebody else has edited it last. */
   readonly isEdited: boolean;
 }

@@ -13,7 +13,7 @@ import {
   type Trigger,
 } from './event.ts';
 
-export type Authorization =
+type Authorization =
   | { readonly kind: 'allowed' }
   /** `warning`: the workflow probably needs a change. */
   | { readonly kind: 'denied'; readonly reason: string; readonly level: 'notice' | 'warning' }

@@ -26,7 +26,7 @@ export interface JobRecord {
 }
 
 /** What the last poll before the message showed; what the API did not say is missing. */
-export interface Base {
+interface Base {
   readonly status?: string | undefined;
   readonly prLink?: string | null | undefined;
 }
@@ -43,7 +43,7 @@ export type Message =
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
 /** What the agent works on: the table "confirmed" of docs/delivery.md has the outcomes. */
-export type Work = 'earlier work' | 'nothing' | 'our message';
+type Work = 'earlier work' | 'nothing' | 'our message';
 
 /** What the polls after the message have shown. */
 export interface After {

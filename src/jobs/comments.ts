@@ -153,7 +153,6 @@ async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const bad = ended.filter((job) => RESULTS[job.end.result].isBad || isLateLimit(job));
   const [worst] = worstFirst(bad);
   if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;
-  if (runtime.signal.aborted) return;
   const { sender } = trigger;
   const person = sender !== null && isPerson(sender) ? sender.login : '';
   const isAll = saysAll(ended, worst);
