@@ -1,5 +1,3 @@
-import * as z from 'zod/mini';
-
 // Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
 // show it as what it is: as code in Markdown, and as it is in the log.
 
@@ -103,19 +101,6 @@ export function ok<T>(value: T): Ok<T> {
 
 export function problem(what: string): Result<never> {
   return { kind: 'problem', problem: what };
-}
-
-/** For a field by others: a value of another type or length counts as missing. */
-export function lenient<T extends z.core.SomeType>(schema: T) {
-  return z.catch(z.optional(schema), undefined);
-}
-
-/** A list by others, without the entries that cannot be read: one of them says nothing about the rest. */
-export function listOf<T extends z.core.SomeType>(schema: T) {
-  return z.pipe(
-    z.array(lenient(schema)),
-    z.transform((list) => list.filter((entry) => entry !== undefined)),
-  );
 }
 
 /** Whether a text is JSON with fields, as every answer of an API is. */

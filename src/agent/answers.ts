@@ -12,8 +12,8 @@ import {
 } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
 import { isRedirect } from '../runner/network.ts';
+import { anyText, lenient } from '../schema.ts';
 import {
-  lenient,
   listing,
   ok,
   oneLine,
@@ -29,22 +29,22 @@ import { isPassing4xx, retryAfterMs } from './retry.ts';
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
 // their readers did not write the workflow: so it says “the API key”, and not the name of the input.
 
-const time = z.iso.datetime({ offset: true }).check(z.maxLength(64));
-const text = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
+const timestamp = z.iso.datetime({ offset: true }).check(z.maxLength(64));
+const textUpTo = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
 
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string()),
   prLink: z.optional(z.unknown()),
-  model: text(4096),
+  model: textUpTo(4096),
   source: lenient(
     z.object({
       repository: z.string().check(z.maxLength(4096)),
       ref: z.catch(z.nullable(z.string().check(z.maxLength(4096))), null),
     }),
   ),
-  createdAt: lenient(time),
-  archivedAt: lenient(z.nullable(time)),
+  createdAt: lenient(timestamp),
+  archivedAt: lenient(z.nullable(timestamp)),
 });
 
 /**
@@ -93,8 +93,7 @@ function readStatus(status: string, redact: Redact): string | undefined {
   return isKnownStatus(word) ? word : oneLine(redact(status)) || undefined;
 }
 
-const words = z.catch(z.string(), '');
-const message = z.object({ message: words });
+const message = z.object({ message: anyText });
 /** `error` is the API's own word, as a text or an object; `message` is that of a gateway before it. */
 const refusal = z.extend(message, { error: z.catch(z.union([z.string(), message]), '') });
 

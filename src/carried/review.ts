@@ -1,6 +1,7 @@
+import { isEdited } from '../github/account.ts';
 import type { ReviewComment } from '../github/api.ts';
 import { GitHubError, hintFor, mayPassLater, whyOf } from '../github/errors.ts';
-import { type CodeContext, type CommentTrigger, isEdited } from '../github/event.ts';
+import type { CodeContext, CommentTrigger } from '../github/event.ts';
 import { blocks } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';

@@ -1,6 +1,6 @@
 import { untilAborted } from '../clock.ts';
-import { checkPermission } from '../github/authorize.ts';
 import type { CommentTrigger } from '../github/event.ts';
+import { checkPermission } from '../github/permission.ts';
 import type { PullState } from '../github/pull-state.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
@@ -103,7 +103,7 @@ function threadsOf(
  * anyone may ask, but a comment that nobody has asked to send needs the permission that is needed by default.
  */
 async function askPeople(
-  { trigger, github, signal }: Reading,
+  { github, signal }: Reading,
   threads: Threads,
   { asked }: About,
   { minimumPermission }: Who,
@@ -113,19 +113,19 @@ async function askPeople(
   const people = others.slice(0, MOST_PEOPLE);
   const answers = await Promise.all(
     people.map(async (person) => {
-      const asking = checkPermission(trigger, person, minimum, github);
+      const asking = checkPermission(person, minimum, github);
       // A cancelled run, or one whose time is over, carries none of it.
       const answer = await untilAborted(asking, signal).catch((error) => {
         if (signal.aborted) return null;
         throw error;
       });
-      return { ...person, kind: answer?.kind ?? 'failed' };
+      return { ...person, kind: answer?.kind ?? 'not known' };
     }),
   );
-  const unknown = answers.filter(({ kind }) => kind === 'failed');
+  const unknown = answers.filter(({ kind }) => kind === 'not known');
   const names = listing(unknown.map(({ login }) => quote(login, 100)));
   const missing = { what: `comments by ${names}`, why: 'the permission could not be checked' };
-  const allowed = answers.filter(({ kind }) => kind === 'allowed');
+  const allowed = answers.filter(({ kind }) => kind === 'enough');
   const heard = new Set([asked.sender, ...allowed].flatMap(({ id }) => id ?? []));
   return [heard, unknown.length > 0 ? [{ ...missing, isFault: true }] : []];
 }

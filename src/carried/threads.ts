@@ -1,4 +1,4 @@
-import { type Account, BOT_SUFFIX, isAllowedBot, isEdited, isPerson } from '../github/event.ts';
+import { type Account, BOT_SUFFIX, isAllowedBot, isEdited, isPerson } from '../github/account.ts';
 import type { ReviewThread, ThreadComment } from '../github/pull-state.ts';
 import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';

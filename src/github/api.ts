@@ -9,11 +9,12 @@ import {
   readProxy,
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
-import { listOf } from '../text.ts';
+import { listOf } from '../schema.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
+import { isEdited } from './account.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
-import { type CommentTrigger, FAILURES, isEdited } from './event.ts';
+import { type CommentTrigger, FAILURES } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
 import type { PullState, WorkflowRun } from './pull-state.ts';
 

@@ -1,6 +1,7 @@
 import type { Inputs } from '../inputs.ts';
 import { IGNORABLE, OPENING, quote } from '../text.ts';
-import { type CommentTrigger, isPerson, type Trigger } from './event.ts';
+import { isPerson } from './account.ts';
+import type { CommentTrigger, Trigger } from './event.ts';
 
 // Which comments and reviews are for the agent.
 

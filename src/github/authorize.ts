@@ -1,17 +1,10 @@
-import { type Inputs, PERMISSIONS, type Permission } from '../inputs.ts';
+import type { Inputs } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { quote, sentences } from '../text.ts';
-import type { Collaborator, GitHub } from './api.ts';
-import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
-import {
-  type Account,
-  BOT_SUFFIX,
-  isAllowedBot,
-  isBot,
-  isCommentEvent,
-  isPerson,
-  type Trigger,
-} from './event.ts';
+import { type Account, BOT_SUFFIX, isAllowedBot, isBot, isPerson, sameLogin } from './account.ts';
+import type { GitHub } from './api.ts';
+import { isCommentEvent, type Trigger } from './event.ts';
+import { checkPermission } from './permission.ts';
 
 type Authorization =
   | { readonly kind: 'allowed' }
@@ -68,8 +61,9 @@ export async function authorize(
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
-    const authorization = await checkPermission(trigger, person, minimumPermission, github);
-    if (authorization.kind !== 'allowed') return authorization;
+    const checked = await checkPermission(person, minimumPermission, github);
+    if (checked.kind === 'too little') return denied(trigger, checked.why);
+    if (checked.kind === 'not known') return { kind: 'failed', reason: checked.why };
   }
   return ALLOWED;
 }
@@ -103,52 +97,9 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
   return { login: triggeringActor, id: null, type };
 }
 
-function sameLogin(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}
-
 /** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
 function denied({ event }: Trigger, why: string): Authorization {
   if (isCommentEvent(event)) return { kind: 'denied', reason: why, level: 'notice' };
   const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
   return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };
-}
-
-const OTHER_TOKEN =
-  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
-  'the workflow then gets in.';
-
-/** GitHub's own words say it of other refusals, such as SAML, a list of IP addresses or a renamed repository. */
-function adviseOnCheck(error: unknown): string {
-  if (mayPassLater(error)) return 'Try again later.';
-  const isToken = error instanceof GitHubError && error.status === 401;
-  return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
-}
-
-/** Asks GitHub for the permission, because neither `author_association` nor the name of an actor proves it. */
-export async function checkPermission(
-  trigger: Trigger,
-  { login, id }: Account,
-  minimum: Permission,
-  github: GitHub,
-): Promise<Authorization> {
-  const name = quote(login, 100);
-  let found: Collaborator | null;
-  try {
-    found = await github.collaborator(login);
-  } catch (error) {
-    const reason = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
-    return { kind: 'failed', reason: sentences(reason, adviseOnCheck(error)) };
-  }
-  // The token may not see the members of a team, nor an account under its old name.
-  const lacks = `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or “github-token” cannot read it.`;
-  if (found === null) return denied(trigger, lacks);
-  if (id === null ? !sameLogin(found.login, login) : found.id !== id) {
-    const reason = `GitHub returned another user when asked for the permission of ${name}.`;
-    return { kind: 'failed', reason };
-  }
-  const { permission } = found;
-  const levels: readonly string[] = ['none', ...PERMISSIONS];
-  if (levels.indexOf(permission) >= levels.indexOf(minimum)) return ALLOWED;
-  return denied(trigger, lacks);
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Redact } from '../runner/log.ts';
 import { explainConnection, readDate, readRetryAfter } from '../runner/network.ts';
+import { anyText } from '../schema.ts';
 import { quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
@@ -87,13 +88,12 @@ export function lacksPermission(error: unknown): boolean {
   return error.message.includes('not accessible by integration');
 }
 
-const text = z.catch(z.string(), '');
 const headers = z.catch(
   z.object({
-    'retry-after': text,
-    'x-ratelimit-remaining': text,
-    'x-ratelimit-reset': text,
-    date: text,
+    'retry-after': anyText,
+    'x-ratelimit-remaining': anyText,
+    'x-ratelimit-reset': anyText,
+    date: anyText,
   }),
   { 'retry-after': '', 'x-ratelimit-remaining': '', 'x-ratelimit-reset': '', date: '' },
 );
@@ -102,7 +102,7 @@ type Headers = z.infer<typeof headers>;
 /** The error that Octokit throws for a response. Of a page in HTML, its message would be the whole page. */
 const requestError = z.object({
   status: z.number(),
-  message: text,
+  message: anyText,
   response: z.object({
     headers,
     data: z.catch(z.optional(z.object({ message: z.string() })), undefined),
@@ -112,7 +112,7 @@ const requestError = z.object({
 /** The one for errors of GraphQL, which come with status 200. Those that have no type may pass, like a server error. */
 const graphqlError = z.object({
   name: z.literal('GraphqlResponseError'),
-  errors: z.catch(z.array(z.object({ message: text, type: text })), []),
+  errors: z.catch(z.array(z.object({ message: anyText, type: anyText })), []),
   headers,
 });
 

@@ -1,5 +1,7 @@
 import * as z from 'zod/mini';
-import { lenient, listOf, ok, parseJson, problem, type Result } from '../text.ts';
+import { anyText, commitSha, lenient, listOf } from '../schema.ts';
+import { ok, parseJson, problem, type Result } from '../text.ts';
+import type { Account } from './account.ts';
 
 export interface Trigger {
   readonly event: string;
@@ -65,14 +67,6 @@ export interface CommentTrigger {
   readonly replyTo: number | null;
 }
 
-export interface Account {
-  readonly login: string;
-  /** Null if only the login is known, as for the actor who re-ran a workflow. */
-  readonly id: number | null;
-  /** `User`, `Bot` or another kind of account. */
-  readonly type: string;
-}
-
 export interface CodeContext {
   readonly path: string;
   /** Null if the lines no longer exist in the file. */
@@ -116,33 +110,6 @@ export const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
   'repository_dispatch',
 ]);
 
-/** No person's login can end with this. If login and type disagree, neither is trusted. */
-export const BOT_SUFFIX = '[bot]';
-
-interface Written {
-  readonly lastEditedAt: string | null;
-  readonly author: { readonly databaseId?: number | null | undefined } | null;
-  readonly editor: { readonly databaseId?: number | null | undefined } | null;
-}
-
-/** Whether somebody else has edited it last. */
-export function isEdited({ lastEditedAt, author, editor }: Written): boolean {
-  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
-}
-
-export function isPerson({ login, type }: Account): boolean {
-  return type === 'User' && !login.endsWith(BOT_SUFFIX);
-}
-
-export function isBot({ login, type }: Account): boolean {
-  return type === 'Bot' || login.endsWith(BOT_SUFFIX);
-}
-
-/** Whether the workflow names this bot, in lower case. GitHub's API has no permissions of bots. */
-export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
-  return type === 'Bot' && allowedBots.has(login.toLowerCase());
-}
-
 /** Why GitHub withholds the secrets of the repository from the run, and what to do; null if it does not. */
 export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | null {
   const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
@@ -158,35 +125,33 @@ export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | n
 }
 
 const positive = z.int().check(z.positive());
-const text = z.catch(z.string(), '');
 const account = z.object({ login: z.string(), id: positive, type: z.string() });
 const comment = lenient(
   z.object({
     id: positive,
-    node_id: text,
-    body: text,
-    state: text,
+    node_id: anyText,
+    body: anyText,
+    state: anyText,
     user: z.catch(z.nullish(z.object({ id: positive })), null),
     performed_via_github_app: z.catch(z.nullish(z.object({})), {}),
-    path: text,
+    path: anyText,
     line: z.catch(z.nullable(positive), null),
     start_line: z.catch(z.nullable(positive), null),
-    diff_hunk: text,
+    diff_hunk: anyText,
     in_reply_to_id: z.catch(z.nullish(positive), null),
   }),
 );
 
-const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 /** The repository of the head is null if it was deleted. */
 const pullOfCommit = z.object({
   number: positive,
-  head: z.object({ sha, repo: z.object({ id: positive }) }),
+  head: z.object({ sha: commitSha, repo: z.object({ id: positive }) }),
   base: z.object({ repo: z.object({ id: positive }) }),
 });
 const output = z.object({
-  title: text,
-  summary: text,
-  text,
+  title: anyText,
+  summary: anyText,
+  text: anyText,
   annotations_count: z.catch(positive, 0),
 });
 const NO_OUTPUT: z.infer<typeof output> = {
@@ -199,9 +164,9 @@ const aboutCommit = lenient(
   z.object({
     id: positive,
     run_attempt: z.catch(positive, 1),
-    head_sha: sha,
-    conclusion: text,
-    name: text,
+    head_sha: commitSha,
+    conclusion: anyText,
+    name: anyText,
     html_url: z.catch(z.url(), ''),
     output: z.catch(output, NO_OUTPUT),
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
@@ -211,9 +176,9 @@ const aboutCommit = lenient(
 );
 
 const payloadSchema = z.object({
-  action: text,
-  ref: text,
-  ref_type: text,
+  action: anyText,
+  ref: anyText,
+  ref_type: anyText,
   issue: lenient(
     z.object({ number: positive, pull_request: z.catch(z.nullish(z.object({})), null) }),
   ),
@@ -229,7 +194,7 @@ const payloadSchema = z.object({
   workflow_run: aboutCommit,
   check_run: aboutCommit,
   sender: lenient(account),
-  repository: lenient(z.object({ id: positive, default_branch: text })),
+  repository: lenient(z.object({ id: positive, default_branch: anyText })),
 });
 type Payload = z.infer<typeof payloadSchema>;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { listOf } from '../text.ts';
+import { listOf } from '../schema.ts';
 
 // The state of a pull request as GitHub's API tells it: the newest commit, the threads of its review, and the runs of workflows
 // on that commit. The schema of GraphQL: https://docs.github.com/en/graphql/reference.

@@ -1,6 +1,6 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
+import { isPerson } from '../github/account.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
-import { isPerson } from '../github/event.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';

@@ -1,6 +1,7 @@
+import { isBot, isPerson } from '../github/account.ts';
 import { askedBy } from '../github/asked.ts';
 import { isTrusted, rerunBy } from '../github/authorize.ts';
-import { EVENTS_ABOUT_JOBS, isBot, isPerson, type Trigger } from '../github/event.ts';
+import { EVENTS_ABOUT_JOBS, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { isFinal } from '../mintlify.ts';

@@ -1,5 +1,6 @@
+import { isPerson } from '../github/account.ts';
 import { isTrusted } from '../github/authorize.ts';
-import { isPerson, type Trigger } from '../github/event.ts';
+import type { Trigger } from '../github/event.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';

@@ -17,7 +17,7 @@ const LAYERS = [
   ['runner'],
   ['markdown'],
   ['mintlify', 'link'],
-  ['text', 'clock', 'vendor'],
+  ['schema', 'text', 'clock', 'vendor'],
 ];
 
 /** Imports that the layers allow but this forbids. */
@@ -41,7 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent/answers.ts',
     ...['github/api.ts', 'github/errors.ts', 'github/event.ts', 'github/pull-state.ts'],
     'note/data.ts',
-    'text.ts',
+    'schema.ts',
   ],
   'p-limit': ['jobs/run.ts'],
   // A run loads the parser only for a text that may hide something.

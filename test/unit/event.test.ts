@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isBot, isPerson, readTrigger, whyNoSecrets } from '../../src/github/event.ts';
+import { isBot, isPerson } from '../../src/github/account.ts';
+import { readTrigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
   checkRun,

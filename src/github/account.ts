@@ -1,0 +1,40 @@
+// Accounts: which are people, which bots, and whose a text is.
+
+export interface Account {
+  readonly login: string;
+  /** Null if only the login is known, as for the actor who re-ran a workflow. */
+  readonly id: number | null;
+  /** `User`, `Bot` or another kind of account. */
+  readonly type: string;
+}
+
+/** No person's login can end with this. If login and type disagree, neither is trusted. */
+export const BOT_SUFFIX = '[bot]';
+
+export function isPerson({ login, type }: Account): boolean {
+  return type === 'User' && !login.endsWith(BOT_SUFFIX);
+}
+
+export function isBot({ login, type }: Account): boolean {
+  return type === 'Bot' || login.endsWith(BOT_SUFFIX);
+}
+
+/** Whether the workflow names this bot, in lower case. GitHub's API has no permissions of bots. */
+export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
+  return type === 'Bot' && allowedBots.has(login.toLowerCase());
+}
+
+export function sameLogin(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+interface Written {
+  readonly lastEditedAt: string | null;
+  readonly author: { readonly databaseId?: number | null | undefined } | null;
+  readonly editor: { readonly databaseId?: number | null | undefined } | null;
+}
+
+/** Whether somebody else has edited it last. */
+export function isEdited({ lastEditedAt, author, editor }: Written): boolean {
+  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
+}

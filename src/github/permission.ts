@@ -1,0 +1,48 @@
+import { PERMISSIONS, type Permission } from '../inputs.ts';
+import { quote, sentences } from '../text.ts';
+import { type Account, sameLogin } from './account.ts';
+import type { GitHub } from './api.ts';
+import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
+
+/** Whether a person has a permission. `why` is a sentence. */
+type Check =
+  | { readonly kind: 'enough' }
+  | { readonly kind: 'too little'; readonly why: string }
+  /** It could not be checked, so nothing is allowed. */
+  | { readonly kind: 'not known'; readonly why: string };
+
+const OTHER_TOKEN =
+  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
+  'the workflow then gets in.';
+
+/** Asks GitHub for the permission, because neither `author_association` nor the name of an account proves it. */
+export async function checkPermission(
+  { login, id }: Account,
+  minimum: Permission,
+  github: GitHub,
+): Promise<Check> {
+  const name = quote(login, 100);
+  try {
+    const found = await github.collaborator(login);
+    if (found !== null && (id === null ? !sameLogin(found.login, login) : found.id !== id)) {
+      const why = `GitHub returned another user when asked for the permission of ${name}.`;
+      return { kind: 'not known', why };
+    }
+    const levels: readonly string[] = ['none', ...PERMISSIONS];
+    const level = levels.indexOf(found?.permission ?? 'none');
+    if (level >= levels.indexOf(minimum)) return { kind: 'enough' };
+    // The token may not see the members of a team, nor an account under its old name.
+    const why = `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or “github-token” cannot read it.`;
+    return { kind: 'too little', why };
+  } catch (error) {
+    const why = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
+    return { kind: 'not known', why: sentences(why, adviseOnCheck(error)) };
+  }
+}
+
+/** GitHub's own words say it of other refusals, such as SAML, a list of IP addresses or a renamed repository. */
+function adviseOnCheck(error: unknown): string {
+  if (mayPassLater(error)) return 'Try again later.';
+  const isToken = error instanceof GitHubError && error.status === 401;
+  return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
+}
