@@ -52,7 +52,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (isKeyEmpty && withheld !== null) {
     return skipVisibly(runtime, `“api-key” is empty, because ${withheld}`);
   }
-  const nothing = whyNothing(trigger, whoMaySend.command);
+  const nothing = whyNothing(trigger, whoMaySend.command, info);
   if (nothing !== null) return skip(runtime, nothing);
 
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });

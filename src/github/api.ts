@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
 import { PERMISSIONS, type Permission } from '../inputs.ts';
+import type { Head, Over } from '../job/job.ts';
 import {
   type ProxySettings,
   problemWithCertificates,
@@ -14,7 +15,7 @@ import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { isEdited } from './account.ts';
 import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
-import { type CommentTrigger, FAILURES } from './event.ts';
+import { type CommentTrigger, FAILURES, type PullOfCommit, readOver } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
 import type { PullState, WorkflowRun } from './pull-state.ts';
 
@@ -168,7 +169,22 @@ const compareAnswer = z.object({
 });
 /** What has changed from one commit to another. GitHub lists at most 250 commits and 300 files. */
 export type Comparison = Readonly<z.infer<typeof compareAnswer>>;
-const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number() });
+const closing = { state: z.catch(z.string(), ''), merged_at: z.catch(z.nullish(z.string()), null) };
+const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number(), ...closing });
+const repositoryName = z.object({ full_name: z.string() });
+/** The repository of the head is null if it was deleted. */
+const pullsAnswer = listOf(
+  z.object({
+    number: z.number(),
+    head: z.object({ sha, ref: z.string(), repo: repositoryName }),
+    base: z.object({ repo: repositoryName }),
+    ...closing,
+  }),
+);
+/** A pull request that has a commit, and whose branch is in this repository. */
+export interface PullOfSha extends PullOfCommit {
+  readonly over: Over;
+}
 const step = z.object({
   name: z.string(),
   conclusion: z.nullable(z.string()),
@@ -376,11 +392,24 @@ export class GitHub {
     }
   }
 
-  /** The newest commit of a pull request, and how many commits it has. */
-  async pullRequest(number: number): Promise<{ readonly head: string; readonly commits: number }> {
+  async pullRequest(number: number): Promise<Head> {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
-    const { head, commits } = await this.#read(route, { number }, pullAnswer);
-    return { head: head.sha, commits };
+    const { head, commits, state, merged_at } = await this.#read(route, { number }, pullAnswer);
+    return { number, sha: head.sha, commits, over: readOver(state, merged_at) };
+  }
+
+  /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
+  async pullsOf(sha: string): Promise<readonly PullOfSha[]> {
+    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
+    const pulls = await this.#read(route, { sha, per_page: 100 }, pullsAnswer);
+    const here = this.#options.repository.toLowerCase();
+    return pulls
+      .filter(({ head, base }) =>
+        [head, base].every(({ repo }) => repo.full_name.toLowerCase() === here),
+      )
+      .map(({ number, head, state, merged_at }) => {
+        return { number, head, over: readOver(state, merged_at) };
+      });
   }
 
   /** What has changed from one commit to another; needs `contents: read`. */

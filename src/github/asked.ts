@@ -1,4 +1,5 @@
 import type { Inputs } from '../inputs.ts';
+import type { RunInfo } from '../runner/environment.ts';
 import { IGNORABLE, OPENING, quote } from '../text.ts';
 import { isPerson } from './account.ts';
 import type { CommentTrigger, Trigger } from './event.ts';
@@ -23,6 +24,7 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
 export function whyNothing(
   { event, comment, commit }: Trigger,
   command: string | null,
+  { repository, workflow }: Pick<RunInfo, 'repository' | 'workflow'>,
 ): string | null {
   const unsupported = UNSUPPORTED.get(event);
   if (command !== null && unsupported !== undefined) {
@@ -30,6 +32,10 @@ export function whyNothing(
   }
   if (commit?.isElsewhere) {
     return 'The commit is in another repository, such as a fork. There is nothing to send.';
+  }
+  // If its own failures came back, each could make the next one.
+  if (commit?.failure && workflow === `${repository}/${commit.workflow}`) {
+    return 'What failed is a run of this workflow itself, which is not for the agent to fix. There is nothing to send.';
   }
   if (comment !== null) return whyIgnored(comment, command);
   if (command !== null && commit !== null && commit.failure === null) {

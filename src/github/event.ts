@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { Over } from '../job/job.ts';
 import { anyText, commitSha, lenient, listOf } from '../schema.ts';
 import { ok, parseJson, problem, type Result } from '../text.ts';
 import type { Account } from './account.ts';
@@ -21,6 +22,12 @@ export interface Trigger {
   readonly commit: CommitTrigger | null;
 }
 
+/** How a pull request has ended: GitHub has no state of its own for merged ones. */
+export function readOver(state: string, mergedAt: string | null | undefined): Over {
+  if (state !== 'closed') return null;
+  return (mergedAt ?? null) === null ? 'closed' : 'merged';
+}
+
 /** A run of a workflow, or a check. */
 export interface CommitTrigger {
   readonly kind: (typeof COMMIT_EVENTS)[number];
@@ -28,6 +35,10 @@ export interface CommitTrigger {
   /** Of the run. */
   readonly attempt: number;
   readonly sha: string;
+  /** Null if GitHub names none. */
+  readonly branch: string | null;
+  /** The file of the workflow, such as `.github/workflows/ci.yml`; empty for a check. */
+  readonly workflow: string;
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
   /** How it failed; null if it did not. */
@@ -42,8 +53,16 @@ export interface CommitTrigger {
   readonly text: string;
   /** How many annotations a check has. */
   readonly annotations: number;
-  /** The newest commit of the pull request of the event at that time; null if the event names none. */
+  /** The pull requests of this repository that the event names. */
+  readonly pulls: readonly PullOfCommit[];
+  /** The newest commit of that which it is about, at that time; null if that is not clear. */
   readonly head: string | null;
+}
+
+/** A pull request whose branch is in this repository. */
+export interface PullOfCommit {
+  readonly number: number;
+  readonly head: { readonly sha: string; readonly ref: string };
 }
 
 export interface CommentTrigger {
@@ -145,7 +164,7 @@ const comment = lenient(
 /** The repository of the head is null if it was deleted. */
 const pullOfCommit = z.object({
   number: positive,
-  head: z.object({ sha: commitSha, repo: z.object({ id: positive }) }),
+  head: z.object({ sha: commitSha, ref: anyText, repo: z.object({ id: positive }) }),
   base: z.object({ repo: z.object({ id: positive }) }),
 });
 const output = z.object({
@@ -169,6 +188,8 @@ const aboutCommit = lenient(
     name: anyText,
     html_url: z.catch(z.url(), ''),
     output: z.catch(output, NO_OUTPUT),
+    head_branch: z.catch(z.nullish(z.string()), null),
+    path: anyText,
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
     check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
     pull_requests: z.catch(listOf(pullOfCommit), []),
@@ -251,7 +272,7 @@ export const FAILURES: ReadonlyMap<string | null, Failure> = new Map([
 /** On other actions, such as `rerequested`, a check still has its conclusion from before. */
 const HAS_ENDED: ReadonlySet<string> = new Set(['completed', 'created']);
 
-/** The commit of an event about one, and its pull request, if exactly one in this repository has it. */
+/** The commit of an event about one, and the number of its pull request, if the event makes clear which one that is. */
 function readCommit(
   event: string,
   payload: Payload,
@@ -260,10 +281,12 @@ function readCommit(
   const kind = COMMIT_EVENTS.find((one) => one === event);
   const about = kind && payload[kind];
   if (kind === undefined || about === undefined) return { commit: null, pull: null };
-  const [own, ...others] = about.pull_requests.filter(
+  const pulls = about.pull_requests.filter(
     ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
   );
-  const isClear = own !== undefined && others.length === 0;
+  const isRun = kind === 'workflow_run';
+  const branch = (isRun ? about.head_branch : about.check_suite.head_branch) ?? null;
+  const pull = choosePull(pulls, { sha: about.head_sha, branch });
   const { title, summary, text, annotations_count } = about.output;
   return {
     commit: {
@@ -271,23 +294,35 @@ function readCommit(
       id: about.id,
       attempt: about.run_attempt,
       sha: about.head_sha,
-      isElsewhere: isElsewhere(event, payload),
+      branch,
+      // GitHub can add a ref.
+      workflow: isRun ? (about.path.split('@')[0] ?? '') : '',
+      // Only a run names the repository of its commit. A check of a fork has no branch.
+      isElsewhere: isRun
+        ? about.head_repository?.id !== repository?.id
+        : branch === null && pulls.length === 0,
       failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
       name: about.name,
       url: about.html_url,
       said: [title, summary].filter((part) => part !== '').join('\n\n'),
       text,
       annotations: annotations_count,
-      head: isClear ? own.head.sha : null,
+      pulls,
+      head: pull?.head.sha ?? null,
     },
-    pull: isClear ? own.number : null,
+    pull: pull?.number ?? null,
   };
 }
 
-/** Only a run names the repository of its commit. A check of a fork has no branch. */
-function isElsewhere(event: string, { workflow_run, check_run, repository }: Payload): boolean {
-  if (event === 'workflow_run') return workflow_run?.head_repository?.id !== repository?.id;
-  return (check_run?.check_suite.head_branch ?? null) === null;
+/** Which one a commit belongs to: the only one or, of several, the only one that it is the newest commit of. */
+export function choosePull<P extends PullOfCommit>(
+  pulls: readonly P[],
+  { sha, branch }: Pick<CommitTrigger, 'sha' | 'branch'>,
+): P | undefined {
+  const newest = pulls.length === 1 ? pulls : pulls.filter(({ head }) => head.sha === sha);
+  // Two branches can have the same newest commit.
+  const own = newest.length === 1 ? newest : newest.filter(({ head }) => head.ref === branch);
+  return own.length === 1 ? own[0] : undefined;
 }
 
 function readComment(

@@ -233,6 +233,11 @@ const RUN_ENDS = {
     (what: string, number: number, own: string | null | undefined) =>
       `The ${what} is about #${number}, but ${sayOwn(own)}.`,
   ),
+  'pull request is over': way(
+    'skipped',
+    'skipped',
+    (number: number, over: 'merged' | 'closed') => `#${number} is ${over}.`,
+  ),
   'newer commits': way(
     'skipped',
     'skipped',

@@ -56,12 +56,16 @@ export interface After {
   readonly seenAt?: number;
 }
 
-/** A pull request just before the message. */
+/** How a pull request has ended; null if it is open. */
+export type Over = 'merged' | 'closed' | null;
+
+/** A pull request as it is at a time. */
 export interface Head {
   readonly number: number;
   /** Its newest commit. */
   readonly sha: string;
   readonly commits: number;
+  readonly over: Over;
 }
 
 /** What the agent has changed in the pull request. */

@@ -14,21 +14,11 @@ import {
 } from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
 import type { Redact } from '../runner/log.ts';
+import { readHead } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
-
-/** A pull request as it is now, if there is one and GitHub tells. */
-export async function readHead(run: Run, number: number | undefined): Promise<Head | undefined> {
-  if (number === undefined) return undefined;
-  try {
-    const { head, commits } = await run.github.pullRequest(number);
-    return { number, sha: head, commits };
-  } catch {
-    return undefined;
-  }
-}
 
 /** The pull request of a job whose changes the end will tell. With many jobs, the calls would take too long. */
 export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefined {
@@ -71,7 +61,7 @@ async function readChange(run: Run, job: Job): Promise<void> {
   }
   if (end.confirmed !== true) return;
   if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
-    const opened = await readHead(run, record.prNumber ?? undefined);
+    const opened = await readHead(run.github, record.prNumber ?? undefined);
     setChange(job, { kind: 'created', count: opened?.commits });
   } else if (end.result === 'completed' && record?.prLink === null) {
     setChange(job, { kind: 'no-pull-request' });
@@ -79,7 +69,7 @@ async function readChange(run: Run, job: Job): Promise<void> {
 }
 
 async function compare(run: Run, job: Job, before: Head): Promise<void> {
-  const now = await readHead(run, before.number);
+  const now = await readHead(run.github, before.number);
   if (now === undefined) return;
   if (now.sha === before.sha) return setChange(job, { kind: 'none' });
   const range = { before: before.sha, after: now.sha };

@@ -1,5 +1,6 @@
+import type { CommitTrigger } from '../github/event.ts';
 import { type End, endAs } from '../job/ends.ts';
-import { NEW_JOB } from '../job/job.ts';
+import { type Head, NEW_JOB } from '../job/job.ts';
 import {
   type FoundNote,
   isCreating,
@@ -25,8 +26,8 @@ export interface Question {
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
   readonly limit?: Limit;
-  /** Whether the event is about a commit that is not the newest of its pull request. */
-  readonly isOutdated: boolean;
+  /** How it ends if the commit of the event needs no message any more. */
+  readonly past?: End | undefined;
 }
 
 export type Verdict =
@@ -88,19 +89,30 @@ function noteOfOtherJob(notes: readonly FoundNote[], message: MessageId): FoundN
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
 function decideNew(
   notes: readonly FoundNote[],
-  { message, limit, isOutdated }: NewQuestion,
+  { message, limit, past }: NewQuestion,
   jobId: string,
 ): Verdict {
   const same = noteAboutCommit(notes, message, jobId);
   if (same !== undefined) return endWith(endAs('same commit', same.url));
-  if (isOutdated) return endWith(endAs('newer commits'));
+  if (past !== undefined) return endWith(past);
   if (limit === undefined) return { kind: 'send' };
   const nthInARow = runsSinceCommand(notes, message, jobId).size + 1;
   if (nthInARow <= limit.most) return { kind: 'send', nthInARow };
   return endWith(endAs('limit', limit.most), !isLimitTold(notes, message, jobId));
 }
 
-interface NewQuestion extends Pick<Question, 'message' | 'isOutdated'> {
+/** A pull request as GitHub has shown it. */
+export type Seen = Omit<Head, 'commits'>;
+
+/** Why no message about a commit is needed any more, as its pull request shows. */
+export function whyPast(commit: CommitTrigger, seen: Seen | undefined): End | undefined {
+  if (seen === undefined) return undefined;
+  const { number, sha, over } = seen;
+  if (over !== null && commit.failure !== null) return endAs('pull request is over', number, over);
+  return sha === commit.sha ? undefined : endAs('newer commits');
+}
+
+interface NewQuestion extends Pick<Question, 'message' | 'past'> {
   readonly limit: Extract<Limit, { most: number }> | undefined;
 }
 

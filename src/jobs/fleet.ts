@@ -76,20 +76,11 @@ function isNews([, verdict]: readonly [Job, Verdict]): boolean {
   return verdict.kind === 'end' && verdict.isNews;
 }
 
-function decideOn(
-  run: Run,
-  notes: Result<readonly FoundNote[]>,
-  isOutdated = isOutdatedEvent(run),
-): ReadonlyMap<Job, Verdict> {
-  const { plan, messageId: message } = run;
+function decideOn(run: Run, notes: Result<readonly FoundNote[]>): ReadonlyMap<Job, Verdict> {
+  const { plan, messageId: message, past } = run;
   const { isRerun, limit } = plan;
-  const question = { notes, message, isRerun, isOutdated, ...(limit && { limit }) };
+  const question = { notes, message, isRerun, past, ...(limit && { limit }) };
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
-}
-
-/** Whether the commit was outdated when the event happened. The last look shows whether it is now. */
-function isOutdatedEvent({ plan, trigger }: Run): boolean {
-  return plan.headOf !== undefined && trigger.commit?.head !== trigger.commit?.sha;
 }
 
 /** After the note: the notes of other runs that came first may have been created since. */
@@ -100,7 +91,7 @@ async function decideAgain(run: Run): Promise<void> {
   const notes = await listAgain(run);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (run.runtime.signal.aborted) return;
-  for (const [job, verdict] of decideOn(run, notes, false)) apply(run, job, verdict);
+  for (const [job, verdict] of decideOn(run, notes)) apply(run, job, verdict);
   if (pendingJobs(run).length < unsent.length) run.note?.write();
 }
 

@@ -1,4 +1,5 @@
-import type { Job } from '../job/job.ts';
+import type { GitHub } from '../github/api.ts';
+import type { Head, Job } from '../job/job.ts';
 import type { FoundNote } from '../note/data.ts';
 import type { Start } from '../start.ts';
 import type { Result } from '../text.ts';
@@ -50,4 +51,17 @@ export function sayPlace(run: Sending): string {
   const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   return `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
+}
+
+/** A pull request as it is now, if there is one and GitHub tells. */
+export async function readHead(
+  github: GitHub,
+  number: number | undefined,
+): Promise<Head | undefined> {
+  if (number === undefined) return undefined;
+  try {
+    return await github.pullRequest(number);
+  } catch {
+    return undefined;
+  }
 }

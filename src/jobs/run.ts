@@ -16,11 +16,13 @@ import type { Story } from '../report/render.ts';
 import { isProxied } from '../runner/environment.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
+import { type Seen, whyPast } from './decide.ts';
 import { JobLog } from './log.ts';
 import { Message } from './message.ts';
-import { sayPlace } from './own-pull.ts';
+import { readHead, sayPlace } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
+import type { Located } from './which-pull.ts';
 
 // What a run works with.
 
@@ -32,6 +34,8 @@ export interface Run extends Start {
   readonly message: Message;
   /** What people read, besides the message. */
   readonly story: Omit<Story, keyof Message['shown']>;
+  /** How it ends if the commit of the event needs no message any more, as was seen before the note. */
+  readonly past: End | undefined;
   /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
   readonly notes: Result<readonly FoundNote[]>;
   /** Only requests to the API use it. */
@@ -65,22 +69,31 @@ const MOST_SENDS_AT_ONCE = 4;
 
 /** Resolves to the problem if it is not known which jobs the run is about. */
 export async function prepare(
-  start: Start,
+  started: Start,
   inputs: Inputs,
   content: Content,
   source: Run['source'],
 ): Promise<Result<Run> | Skipped> {
+  const located = await locateCommit(started, inputs);
+  if (located.kind !== 'ok') return located;
+  const { start, seen } = located.value;
   const { runtime, info, trigger, github } = start;
   const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
-  const notes = await listNotes(plan, github, inputs);
+  const [notes, past] = await Promise.all([
+    listNotes(plan, github, inputs),
+    readWhyPast(start, plan, seen),
+  ]);
   const messageId = messageIdOf(start, inputs, plan);
   const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
-  if (jobIds.kind !== 'ok') return jobIds;
+  if (jobIds.kind !== 'ok') {
+    if (past === undefined) return jobIds;
+    return { kind: 'skipped', reason: past.explanation, isKnown: false };
+  }
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const place = sayPlace({ ...start, inputs, notes, jobs });
   return ok({
     ...start,
-    ...{ inputs, plan, notes, jobs, source, messageId },
+    ...{ inputs, plan, past, notes, jobs, source, messageId },
     message: new Message(runtime, content, place),
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
@@ -91,6 +104,29 @@ export async function prepare(
     },
     story: beginStory(start, inputs, plan),
   });
+}
+
+/** Only events about a commit can leave out their pull request. */
+async function locateCommit(start: Start, inputs: Inputs): Promise<Result<Located> | Skipped> {
+  if (start.trigger.commit === null) return ok({ start });
+  const { locate } = await import(/* webpackChunkName: "carried" */ './which-pull.ts');
+  return locate(start, inputs);
+}
+
+/**
+ * Why no message about the commit is needed any more, before the note: by the event and, if that shows nothing, by what GitHub
+ * shows. What it does not tell stops nothing.
+ */
+async function readWhyPast(
+  { trigger: { commit }, github }: Start,
+  { headOf: number }: Plan,
+  seen: Seen | undefined,
+): Promise<End | undefined> {
+  if (commit === null || number === undefined) return undefined;
+  if (seen !== undefined) return whyPast(commit, seen);
+  const atEvent = whyPast(commit, { number, sha: commit.head ?? commit.sha, over: null });
+  if (atEvent !== undefined || commit.failure === null) return atEvent;
+  return whyPast(commit, await readHead(github, number));
 }
 
 async function listNotes(

@@ -15,7 +15,9 @@ import {
 import { cancelledEnd, doubtfulEnd } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
-import { pullOf, readHead } from './changes.ts';
+import { pullOf } from './changes.ts';
+import { whyPast } from './decide.ts';
+import { readHead } from './own-pull.ts';
 import { pollNow, takeResponse, withCause } from './poll.ts';
 import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
@@ -57,16 +59,16 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
   const pull = pullOf(run, job);
-  const reading = readHead(run, pull);
-  const readingOfEvent = plan.headOf === pull ? reading : readHead(run, plan.headOf);
+  const reading = readHead(run.github, pull);
+  const readingOfEvent = plan.headOf === pull ? reading : readHead(run.github, plan.headOf);
   if (needsBase) {
     const end = await pollNow(run, job);
     if (end !== undefined) return end;
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  if (headOfEvent !== undefined && headOfEvent.sha !== trigger.commit?.sha)
-    return endAs('newer commits');
+  const past = trigger.commit && whyPast(trigger.commit, headOfEvent);
+  if (past) return past;
   recordLastLook(job, head, needsBase);
   return 'ready';
 }

@@ -26,13 +26,6 @@ export function whichJobs(
   message: MessageId,
 ): Result<readonly string[]> | Skipped {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
-  const { commit, conversation } = trigger;
-  if (commit !== null && (inputs.prNumber ?? conversation) === null) {
-    const reason =
-      'The commit does not belong to exactly one pull request of this repository, so no comment ' +
-      'can name an agent job.';
-    return { kind: 'skipped', reason, isKnown: false };
-  }
   if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
   if (notes.kind === 'problem') {
     return problem(

@@ -119,12 +119,12 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
-    name: 'about a run that failed, waiting: one more for its jobs, and one for a log',
+    name: 'about a run that failed, waiting: one more for its pull request, one for its jobs, and one for a log',
     event: () => workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
     with: { wait: true },
     own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
     before: [
-      ...[[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], [JOBS], [LOG]],
+      ...[[PERMISSION], ['list', HEAD], ['read'], [POLL], [CREATE], ['list'], [JOBS], [LOG]],
       [POLL, HEAD],
     ],
     after: [[EDIT], [HEAD], [EDIT], ...HIDE],

@@ -1,8 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import { mergeGroup, workflowRun } from '../sim/events.ts';
-import { callNames, JOB, notes, ownComments, PULL, simulate } from './scenario.ts';
+import { mergeGroup, SHA, workflowRun } from '../sim/events.ts';
+import type { IssueOptions } from '../sim/github/issues.ts';
+import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
+import {
+  callNames,
+  JOB,
+  notes,
+  ON_ITS_PULL,
+  ownComments,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
 
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
@@ -10,33 +22,81 @@ import { callNames, JOB, notes, ownComments, PULL, simulate } from './scenario.t
 const NEWER = 'b'.repeat(40);
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const SENT = { result: 'sent', delivery: 'sent' };
+const NEWER_COMMITS = 'The pull request has newer commits; their own checks decide.';
 const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 const FAILED = workflowRun(RUN);
 const OUTDATED = workflowRun({ ...RUN, head: NEWER });
+
+/** An earlier run names the job there. */
+async function nameJob(sim: Simulation, wait = false): Promise<void> {
+  const step = { event: mergeGroup(), github: { run_id: '1' } };
+  await sim.runHere({ step, with: { 'pr-number': PULL, wait } });
+}
 
 describe('nothing is sent about a commit', () => {
   it.each(['run', 'runHere'] as const)('that was outdated at the event (%s)', async (how) => {
     await using sim = await simulate({ step: { event: OUTDATED } });
     const result = await sim[how]();
     expect(result.conclusion).toBe('success');
-    const reason = 'The pull request has newer commits; their own checks decide.';
-    expect(result.outputs).toMatchObject({ ...SKIPPED, reason });
+    expect(result.outputs).toMatchObject({ ...SKIPPED, reason: NEWER_COMMITS });
     expect(result.annotations).toHaveLength(1);
     expect(sim.agent.posts()).toEqual([]);
     // Its log is not read either.
     expect(callNames(sim.github)).toEqual(['GET collaborators/*/permission', 'list']);
   });
 
-  it('that is no longer the newest just before the message', async () => {
+  it('of this very workflow, which nobody is asked about', async () => {
+    const path = '.github/workflows/agent.yml';
+    const event = workflowRun({ ...RUN, fields: { conclusion: 'failure', path: `${path}@main` } });
+    const github = { workflow_ref: `octo/agents/${path}@refs/heads/main` };
+    await using sim = await simulate({ step: { event, github } });
+    const { outputs } = await sim.run();
+    expect(outputs).toMatchObject({ ...SKIPPED, reason: expect.stringContaining('this workflow') });
+    expect(sim.github.calls()).toEqual([]);
+  });
+
+  type Change = (github: GitHub) => void;
+  const SEEN: readonly (readonly [string, Change, string])[] = [
+    ['whose pull request is merged', ({ end }) => end(PULL, 'merged'), `#${PULL} is merged.`],
+    ['whose pull request is closed', ({ end }) => end(PULL, 'closed'), `#${PULL} is closed.`],
+    ['that is no longer the newest', ({ push }) => push(PULL, NEWER), NEWER_COMMITS],
+  ];
+
+  it.each(SEEN)('%s: it leaves no comment', async (_, change, reason) => {
     await using sim = await simulate({ step: { event: FAILED } });
-    sim.github.push(PULL, NEWER);
-    const result = await sim.runHere();
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject(SKIPPED);
-    expect(result.outputs.reason).toContain('newer commits');
+    change(sim.github);
+    const { outputs, conclusion } = await sim.run();
+    expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.github.writes()).toEqual([]);
+  });
+
+  it.each(SEEN)('%s just before the message', async (_, change, reason) => {
+    await using sim = await simulate({
+      step: { event: FAILED },
+      github: {
+        on({ method, path }) {
+          if (method === 'POST' && path.endsWith('/comments')) change(sim.github);
+          return undefined;
+        },
+      },
+    });
+    expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
     expect(sim.agent.posts()).toEqual([]);
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
     expect(ownComments(sim.github)[0]?.body).toContain(titleOf('skipped'));
+  });
+
+  it('is what a re-run reports, unless the message was sent', async () => {
+    await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: FAILED } });
+    await sim.runHere();
+    sim.github.end(PULL, 'merged');
+    const again = { run_attempt: '2', triggering_actor: 'alice' };
+    const sent = await sim.runHere({ step: { github: again } });
+    expect(sent.outputs).toMatchObject(SENT);
+    const other = await sim.runHere({ step: { github: { ...again, run_id: '2' } } });
+    expect(other.outputs).toMatchObject({ result: 'skipped' });
+    expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 
@@ -44,13 +104,90 @@ describe('a message about a commit is sent', () => {
   it.each<[string, Reply]>([
     ['is reset', { fault: 'reset' }],
     ['has no answer', { fault: 'hang' }],
-  ])('if the question for the newest commit %s', async (_, reply) => {
+  ])('if the question for its pull request %s', async (_, reply) => {
     await using sim = await simulate({
       github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? reply : undefined) },
       step: { event: FAILED },
     });
+    sim.github.end(PULL, 'closed');
     sim.github.push(PULL, NEWER);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
+  });
+});
+
+describe('of an event that names no pull request, GitHub is asked for it:', () => {
+  const NAMELESS = workflowRun({ ...RUN, pullRequests: [] });
+  const NO_PULL = 'The commit is on no open pull request of this repository.';
+  const pull = { number: PULL, pullRequest: true };
+  const other = { ...pull, number: 8 };
+  const older = { commits: [SHA, NEWER] };
+  const SEVERAL = `The commit is the newest of several pull requests: #${PULL} and #8.`;
+
+  it.each<[string, readonly IssueOptions[], string | null]>([
+    ['the only one', [pull], null],
+    ['the only one with this head', [{ ...other, ...older }, pull], null],
+    ['the only open one', [{ ...other, over: 'merged' }, pull], null],
+    ['the one with the branch of the run', [{ ...other, branch: 'agent/8' }, pull], null],
+    ['the only one in this repository', [{ ...other, fork: 'mallory/agents' }, pull], null],
+    ['several', [pull, other], SEVERAL],
+    ['one with newer commits', [{ ...pull, ...older }], NEWER_COMMITS],
+    [
+      'several with newer commits',
+      [
+        { ...pull, ...older },
+        { ...other, ...older },
+      ],
+      NEWER_COMMITS,
+    ],
+    ['one that is merged', [{ ...pull, over: 'merged' }], `#${PULL} is merged.`],
+    ['one that is closed', [{ ...pull, over: 'closed', ...older }], `#${PULL} is closed.`],
+    ['only one of a fork', [{ ...pull, fork: 'mallory/agents' }], NO_PULL],
+    ['only one of a fork that was deleted', [{ ...pull, fork: null }], NO_PULL],
+    ['none', [{ ...pull, commits: [NEWER] }], NO_PULL],
+  ])('%s', async (name, issues, reason) => {
+    await using sim = await simulate({ github: { issues }, agent: ON_ITS_PULL });
+    await nameJob(sim);
+    const made = sim.github.calls().length;
+    const step = { event: NAMELESS, github: { run_id: '2' } };
+    const given = { 'job-id': '', prompt: '' };
+    const result = await sim[name === 'several' ? 'run' : 'runHere']({ step, with: given });
+    expect(result.conclusion).toBe('success');
+    const expected = reason === null ? SENT : { ...SKIPPED, reason };
+    expect(result.outputs).toMatchObject(expected);
+    expect(sim.agent.posts()).toHaveLength(reason === null ? 2 : 1);
+    expect(ownComments(sim.github)).toHaveLength(reason === null ? 2 : 1);
+    const asked = ['GET collaborators/*/permission', 'GET commits/*/pulls'];
+    expect(callNames(sim.github, made).slice(0, 2)).toEqual(asked);
+  });
+
+  const asked = (reply: Reply): GitHubOptions => ({
+    issues: [pull],
+    on: ({ path }) => (path.includes(`/commits/${SHA}/`) ? reply : undefined),
+  });
+  it.each<[string, GitHubOptions, Scenario['with'], object]>([
+    ['no answer', asked({ status: 502 }), { 'job-id': '' }, { ...SKIPPED, reason: /502/ }],
+    ['a refusal', asked({ status: 403 }), { 'job-id': '' }, { ...SKIPPED, reason: /403/ }],
+    ['no answer, with job-id', asked({ status: 502 }), {}, SENT],
+    ['none, with job-id', { issues: [{ ...pull, commits: [NEWER] }] }, {}, SENT],
+    [
+      'the merged one that brought it to main',
+      { issues: [{ ...pull, branch: 'x', over: 'merged' }] },
+      {},
+      SENT,
+    ],
+    [
+      'its own one, which is merged, with job-id',
+      { issues: [{ ...pull, over: 'merged' }] },
+      {},
+      SKIPPED,
+    ],
+    ['it is not asked, with pr-number', asked({ status: 502 }), { 'pr-number': PULL }, SENT],
+  ])('%s', async (_, github, given, expected) => {
+    await using sim = await simulate({ github, step: { event: NAMELESS } });
+    const { outputs } = await sim.runHere({ with: { prompt: '', ...given } });
+    const { reason, ...others } = expected as { readonly reason?: RegExp };
+    expect(outputs).toMatchObject(others);
+    if (reason !== undefined) expect(outputs.reason).toMatch(reason);
   });
 });
 
@@ -60,8 +197,6 @@ describe('a failed run on the pull request of a person, where a command once nam
     return { jobs: [{ id: JOB, base: { prLink } }] };
   };
   const ABOUT = `This is about the pull request https://github.com/octo/agents/pull/${PULL}.`;
-  const earlier = { event: mergeGroup(), github: { run_id: '1' } };
-
   it.each<[string, string | null, string]>([
     ['another one is that of the job', 'agents/pull/8', 'the pull request of the job is #8.'],
     [
@@ -73,7 +208,7 @@ describe('a failed run on the pull request of a person, where a command once nam
     ['a link that cannot be read', 'agents/pull/x', 'the pull request of the job is not known.'],
   ])('is skipped: %s', async (_, path, why) => {
     await using sim = await simulate({ agent: linkTo(path) });
-    await sim.runHere({ step: earlier, with: { 'pr-number': PULL } });
+    await nameJob(sim);
     const given = { 'job-id': '', prompt: '', command: '/agent' };
     const { outputs, conclusion } = await sim.run({ step: { event: FAILED }, with: given });
     const reason = `The failed run is about #${PULL}, but ${why}`;
@@ -91,7 +226,7 @@ describe('a failed run on the pull request of a person, where a command once nam
       onGet: () => (isBusy ? { body } : undefined),
     };
     await using sim = await simulate({ agent, step: { event: FAILED } });
-    await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });
+    await nameJob(sim, true);
     isBusy = true;
     expect((await sim.runHere({ with: { 'job-id': '' } })).outputs).toMatchObject(SENT);
   });

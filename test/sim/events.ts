@@ -38,6 +38,9 @@ const API = 'https://api.github.com';
 export const SHA = 'a'.repeat(40);
 const ZERO_SHA = '0'.repeat(40);
 
+/** That of the simulated pull requests. */
+const BRANCH = 'changes';
+
 /** The repository of all events. */
 const HERE = 1;
 
@@ -287,7 +290,7 @@ export function pullOfCommit(
     id: number,
     number,
     url: `${API}/repos/${repository}/pulls/${number}`,
-    head: { ref: 'changes', sha: head, repo },
+    head: { ref: BRANCH, sha: head, repo },
     base: { ref: 'main', sha: ZERO_SHA, repo },
   };
 }
@@ -306,6 +309,7 @@ export function workflowRun(
     {
       workflow_run: {
         event: 'pull_request',
+        head_branch: BRANCH,
         head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
         status: 'completed',
         name: 'CI',

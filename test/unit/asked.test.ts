@@ -12,6 +12,7 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../sim/events.ts';
+import { INFO } from './record.ts';
 
 const on = (body: string, more: Partial<Parameters<typeof issueComment>[0]> = {}): WebhookEvent =>
   issueComment({ number: 7, body, ...more });
@@ -31,6 +32,9 @@ const elsewhereCommented = (name: string): WebhookEvent => ({
 const reviewed = (body: string | null, action = 'submitted'): WebhookEvent =>
   review({ number: 7, body, action });
 
+const OWN_FILE = '.github/workflows/agent.yml';
+const HERE = { ...INFO, workflow: `${INFO.repository}/${OWN_FILE}` };
+
 describe('whyNothing', () => {
   it.each<[string, string | null, WebhookEvent]>([
     ['a comment with the command', '/agent', on('/agent go')],
@@ -40,7 +44,7 @@ describe('whyNothing', () => {
     ['a run that failed', '/agent', workflowRun({ fields: { conclusion: 'failure' } })],
     ['a run that passed, without a command', null, workflowRun()],
   ])('is null for %s', (_, command, given) => {
-    expect(whyNothing(triggerOf(given), command)).toBeNull();
+    expect(whyNothing(triggerOf(given), command, HERE)).toBeNull();
   });
 
   const noCommand = 'The comment does not begin with the word “/agent”.';
@@ -77,11 +81,16 @@ describe('whyNothing', () => {
     ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
     ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
+    [
+      'a run of this workflow that failed',
+      workflowRun({ fields: { conclusion: 'failure', path: OWN_FILE } }),
+      'a run of this workflow itself',
+    ],
     ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
     ['a run that passed', workflowRun(), nothing],
     ['a check that was cancelled', checkRun({ fields: { conclusion: 'cancelled' } }), nothing],
   ])('refuses %s', (_, given, why) => {
-    expect(whyNothing(triggerOf(given), '/agent')).toContain(why);
+    expect(whyNothing(triggerOf(given), '/agent', HERE)).toContain(why);
   });
 
   it.each<[string, WebhookEvent]>([
@@ -89,6 +98,6 @@ describe('whyNothing', () => {
     ['an edited comment', on('So.', { action: 'edited' })],
     ['a run of a fork', workflowRun({ fork: 'mallory/agents' })],
   ])('refuses %s without a command, too', (_, given) => {
-    expect(whyNothing(triggerOf(given), null)).not.toBeNull();
+    expect(whyNothing(triggerOf(given), null, HERE)).not.toBeNull();
   });
 });

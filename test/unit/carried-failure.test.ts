@@ -27,7 +27,8 @@ const RUN: CommitTrigger = {
     said: '',
     text: '',
   },
-  ...{ failure: 'failed', isElsewhere: false, head: null, annotations: 0 },
+  ...{ branch: 'changes', workflow: '', isElsewhere: false, pulls: [], head: null },
+  ...{ failure: 'failed', annotations: 0 },
 };
 const CHECK: CommitTrigger = { ...RUN, kind: 'check_run', name: 'Vale' };
 

@@ -26,7 +26,7 @@ function ofJob(id: string, delivery: Delivery): Partial<NoteData> {
 }
 
 function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId = JOB): Verdict {
-  const question = { message: NOTE, isRerun: false, isOutdated: false, ...parts };
+  const question = { message: NOTE, isRerun: false, ...parts };
   return decide({ notes: ok(notes), ...question }, jobId);
 }
 
@@ -121,7 +121,7 @@ describe('attempt 3', () => {
 
   it('goes on whatever else would stop a message', () => {
     const uncounted = endAs('cannot count', 'so');
-    const stops = { isOutdated: true, limit: { uncounted } };
+    const stops = { past: endAs('newer commits'), limit: { uncounted } };
     expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'go on' });
     expect(ask([], { ...again, ...stops })).toMatchObject({ end: uncounted });
   });
@@ -253,8 +253,13 @@ describe('an event about a commit', () => {
   });
 
   it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
-    ['a message about the commit', [about('sent')], { isOutdated: true }, 'taken this commit'],
-    ['then newer commits', [note('2')], { isOutdated: true }, 'has newer commits'],
+    [
+      'a message about the commit',
+      [about('sent')],
+      { past: endAs('newer commits') },
+      'taken this commit',
+    ],
+    ['then newer commits', [note('2')], { past: endAs('newer commits') }, 'has newer commits'],
     ['then the limit', [note('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
   ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {

@@ -42,6 +42,8 @@ describe('readTrigger finds the conversation of', () => {
 
 const ABOUT_COMMITS = ['workflow_run', 'check_run'] as const;
 
+const OTHER = 'b'.repeat(40);
+
 /** An event about a commit, with these fields. */
 function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): WebhookEvent {
   const { payload } = name === 'workflow_run' ? workflowRun() : checkRun();
@@ -51,6 +53,7 @@ function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): Webhoo
 describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   const own = pullOfCommit(7);
   const foreign = pullOfCommit(8, SHA, 2);
+  const elsewhere = { ...own, number: 8, head: { ...(own.head as Json), ref: 'agent/8' } };
   const hundred = (repositoryId: number): readonly Json[] =>
     Array.from({ length: 100 }, (_, index) => pullOfCommit(100 + index, SHA, repositoryId));
 
@@ -60,6 +63,18 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ['none', { pull_requests: [] }, null],
     ['none in this repository', { pull_requests: [foreign] }, null],
     ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
+    ['the only one of two with its head', { pull_requests: [own, pullOfCommit(8, OTHER)] }, 7],
+    ['the only one of two with its head and branch', { pull_requests: [elsewhere, own] }, 7],
+    [
+      'none of two with other heads',
+      { pull_requests: [8, 9].map((n) => pullOfCommit(n, OTHER)) },
+      null,
+    ],
+    [
+      'the only one, whatever its suite',
+      { pull_requests: [own], check_suite: { head_branch: null } },
+      7,
+    ],
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['something else than a list', { pull_requests: 'x' }, null],
     [

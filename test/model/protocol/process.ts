@@ -128,7 +128,7 @@ export function startNote(process: Process): Process {
 
 function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Verdict {
   const isRerun = message.attempt > 1;
-  return decide({ notes, message, isRerun, isOutdated: false, ...(limit && { limit }) }, id);
+  return decide({ notes, message, isRerun, ...(limit && { limit }) }, id);
 }
 
 /** Of a person, who may create a job. */

@@ -13,7 +13,7 @@ export interface Call {
   readonly method: string;
   /** `owner/name`; null if the path is not that of a repository. */
   readonly repository: string | null;
-  /** The path in the repository, with `#` for numbers and `*` for a login or two commits; or the whole path. */
+  /** The path in the repository, with `#` for numbers and `*` for a login or commits; or the whole path. */
   readonly route: string;
   readonly numbers: readonly number[];
   readonly login: string;
@@ -44,7 +44,7 @@ function readPath(text: string) {
   const { pathname, searchParams: query } = new URL(text, 'http://localhost');
   const [, repository = null, path = pathname] =
     /^\/repos\/([^/]+\/[^/]+)\/(.*)$/.exec(pathname) ?? [];
-  const [login = ''] = /(?<=^(?:collaborators|compare)\/)[^/]+/.exec(path) ?? [];
+  const [login = ''] = /(?<=^(?:collaborators|compare|commits)\/)[^/]+/.exec(path) ?? [];
   const numbers = path.match(NUMBER) ?? [];
   return {
     ...{ repository, query, login: decodeURIComponent(login), numbers: numbers.map(Number) },

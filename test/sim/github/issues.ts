@@ -25,6 +25,10 @@ export interface IssueOptions {
   readonly locked?: boolean;
   /** The commits of a pull request, the oldest first. Default: one. */
   readonly commits?: readonly string[];
+  readonly branch?: string;
+  /** The repository of the branch: null if it was deleted, missing if it is our own. */
+  readonly fork?: string | null;
+  readonly over?: 'merged' | 'closed' | null;
   /** Whether a pull request can be merged. Default: `MERGEABLE`. */
   readonly mergeable?: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
   /** Old comments, which lists show at once. */
@@ -36,6 +40,9 @@ export interface Issue {
   readonly pullRequest: boolean;
   readonly locked: boolean;
   commits: readonly string[];
+  readonly branch: string;
+  readonly fork?: string | null;
+  over: 'merged' | 'closed' | null;
   readonly mergeable: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
 }
 
@@ -49,6 +56,8 @@ export interface PageActions {
   minimizeComment(id: number): Comment;
   /** Adds commits to a pull request. */
   push(number: number, ...commits: readonly string[]): void;
+  /** Merges or closes a pull request. */
+  end(number: number, over: 'merged' | 'closed'): void;
   /** Replaces all commits of a pull request. */
   rewrite(number: number, ...commits: readonly string[]): void;
 }
@@ -83,8 +92,12 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   let lastId = 3_000_000_000;
 
   for (const { comments = [], ...issue } of given) {
-    const defaults = { pullRequest: false, locked: false, commits: [FIRST_COMMIT] };
-    issues.set(issue.number, { mergeable: 'MERGEABLE', ...defaults, ...issue });
+    const defaults = { pullRequest: false, locked: false, commits: [FIRST_COMMIT], over: null };
+    issues.set(issue.number, {
+      ...{ mergeable: 'MERGEABLE', branch: 'changes' },
+      ...defaults,
+      ...issue,
+    });
     for (const { author, body } of comments) {
       change(addComment(issue.number, author, body).id, { listedAt: 0 });
     }
@@ -160,6 +173,9 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
       const issue = known(number);
       if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
       issue.commits = [...issue.commits, ...commits];
+    },
+    end(number, over) {
+      known(number).over = over;
     },
     rewrite(number, ...commits) {
       known(number).commits = commits;

@@ -5,12 +5,28 @@ import type { Issue } from './issues.ts';
 import { type Repository, SERVER_URL } from './repository.ts';
 
 export function pullRequest({ name, pageOf }: Repository, issue: Issue): Answer {
-  const { number, locked, commits } = issue;
-  const repo = { full_name: name, html_url: `${SERVER_URL}/${name}` };
-  const head = { ref: 'changes', sha: commits.at(-1), repo };
-  const base = { ref: 'main', sha: 'b'.repeat(40), repo };
-  const numbers = { number, commits: commits.length };
-  return { body: { ...numbers, state: 'open', locked, html_url: pageOf(issue), head, base } };
+  return { body: { ...describe({ name, pageOf }, issue), commits: issue.commits.length } };
+}
+
+/** https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-with-a-commit */
+export function pullsOf(repository: Repository, sha: string): Answer {
+  const pulls = [...repository.issues.values()].filter(
+    ({ pullRequest, commits }) => pullRequest && commits.includes(sha),
+  );
+  return { body: pulls.map((issue) => describe(repository, issue)) };
+}
+
+function describe({ name, pageOf }: Pick<Repository, 'name' | 'pageOf'>, issue: Issue) {
+  const { number, locked, commits, branch, fork, over } = issue;
+  const repo = { id: 1, full_name: name, html_url: `${SERVER_URL}/${name}` };
+  const forked = fork === null ? null : { ...repo, id: 2, full_name: fork };
+  return {
+    ...{ number, locked, html_url: pageOf(issue) },
+    state: over === null ? 'open' : 'closed',
+    merged_at: over === 'merged' ? '2026-11-01T10:00:00Z' : null,
+    head: { ref: branch, sha: commits.at(-1), repo: fork === undefined ? repo : forked },
+    base: { ref: 'main', sha: 'b'.repeat(40), repo },
+  };
 }
 
 /** https://docs.github.com/en/rest/commits/commits#compare-two-commits */

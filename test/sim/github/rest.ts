@@ -4,7 +4,7 @@ import type { Answer } from '../agent.ts';
 import type { Call } from './call-log.ts';
 import { createComment, updateComment } from './comments.ts';
 import { permission } from './permissions.ts';
-import { compare, pullRequest } from './pulls.ts';
+import { compare, pullRequest, pullsOf } from './pulls.ts';
 import { type Reactions, react } from './reactions.ts';
 import { type Repository, refusal } from './repository.ts';
 import type { openRuns } from './runs.ts';
@@ -42,6 +42,7 @@ export function rest(context: Context, call: Call): Answer {
       comment && react(repository, reactions, comment, request),
     'POST pulls/comments/#/reactions': () => line && react(repository, reactions, line, request),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
+    'GET commits/*/pulls': () => pullsOf(repository, login),
     'GET compare/*': () => compare(repository, login),
     'GET actions/runs': () => runs.listRuns(query),
     'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
