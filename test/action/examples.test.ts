@@ -11,8 +11,10 @@ import {
 import type { JobScript } from '../sim/agent.ts';
 import {
   ALICE,
+  checkRun,
   DEPENDABOT,
   issueComment,
+  type Json,
   pullRequest,
   push,
   repositoryDispatch,
@@ -58,6 +60,7 @@ function ends(status: string): NonNullable<JobScript['turns']>[number] {
 
 /** The event for each `on:`. Comments are added to the simulated GitHub. */
 const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
+  check_run: () => checkRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } }),
   issue_comment(github) {
     const { id } = github.addComment(PULL, 'alice', COMMAND);
     return issueComment({ number: PULL, body: COMMAND, id });
@@ -78,8 +81,8 @@ const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
   },
 };
 
-function checksEnded(conclusion: string, pullRequests: readonly number[] = [PULL]): WebhookEvent {
-  return workflowRun({ pullRequests, fields: { conclusion, id: 41 } });
+function checksEnded(conclusion: string, fields: Json = {}): WebhookEvent {
+  return workflowRun({ pullRequests: [PULL], fields: { conclusion, id: 41, ...fields } });
 }
 
 function eventOf(name: string, { github }: Simulation): WebhookEvent {
@@ -162,13 +165,18 @@ describe('every workflow in the documents works', () => {
 
 describe('loop.yml starts no agent for', () => {
   const byStranger = { number: PULL, body: COMMAND, author: MALLORY };
+  const ofFork = { conclusion: 'failure', check_suite: { head_branch: null } };
 
   it.each<[string, WebhookEvent, readonly string[]]>([
     ['any comment', issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
     ['inline comments and replies without a review', review({ number: PULL, body: null }), []],
     ['a command by a stranger', issueComment(byStranger), ['skipped']],
-    ['checks that passed', checksEnded('success'), []],
-    ['failed checks without a pull request', checksEnded('failure', []), []],
+    ['a run that passed', checksEnded('success'), []],
+    ['a run that was cancelled', checksEnded('cancelled'), []],
+    ['a failed run of main', checksEnded('failure', { event: 'push' }), []],
+    ['a failed run of a fork', checksEnded('failure', { head_repository: { id: 2 } }), []],
+    ['a failed check of a fork', checkRun({ fields: ofFork }), ['skipped']],
+    ['a check that passed', checkRun({ fields: { conclusion: 'success' } }), []],
   ])('%s', async (_, event, expected) => {
     await using sim = await simulate();
     const jobs = await playOn(sim, example('loop'), event);
