@@ -6,6 +6,8 @@ import type { Account } from './account.ts';
 
 export interface Trigger {
   readonly event: string;
+  /** What happened, such as `opened`; empty for events without it. */
+  readonly action: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
   /** Whether that is a pull request. */
@@ -243,6 +245,7 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
   const head = pull_request?.head?.repo?.id;
   return ok({
     event,
+    action: data.action,
     conversation,
     isPullRequest: issue === undefined || (issue.pull_request ?? null) !== null,
     sender: data.sender ?? null,

@@ -7,7 +7,6 @@ import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import type { End } from '../job/ends.ts';
 import { type Job, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
-import { code } from '../markdown.ts';
 import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
 import { saveOutputs } from '../report/finish.ts';
@@ -19,6 +18,7 @@ import { ok, problem, quote, type Result } from '../text.ts';
 import { type Seen, whyPast } from './decide.ts';
 import { JobLog } from './log.ts';
 import { Message } from './message.ts';
+import { failureOf, occasionOf } from './occasion.ts';
 import { readHead, sayPlace } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
@@ -148,12 +148,12 @@ export function storyOf(run: Run): Story {
 }
 
 function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
-  const { command, wait, createJob, jobIds } = inputs;
+  const { command, wait, send, createJob, jobIds } = inputs;
   const { info, runtime } = start;
   const { deadline, limit } = plan;
   return {
     ...{ info, command, startedAt: runtime.clock.now() },
-    occasion: occasionOf(start),
+    ...{ failure: failureOf(start), occasion: occasionOf(start, send) },
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,
@@ -166,17 +166,6 @@ function adviseOnUnnamed({ createJob, comment, githubToken, wait }: Inputs): str
   if (!createJob || (comment && githubToken !== '' && wait)) return '';
   const input = comment && githubToken !== '' ? '“wait: true”' : '“comment: true” and a token';
   return `Set ${input}: without it, commands on the pull request of the job find no job.`;
-}
-
-/** Who asked for it, or after what it is sent, as Markdown. */
-function occasionOf({ runtime: { redact }, info, trigger }: Start): string {
-  const { commit, comment, event } = trigger;
-  if (commit !== null) {
-    const what = code(redact(commit.name), 60) || 'a check';
-    return `After ${what}${commit.failure === null ? '' : ' failed'} on ${commit.sha.slice(0, 7)}`;
-  }
-  const by = comment?.sender.login ?? (event === 'schedule' ? '' : info.actor);
-  return by === '' ? '' : `Asked by ${code(redact(by), 100)}`;
 }
 
 function messageIdOf(start: Start, { projectId }: Inputs, { byBot, asker }: Plan): MessageId {

@@ -6,6 +6,7 @@ import {
   type Job,
   labelOf,
   NEW_JOB,
+  type Over,
   type PlainCommits,
   type Pushed,
   sentAtOf,
@@ -48,7 +49,9 @@ import { renderJobs, timeTaken } from './table.ts';
 /** A run, for the comment and the summary. */
 export interface Story {
   readonly info: RunInfo;
-  /** Who asked for it, or after what it was sent, as Markdown; empty if nobody did. */
+  /** What failed, as Markdown: `` `CI` failed on 311411a ``; or empty. */
+  readonly failure?: string;
+  /** Who asked for it, or after what it was sent, as Markdown; or empty. */
   readonly occasion: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
@@ -63,6 +66,8 @@ export interface Story {
   readonly command: string | null;
   /** Whether a command begins a job where no comment names one. */
   readonly createsJobs?: boolean;
+  /** The pull request of the event, if it was over when the message was sent. */
+  readonly mergedOrClosed?: { readonly number: number; readonly how: NonNullable<Over> };
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
   /** What to change so that a comment names a job that this run creates on its pull request; empty if one does. */
@@ -105,11 +110,10 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
 function renderJob(story: Story, job: Job, place: Place): string {
   const { conversation } = place;
   const label = labelOf(job);
-  const { occasion } = story;
   const log = logLink(story.info);
   const links = dotted([
     renderPull(job, conversation),
-    reviewLink(job, conversation),
+    reviewLink(story, job, conversation),
     timeTaken(job),
   ]);
   // What to do about what needs attention stands beside it.
@@ -117,13 +121,15 @@ function renderJob(story: Story, job: Job, place: Place): string {
   const next = conversation === undefined ? '' : nextOf(story, [job]);
   return blocks([
     heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
+    isUnderway(label) ? renderRequest(story, [job]) : '',
     links === '' ? '' : dotted([links, log]),
     renderResult(job),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
-    renderPrompt(story, [job]),
+    isUnderway(label) ? '' : renderPrompt(story, [job]),
+    sayIfOver(story),
     outlook(story, job, conversation === undefined),
     ...ending(story, isCalm ? next : '', place, [
-      occasion,
+      isUnderway(label) && story.failure ? '' : story.occasion,
       job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
       renderNumber(story, job),
       // A line of its own would have nothing else to say.
@@ -139,6 +145,16 @@ function renderResult(job: Job): string {
     return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
   }
   return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
+}
+
+/** While it is new: GitHub mails a new comment, and a mail says first what it is about. */
+function renderRequest(story: Story, jobs: readonly Job[]): string {
+  return blocks([story.failure ?? '', renderPrompt(story, jobs)]);
+}
+
+function sayIfOver({ mergedOrClosed }: Story): string {
+  if (mergedOrClosed === undefined) return '';
+  return `The request is about #${mergedOrClosed.number}. It is ${mergedOrClosed.how}.`;
 }
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
@@ -228,9 +244,10 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
 }
 
 /** Where to review what the agent has changed; empty if no change is known. */
-function reviewLink(job: Job, conversation: number | undefined): string {
+function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | undefined): string {
   const { change, end, record } = job;
-  if (!record?.prLink) return '';
+  const isClosed = mergedOrClosed !== undefined && record?.prNumber === mergedOrClosed.number;
+  if (!record?.prLink || isClosed) return '';
   const files = `${record.prLink}/files`;
   if (change?.kind === 'commits') {
     return link('Review changes', `${files}/${change.before}..${change.after}`);
@@ -279,13 +296,15 @@ function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
   const areAlike = areSame(labels);
   const head = blocks([
     heading(titleOfAll(jobs, labels), conversation === undefined),
+    underway === undefined ? '' : renderRequest(story, jobs),
     areAlike ? '' : dotted([countLabels(labels, ' · '), log]),
-    renderPrompt(story, jobs),
-    underway === undefined ? '' : outlookOf(underway, story.until),
+    underway === undefined ? renderPrompt(story, jobs) : outlookOf(underway, story.until),
+    sayIfOver(story),
   ]);
   // Nobody can reply to a summary.
   const next = conversation === undefined ? '' : nextOf(story, jobs);
-  const end = blocks(ending(story, next, place, [story.occasion, areAlike ? log : '']));
+  const occasion = underway !== undefined && story.failure ? '' : story.occasion;
+  const end = blocks(ending(story, next, place, [occasion, areAlike ? log : '']));
   return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
 }
 

@@ -42,7 +42,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     // What rita wrote in the review is still open.
     const command = 'there is no page about error 429: link the table of error codes';
     const state = RegExp(
-      `^${command}\n\nFor reference, [^]*\n\n“rita”:\n\nShow the request as well.[^]*> .*broken link /errors#429`,
+      `^${command}\n\nFor reference, [^]*> .*broken link /errors#429[^]*\n\n“rita”:\n\nShow the request as well.`,
     );
     expect(rest.slice(3)).toEqual([expect.stringMatching(state)]);
     // No log is read for what is not sent. The command has the newest one.
@@ -85,8 +85,11 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     for (const body of [created, reviewed, first, command]) expect(body).toContain(next);
     expect(reviewed).toContain('+ 3 comments on 2 files');
     expect(reviewed).not.toContain('Not in these commits');
-    expect(command).toContain('2 files: `docs/errors.mdx` and `docs/errors/codes.mdx`.');
-    expect(command).toMatch(/\+ 3 open comments \+ log of `links` \(`CI`, \w{7}\)/);
+    expect(command).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
+    expect(command).toContain(
+      '`Add the table of error codes` · `Link it from the page about errors`',
+    );
+    expect(command).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ 3 open comments/);
     expect(first).toMatch(/\+ log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');

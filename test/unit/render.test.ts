@@ -104,6 +104,31 @@ describe('one job', () => {
     expect(show([ended({}), ended({})], waiting)).not.toContain(waits);
   });
 
+  it('says first what it is about while it is new', () => {
+    const failure = '`CI` failed on 311411a';
+    const story = { failure, occasion: `After ${failure}` };
+    for (const jobs of [[job()], [job(SENT)], [job(), job()]]) {
+      const [, ...shown] = show(jobs, story);
+      expect(shown.slice(0, 2)).toEqual([failure, '> `Say more.`']);
+      expect(shown.at(-1)).not.toContain('After');
+    }
+    expect(show([job()])[1]).toBe('> `Say more.`');
+    const [, first, second] = show([ended({})], story);
+    expect([first, second]).toEqual(['> `Say more.`', expect.stringContaining(`After ${failure}`)]);
+  });
+
+  it('says that a pull request is over, on which nothing can be reviewed', () => {
+    for (const number of [7, 8]) {
+      const story = { mergedOrClosed: { number, how: 'merged' as const } };
+      const shown = show([linked(OWN, commits(3))], story, 7);
+      expect(shown).toContain(`The request is about #${number}. It is merged.`);
+      expect(shown.join().includes('Review changes')).toBe(number === 8);
+    }
+    expect(
+      show([ended({}), ended({})], { mergedOrClosed: { number: 7, how: 'closed' } }),
+    ).toContain('The request is about #7. It is closed.');
+  });
+
   it('has no prompt and names nobody where there is none', () => {
     expect(show([ended({})], { occasion: '', prompt: '' }).slice(1)).toEqual([
       `<sub>job \`job-1\` · ${LOG} · ${FOOT}</sub>`,

@@ -58,6 +58,7 @@ const CONVERSATION = 7;
 const COMMAND = { command: '/agent' };
 /** After a check that failed. */
 const CHECKS = {
+  failure: `\`CI\` failed on ${COMMIT}`,
   occasion: `After \`CI\` failed on ${COMMIT}`,
   prompt: '',
   attached: `+ log of \`links\` (\`CI\`, ${COMMIT})`,

@@ -83,9 +83,9 @@ export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise
   viewer.begins?.();
 
   function commitsFor(n: number): readonly string[] {
-    return (story.commits[n - 1] ?? []).map((files, index) => {
+    return (story.commits[n - 1] ?? []).map((made, index) => {
       const sha = commit(n, index);
-      changes[sha] = { files };
+      changes[sha] = made;
       return sha;
     });
   }

@@ -1,5 +1,6 @@
 import type { JobScript } from '../agent.ts';
 import { ALICE, push, type WebhookEvent } from '../events.ts';
+import type { CommitChanges } from '../github/repository.ts';
 import type { InlineOptions } from '../github/reviews.ts';
 import type { RunJobOptions } from '../github/runs.ts';
 
@@ -139,13 +140,22 @@ export const story = {
     alice: { id: ALICE.id, permission: 'write' },
     rita: { id: 2001, permission: 'write' },
   } as const,
-  /** The commits that the agent adds because of the n-th message, each with the files that it changes. */
+  /** The commits that the agent adds because of the n-th message. */
   commits: [
     [],
-    [['docs/errors.mdx'], ['docs/limits.mdx'], ['docs/guides/retries.mdx']],
-    ...Array<string[][]>(3).fill([['docs/errors.mdx']]),
-    [['docs/errors.mdx'], ['docs/errors/codes.mdx']],
-  ],
+    [
+      { message: 'Show the request of each error', files: ['docs/errors.mdx'] },
+      { message: 'Say what 429 means', files: ['docs/limits.mdx'] },
+      { message: 'Link the errors from the guide to retries', files: ['docs/guides/retries.mdx'] },
+    ],
+    ...BROKEN.slice(0, 3).map((page) => [
+      { message: `Fix the link to ${page}`, files: ['docs/errors.mdx'] },
+    ]),
+    [
+      { message: 'Add the table of error codes', files: ['docs/errors/codes.mdx'] },
+      { message: 'Link it from the page about errors', files: ['docs/errors.mdx'] },
+    ],
+  ] satisfies readonly (readonly CommitChanges[])[],
   /** Virtual seconds per real second. */
   pace: 120,
   runs: RUNS,
