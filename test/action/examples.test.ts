@@ -13,6 +13,7 @@ import {
   ALICE,
   checkRun,
   DEPENDABOT,
+  event,
   issueComment,
   type Json,
   pullRequest,
@@ -43,6 +44,7 @@ import {
 const COMMAND = '/agent also add error handling examples';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const NEW_JOB = 'new-job-1';
+const RELEASE = 'https://github.com/octo/code/releases/tag/v2.0.0';
 const COMPARE = 'https://github.com/octo/code/compare/0a1b2c3...4d5e6f7';
 const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
 const SENT = { result: 'completed', delivery: 'sent' };
@@ -72,9 +74,11 @@ const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
     return reviewComment({ number: PULL, body: COMMAND, id });
   },
   push: () => push(),
+  release: () => event('release', 'published', { release: { html_url: RELEASE } }),
   repository_dispatch: () => repositoryDispatch({ compare: COMPARE }),
   schedule: () => schedule(),
-  workflow_dispatch: () => workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.' } }),
+  workflow_dispatch: () =>
+    workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.', 'pr-number': String(PULL) } }),
   workflow_run(github) {
     github.addRun({ id: 41, jobs: [{ name: 'links', log: 'a broken link\n' }] });
     return checksEnded('failure');
@@ -111,7 +115,8 @@ function playOn(
     event,
     repository: sim.github.repository,
     vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, CHANGELOG_JOB: JOB },
-    secrets: { AGENT_API_KEY: KEY },
+    secrets: { AGENT_API_KEY: KEY, DOCS_TOKEN: 'x', SLACK_WEBHOOK: 'x' },
+    outputs: { list: { ids: `${JOB} `, numbers: `[${PULL}]` } },
     run: (given, job) =>
       sim.runHere({
         with: { ...nothing, ...given, 'base-url': sim.agent.url },
@@ -245,6 +250,79 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(ownComments(sim.github)).toHaveLength(1);
     const [idle] = await play('every-night');
     expect(idle).toMatchObject({ failed: false, results: [{ outputs: { result: 'skipped' } }] });
+  },
+
+  'jobs-from-a-file': async () => {
+    expect(outputsOf(await play('jobs-from-a-file', LINKED))).toMatchObject([SENT]);
+  },
+
+  'on-release': async () => {
+    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
+    await using sim = await simulate({ agent: { jobs: [], create } });
+    const workflow = example('on-release');
+    expect(outputsOf(await playOn(sim, workflow, eventOf('release', sim)))).toMatchObject([SENT]);
+    expect(sim.agent.posts()).toMatchObject([{ body: expect.stringContaining(RELEASE) }]);
+    expect(ownComments(sim.github)).toHaveLength(1);
+  },
+
+  'two-prompts': async () => {
+    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
+    const [played] = await play('two-prompts', { agent: { jobs: [], create } });
+    const ids = played?.results.map(({ outputs }) => [outputs.result, outputs['job-id']]);
+    expect(ids).toEqual([
+      ['completed', NEW_JOB],
+      ['completed', NEW_JOB],
+    ]);
+  },
+
+  'merge-when-done': async () => {
+    const workflow = example('merge-when-done');
+    for (const pushed of [[], ['b'.repeat(40)]]) {
+      await using sim = await simulate({
+        agent: {
+          ...LINKED.agent,
+          onPost() {
+            sim.github.push(PULL, ...pushed);
+            return undefined;
+          },
+        },
+        github: { issues: [{ number: PULL, pullRequest: true, commits: ['a'.repeat(40)] }] },
+      });
+      const merges = pushed.map(() => expect.stringContaining('gh pr merge --auto'));
+      const played = await playOn(sim, workflow, eventOf('workflow_dispatch', sim));
+      expect(played).toMatchObject([{ failed: false, others: merges }]);
+    }
+  },
+
+  'tell-slack': async () => {
+    expect(await play('tell-slack', LINKED)).toMatchObject([{ others: [] }]);
+    const failed = await play('tell-slack', { agent: { onPost: () => ({ status: 400 }) } });
+    expect(failed).toMatchObject([
+      { failed: true, others: [expect.stringMatching(/^REASON=.*answered 400/)] },
+    ]);
+  },
+
+  'all-open-pull-requests': async () => {
+    await using sim = await simulate(LINKED);
+    await nameJob(sim);
+    const workflow = example('all-open-pull-requests');
+    const jobs = await playOn(sim, workflow, eventOf('workflow_dispatch', sim));
+    expect(outputsOf(jobs)).toMatchObject([SENT]);
+  },
+
+  'take-over': async () => {
+    await using sim = await simulate({
+      agent: { jobs: [{ id: JOB, base: { prLink: LINK, status: 'completed' } }] },
+    });
+    const taken = await playOn(sim, example('take-over'), eventOf('workflow_dispatch', sim));
+    expect(outputsOf(taken)).toMatchObject([{ result: 'completed', delivery: 'not-sent' }]);
+    const command = eventOf('issue_comment', sim);
+    expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
+  },
+
+  'tell-the-docs-repository': async () => {
+    const told = await play('tell-the-docs-repository');
+    expect(told).toMatchObject([{ others: [expect.stringContaining('COMPARE=https')] }]);
   },
 
   'use-the-outputs': async () => {

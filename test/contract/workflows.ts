@@ -40,6 +40,7 @@ export interface Job {
   readonly outputs?: Readonly<Record<string, string>>;
   readonly steps?: readonly Step[];
   readonly 'timeout-minutes'?: unknown;
+  readonly strategy?: { readonly matrix: Readonly<Record<string, unknown>> };
 }
 
 export interface Workflow {

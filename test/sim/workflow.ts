@@ -14,6 +14,8 @@ export interface Setting {
   readonly repository: string;
   readonly vars: Values;
   readonly secrets: Values;
+  /** The outputs of the other steps, by their IDs. */
+  readonly outputs?: Readonly<Record<string, Values>>;
   /** Runs a step that uses this action. */
   run(given: With, job: string): Promise<StepResult>;
 }
@@ -47,6 +49,8 @@ export async function playWorkflow(
         event_name: setting.event.name,
         repository: setting.repository,
         token: 'ghs_of_the_workflow',
+        server_url: 'https://github.com',
+        run_id: '17',
       },
       vars: setting.vars,
       secrets: setting.secrets,
@@ -64,9 +68,18 @@ export async function playWorkflow(
       });
       continue;
     }
-    played.push(await playJob(name, job, context, setting));
+    for (const matrix of legsOf(job, context)) {
+      played.push(await playJob(name, job, { ...context, matrix }, setting));
+    }
   }
   return played;
+}
+
+/** The values of each leg of a matrix, which has one key; one leg without values if there is none. */
+function legsOf({ strategy }: Job, context: Values): readonly Values[] {
+  const [[key, given] = []] = Object.entries(strategy?.matrix ?? {});
+  if (key === undefined) return [{}];
+  return (evaluateValue(given, context) as readonly unknown[]).map((value) => ({ [key]: value }));
 }
 
 async function playJob(name: string, job: Job, context: Values, setting: Setting): Promise<Played> {
@@ -86,6 +99,8 @@ async function playJob(name: string, job: Job, context: Values, setting: Setting
       const env = evaluateAll(step.env ?? {}, now) as Readonly<Record<string, string>>;
       const pairs = Object.entries(env).map(([key, value]) => `${key}=${value}`);
       others.push([...pairs, step.run ?? step.uses].join('\n'));
+      const outputs = setting.outputs?.[step.id ?? ''];
+      if (step.id !== undefined && outputs !== undefined) steps[step.id] = { outputs };
     }
   }
   const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
