@@ -1,5 +1,5 @@
 import { untilAborted } from '../clock.ts';
-import type { FailedJob } from '../github/api.ts';
+import type { FailedJob } from '../github/answers.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import type { Redact } from '../runner/log.ts';

@@ -1,4 +1,4 @@
-import type { ReviewComment } from '../github/api.ts';
+import type { ReviewComment } from '../github/answers.ts';
 import type { CodeContext } from '../github/event.ts';
 import { quote } from '../text.ts';
 

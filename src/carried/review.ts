@@ -1,5 +1,5 @@
 import { isEdited } from '../github/account.ts';
-import type { ReviewComment } from '../github/api.ts';
+import type { ReviewComment } from '../github/answers.ts';
 import { GitHubError, hintFor, mayPassLater, whyOf } from '../github/errors.ts';
 import type { CodeContext, CommentTrigger } from '../github/event.ts';
 import { blocks } from '../markdown.ts';

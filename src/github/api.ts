@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import type * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
 import { PERMISSIONS, type Permission } from '../inputs.ts';
 import type { Head, Over } from '../job/job.ts';
@@ -10,11 +10,17 @@ import {
   readProxy,
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
-import { listOf } from '../schema.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { isEdited } from './account.ts';
-import { GitHubError, isUnclear, toGitHubError, unexpectedResponse } from './errors.ts';
+import type { Comparison, FailedJob, NewestComment, Query, ReviewComment } from './answers.ts';
+import {
+  GitHubError,
+  isUnclear,
+  LONGEST_RATE_PAUSE_MS,
+  toGitHubError,
+  unexpectedResponse,
+} from './errors.ts';
 import { type CommentTrigger, FAILURES, type PullOfCommit, readOver } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
 import type { PullState, WorkflowRun } from './pull-state.ts';
@@ -55,169 +61,21 @@ export interface GitHubOptions
 const CALL_MS = 10_000;
 /** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
 const AFTER_CANCEL_MS = 6000;
-/** Comments whose bodies are read at once: each has up to 64 KiB. */
-const COMMENTS_AT_ONCE = 50;
-/** The same of a review: each has a part of a diff, of whatever length. */
-const REVIEW_COMMENTS_AT_ONCE = 20;
-const NEWEST = 30;
-/** Milliseconds of a rate limit that a call waits for, once. */
-const LONGEST_RATE_PAUSE_MS = 60_000;
+/** The most that GitHub lists at once. */
+const JOBS_AT_ONCE = 100;
+const RUNS_AT_ONCE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
-const comments = (page: string, fields: string): string => `
-  repository(owner: $owner, name: $repo) {
-    issueOrPullRequest(number: $number) {
-      ... on Issue { comments(${page}) { ${fields} } }
-      ... on PullRequest { comments(${page}) { ${fields} } }
-    }
-  }`;
-/** Without bodies: those of others can be of any size. */
-const OWN_IDS = `query ($owner: String!, $repo: String!, $number: Int!, $before: String) {
-  ${comments(
-    `last: ${COMMENTS_AT_ONCE}, before: $before`,
-    'nodes { id viewerDidAuthor } pageInfo { hasPreviousPage startCursor }',
-  )}
-}`;
-const ACTOR = '{ ... on User { databaseId } ... on Bot { databaseId } }';
-const BODIES = `query ($ids: [ID!]!) {
-  nodes(ids: $ids) {
-    ... on IssueComment { id body url lastEditedAt author ${ACTOR} editor ${ACTOR} }
-  }
-}`;
-const NEWEST_COMMENTS = `query ($owner: String!, $repo: String!, $number: Int!) {
-  ${comments(`last: ${NEWEST}`, 'nodes { id body url isMinimized viewerDidAuthor }')}
-}`;
-const REVIEW_COMMENTS = `query ($id: ID!, $after: String) {
-  node(id: $id) {
-    ... on PullRequestReview {
-      comments(first: ${REVIEW_COMMENTS_AT_ONCE}, after: $after) {
-        nodes {
-          url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
-          replyTo { id }
-          author ${ACTOR}
-          editor ${ACTOR}
-        }
-        pageInfo { hasNextPage endCursor }
-      }
-    }
-  }
-}`;
-const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
-  addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
-}`;
-
-/** Any response of GitHub is an object, and the page of a captive portal is not. */
-const graphqlData = z.record(z.string(), z.unknown());
-const connection = <T extends z.core.SomeType>(fields: T) =>
-  z.object({ repository: z.object({ issueOrPullRequest: z.object({ comments: fields }) }) });
-const idsAnswer = connection(
-  z.object({
-    nodes: z.array(z.object({ id: z.string(), viewerDidAuthor: z.boolean() })),
-    pageInfo: z.object({ hasPreviousPage: z.boolean(), startCursor: z.nullable(z.string()) }),
-  }),
-);
-const comment = z.object({ id: z.string(), body: z.string(), url: z.url() });
-const newestComment = z.extend(comment, { isMinimized: z.boolean(), viewerDidAuthor: z.boolean() });
-
-const newestAnswer = connection(z.object({ nodes: z.array(newestComment) }));
-const restComment = z.object({ id: z.number(), node_id: z.string(), html_url: z.url() });
-/** By its ID, because GraphQL leaves “[bot]” out of logins. Null if the account was deleted. */
-const actor = z.nullable(z.object({ databaseId: z.optional(z.nullable(z.number())) }));
-const writtenComment = z.extend(comment, {
-  ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
-});
-/** Null for a comment that was deleted meanwhile. */
-const bodiesAnswer = z.object({ nodes: z.array(z.nullable(writtenComment)) });
-const lineNumber = z.nullable(z.number());
-const reviewComment = z.object({
-  ...{ url: z.url(), path: z.string(), diffHunk: z.string(), body: z.string() },
-  ...{ line: lineNumber, startLine: lineNumber },
-  ...{ originalLine: lineNumber, originalStartLine: lineNumber, outdated: z.boolean() },
-  ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
-  replyTo: z.nullable(z.object({ id: z.string() })),
-});
-export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
-const reviewAnswer = z.object({
-  node: z.object({
-    comments: z.object({
-      nodes: z.array(reviewComment),
-      pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.nullable(z.string()) }),
-    }),
-  }),
-});
-const sha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
-const compareAnswer = z.object({
-  status: z.string(),
-  total_commits: z.number(),
-  /** Without those that cannot be read. */
-  commits: listOf(
-    z.object({
-      parents: z.array(z.unknown()),
-      commit: z.object({ message: z.string() }),
-      /** Null if no account has the address. */
-      author: z.catch(z.nullable(z.object({ login: z.string() })), null),
-    }),
-  ),
-  /** Null if it cannot be read: a part of it would say that the others did not change. */
-  files: z.catch(
-    z.nullable(
-      z.array(z.object({ filename: z.string(), previous_filename: z.nullish(z.string()) })),
-    ),
-    null,
-  ),
-});
-/** What has changed from one commit to another. GitHub lists at most 250 commits and 300 files. */
-export type Comparison = Readonly<z.infer<typeof compareAnswer>>;
-const closing = { state: z.catch(z.string(), ''), merged_at: z.catch(z.nullish(z.string()), null) };
-const pullAnswer = z.object({ head: z.object({ sha }), commits: z.number(), ...closing });
-const repositoryName = z.object({ full_name: z.string() });
-/** The repository of the head is null if it was deleted. */
-const pullsAnswer = listOf(
-  z.object({
-    number: z.number(),
-    head: z.object({ sha, ref: z.string(), repo: repositoryName }),
-    base: z.object({ repo: repositoryName }),
-    ...closing,
-  }),
-);
 /** A pull request that has a commit, and whose branch is in this repository. */
 export interface PullOfSha extends PullOfCommit {
   readonly over: Over;
 }
-const step = z.object({
-  name: z.string(),
-  conclusion: z.nullable(z.string()),
-  started_at: z.nullish(z.string()),
-  completed_at: z.nullish(z.string()),
-});
-const jobsAnswer = z.object({
-  total_count: z.catch(z.number(), 0),
-  jobs: listOf(
-    z.object({
-      id: z.number(),
-      name: z.string(),
-      conclusion: z.nullable(z.string()),
-      steps: z.catch(listOf(step), []),
-    }),
-  ),
-});
-export type FailedJob = Readonly<z.infer<typeof jobsAnswer>>['jobs'][number];
-/** The most that GitHub lists at once. */
-const JOBS_AT_ONCE = 100;
-const MOST_RUNS = 100;
 
-const collaboratorAnswer = z.object({
-  user: z.nullable(
-    z.object({
-      id: z.number(),
-      login: z.string(),
-      permissions: z.record(z.string(), z.unknown()),
-    }),
-  ),
-});
-
-interface OwnComment extends Readonly<z.infer<typeof comment>> {
+interface OwnComment {
+  readonly id: string;
+  readonly body: string;
+  readonly url: string;
   /** Whether somebody else has edited it last. */
   readonly isEdited: boolean;
 }
@@ -290,12 +148,13 @@ export class GitHub {
   }
 
   async #listOwnIds(number: number, until: number): Promise<readonly string[]> {
+    const { ownIds } = await loadAnswers();
     const ids: string[] = [];
     let before: string | null = null;
     do {
       this.#checkTime(until);
       const variables: object = { ...this.#repository, number, before };
-      const answer = await this.#query(OWN_IDS, variables, idsAnswer);
+      const answer = await this.#query(ownIds, variables);
       const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
       ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
       before = pageInfo.hasPreviousPage ? nextCursor(pageInfo.startCursor, before) : null;
@@ -309,10 +168,11 @@ export class GitHub {
   }
 
   async #readTexts(ids: readonly string[], until: number): Promise<void> {
+    const { texts, COMMENTS_AT_ONCE } = await loadAnswers();
     for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
       this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
-      const { nodes } = await this.#query(BODIES, { ids: some }, bodiesAnswer).catch(noneIfGone);
+      const { nodes } = await this.#query(texts, { ids: some }).catch(noneIfGone);
       for (const one of nodes) {
         if (one !== null) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
       }
@@ -321,12 +181,13 @@ export class GitHub {
 
   /** All inline comments of a review, or none: a part of them would be misleading. */
   async reviewComments(nodeId: string, until: number): Promise<readonly ReviewComment[]> {
+    const { reviewComments } = await loadAnswers();
     const found: ReviewComment[] = [];
     let after: string | null = null;
     for (;;) {
       this.#checkTime(until);
       const variables: object = { id: nodeId, after };
-      const answer = await this.#query(REVIEW_COMMENTS, variables, reviewAnswer);
+      const answer = await this.#query(reviewComments, variables);
       const { nodes, pageInfo } = answer.node.comments;
       found.push(...nodes);
       if (!pageInfo.hasNextPage) return found;
@@ -335,9 +196,10 @@ export class GitHub {
   }
 
   /** Of the newest comments there, those by the identity of the token. */
-  async newestOwnComments(number: number): Promise<readonly z.infer<typeof newestComment>[]> {
+  async newestOwnComments(number: number): Promise<readonly NewestComment[]> {
     const variables = { ...this.#repository, number };
-    const answer = await this.#query(NEWEST_COMMENTS, variables, newestAnswer);
+    const { newestComments } = await loadAnswers();
+    const answer = await this.#query(newestComments, variables);
     const { nodes } = answer.repository.issueOrPullRequest.comments;
     return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
   }
@@ -356,15 +218,17 @@ export class GitHub {
   /** On a connection of its own: one that is kept alive may be closed at the moment the request is written. */
   async createComment(number: number, body: string): Promise<CreatedComment> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+    const { createdComment } = await loadAnswers();
     const data = await this.#request(route, { number, body }, 'own connection');
-    const { id, node_id, html_url } = parse(data, restComment);
+    const { id, node_id, html_url } = parse(data, createdComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url, isEdited: false });
     return { id, nodeId: node_id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    parse(await this.#request(route, { id, body }), z.object({ id: z.number() }));
+    const { editedComment } = await loadAnswers();
+    parse(await this.#request(route, { id, body }), editedComment);
   }
 
   async react(
@@ -372,6 +236,7 @@ export class GitHub {
     content: ReactionContent,
   ): Promise<void> {
     const { kind, id, nodeId } = to;
+    const { ADD_REACTION } = await loadAnswers();
     await this.#orAgain(() =>
       kind === 'review'
         ? // Only GraphQL has reactions to a review.
@@ -383,8 +248,9 @@ export class GitHub {
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+    const { collaborator } = await loadAnswers();
     try {
-      const { user } = await this.#read(route, { login }, collaboratorAnswer);
+      const { user } = await this.#read(route, { login }, collaborator);
       return user && { ...user, permission: highest(user.permissions) };
     } catch (error) {
       if (error instanceof GitHubError && error.status === 404) return null;
@@ -394,14 +260,16 @@ export class GitHub {
 
   async pullRequest(number: number): Promise<Head> {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
-    const { head, commits, state, merged_at } = await this.#read(route, { number }, pullAnswer);
+    const { pull } = await loadAnswers();
+    const { head, commits, state, merged_at } = await this.#read(route, { number }, pull);
     return { number, sha: head.sha, commits, over: readOver(state, merged_at) };
   }
 
   /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
   async pullsOf(sha: string): Promise<readonly PullOfSha[]> {
     const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
-    const pulls = await this.#read(route, { sha, per_page: 100 }, pullsAnswer);
+    const { pullsOfCommit } = await loadAnswers();
+    const pulls = await this.#read(route, { sha, per_page: 100 }, pullsOfCommit);
     const here = this.#options.repository.toLowerCase();
     return pulls
       .filter(({ head, base }) =>
@@ -413,23 +281,24 @@ export class GitHub {
   }
 
   /** What has changed from one commit to another; needs `contents: read`. */
-  compare(base: string, head: string): Promise<Comparison> {
+  async compare(base: string, head: string): Promise<Comparison> {
     const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
-    return this.#read(route, { basehead: `${base}...${head}` }, compareAnswer);
+    const { comparison } = await loadAnswers();
+    return this.#read(route, { basehead: `${base}...${head}` }, comparison);
   }
 
   /** The newest commit of a pull request, whether it has a conflict, and its newest threads with their newest comments. */
   async pullState(number: number): Promise<PullState> {
     const variables = { ...this.#repository, number };
-    const { PULL_STATE, pullStateAnswer } = await loadPullState();
-    const { repository } = await this.#query(PULL_STATE, variables, pullStateAnswer);
+    const { pullState } = await loadPullState();
+    const { repository } = await this.#query(pullState, variables);
     return repository.pullRequest;
   }
 
   /** The runs of workflows on a commit, the newest first. */
   async runsOn(sha: string): Promise<readonly WorkflowRun[]> {
     const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
-    const given = { head_sha: sha, per_page: MOST_RUNS };
+    const given = { head_sha: sha, per_page: RUNS_AT_ONCE };
     const { runsAnswer } = await loadPullState();
     return (await this.#read(route, given, runsAnswer)).workflow_runs;
   }
@@ -438,11 +307,12 @@ export class GitHub {
   async failedJobs(runId: number, attempt: number, until: number): Promise<readonly FailedJob[]> {
     const route =
       'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
+    const { jobsOfRun } = await loadAnswers();
     const failed: FailedJob[] = [];
     for (let page = 1; ; page += 1) {
       this.#checkTime(until);
       const given = { runId, attempt, per_page: JOBS_AT_ONCE, page };
-      const { jobs, total_count } = await this.#read(route, given, jobsAnswer);
+      const { jobs, total_count } = await this.#read(route, given, jobsOfRun);
       for (const job of jobs.filter(hasFailed)) {
         failed.push({ ...job, steps: job.steps.filter(hasFailed) });
       }
@@ -467,8 +337,8 @@ export class GitHub {
     return { owner, repo };
   }
 
-  #query<T>(query: string, variables: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return this.#orAgain(async () => parse(await this.#graphql(query, variables), schema));
+  #query<T>({ query, answer }: Query<T>, variables: object): Promise<T> {
+    return this.#orAgain(async () => parse(await this.#graphql(query, variables), answer));
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
@@ -494,6 +364,7 @@ export class GitHub {
   }
 
   async #graphql(query: string, variables: object): Promise<unknown> {
+    const { graphqlData } = await loadAnswers();
     const data = await this.#call(({ graphql }, options) =>
       graphql(query, { ...variables, ...options }),
     );
@@ -565,6 +436,11 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw unexpectedResponse();
+}
+
+/** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
+function loadAnswers() {
+  return import(/* webpackMode: "eager" */ './answers.ts');
 }
 
 /** Only a command on a pull request needs it. */

@@ -36,6 +36,9 @@ export function isUnclear(error: unknown): boolean {
   return !(error instanceof GitHubError) || error.status === 0 || error.status >= 500;
 }
 
+/** Milliseconds of a rate limit that a call waits for, once. */
+export const LONGEST_RATE_PAUSE_MS = 60_000;
+
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
 const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
 
@@ -97,7 +100,7 @@ const headers = z.catch(
   }),
   { 'retry-after': '', 'x-ratelimit-remaining': '', 'x-ratelimit-reset': '', date: '' },
 );
-type Headers = z.infer<typeof headers>;
+type LimitHeaders = z.infer<typeof headers>;
 
 /** The error that Octokit throws for a response. Of a page in HTML, its message would be the whole page. */
 const requestError = z.object({
@@ -184,7 +187,11 @@ function statusOfGraphql(message: string, type: string): number {
  * The pause that GitHub asks for after a rate limit, by its own clock
  * (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit).
  */
-function pauseOf(status: number, headers: Headers, now: number): { readonly pauseMs?: number } {
+function pauseOf(
+  status: number,
+  headers: LimitHeaders,
+  now: number,
+): { readonly pauseMs?: number } {
   if (status !== 429) return {};
   const date = readDate(headers.date) ?? now;
   const asked = readRetryAfter([headers['retry-after']], date);

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { listOf } from '../schema.ts';
+import { commitSha, listOf } from '../schema.ts';
 
 // The state of a pull request as GitHub's API tells it: the newest commit, the threads of its review, and the runs of workflows
 // on that commit. The schema of GraphQL: https://docs.github.com/en/graphql/reference.
@@ -9,7 +9,7 @@ const MOST_THREADS = 100;
 const MOST_COMMENTS = 30;
 
 /** The part of the diff is that of the first comment; each further one would repeat it. */
-export const PULL_STATE = `query ($owner: String!, $repo: String!, $number: Int!) {
+const PULL_STATE = `query ($owner: String!, $repo: String!, $number: Int!) {
   repository(owner: $owner, name: $repo) {
     pullRequest(number: $number) {
       headRefOid
@@ -60,15 +60,18 @@ const thread = z.object({
 });
 export type ReviewThread = Readonly<z.infer<typeof thread>>;
 
-const pullState = z.object({
-  headRefOid: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)),
+const stateOfPull = z.object({
+  headRefOid: commitSha,
   /** `MERGEABLE`, `CONFLICTING`, or `UNKNOWN` until GitHub has computed it. */
   mergeable: z.string(),
   /** The oldest first. */
   reviewThreads: z.object({ pageInfo, nodes: listOf(thread) }),
 });
-export type PullState = Readonly<z.infer<typeof pullState>>;
-export const pullStateAnswer = z.object({ repository: z.object({ pullRequest: pullState }) });
+export type PullState = Readonly<z.infer<typeof stateOfPull>>;
+export const pullState = {
+  query: PULL_STATE,
+  answer: z.object({ repository: z.object({ pullRequest: stateOfPull }) }),
+};
 
 const workflowRun = z.object({
   id: z.number(),

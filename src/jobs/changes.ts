@@ -1,4 +1,4 @@
-import type { Comparison } from '../github/api.ts';
+import type { Comparison } from '../github/answers.ts';
 import { whyOf } from '../github/errors.ts';
 import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
 import {

@@ -1,5 +1,5 @@
 import type { CreatedComment, GitHub } from '../github/api.ts';
-import { GitHubError, hintFor, isUnclear, whyOf } from '../github/errors.ts';
+import { GitHubError, hintFor, isUnclear, LONGEST_RATE_PAUSE_MS, whyOf } from '../github/errors.ts';
 import { statusWith } from '../job/ends.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
@@ -25,8 +25,6 @@ interface NoteOptions extends CommentPlace {
 const MOST_CREATIONS = 3;
 /** Milliseconds between two creations if the first was certainly not written. */
 const CREATE_AGAIN_MS = 1000;
-/** Milliseconds that a creation waits for a rate limit. */
-const LONGEST_RATE_PAUSE_MS = 60_000;
 /** Milliseconds after which the last edit is made once more: one without an answer may come late, and be the last word. */
 const LAST_EDIT_AGAIN_MS = 15_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeCode, quoteInline } from '../../src/carried/review.ts';
-import type { ReviewComment } from '../../src/github/api.ts';
+import type { ReviewComment } from '../../src/github/answers.ts';
 import type { CodeContext } from '../../src/github/event.ts';
 import { told } from './told.ts';
 
