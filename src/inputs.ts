@@ -152,10 +152,10 @@ function sayEmpty(names: readonly string[]): readonly string[] {
   const rest = names.length === 1 ? `is empty. ${CHECK_NAME}` : `are empty. ${CHECK_NAMES}`;
   const secrets = names.includes('api-key') ? SECRETS : '';
   const output = names.includes('job-id') ? CHECK_OUTPUT : '';
-  return [sentences(`${namesOf(names)} ${rest}`, secrets, output)];
+  return [sentences(`${quoteNames(names)} ${rest}`, secrets, output)];
 }
 
-function namesOf(inputs: readonly string[]): string {
+function quoteNames(inputs: readonly string[]): string {
   return listing(inputs.map((name) => quote(name)));
 }
 
@@ -170,7 +170,9 @@ function contradictions(settings: Settings, conversation: number | null): readon
     createJob ? 'create-job' : '',
   ].filter((name) => name !== '');
   if (!send && toSend.length > 0) {
-    problems.push(`${namesOf(toSend)} cannot be combined with “send: false”; remove one of them.`);
+    problems.push(
+      `${quoteNames(toSend)} cannot be combined with “send: false”; remove one of them.`,
+    );
   }
   if (send && maxMessages !== null && !comment) {
     problems.push(

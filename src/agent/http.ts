@@ -18,7 +18,7 @@ import type { Dispatcher } from '../vendor/undici.ts';
 /** Milliseconds to set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
 /** Bytes of a body; a job record has a few hundred. */
-const SIZE_LIMIT = 1024 * 1024;
+const MOST_RECORD_BYTES = 1024 * 1024;
 
 /** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
@@ -211,8 +211,8 @@ async function readText(response: Dispatcher.ResponseData): Promise<Result<strin
       ? problem('a body with a content encoding that was not requested')
       : ok('');
   }
-  const bytes = await readBody(response, SIZE_LIMIT);
-  if (bytes === null) return problem(`a body of more than ${SIZE_LIMIT} bytes`);
+  const bytes = await readBody(response, MOST_RECORD_BYTES);
+  if (bytes === null) return problem(`a body of more than ${MOST_RECORD_BYTES} bytes`);
   try {
     return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {

@@ -44,7 +44,7 @@ export interface CommitTrigger {
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
   /** How it failed; null if it did not. */
-  readonly failure: Failure | null;
+  readonly failure: HowFailed | null;
   /** Of the workflow or the check. */
   readonly name: string;
   /** The page for people; empty if the payload has none. */
@@ -263,10 +263,10 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
-type Failure = 'failed' | 'timed out' | 'could not start';
+type HowFailed = 'failed' | 'timed out' | 'could not start';
 
 /** Conclusions of runs, jobs, steps and checks; a run whose job has timed out often ends as cancelled. */
-export const FAILURES: ReadonlyMap<string | null, Failure> = new Map([
+export const FAILURES: ReadonlyMap<string | null, HowFailed> = new Map([
   ['failure', 'failed'],
   ['timed_out', 'timed out'],
   ['startup_failure', 'could not start'],

@@ -12,13 +12,13 @@ export type FetchOptions = Pick<
 >;
 
 /** Bytes of a body. Fifty long comments have fewer. */
-const SIZE_LIMIT = 16 * 1024 * 1024;
+const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
-const LOOPBACK = 'localhost,127.0.0.1,::1';
+const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
 /** Connections to GitHub. */
 export function createConnections(proxy: ProxySettings): Dispatcher {
-  return createAgent({ ...proxy, noProxy: `${proxy.noProxy},${LOOPBACK}` });
+  return createAgent({ ...proxy, noProxy: `${proxy.noProxy},${NEVER_BY_PROXY}` });
 }
 
 /**
@@ -35,7 +35,7 @@ export function createFetch(connections: Dispatcher, wantsRedirect: boolean, wri
       path: url.pathname + url.search,
       headers: { ...options.headers, 'accept-encoding': 'identity' },
     });
-    const bytes = await readBody(response, SIZE_LIMIT);
+    const bytes = await readBody(response, MOST_ANSWER_BYTES);
     if (bytes === null) throw new GitHubError(0, 'GitHub gave an answer that is too large');
     // undici reuses the connection only after that; the next request would open another one.
     await new Promise(setImmediate);

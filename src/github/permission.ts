@@ -5,7 +5,7 @@ import type { GitHub } from './api.ts';
 import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
 
 /** Whether a person has a permission. `why` is a sentence. */
-type Check =
+type PermissionCheck =
   | { readonly kind: 'enough' }
   | { readonly kind: 'too little'; readonly why: string }
   /** It could not be checked, so nothing is allowed. */
@@ -20,7 +20,7 @@ export async function checkPermission(
   { login, id }: Account,
   minimum: Permission,
   github: GitHub,
-): Promise<Check> {
+): Promise<PermissionCheck> {
   const name = quote(login, 100);
   try {
     const found = await github.collaborator(login);

@@ -136,7 +136,7 @@ function way<L extends Label, Given extends readonly unknown[]>(
   return { result, label, say };
 }
 
-const nothing = (): string => '';
+const noWords = (): string => '';
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
 const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
 
@@ -156,7 +156,7 @@ function doubtAbout(isNew: boolean): string {
 /** `why` is a sentence, or a phrase where a colon or comma stands before it; `again` says what to do to go on. */
 const RUN_ENDS = {
   // Reading a job without a message.
-  'is active': way('active', 'working', nothing),
+  'is active': way('active', 'working', noWords),
   'killed while it read': way(
     'error',
     'unreachable',
@@ -303,7 +303,7 @@ const RUN_ENDS = {
   ),
 
   // After the message.
-  sent: way('sent', 'sent', nothing),
+  sent: way('sent', 'sent', noWords),
   'killed in the wait': way('sent', 'sent', () => 'The run ended before the agent was done.'),
   'not done in time': way(
     'timed-out',

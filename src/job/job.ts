@@ -35,7 +35,7 @@ interface Base {
  * What becomes of the message of a job. `none`: the run sends nothing. `pending`: nothing was sent yet. `sending`: from
  * now on, it may be sent at any moment. The others are final.
  */
-export type Message =
+export type MessageState =
   | { readonly kind: 'none' | 'pending' | 'sending' | 'not-sent' }
   /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
   | { readonly kind: 'unknown'; readonly isEarlier: boolean }
@@ -111,7 +111,7 @@ export interface Job {
   /** All that the API has told. */
   readonly record?: JobRecord;
   readonly base?: Base;
-  readonly message: Message;
+  readonly message: MessageState;
   /** Whether the message waits until the agent is done with earlier work. */
   readonly isWaiting: boolean;
   /** Milliseconds for which it has waited for that; missing if it did not have to. */

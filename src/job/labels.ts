@@ -22,7 +22,7 @@ export const askForMore = (command: string): string =>
   `Comment ${quote(command)} and what is missing.`;
 const tryAgain = (command: string): string =>
   `Comment ${quote(`${command} try again`)} to try again.`;
-const goOn = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
+const resume = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
 const beginAnew = (_: string, createsJobs: boolean): string | undefined =>
   createsJobs ? 'Comment on a new issue to begin a new job.' : undefined;
 
@@ -44,7 +44,7 @@ export const LABELS = {
   'failure unconfirmed': row(
     ...(['⚠️', 'unconfirmed', 'Agent failed, perhaps before this message', 'bad', improve] as const),
   ),
-  limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', goOn),
+  limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', resume),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
   cancelled: row('⏹️', 'cancelled', 'Run cancelled: the agent may still be working', 'bad'),
   archived: row('🗄️', 'archived', 'Agent job archived', 'bad', beginAnew),

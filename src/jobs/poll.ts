@@ -139,14 +139,14 @@ function logRecord(
   isFirst: boolean,
 ): void {
   if (status !== undefined && (status !== before || (isFirst && isFromBefore(job)))) {
-    run.log.say(job, describe(run, job, status));
+    run.log.say(job, describeStatus(run, job, status));
   }
   if (linkProblem !== undefined) {
     run.log.warn(job, `The pull request link of the job is left out: ${linkProblem}.`);
   }
 }
 
-function describe({ runtime }: Run, job: Job, status: string): string {
+function describeStatus({ runtime }: Run, job: Job, status: string): string {
   const { message } = job;
   if (isFromBefore(job)) return `The job still shows ${showStatus(status)} from before.`;
   // The runner of an earlier attempt may have had another time.

@@ -18,7 +18,7 @@ import { MARKER, OPENING } from '../text.ts';
 // The last line of a comment of this action: what other runs and later attempts must know, as JSON. docs/delivery.md
 // explains it.
 
-const VERSION = 1;
+const NOTE_VERSION = 1;
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
 const number = z.int().check(z.positive());
 /** In milliseconds since 1970. */
@@ -51,7 +51,7 @@ export type NoteJob = Readonly<z.infer<typeof noteJob>>;
 const LOGIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/;
 
 const note = z.object({
-  version: z.literal(VERSION),
+  version: z.literal(NOTE_VERSION),
   /** Both are hashes, because the comment is public. */
   project: hash,
   step: hash,
@@ -151,7 +151,7 @@ const BODY_LIMIT = 60_000;
 /** The body of a comment. `render` renders what people see, in at most so many characters. */
 export function composeNote(data: NoteData, render: (limit: number) => string): string {
   // `-->` would end the line in HTML.
-  const json = JSON.stringify({ version: VERSION, ...data }).replaceAll('>', '\\u003e');
+  const json = JSON.stringify({ version: NOTE_VERSION, ...data }).replaceAll('>', '\\u003e');
   const line = `${OPENING} ${json} -->`;
   return `${composeMarked(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
 }

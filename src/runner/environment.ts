@@ -76,9 +76,9 @@ export interface ProxySettings {
  * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
  */
 export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
-  const name = nameOf(env, protocol === 'https:' ? 'https_proxy' : 'http_proxy');
+  const name = variableOf(env, protocol === 'https:' ? 'https_proxy' : 'http_proxy');
   const value = (env[name] ?? '').trim();
-  const noProxy = (env[nameOf(env, 'no_proxy')] ?? '').trim();
+  const noProxy = (env[variableOf(env, 'no_proxy')] ?? '').trim();
   if (value === '') return ok({ url: '', noProxy });
   const parsed = parseProxy(value);
   return parsed === null ? problem(`${name} ${NO_PROXY_URL}`) : ok({ url: parsed.href, noProxy });
@@ -109,7 +109,7 @@ export function readSecrets(env: Env): readonly string[] {
 }
 
 /** The variable that counts, in lower or upper case. */
-function nameOf(env: Env, name: string): string {
+function variableOf(env: Env, name: string): string {
   return env[name] ? name : name.toUpperCase();
 }
 

@@ -60,16 +60,16 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
  * nothing of it. The runner would take half a text for something else.
  */
 export function append(path = '', text: string): void {
-  const before = sizeOf(path);
+  const before = fileSize(path);
   try {
     appendFileSync(path, text);
   } catch (error) {
-    if (sizeOf(path) > before) truncateSync(path, before);
+    if (fileSize(path) > before) truncateSync(path, before);
     throw error;
   }
 }
 
-function sizeOf(path: string): number {
+function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 

@@ -39,7 +39,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   'zod/mini': [
     'agent/answers.ts',
-    ...['github/api.ts', 'github/errors.ts', 'github/event.ts', 'github/pull-state.ts'],
+    ...['github/answers.ts', 'github/api.ts', 'github/errors.ts', 'github/event.ts'],
+    'github/pull-state.ts',
     'note/data.ts',
     'schema.ts',
   ],
@@ -130,6 +131,23 @@ it('imports go from layer to layer, one way', () => {
 
 it.each(FORBIDDEN)('%s %s', (own, _, forbidden) => {
   expect(importsThat(({ part }, name) => part === own && forbidden.test(partOf(name)))).toEqual([]);
+});
+
+/** Names that mean two things, until each has its own. */
+const TWICE = (
+  'Log MOST_LINES linesOf problem MOST_NAMES MARKS OPENING labelOf LONGEST_LINE ROOM readable MOST_DIFF_LINES ' +
+  'LONGEST_DIFF_LINE commentId SIZE_LIMIT'
+).split(' ');
+
+it('one name of a function, a constant or a type means one thing', () => {
+  const defined = /^(?:export )?(?:async )?(?:function|const|let|class|interface|type) (\w+)/gm;
+  const places = modules.flatMap(({ file, text }) =>
+    [...text.matchAll(defined)].map(([, name = '']) => ({ name, file })),
+  );
+  const clashes = [...Map.groupBy(places, ({ name }) => name)]
+    .filter(([name, all]) => new Set(all.map(({ file }) => file)).size > 1 && !TWICE.includes(name))
+    .map(([name, all]) => `${name}: ${all.map(({ file }) => file).join(', ')}`);
+  expect(clashes).toEqual([]);
 });
 
 it('imports have no cycle', () => {

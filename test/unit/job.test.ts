@@ -11,7 +11,7 @@ import {
   isDone,
   type Job,
   type JobRecord,
-  type Message,
+  type MessageState,
   markCreated,
   markSending,
   markSent,
@@ -200,7 +200,7 @@ describe('a poll', () => {
 });
 
 describe('what becomes of the message', () => {
-  it.each<[Message['kind'], Delivery, boolean, Delivery]>([
+  it.each<[MessageState['kind'], Delivery, boolean, Delivery]>([
     ['none', 'not-sent', false, 'not-sent'],
     ['pending', 'not-sent', true, 'not-sent'],
     ['sending', 'unknown', true, 'not-sent'],
@@ -208,7 +208,7 @@ describe('what becomes of the message', () => {
     ['sent', 'sent', false, 'sent'],
     ['not-sent', 'not-sent', false, 'not-sent'],
   ])('%s: if the run is killed, %s; may be sent: %s; if it ends, %s', (kind, now, open, then) => {
-    const one = job({ message: { kind, at: START } as Message, isWaiting: true });
+    const one = job({ message: { kind, at: START } as MessageState, isWaiting: true });
     expect([deliveryOf(one), mayBeSent(one)]).toEqual([now, open]);
     recordEnd(one, endAs('could not send', 'So.'), START + 5);
     expect(one).toMatchObject({
