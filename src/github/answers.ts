@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { commitSha, listOf } from '../schema.ts';
+import { anyText, commitSha, listOf } from '../schema.ts';
 
 // What is asked of GitHub with GraphQL, and the shape of all answers. pull-state.ts has those that only a command needs. Any other
 // shape is that of a proxy or a captive portal. https://docs.github.com/en/graphql/reference and /en/rest describe them.
@@ -128,7 +128,7 @@ export const reviewComments = {
 
 // Pull requests, runs and people, of REST.
 
-const closing = { state: z.catch(z.string(), ''), merged_at: z.catch(z.nullish(z.string()), null) };
+const closing = { state: anyText, merged_at: z.catch(z.nullish(z.string()), null) };
 export const pull = z.object({
   head: z.object({ sha: commitSha }),
   commits: z.number(),
