@@ -6,16 +6,11 @@ import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from
 
 // Which of its ends a job has, by what is known of it, and what people can do then.
 
-/** What of a run its ends depend on. */
-interface EndingRun {
-  readonly inputs: {
-    readonly timeoutMs: number;
-    readonly wait: boolean;
-    readonly jobIds: readonly string[];
-  };
-  /** Only with a `note`, a re-run knows what was sent. */
-  readonly plan: { readonly comments: { readonly kind: string } };
-}
+/**
+ * How people go on with what a run could not finish. A re-run knows what was sent by the note, and needs none if nothing is
+ * sent; without, it is refused. `new run of the list`: of a run with several jobs in `job-id`.
+ */
+export type Again = 're-run' | 'new run' | 'new run of the list';
 
 /** What is true if the process is killed now. */
 export function endNow(job: Job, wait: boolean): End {
@@ -53,24 +48,23 @@ function whyUnconfirmed(before: string | undefined, status: FinalStatus): string
 }
 
 /** `why` says why the last request failed; empty if it did not. */
-export function timedOutEnd(job: Job, run: EndingRun, why: string): End {
-  const { timeoutMs } = run.inputs;
+export function timedOutEnd(job: Job, again: Again, timeoutMs: number, why: string): End {
   const last = why === '' ? '' : `The last poll failed: ${why}`;
-  if (hasBegun(job)) return lateEnd(job, run, last);
-  const again = howToStartAgain(job, run);
-  if (job.isWaiting) return endAs('other work was not done in time', timeoutMs, last, again);
+  if (hasBegun(job)) return lateEnd(job, again, timeoutMs, last);
+  const start = howToStartAgain(again);
+  if (job.isWaiting) return endAs('other work was not done in time', timeoutMs, last, start);
   return job.isReadOnly
-    ? endAs('could not read in time', timeoutMs, why, again)
-    : endAs('could not send in time', timeoutMs, why, again);
+    ? endAs('could not read in time', timeoutMs, why, start)
+    : endAs('could not send in time', timeoutMs, why, start);
 }
 
 /** The agent was not seen to be done in time. */
-function lateEnd(job: Job, run: EndingRun, last: string): End {
+function lateEnd(job: Job, again: Again, timeoutMs: number, last: string): End {
   const status = showStatus(statusOf(job));
-  const limit = timeSpent(run.inputs.timeoutMs, job.waitedMs);
+  const limit = timeSpent(timeoutMs, job.waitedMs);
   return isFinal(statusOf(job)) && !job.isReadOnly
     ? endAs('not confirmed in time', limit, status, last)
-    : endAs('not done in time', limit, status, last, howToWaitAgain(job, run));
+    : endAs('not done in time', limit, status, last, howToWaitAgain(job, again));
 }
 
 /** Milliseconds -> words. The time for the message is only what the agent left of it. */
@@ -85,43 +79,39 @@ function hasBegun(job: Job): boolean {
   return job.isReadOnly ? job.record !== undefined : job.message.kind === 'sent';
 }
 
-function howToWaitAgain(job: Job, run: EndingRun): string {
-  if (job.isReadOnly) return 'To keep waiting, re-run the workflow.';
-  if (canRerun(job, run)) {
-    return 'To keep waiting, re-run the workflow; the message is not sent again.';
+function howToWaitAgain({ id, isReadOnly }: Job, again: Again): string {
+  const later = 'To keep waiting, use a later run with “send: false” and';
+  switch (again) {
+    case 're-run':
+      return `To keep waiting, re-run the workflow${isReadOnly ? '' : '; the message is not sent again'}.`;
+    case 'new run':
+      return `${later} “job-id: ${id}”.`;
+    case 'new run of the list':
+      // The reasons of the jobs are told once if they are the same.
+      return `${later} the same “job-id”.`;
   }
-  // The reasons of the jobs of a list are told once if they are the same.
-  const named = run.inputs.jobIds.length > 1 ? 'the same “job-id”' : `“job-id: ${job.id}”`;
-  return `To keep waiting, use a later run with “send: false” and ${named}.`;
 }
 
-function howToStartAgain(job: Job, run: EndingRun): string {
-  return canRerun(job, run) ? 'Re-run the workflow' : 'Start a new run';
-}
-
-/** A re-run reads the note of this run. Without one it is refused, unless it sends nothing either. */
-function canRerun({ isReadOnly }: Job, { plan }: EndingRun): boolean {
-  return plan.comments.kind === 'note' || isReadOnly;
+function howToStartAgain(again: Again): string {
+  return again === 're-run' ? 'Re-run the workflow' : 'Start a new run';
 }
 
 /** The job cannot be polled, and `why` says why. */
-export function lostEnd(job: Job, run: EndingRun, why: string): End {
+export function lostEnd(job: Job, again: Again, why: string): End {
   if (job.isReadOnly) return endAs('could not read', why);
   return hasBegun(job)
-    ? endAs('lost', why, howToWaitAgain(job, run))
+    ? endAs('lost', why, howToWaitAgain(job, again))
     : endAs('could not send', why);
 }
 
-export function cancelledEnd(job: Job, run: EndingRun): End {
+export function cancelledEnd(job: Job, again: Again, wait: boolean): End {
   if (!hasBegun(job)) {
-    const again = howToStartAgain(job, run);
+    const start = howToStartAgain(again);
     return job.isReadOnly
-      ? endAs('cancelled before it read', again)
-      : endAs('cancelled before the message', again);
+      ? endAs('cancelled before it read', start)
+      : endAs('cancelled before the message', start);
   }
-  return run.inputs.wait
-    ? endAs('cancelled in the wait', howToWaitAgain(job, run))
-    : endAs('cancelled');
+  return wait ? endAs('cancelled in the wait', howToWaitAgain(job, again)) : endAs('cancelled');
 }
 
 /** It is not known whether the message was delivered. */

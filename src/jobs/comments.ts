@@ -3,7 +3,6 @@ import { isPerson } from '../github/account.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
-import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../note/data.ts';
 import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
@@ -12,7 +11,16 @@ import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
-import { type Confirmation, endJob, pause, pendingJobs, type Run, storyOf } from './run.ts';
+import {
+  type Confirmation,
+  cancelledJob,
+  endJob,
+  pause,
+  pendingJobs,
+  type Run,
+  storyOf,
+  timedOutJob,
+} from './run.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -71,14 +79,14 @@ const EDIT_AGAIN_MS = 15_000;
 export async function confirmNote(run: Run, job: Job): Promise<End | undefined> {
   run.confirmation ??= editNote(run);
   const confirmation = await run.confirmation;
-  if (run.runtime.signal.aborted) return cancelledEnd(job, run);
+  if (run.runtime.signal.aborted) return cancelledJob(run, job);
   switch (confirmation.kind) {
     case 'ok':
       return undefined;
     case 'refused':
       return endAs('no comment', confirmation.why);
     case 'no time':
-      return timedOutEnd(job, run, confirmation.why);
+      return timedOutJob(run, job, confirmation.why);
   }
 }
 

@@ -55,7 +55,7 @@ async function readWhatIsLeft(run: Run): Promise<void> {
   const { inputs, jobs, source } = run;
   const { keyProblem, command } = inputs;
   const needKey = keyProblem === '' ? [] : jobs.filter((job) => isLeft(job, inputs.wait));
-  for (const job of needKey) endJob(run, job, lostEnd(job, run, keyProblem));
+  for (const job of needKey) endJob(run, job, lostEnd(job, run.plan.again, keyProblem));
   if (pendingJobs(run).length === 0) return;
   const read = await source();
   if (run.runtime.signal.aborted) return;

@@ -4,6 +4,7 @@ import { isTrusted, rerunBy } from '../github/authorize.ts';
 import { EVENTS_ABOUT_JOBS, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
+import type { Again } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Limit } from './decide.ts';
@@ -14,6 +15,7 @@ export interface Plan {
   /** When messages and waits end, in milliseconds since 1970. */
   readonly deadline: number;
   readonly comments: Comments;
+  readonly again: Again;
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
   /** Whether the notes there are listed: for a re-run, a limit or a commit, or to find the job or its message. */
@@ -57,6 +59,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   return {
     deadline: startedAt + inputs.timeoutMs,
     comments,
+    again: planAgain(inputs, comments),
     isRerun,
     listsNotes: isRerun || jobIds.length === 0 || counts,
     decidesAgain: hasNote && (isRerun || counts),
@@ -82,6 +85,11 @@ function planComments(
   return (createJob || EVENTS_ABOUT_JOBS.has(event)) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
+}
+
+function planAgain({ send, jobIds }: Inputs, comments: Comments): Again {
+  if (comments.kind === 'note' || !send) return 're-run';
+  return jobIds.length > 1 ? 'new run of the list' : 'new run';
 }
 
 /** Why a run has no note, in words that continue a sentence. */

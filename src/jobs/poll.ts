@@ -26,10 +26,10 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import { cancelledEnd, doneEnd, lostEnd, showStatus, timedOutEnd } from '../job/reasons.ts';
+import { doneEnd, lostEnd, showStatus } from '../job/reasons.ts';
 import { CAUSES, isFinal, isKnownStatus, JOB_IS_CLOSED } from '../mintlify.ts';
 import { quote, sentences } from '../text.ts';
-import { endIfTooLate, pause, type Run } from './run.ts';
+import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run.ts';
 
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
 // it shows a mistake (one that is refused for its rate is repeated for two minutes); in a wait, any poll may fail for ten minutes.
@@ -44,7 +44,7 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
     const missed = await pollOnce(run, job);
-    if (signal.aborted) return cancelledEnd(job, run);
+    if (signal.aborted) return cancelledJob(run, job);
     if (missed === undefined) return undefined;
     const next = rule(missed, failed, clock.now() - since);
     if (typeof next !== 'number') return next;
@@ -61,7 +61,7 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
 /** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
 export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
   const { clock, random } = run.runtime;
-  if (clock.now() >= run.plan.deadline) return timedOutEnd(job, run, '');
+  if (clock.now() >= run.plan.deadline) return timedOutJob(run, job);
   const all: FailedPoll[] = [];
   return poll(run, job, ({ why, exchange }, failed) => {
     all.push({ exchange, at: clock.now() });
@@ -70,7 +70,7 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const later = mayPass(exchange) ? 'Try again later.' : '';
     const last = sentences(count, why, askedPause(exchange, run.agent) || later);
-    return withCause(lostEnd(job, run, last), exchange);
+    return withCause(lostEnd(job, run.plan.again, last), exchange);
   });
 }
 
@@ -91,9 +91,9 @@ function pollInWait(run: Run, job: Job): Promise<End | undefined> {
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const last = sentences(why, askedPause(exchange, run.agent));
     const leftMs = run.plan.deadline - clock.now();
-    if (leftMs <= 0) return timedOutEnd(job, run, last);
+    if (leftMs <= 0) return timedOutJob(run, job, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
-    const end = lostEnd(job, run, `All polls failed for ${duration(forMs)}. ${last}`);
+    const end = lostEnd(job, run.plan.again, `All polls failed for ${duration(forMs)}. ${last}`);
     return withCause(end, exchange);
   });
 }
@@ -187,7 +187,7 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     const now = clock.now();
     const certainty = howDone(job);
     if (certainty !== 'no' && (await staysDone(run, job))) return doneEnd(job, certainty);
-    if (now >= plan.deadline) return timedOutEnd(job, run, '');
+    if (now >= plan.deadline) return timedOutJob(run, job);
     const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
     // In a re-run, the agent may already be done.
     const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);

@@ -232,10 +232,19 @@ export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now(
 export function endIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): End | undefined {
   const { clock, signal } = run.runtime;
   const stop = run.queue.stop.signal;
-  if (signal.aborted) return cancelledEnd(job, run);
+  if (signal.aborted) return cancelledJob(run, job);
   if (stop.aborted) return stop.reason;
   const leftMs = run.plan.deadline - clock.now() - afterMs;
-  return leftMs <= LEAST_POST_MS ? timedOutEnd(job, run, why) : undefined;
+  return leftMs <= LEAST_POST_MS ? timedOutJob(run, job, why) : undefined;
+}
+
+/** How the job ends at the deadline. */
+export function timedOutJob({ plan, inputs }: Run, job: Job, why = ''): End {
+  return timedOutEnd(job, plan.again, inputs.timeoutMs, why);
+}
+
+export function cancelledJob({ plan, inputs }: Run, job: Job): End {
+  return cancelledEnd(job, plan.again, inputs.wait);
 }
 
 /** A cancellation ends the pause early. */

@@ -12,14 +12,14 @@ import {
   recordLastLook,
   statusBefore,
 } from '../job/job.ts';
-import { cancelledEnd, doubtfulEnd } from '../job/reasons.ts';
+import { doubtfulEnd } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import { quote } from '../text.ts';
 import { pullOf } from './changes.ts';
 import { whyPast } from './decide.ts';
 import { readHead } from './own-pull.ts';
 import { pollNow, takeResponse, withCause } from './poll.ts';
-import { endIfTooLate, pendingJobs, type Run, save } from './run.ts';
+import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -115,7 +115,7 @@ async function afterRefusal(
 ): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
-  if (signal.aborted) return cancelledEnd(job, run);
+  if (signal.aborted) return cancelledJob(run, job);
   if (afterMs === null && sendClass === 'rate-limited') {
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.

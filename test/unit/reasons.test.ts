@@ -12,10 +12,7 @@ import {
 } from '../../src/job/reasons.ts';
 import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from './record.ts';
 
-const LIMIT = { timeoutMs: 1_800_000, wait: true, jobIds: [] };
-const NOTED = { inputs: LIMIT, plan: { comments: { kind: 'note' } } };
-const UNNOTED = { inputs: LIMIT, plan: { comments: { kind: 'none' } } };
-const OF_LIST = { ...UNNOTED, inputs: { ...LIMIT, jobIds: ['job-1', 'job-2'] } };
+const LIMIT_MS = 1_800_000;
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
 const LATER = 'To keep waiting, use a later run with “send: false” and ';
@@ -30,7 +27,7 @@ function done(status: string, is: Parameters<typeof doneEnd>[1], before?: string
   return doneEnd(job({ ...SENT, base, record: record({ status }) }), is);
 }
 function timedOut(status: string, why = ''): End {
-  return timedOutEnd(job({ ...SENT, record: record({ status }) }), NOTED, why);
+  return timedOutEnd(job({ ...SENT, record: record({ status }) }), 're-run', LIMIT_MS, why);
 }
 
 it.each<[End, End['result'], string, boolean?]>([
@@ -59,44 +56,64 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('active'), 'timed-out', 'not seen to be done within 30 min. Its last known status is'],
   [timedOut('active'), 'timed-out', AGAIN],
   [
-    timedOutEnd(job({ ...SENT, waitedMs: 900_000 }), NOTED, ''),
+    timedOutEnd(job({ ...SENT, waitedMs: 900_000 }), 're-run', LIMIT_MS, ''),
     'timed-out',
     'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
   ],
   [timedOut('queued', 'So.'), 'timed-out', 'is “queued”, and it may keep working. The last poll'],
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
-  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `is not known, and it may keep`],
-  [timedOutEnd(job(SENT), UNNOTED, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
-  [timedOutEnd(job(SENT), OF_LIST, ''), 'timed-out', `${LATER}the same “job-id”.`],
-  [timedOutEnd(POLLED, UNNOTED, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
-  [timedOutEnd(UNPOLLED, NOTED, ''), 'timed-out', 'The job could not be polled within 30 min.'],
+  [timedOutEnd(job(SENT), 'new run', LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
+  [timedOutEnd(job(SENT), 'new run', LIMIT_MS, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
   [
-    timedOutEnd(job(), NOTED, 'So.'),
+    timedOutEnd(job(SENT), 'new run of the list', LIMIT_MS, ''),
+    'timed-out',
+    `${LATER}the same “job-id”.`,
+  ],
+  [
+    timedOutEnd(POLLED, 're-run', LIMIT_MS, ''),
+    'timed-out',
+    ' To keep waiting, re-run the workflow.',
+  ],
+  [
+    timedOutEnd(UNPOLLED, 're-run', LIMIT_MS, ''),
+    'timed-out',
+    'The job could not be polled within 30 min.',
+  ],
+  [
+    timedOutEnd(job(), 're-run', LIMIT_MS, 'So.'),
     'timed-out',
     'could not be sent within 30 min. So. Re-run the workflow.',
   ],
   [
-    timedOutEnd(WAITING, NOTED, 'So.'),
+    timedOutEnd(WAITING, 're-run', LIMIT_MS, 'So.'),
     'timed-out',
     'seen to be done with what it was already doing. The',
   ],
-  [timedOutEnd(WAITING, NOTED, ''), 'timed-out', ' Re-run the workflow later.'],
-  [timedOutEnd(WAITING, UNNOTED, ''), 'timed-out', ' Start a new run later.'],
-  [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', `can no longer be polled. So. The agent may keep`],
-  [lostEnd(job(SENT), UNNOTED, 'So.'), 'error', LATER],
-  [lostEnd(job(SENT), NOTED, 'So.'), 'error', AGAIN],
-  [lostEnd(POLLED, NOTED, 'So.'), 'error', 'The job cannot be polled. So.'],
-  [lostEnd(job(), NOTED, 'So.'), 'error', 'So.'],
-  [cancelledEnd(job(), NOTED), 'cancelled', 'cancelled before the message was sent. Re-run the'],
-  [cancelledEnd(job(), UNNOTED), 'cancelled', 'before the message was sent. Start a new run.'],
-  [cancelledEnd(UNPOLLED, NOTED), 'cancelled', 'cancelled before the job was polled.'],
-  [cancelledEnd(job(SENT), NOTED), 'cancelled', `no longer waits for it.${AGAIN}`],
-  [cancelledEnd(job(SENT), UNNOTED), 'cancelled', LATER],
+  [timedOutEnd(WAITING, 're-run', LIMIT_MS, ''), 'timed-out', ' Re-run the workflow later.'],
+  [timedOutEnd(WAITING, 'new run', LIMIT_MS, ''), 'timed-out', ' Start a new run later.'],
   [
-    cancelledEnd(job(SENT), { ...NOTED, inputs: { ...LIMIT, wait: false } }),
-    'cancelled',
-    'was cancelled.',
+    lostEnd(job(SENT), 'new run', 'So.'),
+    'error',
+    `can no longer be polled. So. The agent may keep`,
   ],
+  [lostEnd(job(SENT), 'new run', 'So.'), 'error', LATER],
+  [lostEnd(job(SENT), 're-run', 'So.'), 'error', AGAIN],
+  [lostEnd(POLLED, 're-run', 'So.'), 'error', 'The job cannot be polled. So.'],
+  [lostEnd(job(), 're-run', 'So.'), 'error', 'So.'],
+  [
+    cancelledEnd(job(), 're-run', true),
+    'cancelled',
+    'cancelled before the message was sent. Re-run the',
+  ],
+  [
+    cancelledEnd(job(), 'new run', true),
+    'cancelled',
+    'before the message was sent. Start a new run.',
+  ],
+  [cancelledEnd(UNPOLLED, 're-run', true), 'cancelled', 'cancelled before the job was polled.'],
+  [cancelledEnd(job(SENT), 're-run', true), 'cancelled', `no longer waits for it.${AGAIN}`],
+  [cancelledEnd(job(SENT), 'new run', true), 'cancelled', LATER],
+  [cancelledEnd(job(SENT), 're-run', false), 'cancelled', 'was cancelled.'],
   [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],

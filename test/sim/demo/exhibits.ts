@@ -35,10 +35,7 @@ export interface Exhibit {
 export const LEAST_ROOM = 5_000;
 
 const START = Date.UTC(2026, 10, 21, 19, 32);
-const LIMITS = {
-  inputs: { timeoutMs: 1_800_000, wait: true, jobIds: [] },
-  plan: { comments: { kind: 'note' } },
-};
+const LIMIT_MS = 1_800_000;
 const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 /** As a comment names it; GitHub makes it a link. */
 export const COMMIT = OLD.slice(0, 7);
@@ -48,7 +45,7 @@ const STORY: Story = {
   occasion: 'Asked by `octocat`',
   prompt: 'Add error handling examples to the pages that changed.',
   startedAt: START,
-  until: START + LIMITS.inputs.timeoutMs,
+  until: START + LIMIT_MS,
   command: null,
   attached: '',
   message: '',
@@ -86,7 +83,7 @@ const STATES: Readonly<
     job: IN_DOUBT,
     end: (job) => doubtfulEnd(job, RESET, false),
   },
-  unreachable: { status: 'active', end: (job) => lostEnd(job, LIMITS, UNREADABLE) },
+  unreachable: { status: 'active', end: (job) => lostEnd(job, 're-run', UNREADABLE) },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
@@ -99,8 +96,8 @@ const STATES: Readonly<
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
   'failure unconfirmed': { status: 'failed', end: (job) => doneEnd(job, 'unconfirmed') },
-  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, LIMITS, '') },
-  cancelled: { status: 'active', end: (job) => cancelledEnd(job, LIMITS) },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, 're-run', LIMIT_MS, '') },
+  cancelled: { status: 'active', end: (job) => cancelledEnd(job, 're-run', true) },
   archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed') },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
   sending: { status: 'completed', job: NOT_YET, end: () => undefined },
@@ -162,11 +159,11 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
   'not sent in time': {
     kind: 'not-sent',
-    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, LIMITS, ''),
+    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, 're-run', LIMIT_MS, ''),
   },
   'cancelled before the message': {
     kind: 'not-sent',
-    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, LIMITS),
+    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, 're-run', true),
   },
   'a re-run that is refused': {
     kind: 'delivery unknown',
@@ -221,9 +218,7 @@ export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Var
   };
   const ended = (end ?? state.end)(open);
   const durationMs =
-    kind === 'timed-out'
-      ? LIMITS.inputs.timeoutMs - (job?.waitedMs ?? 0)
-      : (474 + ((number * 73) % 700)) * 1000;
+    kind === 'timed-out' ? LIMIT_MS - (job?.waitedMs ?? 0) : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   return ended === undefined ? open : { ...open, end: ended, endedAt };
 }
