@@ -75,13 +75,17 @@ export type Change =
   | { readonly kind: 'created'; readonly count?: number | undefined }
   | { readonly kind: 'none' | 'rewritten' | 'no-pull-request' };
 
+/** Two commits of a pull request, and all that is between them. */
+export interface CommitRange {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Commits that were pushed to the pull request. */
-export interface Pushed {
+export interface Pushed extends CommitRange {
   readonly kind: 'commits';
   /** How many more commits the pull request has; missing if that is not known. */
   readonly count?: number | undefined;
-  readonly before: string;
-  readonly after: string;
   /** Missing if GitHub does not tell all of them. A merge brings the changes of others, so nothing else is known then. */
   readonly told?: 'a merge' | PlainCommits;
 }
@@ -122,6 +126,8 @@ export interface Job {
   /** Its pull request before the message. */
   readonly head?: Head | undefined;
   readonly change?: Change;
+  /** What was pushed before the message and after an earlier one of which no run has seen the end. */
+  readonly unseen?: CommitRange;
   /** Missing while the run works on it. */
   readonly end?: End;
   readonly endedAt?: number;
@@ -256,6 +262,10 @@ interface Earlier {
 export function recordEnd(job: Job, end: End, at: number): void {
   if (mayBeSent(job)) write(job, { message: { kind: 'not-sent' } });
   write(job, { end, endedAt: at, isWaiting: false });
+}
+
+export function setUnseen(job: Job, unseen: CommitRange): void {
+  write(job, { unseen });
 }
 
 export function setChange(job: Job, change: Change): void {

@@ -3,16 +3,20 @@ import { whyOf } from '../github/errors.ts';
 import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
 import {
   type Change,
+  type CommitRange,
   type Head,
   isCreated,
   type Job,
   type PlainCommits,
   type Pushed,
+  sentAtOf,
   setChange,
+  setUnseen,
   statusBefore,
   statusOf,
 } from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
+import type { FoundNote } from '../note/data.ts';
 import type { Redact } from '../runner/log.ts';
 import { readHead } from './own-pull.ts';
 import type { Run } from './run.ts';
@@ -29,6 +33,8 @@ export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefin
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
+  const unseen = unseenBefore(job, run.notes.kind === 'ok' ? run.notes.value : []);
+  if (unseen !== undefined && sentAtOf(job) !== undefined) setUnseen(job, unseen);
   await readChange(run, job);
   if (job.change !== undefined) run.log.say(job, sayChange(job.change));
 }
@@ -48,6 +54,24 @@ function sayChange(change: Change): string {
     case 'no-pull-request':
       return 'There is no pull request.';
   }
+}
+
+/**
+ * From the head before the last message to the head before this one, if the run of that message has timed out, or was killed.
+ * `notes`: those that were there before, the oldest first. One without an end is that of a run that may still wait, unless the
+ * agent was idle.
+ */
+export function unseenBefore(job: Job, notes: readonly FoundNote[]): CommitRange | undefined {
+  const { id, head: now, waitedMs } = job;
+  const last = notes
+    .flatMap(({ jobs }) => jobs)
+    .findLast((one) => one.id === id && one.delivery !== 'not-sent');
+  const before = last?.head;
+  if (now === undefined || before?.number !== now.number || before.sha === now.sha)
+    return undefined;
+  const isIdle = waitedMs === undefined && isFinal(statusBefore(job));
+  const isUnseen = last?.ended === undefined ? isIdle : last.ended.result === 'timed-out';
+  return isUnseen ? { before: before.sha, after: now.sha } : undefined;
 }
 
 async function readChange(run: Run, job: Job): Promise<void> {
@@ -93,7 +117,7 @@ const MOST_LISTED_FILES = 300;
 export function changeOf(
   { status, total_commits, commits, files }: Comparison,
   more: number,
-  range: { readonly before: string; readonly after: string },
+  range: CommitRange,
   commentsOn: ReadonlyMap<string, number>,
   redact: Redact,
 ): Change {

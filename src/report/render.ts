@@ -1,5 +1,6 @@
 import { inUtc } from '../clock.ts';
 import {
+  type CommitRange,
   changedNothing,
   deliveryOf,
   isCreated,
@@ -124,6 +125,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
     isUnderway(label) ? renderRequest(story, [job]) : '',
     links === '' ? '' : dotted([links, log]),
     renderResult(job),
+    renderUnseen(job),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     isUnderway(label) ? '' : renderPrompt(story, [job]),
     sayIfOver(story),
@@ -145,6 +147,17 @@ function renderResult(job: Job): string {
     return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
   }
   return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
+}
+
+function renderUnseen({ unseen, record }: Job): string {
+  if (unseen === undefined || !record?.prLink) return '';
+  const [before, after] = [unseen.before, unseen.after].map((sha) => sha.slice(0, 7));
+  return `Since the message that timed out: ${link(`\`${before}..${after}\``, filesIn(record.prLink, unseen))}`;
+}
+
+/** The page with what has changed between two commits. */
+function filesIn(prLink: string, { before, after }: CommitRange): string {
+  return `${prLink}/files/${before}..${after}`;
 }
 
 /** While it is new: GitHub mails a new comment, and a mail says first what it is about. */
@@ -248,13 +261,12 @@ function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | 
   const { change, end, record } = job;
   const isClosed = mergedOrClosed !== undefined && record?.prNumber === mergedOrClosed.number;
   if (!record?.prLink || isClosed) return '';
-  const files = `${record.prLink}/files`;
-  if (change?.kind === 'commits') {
-    return link('Review changes', `${files}/${change.before}..${change.after}`);
-  }
+  if (change?.kind === 'commits') return link('Review changes', filesIn(record.prLink, change));
   const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
   const mayHaveChanges = isOver && change?.kind !== 'none';
-  return isOn(job, conversation) && mayHaveChanges ? link('Review changes', files) : '';
+  return isOn(job, conversation) && mayHaveChanges
+    ? link('Review changes', `${record.prLink}/files`)
+    : '';
 }
 
 /** The news: what the agent has done, if that is known. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { changeOf } from '../../src/jobs/changes.ts';
+import { changeOf, unseenBefore } from '../../src/jobs/changes.ts';
+import type { NoteJob } from '../../src/note/data.ts';
+import { found, job } from './record.ts';
 
 type Compared = Parameters<typeof changeOf>[0];
 
@@ -68,4 +70,26 @@ it.each<[string, Compared['files'], readonly string[], boolean]>([
   const told = found.kind === 'commits' && typeof found.told === 'object' ? found.told : undefined;
   expect([...(told?.untouched.keys() ?? [])]).toEqual(untouched);
   expect(told?.files !== undefined).toBe(isKnown);
+});
+
+const [OLD, NOW] = ['a', 'b'].map((digit) => digit.repeat(40)) as [string, string];
+const TIMED_OUT = { result: 'timed-out', confirmed: false, at: 1 } as const;
+const IDLE = { base: { status: 'completed' } };
+
+it.each<[string, Partial<NoteJob>, Parameters<typeof job>[0], boolean]>([
+  ['a message that timed out', { ended: TIMED_OUT }, {}, true],
+  ['a run that was killed', {}, IDLE, true],
+  ['a run that may still wait', {}, { ...IDLE, waitedMs: 1 }, false],
+  ['one beside which this one was sent', {}, { base: { status: 'active' } }, false],
+  ['one whose end was seen', { ended: { ...TIMED_OUT, result: 'completed' } }, IDLE, false],
+  ['another pull request', { ended: TIMED_OUT, head: { number: 8, sha: OLD } }, {}, false],
+  ['the same head', { ended: TIMED_OUT, head: { number: 7, sha: NOW } }, {}, false],
+  ['another job', { ended: TIMED_OUT, id: 'job-2' }, {}, false],
+])('knows what was pushed since an earlier message: %s', (_, noted, parts, isUnseen) => {
+  const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2, over: null } });
+  const head = { number: 7, sha: OLD };
+  const last: NoteJob = { id: 'job-1', delivery: 'sent', head, ...noted };
+  const unsent: NoteJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };
+  const notes = [found({ jobs: [last] }), found({ jobs: [unsent] })];
+  expect(unseenBefore(now, notes)).toEqual(isUnseen ? { before: OLD, after: NOW } : undefined);
 });

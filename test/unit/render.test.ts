@@ -286,6 +286,14 @@ describe('one job', () => {
     expect(long.includes('(60,001 characters, only the beginning)')).toBe(isShown);
   });
 
+  it('has what was pushed since a message that timed out', () => {
+    const unseen = { before: 'a'.repeat(40), after: 'b'.repeat(40) };
+    const one = { ...linked(OWN, { kind: 'none' }), unseen };
+    expect(show([one], {}, 7)).toContain(
+      `Since the message that timed out: [\`aaaaaaa..bbbbbbb\`](${OWN}/files/${unseen.before}..${unseen.after})`,
+    );
+  });
+
   it('has its links in one order, whatever its end', () => {
     for (const result of ['failed', 'completed'] as const) {
       const { end } = ended({ result });
