@@ -46,6 +46,8 @@ export function rest(context: Context, call: Call): Answer {
     'GET compare/*': () => compare(repository, login),
     'GET actions/runs': () => runs.listRuns(query),
     'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
+    'GET commits/*/check-runs': () => runs.listChecks(login, query),
+    'GET check-runs/#/annotations': () => runs.listAnnotations(first, query),
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),
     'GET collaborators/*/permission': () => permission(repository, login),
   };

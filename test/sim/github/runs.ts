@@ -1,5 +1,7 @@
-// Runs of workflows, by REST. The logs of their jobs are on another host, to which GitHub redirects.
+// Runs of workflows and check runs, by REST. Each job is a check run, too, with the same ID. The logs of jobs are on another host,
+// to which GitHub redirects.
 
+import { crc32 } from 'node:zlib';
 import type { Answer, JournalEntry, Reply } from '../agent.ts';
 import { SERVER_URL } from './repository.ts';
 
@@ -18,6 +20,8 @@ export interface WorkflowRunOptions {
   readonly event?: string;
   /** Default: `failure`. Null: it is in progress. */
   readonly conclusion?: string | null;
+  /** What the list of runs says: that number lags. Default: the attempt. */
+  readonly listedAttempt?: number;
   /** Default: our own. */
   readonly headRepository?: string;
 }
@@ -30,6 +34,36 @@ export interface RunJobOptions {
   readonly steps?: readonly RunStep[];
   /** What the other host answers. Default: an empty log. */
   readonly log?: string | Reply;
+  /** Whether no runner ever took it, as after a payment that failed. */
+  readonly neverStarted?: boolean;
+  readonly annotations?: readonly AnnotationOptions[];
+}
+
+/** A check of an app that is no job. */
+export interface CheckRunOptions {
+  readonly sha: string;
+  readonly name: string;
+  /** Default: one after all others. */
+  readonly id?: number;
+  /** Default: `mintlify`. */
+  readonly app?: string;
+  /** Default: `failure`. Null: it is in progress. */
+  readonly conclusion?: string | null;
+  readonly title?: string | null;
+  readonly summary?: string | null;
+  readonly text?: string | null;
+  readonly annotations?: readonly AnnotationOptions[];
+}
+
+export interface AnnotationOptions {
+  readonly message: string;
+  /** Default: `.github`, as for what names no file. */
+  readonly path?: string;
+  /** Default: 1. */
+  readonly line?: number;
+  /** Default: `failure`. */
+  readonly level?: 'failure' | 'warning' | 'notice';
+  readonly title?: string;
 }
 
 export interface RunStep {
@@ -42,7 +76,9 @@ export interface RunStep {
 }
 
 export interface RunActions {
+  /** Also a further attempt of one. */
   addRun(run: WorkflowRunOptions): void;
+  addCheck(check: CheckRunOptions): void;
 }
 
 /** What makes the URL of a log a secret. */
@@ -50,30 +86,98 @@ export const SIGNATURE = 'sig-canary-51c0de';
 
 const FAILED = { status: 'completed', conclusion: 'failure' };
 
-export function openRuns(given: readonly WorkflowRunOptions[], repository: string) {
+/** IDs of apps: that of GitHub Actions is the real one. */
+const APPS: Readonly<Record<string, number>> = { 'github-actions': 15_368, mintlify: 90_001 };
+
+interface Job extends RunJobOptions {
+  readonly id: number;
+  readonly run: WorkflowRunOptions;
+}
+
+export function openRuns(
+  given: readonly WorkflowRunOptions[],
+  repository: string,
+  givenChecks: readonly CheckRunOptions[] = [],
+) {
+  const page = `${SERVER_URL}/${repository}`;
+  /** The newest attempts of runs, the newest runs first. */
   const all: WorkflowRunOptions[] = [];
-  const jobsOf = new Map<string, readonly (RunJobOptions & { readonly id: number })[]>();
+  const jobsOf = new Map<string, readonly Job[]>();
+  /** The oldest first. */
+  const checks: (CheckRunOptions & { readonly id: number })[] = [];
   let lastId = 0;
   given.forEach(addRun);
+  givenChecks.forEach(addCheck);
 
   function addRun(run: WorkflowRunOptions): void {
     const { id, attempt = 1, jobs } = run;
-    all.unshift(run);
+    const earlier = all.findIndex((one) => one.id === id);
+    if (earlier === -1) all.unshift(run);
+    else all[earlier] = run;
     jobsOf.set(
       keyOf(id, attempt),
-      jobs.map((job) => ({ ...job, id: ++lastId })),
+      jobs.map((job) => ({ ...job, run, id: ++lastId })),
     );
   }
 
+  function addCheck(check: CheckRunOptions): void {
+    lastId = check.id ?? lastId + 1;
+    checks.push({ ...check, id: lastId });
+  }
+
   function toRun({ id, attempt = 1, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
+    const path = run.path ?? '.github/workflows/ci.yml';
     return {
-      ...{ id, run_attempt: attempt, head_sha: sha, conclusion, name: run.name ?? 'CI' },
+      ...{ id, run_attempt: run.listedAttempt ?? attempt, head_sha: sha, conclusion },
+      name: run.name ?? 'CI',
+      workflow_id: crc32(path),
       status: conclusion === null ? 'in_progress' : 'completed',
-      path: run.path ?? '.github/workflows/ci.yml',
+      path,
       event: run.event ?? 'pull_request',
-      html_url: `${SERVER_URL}/${repository}/actions/runs/${id}`,
+      html_url: `${page}/actions/runs/${id}`,
       head_repository: { full_name: run.headRepository ?? repository },
     };
+  }
+
+  function toJob({ log: _, neverStarted = false, annotations: __, run, ...job }: Job) {
+    return {
+      ...{ ...FAILED, ...job, run_id: run.id, run_attempt: run.attempt ?? 1 },
+      ...{ runner_id: neverStarted ? 0 : 7, runner_name: neverStarted ? '' : 'GitHub Actions 7' },
+      steps: (job.steps ?? []).map((step, index) => ({ ...FAILED, number: index + 1, ...step })),
+    };
+  }
+
+  function toCheck(check: CheckRunOptions & { readonly id: number }, url: string) {
+    const { id, name, sha, app = 'mintlify', conclusion = 'failure' } = check;
+    return {
+      ...{ id, name, head_sha: sha, conclusion, html_url: url, details_url: url },
+      status: conclusion === null ? 'in_progress' : 'completed',
+      app: { id: APPS[app] ?? crc32(app), slug: app },
+      output: {
+        title: check.title ?? null,
+        summary: check.summary ?? null,
+        text: check.text ?? null,
+        annotations_count: check.annotations?.length ?? 0,
+      },
+    };
+  }
+
+  /** The newest first. */
+  function checksOn(sha: string) {
+    const jobs = all
+      .filter((run) => run.sha === sha)
+      .flatMap(({ id, attempt = 1 }) => jobsOf.get(keyOf(id, attempt)) ?? []);
+    return [
+      ...checks
+        .filter((one) => one.sha === sha)
+        .map((one) => toCheck(one, `${page}/runs/${one.id}`)),
+      ...jobs.map(({ run, ...job }) =>
+        toCheck(
+          { ...job, sha, app: 'github-actions' },
+          `${page}/actions/runs/${run.id}/job/${job.id}`,
+        ),
+      ),
+    ].sort((one, other) => other.id - one.id);
   }
 
   function find(id: number) {
@@ -82,6 +186,7 @@ export function openRuns(given: readonly WorkflowRunOptions[], repository: strin
 
   return {
     addRun,
+    addCheck,
     /** https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository */
     listRuns(query: URLSearchParams): Answer {
       const found = all.filter(({ sha }) => sha !== undefined && sha === query.get('head_sha'));
@@ -95,11 +200,25 @@ export function openRuns(given: readonly WorkflowRunOptions[], repository: strin
       const jobs = jobsOf.get(keyOf(run, attempt));
       const size = Math.min(Number(query.get('per_page') ?? 30), 100);
       const end = Number(query.get('page') ?? 1) * size;
-      const page = jobs?.slice(end - size, end).map(({ log: _, ...job }) => ({
-        ...{ ...FAILED, ...job, run_id: run, run_attempt: attempt },
-        steps: (job.steps ?? []).map((step, index) => ({ ...FAILED, number: index + 1, ...step })),
+      const shown = jobs?.slice(end - size, end).map(toJob);
+      return shown && { body: { total_count: jobs?.length, jobs: shown } };
+    },
+    /** https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference */
+    listChecks(sha: string, query: URLSearchParams): Answer {
+      const found = checksOn(sha);
+      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
+      return { body: { total_count: found.length, check_runs: found.slice(0, size) } };
+    },
+    /** https://docs.github.com/en/rest/checks/runs#list-check-run-annotations */
+    listAnnotations(id: number, query: URLSearchParams): Answer | undefined {
+      const check = checks.find((one) => one.id === id) ?? find(id);
+      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
+      const body = (check?.annotations ?? []).slice(0, size).map((one) => ({
+        ...{ path: one.path ?? '.github', start_line: one.line ?? 1, end_line: one.line ?? 1 },
+        ...{ annotation_level: one.level ?? 'failure', message: one.message },
+        ...{ title: one.title ?? '', raw_details: null },
       }));
-      return page && { body: { total_count: jobs?.length, jobs: page } };
+      return check && { body };
     },
     redirect(id: number, origin: string): Answer | undefined {
       const job = find(id);
@@ -108,7 +227,9 @@ export function openRuns(given: readonly WorkflowRunOptions[], repository: strin
     },
     /** What the other host answers. */
     download({ path }: JournalEntry): Reply {
-      const { log = '' } = find(Number(/^\/logs\/(\d+)\?/.exec(path)?.[1])) ?? {};
+      const job = find(Number(/^\/logs\/(\d+)\?/.exec(path)?.[1]));
+      if (job?.neverStarted) return { status: 404 };
+      const { log = '' } = job ?? {};
       return typeof log === 'string' ? { body: log } : log;
     },
   };

@@ -9,19 +9,30 @@ import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { type Forbids, NOT_FOUND, rest } from './rest.ts';
 import type { ReviewActions } from './reviews.ts';
-import { openRuns, type RunActions, type WorkflowRunOptions } from './runs.ts';
+import {
+  type CheckRunOptions,
+  openRuns,
+  type RunActions,
+  type WorkflowRunOptions,
+} from './runs.ts';
 import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
   /** Runs of workflows. */
   readonly runs?: readonly WorkflowRunOptions[];
+  /** Checks of apps. */
+  readonly checks?: readonly CheckRunOptions[];
   /** False: 404, as on hosts without GraphQL. */
   readonly graphql?: boolean;
   /** Called first. `trouble` does not apply to what it returns. */
   readonly on?: (request: JournalEntry) => Scripted<Reply>;
   /** Whether the token has no write access. */
   readonly readOnly?: boolean;
+  /** Permissions that the token lacks. */
+  readonly lacks?: readonly ('actions' | 'checks')[];
+  /** Whether the repository is private. What a public one shows to everyone needs no permission, except logs. */
+  readonly isPrivate?: boolean;
   /** Other calls for which the token lacks a permission. */
   readonly forbids?: (call: Call) => boolean;
 }
@@ -50,7 +61,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const log = openCallLog();
   const play = openTrouble(trouble);
   const graph = openGraph(repository, reactions);
-  const runs = openRuns(options.runs ?? [], repository.name);
+  const runs = openRuns(options.runs ?? [], repository.name, options.checks);
   const logs = await serve(clock, runs.download);
 
   const site = await serve(clock, async (request): Promise<Reply> => {
@@ -61,7 +72,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     if (isGraphql && options.graphql === false) return NOT_FOUND;
     const [, given] = /^(?:token|bearer) (\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     if (given !== token) return refusal(401, 'Bad credentials');
-    const forbids: Forbids = (isWrite) => (readOnly && isWrite) || options.forbids?.(call) === true;
+    const forbids: Forbids = (isWrite) =>
+      (readOnly && isWrite) || isLacking(options, call) || options.forbids?.(call) === true;
     const context = { repository, reactions, runs, logOrigin: logs.origin, forbids };
     return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
@@ -74,7 +86,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     journal: site.journal,
     reactions: reactions.all,
     downloads: logs.journal,
-    addRun: runs.addRun,
+    ...{ addRun: runs.addRun, addCheck: runs.addCheck },
     comments: repository.comments,
     ...repository.actions,
     writes: () =>
@@ -85,4 +97,11 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
       await logs[Symbol.asyncDispose]();
     },
   };
+}
+
+function isLacking({ lacks = [], isPrivate = false }: GitHubOptions, { name }: Call): boolean {
+  if (name.endsWith('/logs')) return lacks.includes('actions');
+  if (!isPrivate) return false;
+  const permission = /check-runs/.test(name) ? 'checks' : 'actions';
+  return /^GET (actions|check-runs|commits)\//.test(name) && lacks.includes(permission);
 }

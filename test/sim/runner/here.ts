@@ -17,6 +17,8 @@ import { prepare } from './setup.ts';
 await getOctokit('x', 'https://x.example', 'x');
 await import('../../../src/carried/state.ts');
 await import('../../../src/carried/files.ts');
+await import('../../../src/github/pull-state.ts');
+await import('../../../src/github/runs.ts');
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
