@@ -1,220 +1,305 @@
-import { untilAborted } from '../clock.ts';
-import type { FailedJob } from '../github/answers.ts';
-import { GitHubError, isUnclear } from '../github/errors.ts';
-import type { CommitTrigger } from '../github/event.ts';
+import { FAILURES } from '../github/event.ts';
+import { type Annotation, neverStarted, type RunJob } from '../github/runs.ts';
 import type { Redact } from '../runner/log.ts';
-import type { Start } from '../start.ts';
-import { listing, type Ok, ok, plural, quote, type Result } from '../text.ts';
+import { listing, quote, type Result } from '../text.ts';
 import { withoutRepetition } from './alike.ts';
-import { DOWNLOAD_MS, download } from './download.ts';
-import { type KeptLog, readLog } from './log.ts';
-import { type Output, tailOf, toOutput } from './output.ts';
-import { ask, type Missing, type Thing, whyNot } from './things.ts';
+import { isPastTimeLimit, quoteAnnotations } from './annotations.ts';
+import type { LogRead } from './job-logs.ts';
+import type { KeptLog } from './log.ts';
+import { clean, limited, OUTPUTS_ROOM, type Output, tailOf, toOutput } from './output.ts';
+import type { FailedCheck, FailedRun } from './runs.ts';
+import type { Missing, Thing } from './things.ts';
 
-// What a message carries of a check or a run of a workflow that failed.
+// What a message says of the runs and checks that fail on a commit. Those of the event come first.
 
-/** What a message about a failure asks for if there is no prompt. */
-export const FIX_IT =
-  'Find out why, and fix it. If the cause lies outside the repository, say so and change nothing.';
-/** Failed jobs or runs that are named. */
+const ALSO_FAILS =
+  'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
+/** Failed jobs, runs or checks that are named. */
 const MOST_NAMES = 20;
-/** Failed jobs of all runs whose logs are read, the first ones. */
-const MOST_LOGS = 8;
 /** Names that are shown of jobs in the comment, and of steps without a log. */
 const MOST_SHOWN = 8;
-/** Milliseconds for all logs together; each has a limit of its own. */
-const ALL_LOGS_MS = 60_000;
-/** Milliseconds after which logs that could not be read are asked for once more: they may have been written by then. */
-const PAUSE_MS = 5000;
+/** Jobs and checks whose annotations, and logs or outputs, a message has. */
+const MOST_SOURCES = 8;
+/** Characters of the title and summary of a check. */
+const LONGEST_SUMMARY = 3000;
 
-/** What logs and lists of runs and jobs need. */
-export const ACTIONS = 'actions: read';
-
-/** An attempt of a run of a workflow that failed. */
-export type FailedRun = Pick<CommitTrigger, 'id' | 'attempt' | 'name' | 'url' | 'sha' | 'failure'>;
-
-const WHAT: Readonly<Record<CommitTrigger['kind'], string>> = {
-  workflow_run: 'The workflow',
-  check_run: 'The check',
-};
-
-function whatFailed(
-  kind: CommitTrigger['kind'],
-  { name, failure, sha, url }: FailedRun,
-  redact: Redact,
-): string {
-  const link = url === '' ? '' : `: ${url}`;
-  return `${WHAT[kind]} ${named(name, redact)} ${failure} on the commit ${sha}${link}`;
-}
-
-/** A name by others in a message, in one line. */
-function named(name: string, redact: Redact): string {
-  return quote(redact(name), 100);
-}
-
-/** The same for people. */
-function namedShort(name: string, redact: Redact): string {
-  return quote(redact(name), 60);
-}
-
-export function describeCheck(commit: CommitTrigger, redact: Redact): readonly Thing[] {
-  const { kind, name, sha, said, text, annotations } = commit;
-  const parts = [whatFailed(kind, commit, redact)];
-  if (annotations > 0) parts.push(tellAnnotations(annotations));
-  const about: Thing = { place: 'about', parts };
-  if (said === '' && text === '') return [about];
-  const output = `output of the check ${named(name, redact)}`;
-  // The title and the summary explain the text, of which only the end may be shown.
-  const outputs = [
-    ...(said === '' ? [] : [toOutput(`The ${output}`, tailOf(Buffer.from(said)), redact)]),
-    ...(text === ''
-      ? []
-      : [toOutput(`The text of the ${output}`, tailOf(Buffer.from(text)), redact)]),
-  ];
-  const shown = `output of ${namedShort(name, redact)} (${sha.slice(0, 7)})`;
-  return [about, { place: 'logs', outputs, shown }];
-}
-
-function tellAnnotations(count: number): string {
-  const verb = count === 1 ? 'is' : 'are';
-  return `It has ${plural(count, 'annotation')}, which ${verb} not shown here.`;
-}
-
-/** Why a log could not be read. */
-interface Unread {
-  readonly kind: 'problem';
-  /** A phrase. */
-  readonly problem: string;
-  /** Whether it may work a moment later. */
-  readonly mayPass: boolean;
-}
-
-/** A run, and its failed jobs. */
-interface ListedRun {
+/** A run, and its jobs. */
+export interface ListedRun {
+  readonly kind: 'run';
   readonly run: FailedRun;
-  readonly jobs: Result<readonly FailedJob[]>;
+  readonly isOwn: boolean;
+  readonly jobs: Result<readonly RunJob[]>;
 }
 
-/** A failed job. */
-interface Failed {
-  readonly run: FailedRun;
-  readonly job: FailedJob;
-  /** Between “ and ”. */
-  readonly name: string;
-  /** Null if it is not asked for. */
-  log: Ok<readonly Output[]> | Unread | null;
-  /** The failed steps that the log does not show, between “ and ”. */
-  without: readonly string[];
+export interface ListedCheck {
+  readonly kind: 'check';
+  readonly check: FailedCheck;
+  readonly isOwn: boolean;
 }
 
-/** The failed jobs of runs, and the logs of their failed steps. `until`: a time of the clock. */
-export async function readFailedRuns(
-  start: Start,
-  runs: readonly FailedRun[],
-  until: number,
-): Promise<readonly Thing[]> {
-  const { redact } = start.runtime;
-  const listed = await Promise.all(runs.map((run) => listRun(start, run, until)));
-  const all = listed.flatMap((one) => failedOf(one, runs.length > 1, redact));
-  await readJobLogs(start, all.slice(0, MOST_LOGS), until);
-  const outputs = withoutRepetition(
-    all.flatMap(({ name, log }) => (log?.kind === 'ok' ? { name, outputs: log.value } : [])),
-  );
-  return [
-    ...listed.map((one) => describeRun(one, redact)),
-    { place: 'logs', outputs, missing: missingLogs(all) },
-    ...listed.map(({ run }) => tellLogs(run, all, redact)),
-  ];
+/** What failed, before annotations and logs are read. */
+export interface Failures {
+  /** Those of the event first, then runs, then checks. */
+  readonly all: readonly (ListedRun | ListedCheck)[];
+  /** Between “ and ”: what failed, too, but is only named. */
+  readonly further: readonly string[];
 }
 
-/** One that could not start has no jobs. */
-async function listRun(
-  { runtime, github }: Start,
-  run: FailedRun,
-  until: number,
-): Promise<ListedRun> {
-  if (run.failure === 'could not start') return { run, jobs: ok([]) };
-  const list = () => github.failedJobs(run.id, run.attempt, until);
-  const signal = runtime.clock.timeout(until - runtime.clock.now());
-  return { run, jobs: await ask(list, ACTIONS, signal) };
+/** A job or a check of which a message has annotations, and a log or an output. The ID of a job is that of its check. */
+export type Source = { readonly id: number; readonly name: string } & (
+  | { readonly of: ListedRun; readonly job: RunJob }
+  | { readonly of: ListedCheck; readonly job: null }
+);
+
+/** By the IDs of jobs and checks. */
+export interface Read {
+  readonly annotations: ReadonlyMap<number, Result<readonly Annotation[]>>;
+  readonly logs: ReadonlyMap<number, LogRead>;
 }
 
-function failedOf(
-  { run, jobs }: ListedRun,
+/**
+ * In the order in which they count: those of the event, checks with annotations, others, and jobs that were cancelled, which may be
+ * past their time limits. A job that never started has nothing.
+ */
+export function sourcesOf({ all }: Failures, redact: Redact) {
+  const runs = all.filter(({ kind }) => kind === 'run').length;
+  const sources = all.flatMap((one) => sourcesIn(one, runs > 1, redact));
+  const ranked = sources.toSorted((one, other) => rankOfSource(one) - rankOfSource(other));
+  return { chosen: ranked.slice(0, MOST_SOURCES), left: ranked.slice(MOST_SOURCES) };
+}
+
+function sourcesIn(
+  one: ListedRun | ListedCheck,
   isOneOfMany: boolean,
   redact: Redact,
-): readonly Failed[] {
-  if (jobs.kind === 'problem') return [];
-  const of = isOneOfMany ? ` of ${named(run.name, redact)}` : '';
-  return jobs.value.map((job) => {
-    return { run, job, name: `${named(job.name, redact)}${of}`, log: null, without: [] };
-  });
+): readonly Source[] {
+  if (one.kind === 'check') {
+    const { id, name } = one.check;
+    return [{ id, name: named(name, redact), of: one, job: null }];
+  }
+  if (one.jobs.kind === 'problem') return [];
+  const of = isOneOfMany ? ` of ${named(one.run.name, redact)}` : '';
+  return one.jobs.value
+    .filter((job) => (hasFailed(job) && !neverStarted(job)) || wasCancelled(job))
+    .map((job) => ({ id: job.id, name: `${named(job.name, redact)}${of}`, of: one, job }));
 }
 
-function describeRun({ run, jobs }: ListedRun, redact: Redact): Thing {
-  const parts = [whatFailed('workflow_run', run, redact), describeJobs(run, jobs, redact)];
-  if (jobs.kind === 'ok') return { place: 'about', parts };
-  const what = `the failed jobs of ${namedShort(run.name, redact)}`;
-  return { place: 'about', parts, missing: [{ what, why: jobs.problem, isFault: true }] };
+function rankOfSource({ of, job }: Source): number {
+  if (job !== null && wasCancelled(job)) return 3;
+  if (of.isOwn) return 0;
+  return of.kind === 'check' && of.check.annotations > 0 ? 1 : 2;
 }
 
-function describeJobs(run: FailedRun, jobs: ListedRun['jobs'], redact: Redact): string {
+export function hasFailed({ conclusion }: Pick<RunJob, 'conclusion'>): boolean {
+  return FAILURES.has(conclusion);
+}
+
+function wasCancelled({ conclusion }: RunJob): boolean {
+  return conclusion === 'cancelled';
+}
+
+/** Whether a job failed after all, because of its `timeout-minutes`. */
+function isPastLimit({ id }: { readonly id: number }, { annotations }: Read): boolean {
+  const read = annotations.get(id);
+  return read?.kind === 'ok' && isPastTimeLimit(read.value);
+}
+
+/** The jobs that were cancelled and whose logs may say more: past their limits, or if no job that failed says why. */
+export function withoutReason(
+  sources: readonly Source[],
+  read: Read,
+  redact: Redact,
+): readonly RunJob[] {
+  const cancelled: RunJob[] = [];
+  for (const { of, job } of sources) {
+    if (job === null || !wasCancelled(job)) continue;
+    const failed = sources.filter((one) => one.of === of && one.job && hasFailed(one.job));
+    const isSilent = failed.length > 0 && failed.every((one) => !saysWhy(one, read, redact));
+    if (isSilent || isPastLimit(job, read)) cancelled.push(job);
+  }
+  return cancelled;
+}
+
+const EXIT_CODE_LINE = /##\[error\]Process completed with exit code \d+\.?$/;
+/** Of a script, which the runner shows before it runs it. */
+const SCRIPT_LINE = /##\[|\x1b\[36;1m/;
+
+/** Whether there is more than that it has failed. */
+function saysWhy(source: Source, read: Read, redact: Redact): boolean {
+  if (annotationsOf(source, read, redact) !== undefined) return true;
+  const log = read.logs.get(source.id);
+  if (log?.kind !== 'ok') return true;
+  return log.value.parts.some(({ tail }) =>
+    tail.text.split('\n').some((line) => {
+      const text = line.replace(/^\S+Z /, '').trim();
+      return text !== '' && !EXIT_CODE_LINE.test(text) && !SCRIPT_LINE.test(text);
+    }),
+  );
+}
+
+/** What the failures are told with. */
+export interface Telling {
+  /** The commit, and where it is: ` on the commit 311411a of the pull request https://…`. */
+  readonly sha: string;
+  readonly where: string;
+  /** What became of the run or check of the event since, as a sentence; or empty. */
+  readonly since: string;
+  readonly redact: Redact;
+}
+
+export function tellFailures(
+  failures: Failures,
+  { chosen, left }: ReturnType<typeof sourcesOf>,
+  read: Read,
+  telling: Telling,
+): readonly Thing[] {
+  const { redact } = telling;
+  const shown = chosen.filter((source) => isShown(source, read));
+  const annotations: Output[] = [];
+  const said: Output[] = [];
+  const logs: { readonly name: string; readonly outputs: readonly Output[] }[] = [];
+  for (const source of shown) {
+    const { id, name, of } = source;
+    const quoted = annotationsOf(source, read, redact);
+    if (quoted !== undefined) annotations.push(quoted);
+    if (of.kind === 'check') said.push(...outputsOfCheck(name, of.check, redact));
+    const log = read.logs.get(id);
+    if (log?.kind === 'ok') logs.push({ name, outputs: outputsOf(name, log.value, redact) });
+  }
+  const outputs = limited([...annotations, ...said, ...withoutRepetition(logs)], OUTPUTS_ROOM);
+  return [
+    { place: 'about', parts: describeAll(failures, read, telling) },
+    { place: 'annotations', outputs: outputs.slice(0, annotations.length) },
+    { place: 'logs', outputs: outputs.slice(annotations.length) },
+    ...failures.all.map((one) => showTo(one, shown, read, telling)),
+    { place: 'logs', missing: [...missingLogs(shown, read, redact), ...leftOut(left)] },
+    ...failures.all.map((one) => missingJobs(one, redact)),
+  ];
+}
+
+/** A job that was cancelled says nothing of a failure, unless it was asked for its log. */
+function isShown({ id, job }: Source, { logs }: Read): boolean {
+  return job === null || !wasCancelled(job) || logs.has(id);
+}
+
+function annotationsOf({ id, name, of }: Source, read: Read, redact: Redact): Output | undefined {
+  const answer = read.annotations.get(id);
+  if (answer?.kind !== 'ok') return undefined;
+  const count = of.kind === 'check' ? of.check.annotations : 0;
+  return quoteAnnotations(
+    `the ${of.kind === 'check' ? whatIs(of) : 'job'} ${name}`,
+    answer.value,
+    count,
+    redact,
+  );
+}
+
+// What the agent gets.
+
+function describeAll({ all, further }: Failures, read: Read, telling: Telling): readonly string[] {
+  const { where, since, redact } = telling;
+  const own: string[] = [];
+  const others: string[] = [];
+  for (const one of all) {
+    const jobs = one.kind === 'run' ? describeJobs(one, read, redact) : [];
+    // Checks stand for the jobs of the run of the event that could not be read.
+    const isFirst = one.isOwn && own.length === 0;
+    const said = isFirst ? [sayFailed(one, where, redact), since] : [sayFailed(one, '', redact)];
+    (one.isOwn ? own : others).push(...said, ...jobs);
+  }
+  if (further.length > 0) others.push(`Also failed: ${listFirst(further)}.`);
+  return own.length > 0 && others.length > 0
+    ? [...own, ALSO_FAILS, ...others]
+    : [...own, ...others];
+}
+
+function sayFailed(one: ListedRun | ListedCheck, where: string, redact: Redact): string {
+  const { name, failure, url } = one.kind === 'run' ? one.run : one.check;
+  const said = `The ${whatIs(one)} ${named(name, redact)} ${failure}${where}`;
+  return url === '' ? said : `${said}: ${url}`;
+}
+
+function whatIs(one: ListedRun | ListedCheck): string {
+  if (one.kind === 'run') return 'workflow';
+  return one.check.runId === null ? 'check' : 'job';
+}
+
+function describeJobs({ run, jobs }: ListedRun, read: Read, redact: Redact): readonly string[] {
   if (run.failure === 'could not start') {
-    return 'None of its jobs has run, so there is no log. Its page says why; often the file of the workflow has an error.';
+    return [
+      'None of its jobs has run, so there is no log. Its page says why; often the file of the workflow has an error.',
+    ];
   }
+  if (jobs.kind === 'problem') return [];
+  const cancelled = jobs.value.filter(wasCancelled);
+  const late = cancelled.filter((job) => isPastLimit(job, read));
+  const told = [
+    tellJobs(
+      ['Failed job', 'Failed jobs'],
+      jobs.value.filter((job) => hasFailed(job) && !neverStarted(job)),
+      redact,
+    ),
+    tellJobs(['Job stopped at its time limit', 'Jobs stopped at their time limits'], late, redact),
+    tellJobs(
+      ['Cancelled job', 'Cancelled jobs'],
+      cancelled.filter((job) => !late.includes(job)),
+      redact,
+    ),
+  ].filter((sentence) => sentence !== '');
+  const never = whyNeverStarted(jobs.value, redact);
+  if (never === '' && told.length === 0 && run.failure !== 'was cancelled') {
+    return ['GitHub lists no failed job of it. Its page may say more.'];
+  }
+  return [...told, never];
+}
+
+function tellJobs(
+  [one, many]: readonly [one: string, many: string],
+  jobs: readonly RunJob[],
+  redact: Redact,
+): string {
+  if (jobs.length === 0) return '';
+  const names = jobs.map(({ name }) => named(name, redact));
+  return `${names.length === 1 ? one : many}: ${listFirst(names)}.`;
+}
+
+/** Because of a payment, for want of a runner, or because nobody approved it. Empty if GitHub ran all jobs. */
+function whyNeverStarted(jobs: readonly RunJob[], redact: Redact): string {
+  const never = jobs.filter((job) => hasFailed(job) && neverStarted(job));
+  if (never.length === 0) return '';
+  const names = listFirst(never.map(({ name }) => named(name, redact)));
+  return never.length === 1
+    ? `GitHub did not run the job ${names}; its page says why.`
+    : `GitHub did not run the jobs ${names}; their pages say why.`;
+}
+
+/** Why nobody can fix what failed in a run, as a sentence: GitHub ran none of the jobs. Empty if a job failed by itself. */
+export function whyNothingRan({ jobs }: ListedRun, redact: Redact): string {
   if (jobs.kind === 'problem') return '';
-  const names = jobs.value.map(({ name }) => named(name, redact));
-  if (names.length === 0) return 'GitHub lists no failed job of it. Its page may say more.';
-  return `Failed ${names.length === 1 ? 'job' : 'jobs'}: ${listFirst(names)}.`;
+  const failed = jobs.value.filter((job) => hasFailed(job) || wasCancelled(job));
+  const isAll = failed.every((job) => hasFailed(job) && neverStarted(job));
+  return isAll ? whyNeverStarted(jobs.value, redact) : '';
 }
 
-/** `a, b and 12 more` */
-export function listFirst(names: readonly string[], most = MOST_NAMES): string {
-  const more = names.length - most;
-  return listing(more > 0 ? [...names.slice(0, most), `${more} more`] : names);
-}
-
-/** Each log is asked for at most twice, with one pause for all. */
-async function readJobLogs(start: Start, all: readonly Failed[], until: number): Promise<void> {
-  const { clock, signal: cancelled } = start.runtime;
-  const leftMs = Math.min(ALL_LOGS_MS, until - clock.now());
-  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
-  // One after the other: each may have tens of megabytes.
-  for (const failed of all) await readJobLog(start, failed, signal);
-  const again = all.filter(({ log }) => log?.kind === 'problem' && log.mayPass);
-  if (again.length === 0) return;
-  try {
-    await clock.sleep(PAUSE_MS, signal);
-  } catch {
-    return;
+/** The title and the summary explain the text, of which only a part may be shown. Of a long summary, the beginning has the result. */
+function outputsOfCheck(
+  name: string,
+  { said, text }: FailedCheck,
+  redact: Redact,
+): readonly Output[] {
+  const output = `output of the check ${name}`;
+  const outputs: Output[] = [];
+  const begin = redact(clean(said)).slice(0, LONGEST_SUMMARY);
+  if (begin.length < LONGEST_SUMMARY) {
+    if (said !== '') outputs.push(toOutput(`The ${output}`, tailOf(Buffer.from(said)), redact));
+  } else {
+    const lines = begin.slice(0, Math.max(begin.lastIndexOf('\n'), LONGEST_SUMMARY / 2));
+    outputs.push(toOutput(`The beginning of the ${output}`, tailOf(Buffer.from(lines)), redact));
   }
-  for (const failed of again) await readJobLog(start, failed, signal);
-}
-
-async function readJobLog(
-  { runtime, info, github }: Start,
-  failed: Failed,
-  over: AbortSignal,
-): Promise<void> {
-  const { env, clock, redact } = runtime;
-  const { job, name } = failed;
-  const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), over]);
-  try {
-    over.throwIfAborted();
-    const url = await untilAborted(github.logUrl(job.id), signal);
-    const log = await download(url, { env, apiUrl: info.apiUrl, signal }, (body) =>
-      readLog(body, job.steps),
-    );
-    if (log.kind === 'problem') {
-      failed.log = log;
-      return;
-    }
-    failed.log = ok(outputsOf(name, log.value, redact));
-    failed.without = log.value.without.map((step) => namedShort(step, redact));
-  } catch (error) {
-    if (over.aborted) failed.log ??= inTime('no time was left for it');
-    else failed.log = signal.aborted ? inTime('GitHub did not answer in time') : unread(error);
+  if (text !== '') {
+    outputs.push(toOutput(`The text of the ${output}`, tailOf(Buffer.from(text)), redact));
   }
+  return outputs;
 }
 
 function outputsOf(name: string, { parts, errors }: KeptLog, redact: Redact): readonly Output[] {
@@ -225,40 +310,93 @@ function outputsOf(name: string, { parts, errors }: KeptLog, redact: Redact): re
   });
 }
 
-function inTime(problem: string): Unread {
-  return { kind: 'problem', problem, mayPass: true };
+// What people see of it, and what is missing.
+
+/** `log of “links” and “build”, annotations of “links” (“CI”, c356495)` */
+function showTo(
+  one: ListedRun | ListedCheck,
+  shown: readonly Source[],
+  read: Read,
+  { sha, redact }: Telling,
+): Thing {
+  const here = shown.filter(({ of }) => of === one);
+  const kinds = new Map<string, string[]>();
+  for (const source of here) {
+    const { id, of, job } = source;
+    const has = [
+      annotationsOf(source, read, redact) === undefined ? '' : 'annotations',
+      read.logs.get(id)?.kind === 'ok' ? 'log' : '',
+      of.kind === 'check' && hasOutput(of.check) ? 'output' : '',
+    ].filter((what) => what !== '');
+    const name = namedShort(job?.name ?? (of.kind === 'check' ? of.check.name : ''), redact);
+    const kind = listing(has);
+    if (kind !== '') kinds.set(kind, [...(kinds.get(kind) ?? []), name]);
+  }
+  const phrases = [...kinds].map(([what, names]) => `${what} of ${listFirst(names, MOST_SHOWN)}`);
+  if (phrases.length === 0) return { place: 'about' };
+  const run = one.kind === 'run' ? `${namedShort(one.run.name, redact)}, ` : '';
+  return { place: 'about', shown: `${listing(phrases)} (${run}${sha.slice(0, 7)})` };
 }
 
-function unread(error: unknown): Unread {
-  const { status = 0, pauseMs = Infinity } = error instanceof GitHubError ? error : {};
-  const mayPass = status === 404 || (status === 429 && pauseMs <= PAUSE_MS) || isUnclear(error);
-  return { kind: 'problem', problem: whyNot(error, ACTIONS), mayPass };
+function hasOutput({ said, text }: FailedCheck): boolean {
+  return said !== '' || text !== '';
 }
 
-/** For people: whose logs of a run the message has. */
-function tellLogs(run: FailedRun, all: readonly Failed[], redact: Redact): Thing {
-  const read = all.filter((failed) => failed.run === run && failed.log?.kind === 'ok');
-  if (read.length === 0) return { place: 'logs' };
-  const names = read.map(({ job }) => namedShort(job.name, redact));
-  const where = `(${namedShort(run.name, redact)}, ${run.sha.slice(0, 7)})`;
-  return { place: 'logs', shown: `log of ${listFirst(names, MOST_SHOWN)} ${where}` };
+function missingJobs(one: ListedRun | ListedCheck, redact: Redact): Thing {
+  if (one.kind === 'check' || one.jobs.kind === 'ok') return { place: 'about' };
+  const what = `the failed jobs of ${namedShort(one.run.name, redact)}`;
+  return { place: 'about', missing: [{ what, why: one.jobs.problem, isFault: true }] };
 }
 
-function missingLogs(all: readonly Failed[]): readonly Missing[] {
-  const byReason = Map.groupBy(all, ({ log }) => (log?.kind === 'problem' ? log.problem : ''));
-  byReason.delete('');
-  const left = all.filter(({ log }) => log === null);
-  const logOf = (some: readonly Failed[]): string =>
-    `the log of ${listFirst(some.map(({ name }) => name))}`;
-  return [
-    ...[...byReason].map(([why, some]) => ({ what: logOf(some), why, isFault: true })),
-    ...(left.length > 0
-      ? [{ what: logOf(left), why: `a message has the logs of ${MOST_LOGS} jobs at most` }]
-      : []),
-    ...all.flatMap(({ name, without }) =>
-      without.length > 0
-        ? { what: `the log of the step ${listFirst(without, MOST_SHOWN)} of ${name}`, why: '' }
-        : [],
-    ),
-  ];
+function missingLogs(shown: readonly Source[], { annotations, logs }: Read, redact: Redact) {
+  const missing: Missing[] = [];
+  for (const [what, read] of [
+    ['annotations', annotations],
+    ['log', logs],
+  ] as const) {
+    const problemOf = ({ id }: Source): string => {
+      const answer = read.get(id);
+      return answer?.kind === 'problem' ? answer.problem : '';
+    };
+    const byReason = Map.groupBy(shown, problemOf);
+    byReason.delete('');
+    for (const [why, some] of byReason) {
+      const names = some.map(({ name }) => name);
+      missing.push({ what: `the ${what} of ${listFirst(names)}`, why, isFault: true });
+    }
+  }
+  for (const { id, name } of shown) {
+    const log = logs.get(id);
+    const without = log?.kind === 'ok' ? log.value.without : [];
+    const steps = listFirst(
+      without.map((step) => namedShort(step, redact)),
+      MOST_SHOWN,
+    );
+    if (without.length > 0)
+      missing.push({ what: `the log of the step ${steps} of ${name}`, why: '' });
+  }
+  return missing;
+}
+
+function leftOut(left: readonly Source[]): readonly Missing[] {
+  const names = left.filter(({ job }) => job === null || hasFailed(job)).map(({ name }) => name);
+  if (names.length === 0) return [];
+  const why = `a message has the logs and annotations of ${MOST_SOURCES} jobs and checks at most`;
+  return [{ what: `what ${listFirst(names)} say`, why }];
+}
+
+/** A name by others in a message, in one line. */
+export function named(name: string, redact: Redact): string {
+  return quote(redact(name), 100);
+}
+
+/** The same for people. */
+function namedShort(name: string, redact: Redact): string {
+  return quote(redact(name), 60);
+}
+
+/** `a, b and 12 more` */
+export function listFirst(names: readonly string[], most = MOST_NAMES): string {
+  const more = names.length - most;
+  return listing(more > 0 ? [...names.slice(0, most), `${more} more`] : names);
 }

@@ -1,4 +1,5 @@
-import type { CommentTrigger } from '../github/event.ts';
+import { whyNoFailure } from '../github/asked.ts';
+import type { CommentTrigger, CommitTrigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, type Result } from '../text.ts';
@@ -53,18 +54,29 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
     return ok(withFirst(content, [describeCode(asked.context, runtime.redact)]));
   }
   const { commit } = trigger;
-  if (commit?.failure) {
-    const { describeCheck, FIX_IT } = await loadFailure();
-    const asking = prompt === '' ? { ...content, ask: FIX_IT } : content;
-    const isRun = commit.kind === 'workflow_run';
-    return ok(isRun ? asking : withFirst(asking, describeCheck(commit, runtime.redact)));
-  }
+  if (commit?.failure) return readFailureContent(start, commit, inputs, content);
   if (prompt !== '') return ok(content);
   return commit === null
     ? nothing(
         `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
       )
-    : nothing('Nothing has failed, or it has not ended yet, and “prompt” is empty.');
+    : nothing(`${whyNoFailure(commit)}, and “prompt” is empty.`);
+}
+
+/** What failed is read just before the message. Of a run that was cancelled, that alone shows whether something failed. */
+async function readFailureContent(
+  start: Start,
+  commit: CommitTrigger,
+  { prompt, timeoutMs }: Inputs,
+  content: Content,
+): Promise<ContentRead> {
+  const { FIX_IT, whyOnlyCancelled } = await loadFailing();
+  if (commit.failure === 'was cancelled') {
+    const until = start.runtime.clock.startedAt + timeoutMs;
+    const why = await whyOnlyCancelled(start, commit, until);
+    if (why !== '') return nothing(why);
+  }
+  return ok(prompt === '' ? { ...content, ask: FIX_IT } : content);
 }
 
 async function readReviewContent(
@@ -97,13 +109,25 @@ function withFirst(content: Content, things: readonly Thing[]): Content {
   return { ...content, things: [...things, ...content.things] };
 }
 
-/** Reads the logs of a run that failed, until a time of the clock; nothing for other events. */
-export async function readFailure(start: Start, until: number): Promise<readonly Thing[]> {
-  const { commit } = start.trigger;
-  const isFailedRun = commit?.kind === 'workflow_run' && commit.failure !== null;
-  if (!isFailedRun) return [];
-  const { readFailedRuns } = await loadFailure();
-  return readFailedRuns(start, [commit], until);
+export interface LateRead {
+  readonly things: readonly Thing[];
+  /** Why nothing is sent after all, as a sentence; or empty. */
+  readonly nothing?: string;
+}
+
+/** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */
+export async function readFailures(
+  start: Start,
+  { command }: Inputs,
+  until: number,
+): Promise<LateRead> {
+  const { commit, conversation } = start.trigger;
+  if (commit?.failure == null) return { things: [] };
+  const { readFailing, whyPassed } = await loadFailing();
+  const page = conversation === null ? '' : `${start.info.repositoryUrl}/pull/${conversation}`;
+  const about = { sha: commit.sha, own: commit, page };
+  const failing = await readFailing(start, about, until);
+  return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command) };
 }
 
 /** Reads what belongs to a command besides its words; see state.ts. */
@@ -112,9 +136,9 @@ export async function readAround(
   about: About,
   inputs: Inputs,
   until: number,
-): Promise<readonly Thing[]> {
+): Promise<LateRead> {
   const { readState } = await import(/* webpackChunkName: "carried" */ './state.ts');
-  return readState(start, about, inputs, until);
+  return { things: await readState(start, about, inputs, until) };
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<readonly Thing[]>> {
@@ -126,6 +150,6 @@ function loadReview() {
   return import(/* webpackChunkName: "carried" */ './review.ts');
 }
 
-function loadFailure() {
-  return import(/* webpackChunkName: "carried" */ './failure.ts');
+function loadFailing() {
+  return import(/* webpackChunkName: "carried" */ './failing.ts');
 }

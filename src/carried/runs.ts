@@ -1,56 +1,72 @@
-import { FAILURES } from '../github/event.ts';
-import type { WorkflowRun } from '../github/pull-state.ts';
-import type { Redact } from '../runner/log.ts';
-import type { Start } from '../start.ts';
-import { quote } from '../text.ts';
-import { ACTIONS, type FailedRun, listFirst, readFailedRuns } from './failure.ts';
-import { ask, type Thing } from './things.ts';
+import type { Page } from '../github/api.ts';
+import { type CommitTrigger, FAILURES, type HowFailed } from '../github/event.ts';
+import type { CheckRun, WorkflowRun } from '../github/runs.ts';
+import type { RunInfo } from '../runner/environment.ts';
+import type { Result } from '../text.ts';
 
-// What fails on a commit now: the newest run of each workflow and event, without those of this workflow and of forks.
+// Which runs and checks fail on a commit, by the lists that GitHub has of them.
 
-/** Failed runs whose jobs are read, the newest ones. */
-const MOST_RUNS = 10;
-
-/** `until`: a time of the clock. */
-export async function readRunsOn(
-  start: Start,
-  sha: string,
-  until: number,
-  signal: AbortSignal,
-): Promise<readonly Thing[]> {
-  const { github, runtime } = start;
-  const all = await ask(() => github.runsOn(sha), ACTIONS, signal);
-  if (all.kind === 'problem') {
-    const missing = { what: 'what fails there', why: all.problem, isFault: true };
-    return [{ place: 'about', missing: [missing] }];
-  }
-  const newest = newestOf(start, all.value, sha);
-  const failed: FailedRun[] = [];
-  for (const run of newest) {
-    const failure = FAILURES.get(run.conclusion);
-    if (failure !== undefined) failed.push(toFailedRun(run, failure));
-  }
-  const read = await readFailedRuns(start, failed.slice(0, MOST_RUNS), until);
-  const more = failed.slice(MOST_RUNS).map(({ name }) => quote(runtime.redact(name), 100));
-  const parts = more.length === 0 ? [] : [`Also failed: ${listFirst(more)}.`];
-  return [...read, { place: 'about', parts: [...parts, ...tellOpenRuns(newest, runtime.redact)] }];
+/** A run of a workflow that failed, or that was cancelled: its jobs tell whether something failed before. */
+export interface FailedRun extends Pick<CommitTrigger, 'id' | 'attempt' | 'name' | 'url'> {
+  readonly failure: HowFailed;
 }
 
-function newestOf(
-  { info }: Start,
-  all: readonly WorkflowRun[],
-  sha: string,
-): readonly WorkflowRun[] {
-  const newest = new Map<string, WorkflowRun>();
-  for (const run of all) {
-    const file = `${run.head_repository?.full_name}/${fileOf(run)}`;
-    const isHere = run.head_sha === sha && isSame(run.head_repository?.full_name, info.repository);
-    // A run that did nothing says nothing about an older one.
-    const says = run.conclusion !== 'skipped' && run.conclusion !== 'cancelled';
-    const key = `${file} ${run.event}`;
-    if (isHere && says && !isSame(file, info.workflow) && !newest.has(key)) newest.set(key, run);
+export interface ChosenRuns {
+  readonly failed: readonly FailedRun[];
+  /** Names. */
+  readonly open: readonly string[];
+  readonly waiting: readonly string[];
+}
+
+interface Where extends Pick<RunInfo, 'repository' | 'workflow'> {
+  readonly sha: string;
+  /** That of the event, which is told first. */
+  readonly ownId: number | null;
+}
+
+/** Of each workflow and event the newest, without those of this workflow, of forks, and the own one. `all`: the newest first. */
+export function chooseRuns(all: readonly WorkflowRun[], where: Where): ChosenRuns {
+  const newest = newestRuns(all.filter((run) => isOther(run, where)));
+  const failed: FailedRun[] = [];
+  for (const run of newest) {
+    const failure = howItFailed(run);
+    if (failure !== undefined) failed.push(toFailedRun(run, failure));
   }
-  return [...newest.values()];
+  const waiting = newest.filter(isWaiting);
+  const open = newest.filter((run) => run.status !== 'completed' && !isWaiting(run));
+  return { failed, open: open.map(nameOf), waiting: waiting.map(nameOf) };
+}
+
+function isOther(run: WorkflowRun, { sha, repository, workflow, ownId }: Where): boolean {
+  if (run.head_sha !== sha || run.id === ownId) return false;
+  const home = run.head_repository?.full_name ?? '';
+  return isSame(home, repository) && !isSame(`${home}/${fileOf(run)}`, workflow);
+}
+
+/** One that did nothing says nothing about an older one. One that was cancelled may have failed before, so it is named, too. */
+function newestRuns(all: readonly WorkflowRun[]): readonly WorkflowRun[] {
+  const seen = new Map<string, WorkflowRun>();
+  return all.filter((run) => {
+    const key = `${run.workflow_id ?? fileOf(run)} ${run.event}`;
+    const newer = seen.get(key);
+    const says = newer === undefined || (isCancelled(newer) && !isCancelled(run));
+    if (run.conclusion === 'skipped' || !says) return false;
+    seen.set(key, run);
+    return true;
+  });
+}
+
+function isCancelled({ conclusion }: WorkflowRun): boolean {
+  return conclusion === 'cancelled';
+}
+
+function howItFailed(run: WorkflowRun): HowFailed | undefined {
+  return isCancelled(run) ? 'was cancelled' : FAILURES.get(run.conclusion);
+}
+
+/** For a person who lets it run, or lets it deploy. */
+function isWaiting({ status, conclusion }: WorkflowRun): boolean {
+  return status === 'waiting' || conclusion === 'action_required';
 }
 
 /** GitHub can add a ref. */
@@ -58,22 +74,160 @@ function fileOf({ path }: WorkflowRun): string {
   return path.replace(/@.*$/, '');
 }
 
-function isSame(one: string | undefined, other: string): boolean {
-  return one?.toLowerCase() === other.toLowerCase();
-}
-
-function toFailedRun(run: WorkflowRun, failure: FailedRun['failure']): FailedRun {
-  const { id, run_attempt: attempt = 1, head_sha: sha, html_url: url } = run;
-  return { id, attempt, sha, url, failure, name: nameOf(run) };
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 function nameOf({ name, path }: WorkflowRun): string {
   return name || path;
 }
 
-function tellOpenRuns(runs: readonly WorkflowRun[], redact: Redact): readonly string[] {
-  const open = runs.filter(({ status }) => status !== 'completed');
-  if (open.length === 0) return [];
-  const names = open.map((run) => quote(redact(nameOf(run)), 100));
-  return [`Not finished yet: ${listFirst(names)}.`];
+function toFailedRun(run: WorkflowRun, failure: HowFailed): FailedRun {
+  const { id, run_attempt: attempt = 1, html_url: url } = run;
+  return { id, attempt, url, failure, name: nameOf(run) };
+}
+
+/** A check that failed and is no job of a run that is known. */
+export interface FailedCheck extends Pick<CommitTrigger, 'id' | 'name' | 'url' | 'said' | 'text'> {
+  readonly failure: HowFailed;
+  /** How many it has. */
+  readonly annotations: number;
+  /** Of which it is a job, if it is one. */
+  readonly runId: number | null;
+}
+
+function toFailedCheck(check: CheckRun, failure: HowFailed): FailedCheck {
+  const { id, name, html_url, output } = check;
+  const { title, summary, text, annotations_count: annotations } = output;
+  const said = [title ?? '', summary ?? ''].filter((part) => part !== '').join('\n\n');
+  return {
+    id,
+    name,
+    url: html_url ?? '',
+    failure,
+    said,
+    text: text ?? '',
+    annotations,
+    runId: runOf(check),
+  };
+}
+
+/** What became of the run or check of the event. */
+export type OwnNow =
+  /** Also without one. */
+  | { readonly kind: 'as at the event' }
+  | { readonly kind: 'passed' | 'at work' | 'cancelled' }
+  | { readonly kind: 'failed'; readonly run: FailedRun }
+  | { readonly kind: 'failed check'; readonly check: FailedCheck };
+
+export interface Lists {
+  readonly runs: Result<Page<WorkflowRun>>;
+  readonly checks: Result<Page<CheckRun>>;
+}
+
+export function ownNow(own: CommitTrigger | null, { runs, checks }: Lists): OwnNow {
+  if (own?.kind === 'workflow_run' && runs.kind === 'ok') return ownRunNow(own, runs.value.all);
+  if (own?.kind === 'check_run' && checks.kind === 'ok') return ownCheckNow(own, checks.value.all);
+  return { kind: 'as at the event' };
+}
+
+/** By its newest attempt. GitHub says late which attempt that is, but at once how it stands. */
+function ownRunNow(own: CommitTrigger, all: readonly WorkflowRun[]): OwnNow {
+  const run = all.find(({ id }) => id === own.id);
+  if (run === undefined) return { kind: 'as at the event' };
+  if (run.status !== 'completed') return { kind: 'at work' };
+  if (run.conclusion === 'success') return { kind: 'passed' };
+  const isLater = (run.run_attempt ?? 1) > own.attempt;
+  if (isCancelled(run) && (isLater || own.failure !== 'was cancelled')) {
+    return { kind: 'cancelled' };
+  }
+  const failure = FAILURES.get(run.conclusion);
+  if (failure === undefined) return { kind: 'as at the event' };
+  const failed = toFailedRun(run, failure);
+  const attempt = Math.max(failed.attempt, own.attempt);
+  return { kind: 'failed', run: { ...failed, attempt } };
+}
+
+/** By the newest check of the same app and name. */
+function ownCheckNow(own: CommitTrigger, all: readonly CheckRun[]): OwnNow {
+  const key = keyOfOwn(own);
+  const newest = newestChecks(all).find((one) => keyOf(one) === key);
+  if (newest === undefined) return { kind: 'as at the event' };
+  if (isOpen(newest)) return { kind: 'at work' };
+  if (newest.conclusion === 'success') return { kind: 'passed' };
+  if (newest.conclusion === 'cancelled') return { kind: 'cancelled' };
+  const failure = FAILURES.get(newest.conclusion);
+  if (failure === undefined) return { kind: 'as at the event' };
+  return { kind: 'failed check', check: toFailedCheck(newest, failure) };
+}
+
+export interface ChosenChecks {
+  readonly failed: readonly FailedCheck[];
+  /** Names. */
+  readonly open: readonly string[];
+  readonly waiting: readonly string[];
+}
+
+/** Of each app and name the newest, without that of the event, and those that are jobs of these runs. `jobs`: the IDs of such. */
+export function chooseChecks(
+  all: readonly CheckRun[],
+  own: CommitTrigger | null,
+  known: { readonly runs: ReadonlySet<number>; readonly jobs: ReadonlySet<number> },
+): ChosenChecks {
+  const newest = newestChecks(
+    all.filter(
+      (check) =>
+        !(isOwnCheck(check, own) || known.jobs.has(check.id) || known.runs.has(runOf(check) ?? 0)),
+    ),
+  );
+  const failed: FailedCheck[] = [];
+  for (const check of newest) {
+    const failure = FAILURES.get(check.conclusion);
+    if (failure !== undefined) failed.push(toFailedCheck(check, failure));
+  }
+  const waiting = newest.filter(({ conclusion }) => conclusion === 'action_required');
+  return {
+    failed,
+    open: newest.filter(isOpen).map(({ name }) => name),
+    waiting: waiting.map(({ name }) => name),
+  };
+}
+
+function isOpen({ status }: CheckRun): boolean {
+  return (status ?? 'completed') !== 'completed';
+}
+
+function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
+  const newest = new Map<string, CheckRun>();
+  for (const check of all) {
+    const other = newest.get(keyOf(check));
+    if (other === undefined || other.id < check.id) newest.set(keyOf(check), check);
+  }
+  return all.filter((check) => newest.get(keyOf(check)) === check);
+}
+
+type Addressed = Pick<CheckRun, 'id' | 'html_url'> & Partial<Pick<CheckRun, 'details_url'>>;
+
+/** Jobs of several workflows can have one name. */
+function keyOf(check: Addressed & Pick<CheckRun, 'app' | 'name'>): string {
+  return `${check.app?.id ?? ''} ${runOf(check) ?? ''} ${check.name}`;
+}
+
+/** The same for the check of the event, which a newer one may have replaced. */
+function keyOfOwn({ id, name, url, app }: CommitTrigger): string {
+  return keyOf({ id, name, html_url: url, app: app === null ? null : { id: app } });
+}
+
+/** Whether a check is that of the event, or has replaced it. */
+function isOwnCheck(check: CheckRun, own: CommitTrigger | null): boolean {
+  return own?.kind === 'check_run' && keyOf(check) === keyOfOwn(own);
+}
+
+/** The ID of the run of which a check is a job. Other checks of the app of GitHub Actions have no such address. */
+function runOf({ id, html_url, details_url }: Addressed): number | null {
+  for (const url of [html_url, details_url]) {
+    const [, run, job] = /\/actions\/runs\/(\d+)\/jobs?\/(\d+)/.exec(url ?? '') ?? [];
+    if (Number(job) === id) return Number(run);
+  }
+  return null;
 }

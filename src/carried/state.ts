@@ -5,7 +5,7 @@ import type { PullState } from '../github/pull-state.ts';
 import type { Inputs } from '../inputs.ts';
 import type { Start } from '../start.ts';
 import { listing, plural, quote } from '../text.ts';
-import { readRunsOn } from './runs.ts';
+import { type Failing, readFailing } from './failing.ts';
 import { ask, type Missing, type Thing } from './things.ts';
 import { beginsWith, peopleIn, quoteThreads, readable, type Threads } from './threads.ts';
 
@@ -52,13 +52,13 @@ export async function readState(
   }
   const sha = state.value.headRefOid;
   const threads = threadsOf(start, state.value, about);
-  const [failing, [people, unknown]] = await Promise.all([
-    isOwn ? readRunsOn(start, sha, endsAt, signal) : [],
+  const [fails, [people, unknown]] = await Promise.all([
+    isOwn ? readFailing(start, { sha, own: null, page: '' }, endsAt) : null,
     askPeople({ ...start, signal }, threads, about, inputs),
   ]);
   const quoted = await quoteThreads(threads, { ...inputs, people }, redact);
-  const isConflict = isOwn && state.value.mergeable === 'CONFLICTING';
-  const conflict = isConflict ? ['The pull request conflicts with its base branch.'] : [];
+  const failing = fails?.things ?? [];
+  const conflict = state.value.mergeable === 'CONFLICTING' && fails ? tellConflict(fails) : [];
   const told = [...failing.flatMap(({ parts = [] }) => parts), ...conflict, ...quoted.parts];
   const page = `${start.info.repositoryUrl}/pull/${pull}`;
   const head =
@@ -79,6 +79,12 @@ export async function readState(
       missing: unknown,
     },
   ];
+}
+
+/** A conflict prevents workflows of pull requests. */
+function tellConflict({ hasRuns }: Failing): readonly string[] {
+  const conflict = 'The pull request conflicts with its base branch';
+  return [hasRuns ? `${conflict}.` : `${conflict}, so no workflow has run on the newest commit.`];
 }
 
 /** Of another pull request than that of the job, only the thread that the command replies to. */

@@ -101,5 +101,10 @@ export async function ask<T>(
 /** Why GitHub does not show something, as a phrase. Any other error is a bug, which ends the run. */
 export function whyNot(error: unknown, permission: string): string {
   if (!(error instanceof GitHubError)) throw error;
-  return lacksPermission(error) ? `the workflow job lacks “${permission}”` : error.message;
+  return lacksPermission(error) ? lacking(permission) : error.message;
+}
+
+/** Why GitHub does not show what needs this permission. */
+export function lacking(permission: string): string {
+  return `the workflow job lacks “${permission}”`;
 }

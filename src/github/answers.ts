@@ -169,25 +169,6 @@ export const comparison = z.object({
 /** What has changed from one commit to another. GitHub lists at most 250 commits and 300 files. */
 export type Comparison = Readonly<z.infer<typeof comparison>>;
 
-const stepOfJob = z.object({
-  name: z.string(),
-  conclusion: z.nullable(z.string()),
-  started_at: z.nullish(z.string()),
-  completed_at: z.nullish(z.string()),
-});
-export const jobsOfRun = z.object({
-  total_count: z.catch(z.number(), 0),
-  jobs: listOf(
-    z.object({
-      id: z.number(),
-      name: z.string(),
-      conclusion: z.nullable(z.string()),
-      steps: z.catch(listOf(stepOfJob), []),
-    }),
-  ),
-});
-export type FailedJob = Readonly<z.infer<typeof jobsOfRun>>['jobs'][number];
-
 export const collaborator = z.object({
   user: z.nullable(
     z.object({

@@ -13,7 +13,7 @@ import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { isEdited } from './account.ts';
-import type { Comparison, FailedJob, NewestComment, Query, ReviewComment } from './answers.ts';
+import type { Comparison, NewestComment, Query, ReviewComment } from './answers.ts';
 import {
   GitHubError,
   isUnclear,
@@ -21,9 +21,10 @@ import {
   toGitHubError,
   unexpectedResponse,
 } from './errors.ts';
-import { type CommentTrigger, FAILURES, type PullOfCommit, readOver } from './event.ts';
+import { type CommentTrigger, type PullOfCommit, readOver } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
-import type { PullState, WorkflowRun } from './pull-state.ts';
+import type { PullState } from './pull-state.ts';
+import type { Annotation, CheckRun, RunJob, WorkflowRun } from './runs.ts';
 
 // All calls to the API of GitHub.
 
@@ -51,6 +52,12 @@ const REACTIONS = {
 } as const;
 export type ReactionContent = keyof typeof REACTIONS;
 
+/** The first ones of a list. `total`: how many it has. */
+export interface Page<T> {
+  readonly all: readonly T[];
+  readonly total: number;
+}
+
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
     Pick<RunInfo, 'repository' | 'apiUrl'> {
@@ -61,9 +68,8 @@ export interface GitHubOptions
 const CALL_MS = 10_000;
 /** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
 const AFTER_CANCEL_MS = 6000;
-/** The most that GitHub lists at once. */
-const JOBS_AT_ONCE = 100;
-const RUNS_AT_ONCE = 100;
+/** The most jobs, runs, checks or annotations that GitHub lists at once. */
+const MOST_AT_ONCE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
@@ -295,28 +301,43 @@ export class GitHub {
     return repository.pullRequest;
   }
 
-  /** The runs of workflows on a commit, the newest first. */
-  async runsOn(sha: string): Promise<readonly WorkflowRun[]> {
+  /** The newest runs of workflows on a commit, the newest first. `total`: how many there are. */
+  async runsOn(sha: string): Promise<Page<WorkflowRun>> {
     const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
-    const given = { head_sha: sha, per_page: RUNS_AT_ONCE };
-    const { runsAnswer } = await loadPullState();
-    return (await this.#read(route, given, runsAnswer)).workflow_runs;
+    const given = { head_sha: sha, per_page: MOST_AT_ONCE };
+    const { runsAnswer } = await loadRuns();
+    const { workflow_runs, total_count } = await this.#read(route, given, runsAnswer);
+    return { all: workflow_runs, total: total_count };
   }
 
-  /** The jobs of an attempt of a run that failed, each with the steps that failed. All pages are read, until a time. */
-  async failedJobs(runId: number, attempt: number, until: number): Promise<readonly FailedJob[]> {
+  /** The newest checks on a commit, jobs among them. In private repositories, it needs `checks: read`. */
+  async checksOn(sha: string): Promise<Page<CheckRun>> {
+    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page}';
+    const { checksAnswer } = await loadRuns();
+    const given = { sha, per_page: MOST_AT_ONCE };
+    const { check_runs, total_count } = await this.#read(route, given, checksAnswer);
+    return { all: check_runs, total: total_count };
+  }
+
+  /** The first annotations of a check or a job. In private repositories, it needs `checks: read`. */
+  async annotations(checkId: number): Promise<readonly Annotation[]> {
+    const route = 'GET /repos/{owner}/{repo}/check-runs/{checkId}/annotations{?per_page}';
+    const { annotationsAnswer } = await loadRuns();
+    return this.#read(route, { checkId, per_page: MOST_AT_ONCE }, annotationsAnswer);
+  }
+
+  /** The jobs of an attempt of a run. All pages are read, until a time. */
+  async jobsOf(runId: number, attempt: number, until: number): Promise<readonly RunJob[]> {
     const route =
       'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
-    const { jobsOfRun } = await loadAnswers();
-    const failed: FailedJob[] = [];
+    const { jobsAnswer } = await loadRuns();
+    const found: RunJob[] = [];
     for (let page = 1; ; page += 1) {
       this.#checkTime(until);
-      const given = { runId, attempt, per_page: JOBS_AT_ONCE, page };
-      const { jobs, total_count } = await this.#read(route, given, jobsOfRun);
-      for (const job of jobs.filter(hasFailed)) {
-        failed.push({ ...job, steps: job.steps.filter(hasFailed) });
-      }
-      if (jobs.length === 0 || page * JOBS_AT_ONCE >= total_count) return failed;
+      const given = { runId, attempt, per_page: MOST_AT_ONCE, page };
+      const { jobs, total_count } = await this.#read(route, given, jobsAnswer);
+      found.push(...jobs);
+      if (jobs.length === 0 || page * MOST_AT_ONCE >= total_count) return found;
     }
   }
 
@@ -422,10 +443,6 @@ function noneIfGone(error: unknown): { readonly nodes: readonly [] } {
   throw error;
 }
 
-function hasFailed({ conclusion }: { readonly conclusion: string | null }): boolean {
-  return FAILURES.has(conclusion);
-}
-
 /** Without a new one, a list would end too early, or never. */
 function nextCursor(next: string | null, last: string | null): string {
   if (next === null || next === last) throw unexpectedResponse();
@@ -441,6 +458,11 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
 /** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
 function loadAnswers() {
   return import(/* webpackMode: "eager" */ './answers.ts');
+}
+
+/** Only failures and commands on a pull request need it. */
+function loadRuns() {
+  return import(/* webpackChunkName: "carried" */ './runs.ts');
 }
 
 /** Only a command on a pull request needs it. */

@@ -2,7 +2,7 @@ import type { Inputs } from '../inputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { IGNORABLE, OPENING, quote } from '../text.ts';
 import { isPerson } from './account.ts';
-import type { CommentTrigger, Trigger } from './event.ts';
+import type { CommentTrigger, CommitTrigger, Trigger } from './event.ts';
 
 // Which comments and reviews are for the agent.
 
@@ -39,9 +39,18 @@ export function whyNothing(
   }
   if (comment !== null) return whyIgnored(comment, command);
   if (command !== null && commit !== null && commit.failure === null) {
-    return 'Nothing has failed. There is nothing to send.';
+    return `${whyNoFailure(commit)}. There is nothing to send.`;
   }
   return null;
+}
+
+/** Why a run or check that did not fail is not for the agent, as words that can end a sentence. */
+export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
+  const what = kind === 'workflow_run' ? 'run' : 'check';
+  if (conclusion === 'cancelled') return `The ${what} was cancelled`;
+  return conclusion === 'action_required'
+    ? `The ${what} waits for an approval`
+    : 'Nothing has failed';
 }
 
 /** Whoever quotes a comment of this action, also in an answer by mail, does not pretend to be it. */

@@ -43,8 +43,10 @@ export interface CommitTrigger {
   readonly workflow: string;
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
-  /** How it failed; null if it did not. */
+  /** How it failed, or perhaps did; null if it did not. */
   readonly failure: HowFailed | null;
+  /** As GitHub calls it; empty while it is at work. */
+  readonly conclusion: string;
   /** Of the workflow or the check. */
   readonly name: string;
   /** The page for people; empty if the payload has none. */
@@ -55,6 +57,8 @@ export interface CommitTrigger {
   readonly text: string;
   /** How many annotations a check has. */
   readonly annotations: number;
+  /** The ID of the app of a check, if it is known. */
+  readonly app: number | null;
   /** The pull requests of this repository that the event names. */
   readonly pulls: readonly PullOfCommit[];
   /** The newest commit of that which it is about, at that time; null if that is not clear. */
@@ -193,6 +197,7 @@ const aboutCommit = lenient(
     head_branch: z.catch(z.nullish(z.string()), null),
     path: anyText,
     head_repository: z.catch(z.nullish(z.object({ id: positive })), null),
+    app: z.catch(z.nullish(z.object({ id: positive })), null),
     check_suite: z.catch(z.object({ head_branch: z.nullable(z.string()) }), { head_branch: null }),
     pull_requests: z.catch(listOf(pullOfCommit), []),
   }),
@@ -263,14 +268,20 @@ function isOtherBranch(event: string, { ref, ref_type, repository }: Payload): b
   return event === 'create' && ref_type === 'branch' && ref !== branch;
 }
 
-type HowFailed = 'failed' | 'timed out' | 'could not start';
+/** A run that was cancelled may have jobs that failed before. */
+export type HowFailed = 'failed' | 'timed out' | 'could not start' | 'was cancelled';
 
-/** Conclusions of runs, jobs, steps and checks; a run whose job has timed out often ends as cancelled. */
+/** Conclusions of runs, jobs, steps and checks; a job past its time limit ends as cancelled, and its run, too. */
 export const FAILURES: ReadonlyMap<string | null, HowFailed> = new Map([
   ['failure', 'failed'],
   ['timed_out', 'timed out'],
   ['startup_failure', 'could not start'],
 ]);
+
+function readFailure(kind: CommitTrigger['kind'], conclusion: string): HowFailed | null {
+  if (kind === 'workflow_run' && conclusion === 'cancelled') return 'was cancelled';
+  return FAILURES.get(conclusion) ?? null;
+}
 
 /** On other actions, such as `rerequested`, a check still has its conclusion from before. */
 const HAS_ENDED: ReadonlySet<string> = new Set(['completed', 'created']);
@@ -304,12 +315,14 @@ function readCommit(
       isElsewhere: isRun
         ? about.head_repository?.id !== repository?.id
         : branch === null && pulls.length === 0,
-      failure: HAS_ENDED.has(payload.action) ? (FAILURES.get(about.conclusion) ?? null) : null,
+      conclusion: about.conclusion,
+      failure: HAS_ENDED.has(payload.action) ? readFailure(kind, about.conclusion) : null,
       name: about.name,
       url: about.html_url,
       said: [title, summary].filter((part) => part !== '').join('\n\n'),
       text,
       annotations: annotations_count,
+      app: about.app?.id ?? null,
       pulls,
       head: pull?.head.sha ?? null,
     },

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { commitSha, listOf } from '../schema.ts';
 
-// The state of a pull request as GitHub's API tells it: the newest commit, the threads of its review, and the runs of workflows
-// on that commit. The schema of GraphQL: https://docs.github.com/en/graphql/reference.
+// The state of a pull request as GitHub's API tells it: the newest commit, and the threads of its review. The schema of GraphQL: https://docs.github.com/en/graphql/reference.
 
 /** The newest ones, and of each the newest comments. With the bodies of more, an answer could be too large. */
 const MOST_THREADS = 100;
@@ -72,21 +71,3 @@ export const pullState = {
   query: PULL_STATE,
   answer: z.object({ repository: z.object({ pullRequest: stateOfPull }) }),
 };
-
-const workflowRun = z.object({
-  id: z.number(),
-  /** Of the workflow. Its file stands for a name that GitHub could not read. */
-  name: z.nullish(z.string()),
-  /** `.github/workflows/ci.yml`; GitHub can add `@` and a ref. */
-  path: z.string(),
-  event: z.string(),
-  status: z.nullable(z.string()),
-  conclusion: z.nullable(z.string()),
-  run_attempt: z.optional(z.number()),
-  html_url: z.url(),
-  head_sha: z.string(),
-  /** Null if the fork was deleted. */
-  head_repository: z.nullish(z.object({ full_name: z.string() })),
-});
-export type WorkflowRun = Readonly<z.infer<typeof workflowRun>>;
-export const runsAnswer = z.object({ workflow_runs: listOf(workflowRun) });

@@ -247,7 +247,9 @@ const RUN_ENDS = {
     'skipped',
     'skipped',
     /** `url`: of the comment of the run that sends, or has sent, a message about the same commit. */
-    (url: string) => `Another run has taken this commit: ${url}.`,
+    (url: string) =>
+      `Another run has taken this commit: ${url}. Its message has what GitHub showed as failed then; “/agent” sends what has ` +
+      'failed since.',
   ),
   limit: way(
     'skipped',

@@ -187,7 +187,8 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
     if (typeof waited === 'object') return waited;
     const end = waited === 'waited' ? await confirmNote(run, job) : undefined;
     if (end !== undefined) return end;
-    await readLate(run, job);
+    const nothing = await readLate(run, job);
+    if (nothing !== undefined) return nothing;
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));
     if (sent === 'sent') return undefined;
     if (sent !== 'busy') return sent;

@@ -1,5 +1,6 @@
-import { readAround, readFailure } from '../carried/read.ts';
+import { readAround, readFailures } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
+import { type End, endAs } from '../job/ends.ts';
 import type { Job } from '../job/job.ts';
 import { conversationOf, isOwnPlace, sayPlace } from './own-pull.ts';
 import type { Run } from './run.ts';
@@ -8,23 +9,27 @@ import type { Run } from './run.ts';
 
 /**
  * Reads the logs of a run that failed or, for a command, the state of the own pull request and the thread that it replies to. Only
- * that state is read anew for a further attempt.
+ * that state is read anew for a further attempt. Resolves to the end of the job if there is nothing to send after all.
  */
-export async function readLate(run: Run, job: Job): Promise<void> {
+export async function readLate(run: Run, job: Job): Promise<End | undefined> {
   const about = aboutOf(run, job);
   const { message } = run;
   if (message.reading === undefined || about?.isOwn === true) message.reading = read(run, about);
-  await message.reading;
+  return message.reading;
 }
 
-async function read(run: Run, about: About | null): Promise<void> {
+async function read(run: Run, about: About | null): Promise<End | undefined> {
   const { inputs, plan, runtime, message } = run;
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
   const until = now + (plan.deadline - now) / 2;
   const late =
-    about === null ? await readFailure(run, until) : await readAround(run, about, inputs, until);
-  message.setLate(late, sayPlace(run));
+    about === null
+      ? await readFailures(run, inputs, until)
+      : await readAround(run, about, inputs, until);
+  if (late.nothing) return endAs('nothing to send', late.nothing);
+  message.setLate(late.things, sayPlace(run));
+  return undefined;
 }
 
 /** Null unless it is a command that carries something. */

@@ -1,5 +1,6 @@
 import type { Content } from '../carried/read.ts';
 import { lineOf, logOf, messageOf, type Thing } from '../carried/things.ts';
+import type { End } from '../job/ends.ts';
 import { blocks } from '../markdown.ts';
 import type { Story } from '../report/render.ts';
 import type { Runtime } from '../runner/environment.ts';
@@ -11,8 +12,8 @@ export class Message {
   #things: readonly Thing[] = [];
   #text = '';
   readonly #told = new Set<string>();
-  /** Settled when the last thing that belongs to it is read. Only late.ts sets it. */
-  reading?: Promise<void>;
+  /** Settled when the last thing that belongs to it is read; the end of all jobs if nothing is left to send. Only late.ts sets it. */
+  reading?: Promise<End | undefined>;
 
   /** `place`: the paragraph that says where it comes from, or an empty text. */
   constructor(

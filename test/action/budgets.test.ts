@@ -29,7 +29,9 @@ const HEAD = 'GET pulls/#';
 const JOBS = 'GET actions/runs/#/attempts/#/jobs';
 /** It redirects to another host. */
 const LOG = 'GET actions/jobs/#/logs';
-const STATE: readonly Round[] = [['threads'], ['GET actions/runs', PERMISSION]];
+const CHECKS = 'GET commits/*/check-runs';
+const ANNOTATIONS = 'GET check-runs/#/annotations';
+const STATE: readonly Round[] = [['threads'], ['GET actions/runs', CHECKS, PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
 
@@ -89,7 +91,7 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], [REACT]],
   },
   {
-    name: 'a command on the own pull request where all is well: one more, then its runs and the author of a thread at once',
+    name: 'a command on the own pull request where all is well: one more, then its runs, its checks and the author of a thread at once',
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
@@ -97,11 +99,19 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [HEAD], [EDIT], [REACT]],
   },
   {
-    name: 'a command on the own pull request where a run failed: one more for its jobs, and one for a log',
+    name: 'a command on the own pull request where a run failed: one more for its jobs, and one for a log and for annotations',
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
-    before: [[PERMISSION], [REACT, POLL], [CREATE], ...STATE, [JOBS], [LOG], [POLL, HEAD]],
+    before: [
+      [PERMISSION],
+      [REACT, POLL],
+      [CREATE],
+      ...STATE,
+      [JOBS],
+      [LOG, ANNOTATIONS],
+      [POLL, HEAD],
+    ],
     after: [[EDIT], [HEAD], [EDIT], [REACT]],
   },
   {
@@ -119,12 +129,20 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
-    name: 'about a run that failed, waiting: one more for its pull request, one for its jobs, and one for a log',
+    name: 'about a run that failed, waiting: one more for its pull request, one for runs and checks, one for jobs, and one for all logs and annotations',
     event: () => workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
     with: { wait: true },
-    own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
+    own: [
+      { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map((name) => ({ name })) },
+      { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map((name) => ({ name })) },
+    ],
     before: [
-      ...[[PERMISSION], ['list', HEAD], ['read'], [POLL], [CREATE], ['list'], [JOBS], [LOG]],
+      ...[[PERMISSION], ['list', HEAD], ['read'], [POLL], [CREATE], ['list']],
+      ...[
+        ['GET actions/runs', CHECKS],
+        [JOBS, JOBS],
+      ],
+      [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
       [POLL, HEAD],
     ],
     after: [[EDIT], [HEAD], [EDIT], ...HIDE],

@@ -95,8 +95,7 @@ it('a run that did not fail is skipped with the reason', async () => {
   await using sim = await simulate();
   const step = { event: workflowRun({ pullRequests: [PULL] }) };
   const { outputs } = await sim.runHere({ with: NO_PROMPT, step });
-  const reason =
-    'Nothing has failed, or it has not ended yet, and “prompt” is empty. There is nothing to send.';
+  const reason = 'Nothing has failed, and “prompt” is empty. There is nothing to send.';
   expect(outputs).toMatchObject({ ...SKIPPED, reason });
 });
 
@@ -163,9 +162,9 @@ describe('a run that failed', () => {
     expect(outputs).toMatchObject(SENT);
     expect(annotations).toEqual([]);
     expect(prompts(sim)).toEqual([
-      `Find out why, and fix it. If the cause lies outside the repository, say so and change nothing.
+      `Find out why, and fix it. If nothing in the repository is at fault, such as a network, an outage or a secret, change nothing and say so. If only some failures are of that kind, fix the others. Do not weaken the check.
 
-The workflow “CI” failed on the commit ${COMMIT}: https://github.com/octo/agents/actions/runs/1589141559
+The workflow “CI” failed on the commit c356495 of the pull request https://github.com/octo/agents/pull/7 (branch “changes”): https://github.com/octo/agents/actions/runs/1589141559
 
 Failed job: “links”.
 
@@ -265,16 +264,134 @@ The log of the step “Check links” of the job “links”:
   });
 });
 
-it('a failed check_run is a message', async () => {
-  const output = { title: '2 errors', summary: 'a.md: no' };
-  const fields = { conclusion: 'failure', name: 'Vale', output };
-  const event = checkRun({ pullRequests: [PULL], fields });
-  await using sim = await simulate({ step: { event }, with: COMMAND });
-  expect((await sim.runHere()).outputs).toMatchObject(SENT);
-  const words =
-    /^Find out why, and fix it\. .*\n\nThe check “Vale” .*\n> 2 errors\n> \n> a\.md: no\n/s;
-  expect(prompts(sim)).toEqual([expect.stringMatching(words)]);
-  expect(commentOf(sim)).toContain('+ output of `Vale` (aaaaaaa)');
+describe('all that fails on a commit', () => {
+  const annotation = { path: 'docs/a.md', line: 12, message: 'broken link' };
+  const annotated = {
+    annotations: [{ message: 'Process completed with exit code 1.' }, annotation],
+  };
+  const vale = { sha: COMMIT, name: 'Vale', id: 90, title: '2 errors', summary: 'a.md: no' };
+  const runs = [
+    { id: 41, sha: COMMIT, jobs: [linksJob(annotated)] },
+    { id: 42, sha: COMMIT, name: 'Docs', path: 'docs.yml', jobs: [linksJob({ name: 'build' })] },
+    { id: 43, sha: COMMIT, name: 'Preview', path: 'preview.yml', conclusion: null, jobs: [] },
+  ];
+  const also =
+    'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
+  const log = '> error: Process completed';
+  const line = '> docs/a.md:12: broken link';
+  const { title, summary } = vale;
+  const output = { title, summary, annotations_count: 1 };
+  const events: Readonly<Record<string, WebhookEvent>> = {
+    run: ofCommit(),
+    check: checkRun({
+      ...{ pullRequests: [PULL], sha: COMMIT },
+      fields: { id: 90, conclusion: 'failure', name: 'Vale', output },
+    }),
+    command: issueComment({ number: PULL, body: '/agent fix the checks' }),
+  };
+  const all = [
+    '“CI” failed',
+    '“Docs” failed',
+    '“Vale” failed',
+    'finished yet: “Preview”',
+    log,
+    line,
+  ];
+  const withoutChecks = 'checks of apps and annotations: the workflow job lacks “checks: read”';
+  const withoutLogs =
+    'the log of “links” of “CI” and “build” of “Docs”: the workflow job lacks “actions: read”';
+  const withoutRuns = 'fails there: the workflow job lacks “actions: read”';
+
+  it.each<[keyof typeof events, string, Scenario['github'], readonly string[], string]>([
+    ['run', 'a private repository', { isPrivate: true }, [also, ...all], ''],
+    ['check', 'a private repository', { isPrivate: true }, [also, ...all], ''],
+    ['command', 'a private repository', { isPrivate: true }, all, ''],
+    [
+      'run',
+      'a public one, without permissions',
+      { lacks: ['checks', 'actions'] },
+      [also, ...all.slice(0, 4), line],
+      withoutLogs,
+    ],
+    [
+      'run',
+      'a private one, without checks',
+      { isPrivate: true, lacks: ['checks'] },
+      [also, ...all.slice(0, 2), ...all.slice(3, 5)],
+      withoutChecks,
+    ],
+    [
+      'command',
+      'a private one, without checks',
+      { isPrivate: true, lacks: ['checks'] },
+      [...all.slice(0, 2), ...all.slice(3, 5)],
+      withoutChecks,
+    ],
+    [
+      'run',
+      'a private one, without actions',
+      { isPrivate: true, lacks: ['actions'] },
+      ['“CI” failed', 'job “links” failed', also, 'job “build” failed', '“Vale” failed', line],
+      withoutRuns,
+    ],
+    [
+      'check',
+      'a private one, without both',
+      { isPrivate: true, lacks: ['actions', 'checks'] },
+      ['“Vale” failed', '> 2 errors'],
+      withoutRuns,
+    ],
+    [
+      'command',
+      'a private one, without both',
+      { isPrivate: true, lacks: ['actions', 'checks'] },
+      [],
+      withoutRuns,
+    ],
+  ])('is carried by a %s in %s', async (name, _, given, words, missing) => {
+    const github = { runs, checks: [{ ...vale, annotations: [annotation] }], ...given };
+    const event = events[name];
+    if (event === undefined) throw new Error(`No event is a ${name}.`);
+    await using sim = await simulate(afterRun([], { step: { event }, github }));
+    const result = await sim.runHere();
+    expect(result.outputs).toMatchObject(SENT);
+    const [prompt = ''] = prompts(sim);
+    expect(words.filter((part) => !prompt.includes(part))).toEqual([]);
+    const other = all.filter((part) => !words.includes(part));
+    expect(other.filter((part) => prompt.includes(part))).toEqual([]);
+    const lines = warnings(result).join('\n');
+    if (missing === '')
+      expect([lines, prompt]).toEqual(['', expect.not.stringContaining('Not shown')]);
+    else {
+      expect(lines).toContain(missing);
+      expect(prompt).toContain(`${missing.replace(': the', ' (the')})`);
+      expect(commentOf(sim)).toContain(missing.replaceAll(/[“”]/g, '`'));
+    }
+  });
+
+  it('goes from the run of the event to the others, and from annotations to logs', async () => {
+    const github = { runs, checks: [{ ...vale, annotations: [annotation] }] };
+    await using sim = await simulate(afterRun([], { github }));
+    expect((await sim.run()).outputs).toMatchObject(SENT);
+    const order = [
+      '“CI” failed',
+      also,
+      '“Docs” failed',
+      '“Vale” failed',
+      'annotations of the job “links”',
+    ];
+    const [prompt = ''] = prompts(sim);
+    const places = [
+      ...order,
+      'annotations of the check “Vale”',
+      '> 2 errors',
+      'log of the step',
+    ].map((part) => prompt.indexOf(part));
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    expect(places).not.toContain(-1);
+    expect(commentOf(sim)).toContain('+ annotations and log of `links` (`CI`, c356495)');
+    expect(commentOf(sim)).toContain('+ annotations and output of `Vale` (c356495)');
+  });
 });
 
 describe('attach', () => {

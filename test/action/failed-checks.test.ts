@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import { mergeGroup, SHA, workflowRun } from '../sim/events.ts';
+import { type Json, mergeGroup, SHA, workflowRun } from '../sim/events.ts';
 import type { IssueOptions } from '../sim/github/issues.ts';
+import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
 import {
   callNames,
@@ -97,6 +98,50 @@ describe('nothing is sent about a commit', () => {
     const other = await sim.runHere({ step: { github: { ...again, run_id: '2' } } });
     expect(other.outputs).toMatchObject({ result: 'skipped' });
     expect(sim.agent.posts()).toHaveLength(1);
+  });
+});
+
+describe('a failed run is skipped', () => {
+  const links = { id: 42, sha: SHA, name: 'Links', path: 'links.yml', jobs: [{ name: 'links' }] };
+  const ci = (more: Partial<WorkflowRunOptions>) => ({ id: 41, sha: SHA, jobs: [], ...more });
+
+  it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
+    [
+      'that has passed since',
+      [ci({}), ci({ attempt: 2, conclusion: 'success' }), links],
+      {},
+      '“CI” has passed since. “Links” fails on this commit; comment “/agent” to send that.',
+    ],
+    [
+      'whose jobs GitHub did not start',
+      [ci({ jobs: [{ name: 'build', neverStarted: true }] }), links],
+      {},
+      'GitHub did not run the job “build”; its page says why.',
+    ],
+    [
+      'that was only cancelled',
+      [ci({ conclusion: 'cancelled', jobs: [{ name: 'build', conclusion: 'cancelled' }] })],
+      { conclusion: 'cancelled' },
+      'The run was cancelled. There is nothing to send.',
+    ],
+    [
+      'that waits for an approval',
+      [],
+      { conclusion: 'action_required' },
+      'The run waits for an approval. There is nothing to send.',
+    ],
+  ])('%s', async (_, runs, fields, reason) => {
+    const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });
+    const scenario = { agent: ON_ITS_PULL, github: { runs }, step: { event } };
+    await using sim = await simulate({ ...scenario, with: { prompt: '', command: '/agent' } });
+    const { outputs, conclusion } = await sim.run();
+    expect(outputs).toMatchObject({ ...SKIPPED, reason });
+    expect(conclusion).toBe('success');
+    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.github.downloads).toEqual([]);
+    // A later failure of the commit can still be sent.
+    const isLate = Object.keys(fields).length === 0;
+    expect(notes(sim.github)).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
   });
 });
 

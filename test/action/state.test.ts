@@ -82,7 +82,7 @@ const FAILED = `fix the failed checks
 
 For reference, this is the state of the pull request https://github.com/octo/agents/pull/7 at the commit c356495. Use it as far as the request above needs it.
 
-The workflow “CI” failed on the commit ${COMMIT}: https://github.com/octo/agents/actions/runs/41
+The workflow “CI” failed: https://github.com/octo/agents/actions/runs/41
 
 Failed job: “links”.`;
 
@@ -172,7 +172,7 @@ describe('a command is sent without', () => {
     ],
     [
       'the logs, if “actions: read” is missing',
-      { forbids: ({ name }) => /actions/.test(name) },
+      { isPrivate: true, lacks: ['actions', 'checks'] },
       'what fails there: the workflow job lacks “actions: read”',
     ],
   ])('%s, which all three say', async (_, github, missing) => {

@@ -41,6 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent/answers.ts',
     ...['github/answers.ts', 'github/api.ts', 'github/errors.ts', 'github/event.ts'],
     'github/pull-state.ts',
+    'github/runs.ts',
     'note/data.ts',
     'schema.ts',
   ],

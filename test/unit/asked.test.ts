@@ -88,7 +88,11 @@ describe('whyNothing', () => {
     ],
     ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
     ['a run that passed', workflowRun(), nothing],
-    ['a check that was cancelled', checkRun({ fields: { conclusion: 'cancelled' } }), nothing],
+    [
+      'a check that was cancelled',
+      checkRun({ fields: { conclusion: 'cancelled' } }),
+      'The check was cancelled. There is nothing to send.',
+    ],
   ])('refuses %s', (_, given, why) => {
     expect(whyNothing(triggerOf(given), '/agent', HERE)).toContain(why);
   });

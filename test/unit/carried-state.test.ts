@@ -6,6 +6,7 @@ import { readRunInfo } from '../../src/runner/environment.ts';
 import type { Start } from '../../src/start.ts';
 import { ALICE, issueComment, RENOVATE, reviewComment, triggerOf } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
+import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import { recordingRuntime } from './recording-runtime.ts';
 import { told } from './told.ts';
@@ -18,6 +19,7 @@ const HEAD =
 const PAGE = 'https://github.com/octo/agents';
 const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const HUNK = '> ```diff\n> @@ -1 +1 @@\n> -old\n> +new\n> ```';
+const CHECKS = 'GET commits/*/check-runs';
 const ASKED_ID = 3_000_000_001;
 const SECRET = 'mint_canary';
 
@@ -69,7 +71,9 @@ async function read(comments: readonly InlineOptions[], given: Given = {}) {
   const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
   const until = systemClock.now() + leftMs;
   const things = await readState(start, { asked, pull: PULL, isOwn }, inputs, until);
-  const calls = sim.calls().map(({ name, login }) => (login === '' ? name : login));
+  const calls = sim
+    .calls()
+    .map(({ name, login }) => (name.startsWith('GET collab') ? login : name));
   return { calls, ...told(things) };
 }
 
@@ -83,10 +87,10 @@ const reply = (body: string, more: InlineOptions | object = {}): InlineOptions =
   ...more,
 });
 
-it('an own pull request where all is well adds nothing, and costs two calls', async () => {
+it('an own pull request where all is well adds nothing, and costs three calls', async () => {
   const { text, calls, log } = await read([{ body: 'Done.', isResolved: true }]);
   expect(text).toBe('');
-  expect(calls).toEqual(['threads', 'GET actions/runs']);
+  expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'threads']);
   expect(log).toEqual([]);
 });
 
@@ -141,7 +145,7 @@ ${HUNK}
 > \`\`\`
 > \`\`\`\``);
   expect(line).toBe('+ 5 open comments');
-  expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
+  expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'threads']);
   expect(log).toEqual([]);
 });
 
@@ -228,7 +232,7 @@ describe('there is room for 8,000 characters of threads:', () => {
     const rest = '96 older open threads and all before the newest 100 threads';
     expect(text).toContain(`\n\nSee ${PAGE}/pull/7 for ${rest}.`);
     expect(line).toBe('+ 4 open comments');
-    expect(calls.toSorted()).toEqual(['GET actions/runs', 'bob', 'threads']);
+    expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'threads']);
   });
 
   it('of a longer one, its last comments', async () => {
@@ -294,14 +298,11 @@ describe('a command that is a reply', () => {
   });
 });
 
-describe('of the runs on the newest commit', () => {
-  const run = (id: number, more: object = {}) => ({
-    id,
-    sha: SHA,
-    jobs: [{ name: `job ${id}` }],
-    ...more,
-  });
+function run(id: number, more: object = {}): WorkflowRunOptions {
+  return { id, sha: SHA, jobs: [{ name: `job ${id}` }], ...more };
+}
 
+describe('of the runs on the newest commit', () => {
   it('the newest of each workflow and event that failed count, with their logs', async () => {
     const log = 'a.md: broken link';
     const { text, line, calls } = await read([{ body: 'text 1' }], {
@@ -324,7 +325,8 @@ describe('of the runs on the newest commit', () => {
     expect(line).toBe('+ log of `links` (`CI`, aaaaaaa) · + 1 open comment');
     expect(calls.toSorted()).toEqual(
       [
-        ...['threads', 'GET actions/runs', 'bob', 'GET actions/jobs/#/logs'],
+        ...['threads', 'GET actions/runs', CHECKS, 'bob'],
+        ...['GET actions/jobs/#/logs', 'GET check-runs/#/annotations'],
         ...['GET actions/runs/#/attempts/#/jobs', 'GET actions/runs/#/attempts/#/jobs'],
       ].toSorted(),
     );
@@ -343,31 +345,15 @@ describe('of the runs on the newest commit', () => {
     const { text } = await read([], { runs: Array.from({ length: 23 }, (_, n) => of(n)) });
     expect(text).toMatch(/Not finished yet: “W22”, .*, “W3” and 3 more\.$/);
   });
-
-  it('nothing is known without “actions: read”, which the log says', async () => {
-    const { text, log } = await read([{ body: 'text 1' }], {
-      runs: [run(1)],
-      forbids: ({ name }) => name === 'GET actions/runs',
-    });
-    expect(textsIn(text)).toEqual(['text 1']);
-    expect(text).toMatch(
-      /Not shown: what fails there \(the workflow job lacks “actions: read”\)\.$/,
-    );
-    expect(log).toEqual([
-      'warning: The message goes without what fails there: the workflow job lacks “actions: read”.',
-    ]);
-  });
-
-  it('nothing is known of a host that ignores the commit', async () => {
-    const other = { ...run(1), sha: 'b'.repeat(40) };
-    expect((await read([], { runs: [other] })).text).toBe('');
-  });
 });
 
-it('a conflict is told', async () => {
+it.each<[string, readonly WorkflowRunOptions[], string]>([
+  ['which prevents workflows', [], ', so no workflow has run on the newest commit.'],
+  ['beside a workflow that has run', [run(1, { conclusion: 'success' })], '.'],
+])('a conflict is told, %s', async (_, runs, end) => {
   const issues = [{ number: PULL, pullRequest: true, mergeable: 'CONFLICTING' as const }];
-  const { text, line } = await read([], { issues });
-  expect(text).toBe(`${HEAD}\n\nThe pull request conflicts with its base branch.`);
+  const { text, line } = await read([], { issues, runs });
+  expect(text).toBe(`${HEAD}\n\nThe pull request conflicts with its base branch${end}`);
   expect(line).toBe('');
 });
 

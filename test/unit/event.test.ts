@@ -113,7 +113,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ['failure', 'failed'],
     ['timed_out', 'timed out'],
     ['startup_failure', 'could not start'],
-    ['cancelled', null],
+    ['cancelled', name === 'workflow_run' ? 'was cancelled' : null],
     [null, null],
   ])('how it failed: %s', (conclusion, failure) => {
     expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ failure });

@@ -1,0 +1,89 @@
+import { untilAborted } from '../clock.ts';
+import { GitHubError, isUnclear } from '../github/errors.ts';
+import { FAILURES } from '../github/event.ts';
+import type { RunJob } from '../github/runs.ts';
+import type { Start } from '../start.ts';
+import type { Ok } from '../text.ts';
+import { DOWNLOAD_MS, download } from './download.ts';
+import { type KeptLog, readLog } from './log.ts';
+import { whyNot } from './things.ts';
+
+// Reads the logs of jobs, all at once.
+
+/** Milliseconds for all logs together; each has a limit of its own. */
+const ALL_LOGS_MS = 60_000;
+/** Milliseconds after which logs that could not be read are asked for once more: they may have been written by then. */
+const PAUSE_MS = 5000;
+
+/** What logs and lists of runs and jobs need. */
+export const ACTIONS = 'actions: read';
+
+/** Why a log could not be read. */
+interface Unread {
+  readonly kind: 'problem';
+  /** A phrase. */
+  readonly problem: string;
+  /** Whether it may work a moment later. */
+  readonly mayPass: boolean;
+}
+
+export type LogRead = Ok<KeptLog> | Unread;
+
+/** By the IDs of the jobs. Each log is asked for at most twice, with one pause for all. `until`: a time of the clock. */
+export async function readJobLogs(
+  start: Start,
+  jobs: readonly RunJob[],
+  until: number,
+): Promise<ReadonlyMap<number, LogRead>> {
+  const { clock, signal: cancelled } = start.runtime;
+  const leftMs = Math.min(ALL_LOGS_MS, until - clock.now());
+  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
+  const read = new Map<number, LogRead>();
+  const readAll = async (some: readonly RunJob[]): Promise<void> => {
+    const all = some.map(async (job) => [job.id, await readJobLog(start, job, signal)] as const);
+    for (const [id, log] of await Promise.all(all)) read.set(id, log);
+  };
+  await readAll(jobs);
+  const again = jobs.filter(({ id }) => {
+    const log = read.get(id);
+    return log?.kind === 'problem' && log.mayPass;
+  });
+  if (again.length === 0) return read;
+  try {
+    await clock.sleep(PAUSE_MS, signal);
+  } catch {
+    return read;
+  }
+  await readAll(again);
+  return read;
+}
+
+async function readJobLog(
+  { runtime, info, github }: Start,
+  { id, steps }: RunJob,
+  over: AbortSignal,
+): Promise<LogRead> {
+  const { env, clock } = runtime;
+  const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), over]);
+  const failed = steps.filter(({ conclusion }) => FAILURES.has(conclusion));
+  // A job past its time limit has none.
+  const told = failed.length > 0 ? failed : steps.filter((step) => step.conclusion === 'cancelled');
+  try {
+    over.throwIfAborted();
+    const url = await untilAborted(github.logUrl(id), signal);
+    return await download(url, { env, apiUrl: info.apiUrl, signal }, (body) => readLog(body, told));
+  } catch (error) {
+    if (over.aborted) return inTime('no time was left for it');
+    return signal.aborted ? inTime('GitHub did not answer in time') : unread(error);
+  }
+}
+
+function inTime(problem: string): Unread {
+  return { kind: 'problem', problem, mayPass: true };
+}
+
+function unread(error: unknown): Unread {
+  const { status = 0, pauseMs = Infinity } = error instanceof GitHubError ? error : {};
+  const mayPass = status === 404 || (status === 429 && pauseMs <= PAUSE_MS) || isUnclear(error);
+  return { kind: 'problem', problem: whyNot(error, ACTIONS), mayPass };
+}

@@ -1,0 +1,86 @@
+import * as z from 'zod/mini';
+import { listOf } from '../schema.ts';
+
+// What ran on a commit, as GitHub's API tells it: runs of workflows, their jobs, checks of apps, and annotations. Each job is a
+// check, too, with the same ID.
+
+const workflowRun = z.object({
+  id: z.number(),
+  /** Of the workflow. Its file stands for a name that GitHub could not read. */
+  name: z.nullish(z.string()),
+  /** `.github/workflows/ci.yml`; GitHub can add `@` and a ref. */
+  path: z.string(),
+  workflow_id: z.optional(z.number()),
+  event: z.string(),
+  status: z.nullable(z.string()),
+  conclusion: z.nullable(z.string()),
+  run_attempt: z.optional(z.number()),
+  html_url: z.url(),
+  head_sha: z.string(),
+  /** Null if the fork was deleted. */
+  head_repository: z.nullish(z.object({ full_name: z.string() })),
+});
+/** Of several attempts, it is the newest. */
+export type WorkflowRun = Readonly<z.infer<typeof workflowRun>>;
+const totalCount = z.catch(z.number(), 0);
+export const runsAnswer = z.object({
+  total_count: totalCount,
+  workflow_runs: listOf(workflowRun),
+});
+
+const said = z.catch(z.nullish(z.string()), null);
+const checkRun = z.object({
+  id: z.number(),
+  name: z.string(),
+  status: z.nullish(z.string()),
+  conclusion: z.nullable(z.string()),
+  html_url: z.catch(z.nullish(z.string()), null),
+  details_url: z.catch(z.nullish(z.string()), null),
+  /** Null if the app was deleted. */
+  app: z.catch(z.nullish(z.object({ id: z.number() })), null),
+  output: z.catch(
+    z.object({
+      ...{ title: said, summary: said, text: said },
+      annotations_count: z.catch(z.number(), 0),
+    }),
+    { title: null, summary: null, text: null, annotations_count: 0 },
+  ),
+});
+export type CheckRun = Readonly<z.infer<typeof checkRun>>;
+export const checksAnswer = z.object({ total_count: totalCount, check_runs: listOf(checkRun) });
+
+const annotation = z.object({
+  /** `.github` if it names no file. */
+  path: z.string(),
+  start_line: z.catch(z.nullish(z.number()), null),
+  /** `failure`, `warning` or `notice`. */
+  annotation_level: z.catch(z.nullish(z.string()), null),
+  title: said,
+  message: said,
+});
+export type Annotation = Readonly<z.infer<typeof annotation>>;
+export const annotationsAnswer = listOf(annotation);
+
+const jobStep = z.object({
+  name: z.string(),
+  conclusion: z.nullable(z.string()),
+  started_at: z.nullish(z.string()),
+  completed_at: z.nullish(z.string()),
+});
+const runJob = z.object({
+  id: z.number(),
+  name: z.string(),
+  conclusion: z.nullable(z.string()),
+  html_url: z.catch(z.nullish(z.string()), null),
+  /** 0 or null, and without a name, if no runner has taken the job. */
+  runner_id: z.catch(z.nullish(z.number()), undefined),
+  runner_name: z.catch(z.nullish(z.string()), undefined),
+  steps: z.catch(listOf(jobStep), []),
+});
+export type RunJob = Readonly<z.infer<typeof runJob>>;
+export const jobsAnswer = z.object({ total_count: totalCount, jobs: listOf(runJob) });
+
+/** Whether GitHub never started it, for example because of a payment. Such a job has no log. */
+export function neverStarted({ steps, runner_id, runner_name }: RunJob): boolean {
+  return steps.length === 0 && runner_id !== undefined && !runner_id && !runner_name;
+}
