@@ -61,7 +61,10 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const authorization = await authorize(trigger, info, whoMaySend, github);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (authorization.kind === 'denied') {
-    return deny(runtime, authorization.reason, authorization.level);
+    const code = deny(runtime, authorization.reason, authorization.level);
+    // Nobody looks into the log of a green run.
+    if (authorization.isOfColleague && whoMaySend.command !== null) await react(start, '-1');
+    return code;
   }
   if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
 

@@ -46,6 +46,7 @@ export interface CreatedComment {
 /** Each with its name in GraphQL. */
 const REACTIONS = {
   '+1': 'THUMBS_UP',
+  '-1': 'THUMBS_DOWN',
   confused: 'CONFUSED',
   eyes: 'EYES',
   hooray: 'HOORAY',

@@ -6,10 +6,18 @@ import type { GitHub } from './api.ts';
 import { isCommentEvent, type Trigger } from './event.ts';
 import { checkPermission } from './permission.ts';
 
+interface Denied {
+  readonly kind: 'denied';
+  readonly reason: string;
+  /** `warning`: the workflow probably needs a change. */
+  readonly level: 'notice' | 'warning';
+  /** Whether it is the event of somebody who may at least triage; strangers get no answer. */
+  readonly isOfColleague?: boolean;
+}
+
 type Authorization =
   | { readonly kind: 'allowed' }
-  /** `warning`: the workflow probably needs a change. */
-  | { readonly kind: 'denied'; readonly reason: string; readonly level: 'notice' | 'warning' }
+  | Denied
   /** The permission could not be checked, so nothing is allowed. */
   | { readonly kind: 'failed'; readonly reason: string };
 
@@ -62,7 +70,10 @@ export async function authorize(
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
     const checked = await checkPermission(person, minimumPermission, github);
-    if (checked.kind === 'too little') return denied(trigger, checked.why);
+    if (checked.kind === 'too little') {
+      const isOfColleague = checked.isColleague && person === trigger.sender;
+      return { ...denied(trigger, checked.why), isOfColleague };
+    }
     if (checked.kind === 'not known') return { kind: 'failed', reason: checked.why };
   }
   return ALLOWED;
@@ -98,7 +109,7 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
 }
 
 /** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
-function denied({ event }: Trigger, why: string): Authorization {
+function denied({ event }: Trigger, why: string): Denied {
   if (isCommentEvent(event)) return { kind: 'denied', reason: why, level: 'notice' };
   const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
   return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };

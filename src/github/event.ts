@@ -12,6 +12,8 @@ export interface Trigger {
   readonly conversation: number | null;
   /** Whether that is a pull request. */
   readonly isPullRequest: boolean;
+  /** How that pull request has ended, as the event says; null also of issues, and if the event does not say it. */
+  readonly over: Over;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
   /** On pull requests: whether the head branch is certainly in this repository. */
@@ -203,16 +205,22 @@ const aboutCommit = lenient(
   }),
 );
 
+const mergedAt = z.catch(z.nullish(z.string()), null);
 const payloadSchema = z.object({
   action: anyText,
   ref: anyText,
   ref_type: anyText,
   issue: lenient(
-    z.object({ number: positive, pull_request: z.catch(z.nullish(z.object({})), null) }),
+    z.object({
+      number: positive,
+      state: anyText,
+      pull_request: z.catch(z.nullish(z.object({ merged_at: mergedAt })), null),
+    }),
   ),
   pull_request: lenient(
     z.object({
       number: positive,
+      ...{ state: anyText, merged_at: mergedAt },
       /** The repository is null if it is a fork that was deleted. */
       head: lenient(z.object({ repo: lenient(z.nullable(z.object({ id: positive }))) })),
     }),
@@ -253,12 +261,19 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     action: data.action,
     conversation,
     isPullRequest: issue === undefined || (issue.pull_request ?? null) !== null,
+    over: overOf(data),
     sender: data.sender ?? null,
     isHeadHere: head !== undefined && head === data.repository?.id,
     isOtherBranch: isOtherBranch(event, data),
     comment,
     commit,
   });
+}
+
+function overOf({ issue, pull_request }: Payload): Over {
+  if (pull_request !== undefined) return readOver(pull_request.state, pull_request.merged_at);
+  const pull = issue?.pull_request ?? null;
+  return issue === undefined || pull === null ? null : readOver(issue.state, pull.merged_at);
 }
 
 /** https://docs.github.com/en/webhooks/webhook-events-and-payloads: `ref` is a full name only on a push. */

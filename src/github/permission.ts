@@ -7,7 +7,8 @@ import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
 /** Whether a person has a permission. `why` is a sentence. */
 type PermissionCheck =
   | { readonly kind: 'enough' }
-  | { readonly kind: 'too little'; readonly why: string }
+  /** `isColleague`: GitHub says that the person may at least triage. */
+  | { readonly kind: 'too little'; readonly why: string; readonly isColleague: boolean }
   /** It could not be checked, so nothing is allowed. */
   | { readonly kind: 'not known'; readonly why: string };
 
@@ -33,7 +34,7 @@ export async function checkPermission(
     if (level >= levels.indexOf(minimum)) return { kind: 'enough' };
     // The token may not see the members of a team, nor an account under its old name.
     const why = `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or “github-token” cannot read it.`;
-    return { kind: 'too little', why };
+    return { kind: 'too little', why, isColleague: level > 0 };
   } catch (error) {
     const why = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
     return { kind: 'not known', why: sentences(why, adviseOnCheck(error)) };

@@ -1,8 +1,9 @@
 import type { GitHub } from '../github/api.ts';
 import type { Head, Job } from '../job/job.ts';
 import type { FoundNote } from '../note/data.ts';
+import type { Story } from '../report/render.ts';
 import type { Start } from '../start.ts';
-import type { Result } from '../text.ts';
+import { type Result, sentences } from '../text.ts';
 
 // Which pull request is that of a job, and whether a message is about another one.
 
@@ -37,9 +38,20 @@ export function isOwnPlace(run: EventRun, job: Job): boolean {
   return ownPull(job, known) === conversationOf(run);
 }
 
+/** Of a command on a pull request that is merged or closed: which, and how it has ended. */
+export function whatIsOver({
+  asked,
+  trigger,
+  inputs,
+}: Omit<Sending, 'jobs' | 'notes'>): Story['mergedOrClosed'] {
+  const { conversation: number, over: how } = trigger;
+  if (asked === null || how === null || number === null) return undefined;
+  return (inputs.prNumber ?? number) === number ? { number, how } : undefined;
+}
+
 /**
- * The paragraph that says where a message comes from: always if it goes to several jobs, and otherwise if that is not the pull
- * request of the job. Empty if it carries nothing of the event.
+ * The paragraph that says where a message comes from: always if it goes to several jobs or if that is over, and otherwise if that
+ * is not the pull request of the job. Empty if it carries nothing of the event.
  */
 export function sayPlace(run: Sending): string {
   const { jobs, asked, trigger, info, inputs } = run;
@@ -47,10 +59,13 @@ export function sayPlace(run: Sending): string {
   const carries = asked !== null || (trigger.commit?.failure ?? null) !== null;
   if (!carries || number === null) return '';
   const [job, ...others] = jobs;
-  if (job !== undefined && others.length === 0 && isOwnPlace(run, job)) return '';
+  const over = whatIsOver(run);
+  const isOwn = job !== undefined && others.length === 0 && isOwnPlace(run, job);
+  if (isOwn && over === undefined) return '';
   const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
-  return `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
+  const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
+  return sentences(about, over === undefined ? '' : `It is ${over.how}.`);
 }
 
 /** A pull request as it is now, if there is one and GitHub tells. */

@@ -19,7 +19,7 @@ import { type Seen, whyPast } from './decide.ts';
 import { JobLog } from './log.ts';
 import { Message } from './message.ts';
 import { failureOf, occasionOf } from './occasion.ts';
-import { readHead, sayPlace } from './own-pull.ts';
+import { readHead, sayPlace, whatIsOver } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
 import type { Located } from './which-pull.ts';
@@ -154,6 +154,7 @@ function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
   return {
     ...{ info, command, startedAt: runtime.clock.now() },
     ...{ failure: failureOf(start), occasion: occasionOf(start, send) },
+    mergedOrClosed: whatIsOver({ ...start, inputs }),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,

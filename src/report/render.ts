@@ -68,7 +68,9 @@ export interface Story {
   /** Whether a command begins a job where no comment names one. */
   readonly createsJobs?: boolean;
   /** The pull request of the event, if it was over when the message was sent. */
-  readonly mergedOrClosed?: { readonly number: number; readonly how: NonNullable<Over> };
+  readonly mergedOrClosed?:
+    | { readonly number: number; readonly how: NonNullable<Over> }
+    | undefined;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
   /** What to change so that a comment names a job that this run creates on its pull request; empty if one does. */

@@ -5,6 +5,7 @@ import {
   issueComment,
   type Person,
   RENOVATE,
+  review,
   type WebhookEvent,
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -14,6 +15,8 @@ import { callNames, PULL, type Scenario, simulate } from './scenario.ts';
 // This is the way from an event to the message.
 
 const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
+const READER: Person = { login: 'reader', id: 3, type: 'User' };
+const COMMANDS = { command: '/agent', prompt: '' };
 const COMMENT = issueComment({ number: PULL, body: '/agent go' });
 const by = (author: Person): WebhookEvent =>
   issueComment({ number: PULL, body: '/agent go', author });
@@ -26,6 +29,37 @@ const answering = (reply: Reply): GitHubOptions => ({
   issues: [{ number: PULL, pullRequest: true }],
   on: ({ path }) => (path.includes('/collaborators/') ? reply : undefined),
 });
+
+const COLLEAGUES: GitHubOptions = {
+  issues: [{ number: PULL, pullRequest: true }],
+  collaborators: {
+    alice: { id: ALICE.id, permission: 'write' },
+    mallory: { id: MALLORY.id, permission: 'read', role_name: 'triage' },
+  },
+};
+
+it.each<[string, string, Partial<Scenario>, readonly string[]]>([
+  ['a command', 'comment', {}, ['-1']],
+  ['a review with the command', 'review', {}, ['thumbs_down']],
+  ['a comment without a command', 'comment', { with: { command: '', prompt: 'Go.' } }, []],
+  ['a review without a command', 'review', { with: { command: '' } }, []],
+  ['one of somebody who may only read', 'reader', {}, []],
+  ['one of a writer, which somebody else re-runs', 'again', {}, []],
+])(
+  'of a colleague without the permission, %s gets a 👎, no comment: %s',
+  async (_, kind, more, expected) => {
+    await using sim = await simulate({ github: COLLEAGUES, with: COMMANDS, ...more });
+    const author = { comment: MALLORY, review: MALLORY, reader: READER }[kind] ?? ALICE;
+    const { id } = sim.github.addComment(PULL, author.login, '/agent go');
+    const about = { number: PULL, body: '/agent go', author };
+    const given = kind === 'review' ? review(about) : issueComment({ ...about, id });
+    const step = { event: given, ...(kind === 'again' && rerunBy('mallory')) };
+    const result = await (kind === 'comment' ? sim.run({ step }) : sim.runHere({ step }));
+    expect(result.outputs).toMatchObject({ result: 'skipped' });
+    expect(sim.github.reactions.map(({ content }) => content)).toEqual(expected);
+    expect(sim.agent.journal).toEqual([]);
+  },
+);
 
 it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
   ['a command of a person with write access', 'sent', {}],
@@ -42,7 +76,7 @@ it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
 ])('%s is %s', async (name, expected, scenario) => {
   await using sim = await simulate({
     ...scenario,
-    with: { command: '/agent', prompt: '', ...scenario.with },
+    with: { ...COMMANDS, ...scenario.with },
     step: { event: COMMENT, ...scenario.step },
   });
   const result = await (name === 'one of a stranger' ? sim.run() : sim.runHere());

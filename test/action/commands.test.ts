@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MARKER } from '../../src/text.ts';
+import type { AgentOptions } from '../sim/agent.ts';
 import {
   ALICE,
   event,
@@ -90,6 +91,25 @@ describe('the prompt is the text after the command', () => {
   });
 });
 
+describe('a command on a pull request that is over is sent, and both sides are told', () => {
+  it.each<['merged' | 'closed', string, Partial<AgentOptions>, boolean]>([
+    ['merged', 'the own one', ON_ITS_PULL, true],
+    ['closed', 'the own one', ON_ITS_PULL, false],
+    ['merged', 'another one', {}, false],
+  ])('%s: %s', async (over, _, agent, isBuilt) => {
+    await using sim = await simulate({ agent, with: { ...COMMAND, wait: true } });
+    const { id } = sim.github.addComment(PULL, 'alice', '/agent go');
+    const step = { event: issueComment({ number: PULL, body: '/agent go', id, over }) };
+    const { outputs } = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
+    expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    const place = `This is about the pull request https://github.com/octo/agents/pull/${PULL}. It is ${over}.`;
+    expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^go\\n\\n[^]*${RegExp.escape(place)}`));
+    const [answer = ''] = ownComments(sim.github).map(({ body }) => body);
+    expect(answer).toContain(`about #${PULL}. It is ${over}.`);
+    expect(answer).not.toContain('Review changes');
+  });
+});
+
 it.each([
   push(),
   event('check_suite', 'completed', { check_suite: { conclusion: 'failure' }, sender: ALICE }),
@@ -167,7 +187,11 @@ describe('a command that cannot be sent', () => {
       { with: { 'job-id': '' } },
       /No comment of this action names an agent job here, and .job-id. is empty.*.create-job: true./,
     ],
-    ['a wrong key', { agent: { onGet: () => ({ status: 401 }) } }, /401.*create a new admin key/],
+    [
+      'a wrong key',
+      { agent: { onGet: () => ({ status: 401, body: {} }) } },
+      /401.*create a new admin key/,
+    ],
   ])('gets a comment with one line that says why: %s', async (name, scenario, words) => {
     const { sim, result } = await comment('/agent add', scenario, name === 'no key');
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
@@ -279,13 +303,8 @@ describe('if job-id is empty', () => {
     expect(errors(await sim.runHere())).toEqual([expect.stringMatching(words)]);
   });
 
-  it.each<[string, readonly number[], string]>([
-    ['no pull request', [], 'exactly one pull request'],
-    ['several pull requests', [PULL, 8], 'exactly one pull request'],
-    ['a pull request where no comment names a job', [PULL], 'No comment of this action names'],
-  ])('a commit of %s is skipped', (_, pullRequests, why) =>
-    isSkipped(workflowRun({ pullRequests }), why),
-  );
+  it('a commit of a pull request where no comment names a job is skipped', () =>
+    isSkipped(workflowRun({ pullRequests: [PULL] }), 'No comment of this action names'));
 
   it('a review without a command is skipped where no comment names a job', () =>
     isSkipped(

@@ -25,6 +25,8 @@ interface Common {
 interface Written extends Common {
   readonly number: number;
   readonly author?: Person;
+  /** How the pull request has ended. Default: it is open. */
+  readonly over?: 'merged' | 'closed';
   /** Of the comment or review. */
   readonly id?: number;
 }
@@ -155,7 +157,8 @@ export function issueComment(
     {
       issue: {
         number,
-        ...(onPullRequest ? { pull_request: {} } : {}),
+        state: options.over === undefined ? 'open' : 'closed',
+        ...(onPullRequest && { pull_request: { merged_at: mergedAt(options) } }),
       },
       comment: {
         ...written(options, id),
@@ -181,13 +184,13 @@ export function reviewComment(
     readonly replyTo?: number;
   },
 ): WebhookEvent {
-  const { number, body, line = 12, startLine = null, repository = REPOSITORY } = options;
+  const { body, line = 12, startLine = null, repository = REPOSITORY } = options;
   const id = options.id ?? 3_000_000_001;
   return event(
     'pull_request_review_comment',
     options.action ?? 'created',
     {
-      pull_request: { number },
+      pull_request: pullOf(options),
       comment: {
         ...written(options, id),
         body,
@@ -212,7 +215,7 @@ export function review(
     'pull_request_review',
     options.action ?? 'submitted',
     {
-      pull_request: { number },
+      pull_request: pullOf(options),
       review: {
         ...written(options, id),
         node_id: `PRR_${id}`,
@@ -224,6 +227,16 @@ export function review(
     },
     repository,
   );
+}
+
+function mergedAt({ over }: Written): string | null {
+  return over === 'merged' ? '2026-11-01T10:00:00Z' : null;
+}
+
+/** The pull request of a comment or review on its lines. */
+function pullOf(options: Written): Json {
+  const state = options.over === undefined ? 'open' : 'closed';
+  return { number: options.number, state, merged_at: mergedAt(options) };
 }
 
 function written({ author = ALICE }: Written, id: number): Json {
