@@ -45,7 +45,7 @@ export function quotation(text: string, attached = ''): string {
 }
 
 /** `the dashboard (URL)` */
-const NAMED_LINK = RegExp(`(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
+const NAMED_LINK = RegExp(`\\b(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
 
 /** A sentence in normal type, in which only text by others is code. */
 export function sentenceToMarkdown(sentence: string): string {

@@ -1,6 +1,8 @@
 import { endOfCommand } from '../github/asked.ts';
 import type { CommentTrigger } from '../github/event.ts';
 import { withoutInvisible } from '../text.ts';
+import type { Cleaning } from './hidden.ts';
+import { withoutMail } from './mail.ts';
 
 // What people write for the agent: what readers of it see.
 
@@ -25,29 +27,24 @@ export async function readWords(
  * code.
  */
 export async function cleanText(text: string, from = 0): Promise<string> {
-  // GitHub skips a byte order mark.
-  const whole = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-  const shown = MAY_HIDE.test(whole) ? (await loadHidden()).withoutHidden(whole, from) : whole;
-  return withoutMail(withoutInvisible(shown.slice(from)));
+  return withoutMail(await shownOf(text, { kept: from }));
 }
 
-/** HTML, definitions, words after the language of a block of code, and tables. */
-const MAY_HIDE = /[<[]|^[^`~\n]*(?:```|~~~).*[ \t\v\f]\S|^[> \t]*[-:|][-:| \t]*$/m;
+/** The same of a text by somebody who may not ask: without HTML, images and titles, in which words can hide. */
+export function cleanQuotation(text: string): Promise<string> {
+  return shownOf(text, { isStrict: true });
+}
+
+async function shownOf(text: string, how: Cleaning): Promise<string> {
+  // GitHub skips a byte order mark.
+  const whole = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
+  const shown = MAY_HIDE.test(whole) ? (await loadHidden()).withoutHidden(whole, how) : whole;
+  return withoutInvisible(shown.slice(how.kept ?? 0));
+}
+
+/** HTML and definitions begin with these. */
+const MAY_HIDE = /[<[]/;
 
 function loadHidden() {
   return import(/* webpackChunkName: "hidden" */ './hidden.ts');
 }
-
-/** An answer by mail ends with the text that it answers: `On 27 November 2026, alice wrote:` and only quoted lines. */
-function withoutMail(text: string): string {
-  const lines = text.split('\n');
-  const end = lines.findLastIndex((line) => !/^(>|\s*$)/.test(line));
-  if (!/\bwrote:\s*$/.test(lines[end] ?? '') || !lines.slice(end).some((l) => l.startsWith('>'))) {
-    return text;
-  }
-  // Programs for mail break that line.
-  const start = lines.slice(0, end + 1).findLastIndex((line) => /^On\s/.test(line));
-  return start < end - MOST_BREAKS || start === -1 ? text : lines.slice(0, start).join('\n');
-}
-
-const MOST_BREAKS = 2;

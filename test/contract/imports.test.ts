@@ -48,7 +48,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'p-limit': ['jobs/run.ts'],
   // A run loads the parser only for a text that may hide something.
   micromark: ['carried/hidden.ts'],
-  'micromark-extension-gfm': ['carried/hidden.ts'],
+  'micromark-extension-gfm-footnote': ['carried/hidden.ts'],
   'micromark-util-normalize-identifier': ['carried/hidden.ts'],
   'micromark-util-types': ['carried/hidden.ts'],
 };
