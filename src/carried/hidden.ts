@@ -19,11 +19,11 @@ export interface Cleaning {
 
 /** What readers see of a text whose line breaks are `\n`. */
 export function withoutHidden(text: string, { kept = 0, isStrict = false }: Cleaning = {}): string {
-  if (isReadable(text)) return without(text, hiddenIn(text, isStrict), kept);
-  return without(text, isStrict ? rangesOf(HTML, text) : closedComments(text), kept);
+  if (isReadable(text)) return remove(text, hiddenIn(text, isStrict), kept);
+  return remove(text, isStrict ? rangesOf(HTML, text) : closedComments(text), kept);
 }
 
-function without(text: string, ranges: readonly Range[], kept: number): string {
+function remove(text: string, ranges: readonly Range[], kept: number): string {
   let shown = text.slice(0, kept);
   let from = kept;
   for (const [start, end] of ranges.toSorted(([one], [other]) => one - other)) {

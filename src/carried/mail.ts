@@ -10,19 +10,19 @@ const END_OF_HEAD = /[:：][\s*_]*$/;
 /** A year and another number, or three numbers. */
 const DATE =
   /\p{Nd}\P{Nd}+\p{Nd}{4}(?!\p{Nd})|(?<!\p{Nd})\p{Nd}{4}\P{Nd}+\p{Nd}|\p{Nd}[/-]\p{Nd}+[/-]\p{Nd}/u;
-const TIME = /\p{Nd}[:.]\p{Nd}{2}/u;
+const CLOCK_TIME = /\p{Nd}[:.]\p{Nd}{2}/u;
 /** A line of Outlook's block: `From: Anna ***@***.***>`. */
 const FIELD = /^[\s>*_]*\p{L}[\p{L}\p{M} .'-]{0,30}[*_]*\s*[:：]/u;
 /** It may stand above that block. */
 const RULE = /^[\s>]*[-_]{5,}/;
-const QUOTED = /^\s*>/;
+const IN_QUOTATION = /^\s*>/;
 const BLANK = /^[\s>]*$/;
 
 /** The text above the first head with the address of GitHub. */
 export function withoutMail(text: string): string {
   if (!ADDRESS.test(text)) return text;
   const lines = text.split('\n');
-  const lastOwn = lines.findLastIndex((line) => !QUOTED.test(line) && !BLANK.test(line));
+  const lastOwn = lines.findLastIndex((line) => !IN_QUOTATION.test(line) && !BLANK.test(line));
   for (const [at, line] of lines.entries()) {
     if (!ADDRESS.test(line)) continue;
     const start = startOfBlock(lines, at) ?? startOfHead(lines, at, lastOwn);
@@ -35,7 +35,7 @@ export function withoutMail(text: string): string {
 function startOfBlock(lines: readonly string[], at: number): number | undefined {
   const isField = (line: number): boolean => FIELD.test(lines[line] ?? '');
   const isSent = (line: number): boolean =>
-    isField(line) && DATE.test(lines[line] ?? '') && TIME.test(lines[line] ?? '');
+    isField(line) && DATE.test(lines[line] ?? '') && CLOCK_TIME.test(lines[line] ?? '');
   if (!isField(at)) return undefined;
   let start = at;
   if (isSent(at - 1)) start = isField(at - 2) ? at - 2 : at - 1;
@@ -46,8 +46,8 @@ function startOfBlock(lines: readonly string[], at: number): number | undefined 
 
 /** `lastOwn`: the last line that is no quotation. */
 function startOfHead(lines: readonly string[], at: number, lastOwn: number): number | undefined {
-  const isQuoted = QUOTED.test(lines[at] ?? '');
-  const goesOn = (line = ''): boolean => !BLANK.test(line) && QUOTED.test(line) === isQuoted;
+  const isQuoted = IN_QUOTATION.test(lines[at] ?? '');
+  const goesOn = (line = ''): boolean => !BLANK.test(line) && IN_QUOTATION.test(line) === isQuoted;
   const below = lines.slice(at, at + 1 + MOST_BREAKS);
   const breaks = below.findIndex((line) => END_OF_HEAD.test(line));
   const head = below.slice(0, breaks + 1);
@@ -59,5 +59,5 @@ function startOfHead(lines: readonly string[], at: number, lastOwn: number): num
     if (DATE.test(lines[start] ?? '')) return start;
   }
   const [next = '', afterNext = ''] = lines.slice(at + breaks + 1, at + breaks + 3);
-  return QUOTED.test(BLANK.test(next) ? afterNext : next) ? at : undefined;
+  return IN_QUOTATION.test(BLANK.test(next) ? afterNext : next) ? at : undefined;
 }
