@@ -10,8 +10,8 @@ export interface Trigger {
   readonly action: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
-  /** Whether that is a pull request. */
-  readonly isPullRequest: boolean;
+  /** What that is. */
+  readonly place: 'pull' | 'issue' | 'none';
   /** How that pull request has ended, as the event says; null also of issues, and if the event does not say it. */
   readonly over: Over;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
@@ -260,7 +260,7 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     event,
     action: data.action,
     conversation,
-    isPullRequest: issue === undefined || (issue.pull_request ?? null) !== null,
+    place: placeOf(data, conversation),
     over: overOf(data),
     sender: data.sender ?? null,
     isHeadHere: head !== undefined && head === data.repository?.id,
@@ -274,6 +274,11 @@ function overOf({ issue, pull_request }: Payload): Over {
   if (pull_request !== undefined) return readOver(pull_request.state, pull_request.merged_at);
   const pull = issue?.pull_request ?? null;
   return issue === undefined || pull === null ? null : readOver(issue.state, pull.merged_at);
+}
+
+function placeOf({ issue }: Payload, conversation: number | null): Trigger['place'] {
+  if (conversation === null) return 'none';
+  return issue === undefined || (issue.pull_request ?? null) !== null ? 'pull' : 'issue';
 }
 
 /** https://docs.github.com/en/webhooks/webhook-events-and-payloads: `ref` is a full name only on a push. */

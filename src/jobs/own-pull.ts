@@ -62,7 +62,7 @@ export function sayPlace(run: Sending): string {
   const over = whatIsOver(run);
   const isOwn = job !== undefined && others.length === 0 && isOwnPlace(run, job);
   if (isOwn && over === undefined) return '';
-  const isPull = inputs.prNumber !== null || trigger.isPullRequest;
+  const isPull = inputs.prNumber !== null || trigger.place === 'pull';
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
   return sentences(about, over === undefined ? '' : `It is ${over.how}.`);

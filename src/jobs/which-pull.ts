@@ -50,7 +50,7 @@ export async function locate(
 function withPull(start: Start, commit: CommitTrigger, pull: PullOfSha): Located {
   const { number, head, over } = pull;
   const about = { ...commit, head: head.sha };
-  const trigger = { ...start.trigger, conversation: number, commit: about };
+  const trigger = { ...start.trigger, conversation: number, place: 'pull' as const, commit: about };
   return { start: { ...start, trigger }, seen: { number, sha: head.sha, over } };
 }
 

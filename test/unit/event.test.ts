@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isBot, isPerson } from '../../src/github/account.ts';
-import { readTrigger, whyNoSecrets } from '../../src/github/event.ts';
+import { readTrigger, type Trigger, whyNoSecrets } from '../../src/github/event.ts';
 import {
   ALICE,
   checkRun,
@@ -26,17 +26,22 @@ function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
 }
 
 describe('readTrigger finds the conversation of', () => {
-  it.each<[string, WebhookEvent, number | null]>([
-    ['pull_request', pullRequest({ number: 7 }), 7],
-    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8],
-    ['issue_comment on an issue', issueComment({ number: 8, body: 'x', onPullRequest: false }), 8],
-    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9],
-    ['pull_request_review', review({ number: 10, body: 'x' }), 10],
-    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11],
-    ['schedule', schedule(), null],
-    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1],
-  ])('%s', (_, webhook, expected) => {
-    expect(triggerOf(webhook).conversation).toBe(expected);
+  it.each<[string, WebhookEvent, number | null, Trigger['place']]>([
+    ['pull_request', pullRequest({ number: 7 }), 7, 'pull'],
+    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8, 'pull'],
+    [
+      'issue_comment on an issue',
+      issueComment({ number: 8, body: 'x', onPullRequest: false }),
+      8,
+      'issue',
+    ],
+    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9, 'issue'],
+    ['pull_request_review', review({ number: 10, body: 'x' }), 10, 'pull'],
+    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11, 'pull'],
+    ['schedule', schedule(), null, 'none'],
+    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, 'issue'],
+  ])('%s', (_, webhook, conversation, place) => {
+    expect(triggerOf(webhook)).toMatchObject({ conversation, place });
   });
 });
 
