@@ -13,6 +13,7 @@ import {
   type Env,
   type ProxySettings,
   problemWithCertificates,
+  type Runtime,
   readProxy,
   readRunInfo,
 } from './runner/environment.ts';
@@ -457,4 +458,31 @@ function checkPrompt(name: string, text: string): Result<string> {
 /** The runner makes the name upper case and replaces only spaces (actions/runner, Handler.cs). */
 function rawInput(env: Env, name: string): string {
   return env[`INPUT_${name.toUpperCase()}`] ?? '';
+}
+
+/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
+const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
+
+/** Says in the log what is probably not meant. */
+export function adviseOnSettings(inputs: Inputs, { log, env }: Pick<Runtime, 'log' | 'env'>): void {
+  const { baseUrl, timeoutMs, createJob, minimumPermission } = inputs;
+  if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
+  if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
+    log.warning(
+      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
+    );
+  }
+  if (!inputs.send && (env.INPUT_PROMPT ?? '') !== '') {
+    log.warning('“prompt” is not sent, because “send” is false; remove one of them.');
+  }
+  if (env.INPUT_PROMPT?.includes('${{')) {
+    log.warning(
+      '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
+    );
+  }
+  if (createJob && minimumPermission === 'none') {
+    log.warning(
+      'With “minimum-permission: none”, everyone who can start this workflow can create jobs.',
+    );
+  }
 }

@@ -3,7 +3,7 @@ import { GitHub } from './github/api.ts';
 import { askedBy, whyNothing } from './github/asked.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
-import { doesSend, type Inputs, isDefaultUrl, readInputs } from './inputs.ts';
+import { adviseOnSettings, doesSend, type Inputs, readInputs } from './inputs.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
 import { complain, react, replyWithUsage } from './jobs/reply.ts';
@@ -95,7 +95,7 @@ async function followUp(
   source: () => Promise<ContentRead>,
 ): Promise<0 | 1> {
   const { runtime } = start;
-  adviseOnSettings(runtime, inputs);
+  adviseOnSettings(inputs, runtime);
   const prepared = await prepare(start, inputs, content, source);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
@@ -127,30 +127,4 @@ async function report(run: Run): Promise<0 | 1> {
   }
   summarize(runtime, storyOf(run), jobs, commentUrls);
   return code;
-}
-
-/** Milliseconds; https://docs.github.com/en/actions/reference/limits. */
-const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
-
-function adviseOnSettings({ log, env }: Runtime, inputs: Inputs): void {
-  const { baseUrl, timeoutMs, createJob, minimumPermission } = inputs;
-  if (!isDefaultUrl(baseUrl)) log.info(`The API is at ${baseUrl.host} (“base-url”).`);
-  if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
-    log.warning(
-      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
-    );
-  }
-  if (!inputs.send && (env.INPUT_PROMPT ?? '') !== '') {
-    log.warning('“prompt” is not sent, because “send” is false; remove one of them.');
-  }
-  if (env.INPUT_PROMPT?.includes('${{')) {
-    log.warning(
-      '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
-    );
-  }
-  if (createJob && minimumPermission === 'none') {
-    log.warning(
-      'With “minimum-permission: none”, everyone who can start this workflow can create jobs.',
-    );
-  }
 }
