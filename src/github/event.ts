@@ -125,16 +125,14 @@ export function mayCarry(event: string): boolean {
   return event === 'pull_request_review' || isCommitEvent(event);
 }
 
-/**
- * Events on which people send follow-ups to jobs that have pull requests of their own. Others without a pull
- * request or issue, such as `release`, get no comment unless they create the job, so that their runs make no
- * further request.
- */
-export const EVENTS_ABOUT_JOBS: ReadonlySet<string> = new Set([
-  'schedule',
-  'workflow_dispatch',
-  'push',
-  'repository_dispatch',
+/** Events by programs, in the name of whoever has pushed the commit or given them a token. */
+export const BY_PROGRAMS: ReadonlySet<string> = new Set([
+  ...COMMIT_EVENTS,
+  'check_suite',
+  'deployment',
+  'deployment_status',
+  'page_build',
+  'status',
 ]);
 
 /** Why GitHub withholds the secrets of the repository from the run, and what to do; null if it does not. */

@@ -1,7 +1,7 @@
 import { isBot, isPerson } from '../github/account.ts';
 import { askedBy } from '../github/asked.ts';
 import { isTrusted, rerunBy } from '../github/authorize.ts';
-import { EVENTS_ABOUT_JOBS, type Trigger } from '../github/event.ts';
+import { BY_PROGRAMS, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import type { Again } from '../job/reasons.ts';
@@ -72,7 +72,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
 }
 
 function planComments(
-  { comment, prNumber, send, wait, createJob, githubToken }: Inputs,
+  { comment, prNumber, send, wait, githubToken }: Inputs,
   { event, conversation }: Trigger,
 ): Comments {
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
@@ -82,7 +82,8 @@ function planComments(
     return { kind: 'none', why: 'nothing is sent' };
   }
   if (number !== null) return { kind: send || wait ? 'note' : 'only read', conversation: number };
-  return (createJob || EVENTS_ABOUT_JOBS.has(event)) && githubToken !== ''
+  // What a person or a clock has started is reported where people look for it.
+  return !BY_PROGRAMS.has(event) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }

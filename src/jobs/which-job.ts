@@ -1,6 +1,6 @@
 import { isPerson } from '../github/account.ts';
 import { isTrusted } from '../github/authorize.ts';
-import type { Trigger } from '../github/event.ts';
+import { BY_PROGRAMS, type Trigger } from '../github/event.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
 import { NEW_JOB } from '../job/job.ts';
@@ -59,11 +59,13 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
   return named;
 }
 
+const NAMED_LATER =
+  'The job of a new pull request is named when the agent is done; use two steps instead, the second with the output “job-id” of the first.';
 const NAMED_BY_WAIT =
   'The pull request of a new job names it unless the workflow that created it has “wait: false”.';
 
 function whenNobodyNames(
-  { createJob, send, command }: Inputs,
+  { createJob, send, command, prNumber }: Inputs,
   comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
@@ -71,6 +73,7 @@ function whenNobodyNames(
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
     : '“job-id” is empty';
+  const isOpenedByBot = trigger.event.startsWith('pull_request') && !isByPerson(trigger);
   // Checks also fail on pull requests of people.
   if (trigger.commit !== null) {
     return {
@@ -81,32 +84,36 @@ function whenNobodyNames(
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
-    const others = ABOUT_COMMITS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
-    return { kind: 'skipped', reason: `${none}; ${others} creates no job.`, isKnown: isRead };
+    const others = BY_PROGRAMS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
+    const reason = sentences(
+      `${none}; ${others} creates no job.`,
+      isOpenedByBot ? NAMED_LATER : '',
+    );
+    return { kind: 'skipped', reason, isKnown: isRead };
   }
-  const creation = send ? '“create-job: true” to create a job, or ' : '';
+  // A list in a variable may well be empty, and there is nobody who waits for an answer.
+  if (!isRead && (prNumber ?? trigger.conversation) === null) {
+    const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
+    return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT), isKnown: false };
+  }
+  // Who pushes or sets a clock may know nothing of it.
+  const isAskedFor = isByPerson(trigger) && !isTrusted(trigger);
+  const creation = send && isAskedFor ? '“create-job: true” to create a job, or ' : '';
   const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
-  const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${hint}`;
+  const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
   // People also review pull requests of people.
   const isAsked = trigger.comment?.kind !== 'review' || command !== null;
   return isRead && !isAsked ? { kind: 'skipped', reason, isKnown: isRead } : problem(reason);
 }
-
-/** Events by programs, in the name of whoever has pushed the commit or given them a token. */
-const ABOUT_COMMITS: ReadonlySet<string> = new Set([
-  'check_suite',
-  'deployment',
-  'deployment_status',
-  'page_build',
-  'status',
-]);
 
 /**
  * A person, or an event that needs push access or a clock. If checks or bots could, the checks of the pull request of a new
  * job would create the next one, without end.
  */
 function mayCreate(trigger: Trigger): boolean {
-  if (isTrusted(trigger)) return true;
-  const { sender, event } = trigger;
-  return sender !== null && isPerson(sender) && !ABOUT_COMMITS.has(event);
+  return isTrusted(trigger) || isByPerson(trigger);
+}
+
+function isByPerson({ sender, event }: Trigger): boolean {
+  return sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
 }

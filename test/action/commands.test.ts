@@ -5,11 +5,15 @@ import {
   ALICE,
   event,
   issueComment,
+  type Person,
+  pullRequest,
   push,
   RENOVATE,
   review,
   reviewComment,
+  schedule,
   type WebhookEvent,
+  workflowDispatch,
   workflowRun,
 } from '../sim/events.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
@@ -296,11 +300,39 @@ describe('if job-id is empty', () => {
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
-  it('and there is no conversation, the error says what to set', async () => {
-    const inputs = { 'job-id': '', prompt: 'Go on.' };
-    await using sim = await simulate({ with: inputs, step: { event: push() } });
-    const words = /“job-id” is empty\. Set “create-job: true”.*from a variable.*“outputs:”/;
-    expect(errors(await sim.runHere())).toEqual([expect.stringMatching(words)]);
+  const EMPTY = '“job-id” is empty, so there is no job to send to. Look at the variable';
+  const NOBODY = 'No comment of this action names an agent job here, and “job-id” is empty. Set';
+  const LATER = 'use two steps instead, the second with the output “job-id”';
+  const bot = { 'allowed-bots': RENOVATE.login };
+  const opened = (sender: Person) => pullRequest({ number: PULL, sender });
+  const onPull = { 'pr-number': PULL };
+
+  it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
+    ['a schedule', 'skipped', schedule(), {}, EMPTY, false],
+    ['a dispatch, without a message', 'skipped', workflowDispatch(), { send: false }, EMPTY, false],
+    ['a push, without comments', 'skipped', push(), { comment: false }, EMPTY, false],
+    ['a schedule with pr-number', 'error', schedule(), onPull, NOBODY, false],
+    ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
+    ['a pull request of a bot', 'error', opened(RENOVATE), bot, LATER, false],
+    [
+      'one that would create',
+      'skipped',
+      opened(RENOVATE),
+      { ...bot, 'create-job': true },
+      LATER,
+      false,
+    ],
+  ])('%s is %s, and says what to do', async (name, expected, event, given, words, advises) => {
+    const inputs = { 'job-id': '', prompt: given?.send === false ? '' : 'Go on.', ...given };
+    await using sim = await simulate({ with: inputs, step: { event } });
+    const result = await (name === 'a schedule' ? sim.run() : sim.runHere());
+    expect(result.outputs).toMatchObject({ result: expected, delivery: 'not-sent' });
+    expect(result.annotations.map(({ type }) => type)).toEqual([
+      expected === 'error' ? 'error' : 'notice',
+    ]);
+    expect(result.outputs.reason).toContain(words);
+    expect(result.outputs.reason?.includes('create-job')).toBe(advises);
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('a commit of a pull request where no comment names a job is skipped', () =>

@@ -80,17 +80,16 @@ it.each<Row>([
   ['a wait without a token', PERSON, { send: false, githubToken: '' }, none('nothing is sent')],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')].map(
+  ...[
+    ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')],
+    ...[event('release'), event('create'), event('delete'), mergeGroup()],
+  ].map(
     (given): Row => [given.name, given, {}, { comments: { kind: 'pull requests of the jobs' } }],
   ),
+  ...['status', 'deployment_status', 'page_build', 'check_suite'].map(
+    (name): Row => [name, event(name), { createJob: true }, none(NOWHERE)],
+  ),
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
-  ['a release', event('release'), {}, none(NOWHERE)],
-  [
-    'a release that creates a job',
-    event('release'),
-    { createJob: true },
-    { comments: { kind: 'pull requests of the jobs' } },
-  ],
 ])('makePlan, the comment: %s', check);
 
 const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };
@@ -152,7 +151,7 @@ it.each<Row>([
   ],
   ['a bot, a branch', push(branch), {}, forBot(ABOUT_JOBS)],
   ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, { limit: { most: 3 } }],
-  ['a bot, a new branch', event('create', undefined, created), {}, forBot(NOWHERE)],
+  ['a bot, a new branch', event('create', undefined, created), {}, forBot(ABOUT_JOBS)],
   ['a person, re-run by a bot', PERSON, { comment: false }, forBot(OFF), AGAIN_BY_BOT],
   ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
   ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(NOWHERE)],
