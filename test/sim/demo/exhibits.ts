@@ -1,5 +1,12 @@
 import { type End, endAs } from '../../../src/job/ends.ts';
-import { type Job, type JobRecord, NEW_JOB, newJob } from '../../../src/job/job.ts';
+import {
+  type Job,
+  type JobRecord,
+  NEW_JOB,
+  newJob,
+  type PlainCommits,
+  type Pushed,
+} from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import {
   cancelledEnd,
@@ -125,6 +132,22 @@ interface Variant {
   readonly end?: (job: Job) => End;
 }
 
+const HEADLINES = [
+  'Add the table of error codes',
+  'Link it from errors.mdx',
+  'Show a request for each error',
+  'Say how long to wait after 429',
+  'Explain the field `retry_after` and what a client does if it is missing or not a number',
+  'Fix a typo',
+  'Sort the codes',
+];
+const BY_TWO: PlainCommits = {
+  files: ['docs/errors.mdx'],
+  untouched: new Map([['docs/limits.mdx', 2]]),
+  headlines: HEADLINES,
+  authors: ['mintlify[bot]', 'anna', null],
+};
+
 /** Other states of one job. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
@@ -135,10 +158,27 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     story: { ...CHECKS, most: 3 },
     job: { ...withChange(1).job, nthInARow: 2 },
   },
+  'failed checks, at work': { kind: 'working', isHere: true, story: CHECKS },
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
-  '3 new commits': { kind: 'completed', ...withChange(3) },
-  'no new commits': { kind: 'completed', job: { change: { kind: 'none' } } },
+  '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
+  '3 new commits, with a merge': { kind: 'completed', ...withChange(3, 'a merge') },
+  'new commits that cannot be compared': {
+    kind: 'completed',
+    job: { change: { kind: 'commits', before: OLD, after: NEW } },
+  },
+  'no new commits': {
+    kind: 'completed',
+    isHere: true,
+    story: COMMAND,
+    job: { change: { kind: 'none' }, unseen: { before: OLD, after: NEW } },
+  },
+  'a command on a merged pull request': {
+    kind: 'completed',
+    isHere: true,
+    story: { ...COMMAND, mergedOrClosed: { number: 42, how: 'merged' } },
+    ...withChange(1),
+  },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'the pull request created': {
     kind: 'completed',
@@ -194,8 +234,13 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   },
 };
 
-function withChange(count: number): { readonly job: Partial<Job> } {
-  return { job: { change: { kind: 'commits', count, before: OLD, after: NEW } } };
+/** The commits of the agent; with `told`, what else is known of them. */
+function withChange(count: number, told?: Pushed['told']): { readonly job: Partial<Job> } {
+  const files = ['docs/errors.mdx', 'docs/errors/codes.mdx'];
+  const headlines = HEADLINES.slice(0, count);
+  const plain = { files, untouched: new Map(), headlines, authors: ['mintlify[bot]'] };
+  const change = { kind: 'commits', count, before: OLD, after: NEW, told: told ?? plain } as const;
+  return { job: { change } };
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
