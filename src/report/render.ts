@@ -197,15 +197,15 @@ function renderCommits({ count, told }: Pushed): string {
   );
   const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
   const more = said.length > MOST_NAMES ? ` and ${said.length - MOST_NAMES} more` : '';
-  const by = sayAuthors(count, authors);
-  return blocks([changed, `${by}${dotted(said.slice(0, MOST_NAMES))}${more}`]);
+  const lines = `${dotted(said.slice(0, MOST_NAMES))}${more}`;
+  return blocks([changed, dotted([sayAuthors(count, authors), lines], ': ')]);
 }
 
-/** Empty for one author, who is the agent. */
+/** Empty for a single author. */
 function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
   if (authors.length < 2) return '';
   const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
-  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}: `;
+  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}`;
 }
 
 function listSome(names: readonly string[]): string {

@@ -38,7 +38,9 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   const opened = skeleton.match(/<details>/g)?.length ?? 0;
   const closed = skeleton.match(/<\/details>/g)?.length ?? 0;
   return [
-    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter((one) => one !== COMMIT && one !== '#42'),
+    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter(
+      (one) => one !== COMMIT && one !== '#42',
+    ),
     ...(HEADING.test(skeleton) ? [] : [`the heading: ${skeleton.split('\n')[0]}`]),
     ...(opened === closed ? [] : [`${opened} folds are opened, ${closed} are closed`]),
     // Broken Markdown and missing values are visible as text.
