@@ -33,7 +33,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     const lines = ['errors.mdx', 'Show the', 'errors.mdx', 'Link the', 'limits.mdx', 'What does'];
     expect(review).toMatch(RegExp(`^good start, see below\n[^]*${lines.join('[^]*')}`));
     expect(logs.map((log) => log.match(/^> .*: broken link \//gm)?.length)).toEqual([4, 3, 2]);
-    expect(new Set(logs.map((log) => /on the commit (\w{40}): /.exec(log)?.[1])).size).toBe(3);
+    expect(new Set(logs.map((log) => / on the commit (\w{7})/.exec(log)?.[1])).size).toBe(3);
     for (const log of logs) {
       expect(log).toMatch(/^Find out why, and fix it\. If /);
       expect(log).toContain('The log of the step “Check links” of the job “links”:');
