@@ -20,7 +20,7 @@ import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
 import { conversationOf, ownPull, sayPlace } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
-import { noPrompt } from './reply.ts';
+import { whyNoWords } from './reply.ts';
 import { endJob, pendingJobs, type Run, save } from './run.ts';
 import { sendMessage } from './send.ts';
 
@@ -63,7 +63,10 @@ async function readWhatIsLeft(run: Run): Promise<void> {
   const end =
     read.kind === 'problem'
       ? endAs('could not send', read.problem)
-      : endAs('nothing to send', read.kind === 'usage' ? noPrompt(command ?? '') : read.reason);
+      : endAs(
+          'nothing to send',
+          read.kind === 'usage' ? whyNoWords(run.asked, command ?? '') : read.reason,
+        );
   for (const job of pendingJobs(run)) endJob(run, job, end);
 }
 

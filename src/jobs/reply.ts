@@ -1,3 +1,4 @@
+import { quotesMail } from '../carried/mail.ts';
 import type { ReactionContent } from '../github/api.ts';
 import { whyOf } from '../github/errors.ts';
 import { composeReply, replyIdOf } from '../note/data.ts';
@@ -20,8 +21,8 @@ export async function complain(start: Start, problem: string): Promise<1> {
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
   return skip(
     start.runtime,
-    noPrompt(command),
-    await reply(start, renderUsage(command), 'warning'),
+    whyNoWords(start.asked, command),
+    await reply(start, renderUsage(command, isReplyByMail(start.asked)), 'warning'),
   );
 }
 
@@ -31,9 +32,15 @@ export async function replyError(start: Start, ended: readonly Ended[]): Promise
   return worst?.end.result === 'error' ? replyProblem(start, worst.end.explanation) : '';
 }
 
-/** Why a bare command sends nothing. */
-export function noPrompt(command: string): string {
-  return `${command} has no prompt; write a new comment with the prompt after it.`;
+/** Why a command without words sends nothing. */
+export function whyNoWords(asked: Start['asked'], command: string): string {
+  return isReplyByMail(asked)
+    ? 'The reply by mail has no words of its own; write them above the text that it quotes.'
+    : `${command} has no prompt; write a new comment with the prompt after it.`;
+}
+
+function isReplyByMail(asked: Start['asked']): boolean {
+  return asked !== null && quotesMail(asked.body);
 }
 
 function replyProblem(start: Start, problem: string): Promise<string> {

@@ -416,9 +416,12 @@ export function renderBadEnd(
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */
-export function renderUsage(command: string): string {
+export function renderUsage(command: string, isReplyByMail = false): string {
+  const why = isReplyByMail
+    ? 'Nothing was sent: above the text that it quotes, your reply by mail has no words.'
+    : 'Nothing was sent.';
   return [
-    `Nothing was sent. Write your message to the agent after ${code(command)} in a new comment:`,
+    `${why} Write your message to the agent after ${code(command)} in a new comment:`,
     '',
     fence(`${command} also add error handling examples`),
     '',

@@ -412,6 +412,9 @@ it('renderProblem and renderUsage answer a command, and never begin with one', (
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
     `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, comment again. · ${LOG}`,
   );
+  expect(renderUsage('/agent', true)).toMatch(
+    /^Nothing was sent: .* by mail has no words\. Write /,
+  );
   expect(renderUsage('/a`b')).toMatch(
     /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,
   );
