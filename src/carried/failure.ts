@@ -6,7 +6,7 @@ import { withoutRepetition } from './alike.ts';
 import { isPastTimeLimit, quoteAnnotations } from './annotations.ts';
 import type { LogRead } from './job-logs.ts';
 import type { KeptLog } from './log.ts';
-import { clean, limited, OUTPUTS_ROOM, type Output, tailOf, toOutput } from './output.ts';
+import { clean, type Output, tailOf, toOutput } from './output.ts';
 import type { FailedCheck, FailedRun } from './runs.ts';
 import type { Missing, Thing } from './things.ts';
 
@@ -166,11 +166,9 @@ export function tellFailures(
     const log = read.logs.get(id);
     if (log?.kind === 'ok') logs.push({ name, outputs: outputsOf(name, log.value, redact) });
   }
-  const outputs = limited([...annotations, ...said, ...withoutRepetition(logs)], OUTPUTS_ROOM);
   return [
     { place: 'about', parts: describeAll(failures, read, telling) },
-    { place: 'annotations', outputs: outputs.slice(0, annotations.length) },
-    { place: 'logs', outputs: outputs.slice(annotations.length) },
+    { place: 'logs', outputs: [...annotations, ...said, ...withoutRepetition(logs)] },
     ...failures.all.map((one) => showTo(one, shown, read, telling)),
     { place: 'logs', missing: [...missingLogs(shown, read, redact), ...leftOut(left)] },
     ...failures.all.map((one) => missingJobs(one, redact)),

@@ -118,13 +118,14 @@ export interface LateRead {
 /** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */
 export async function readFailures(
   start: Start,
-  { command }: Inputs,
+  { command, prNumber }: Inputs,
   until: number,
 ): Promise<LateRead> {
   const { commit, conversation } = start.trigger;
   if (commit?.failure == null) return { things: [] };
   const { readFailing, whyPassed } = await loadFailing();
-  const page = conversation === null ? '' : `${start.info.repositoryUrl}/pull/${conversation}`;
+  const pull = prNumber ?? conversation;
+  const page = pull === null ? '' : `${start.info.repositoryUrl}/pull/${pull}`;
   const about = { sha: commit.sha, own: commit, page };
   const failing = await readFailing(start, about, until);
   return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command) };

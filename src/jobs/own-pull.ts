@@ -51,13 +51,12 @@ export function whatIsOver({
 
 /**
  * The paragraph that says where a message comes from: always if it goes to several jobs or if that is over, and otherwise if that
- * is not the pull request of the job. Empty if it carries nothing of the event.
+ * is not the pull request of the job. Empty without a command: what is said of a failure names its pull request.
  */
 export function sayPlace(run: Sending): string {
   const { jobs, asked, trigger, info, inputs } = run;
   const number = conversationOf(run);
-  const carries = asked !== null || (trigger.commit?.failure ?? null) !== null;
-  if (!carries || number === null) return '';
+  if (asked === null || number === null) return '';
   const [job, ...others] = jobs;
   const over = whatIsOver(run);
   const isOwn = job !== undefined && others.length === 0 && isOwnPlace(run, job);

@@ -241,7 +241,6 @@ describe('a failed run on the pull request of a person, where a command once nam
     const prLink = path === null ? null : `https://github.com/octo/${path}`;
     return { jobs: [{ id: JOB, base: { prLink } }] };
   };
-  const ABOUT = `This is about the pull request https://github.com/octo/agents/pull/${PULL}.`;
   it.each<[string, string | null, string]>([
     ['another one is that of the job', 'agents/pull/8', 'the pull request of the job is #8.'],
     [
@@ -285,7 +284,8 @@ describe('a failed run on the pull request of a person, where a command once nam
     const { outputs } = await sim.runHere({ with: { 'job-id': ids, prompt: '' } });
     expect(outputs).toMatchObject(SENT);
     for (const { prompt } of sim.agent.accepted()) {
-      expect(prompt).toMatch(new RegExp(`^${ask}[^\\n]*\\n\\n${ABOUT}\\n\\nThe workflow`));
+      const about = `The workflow “CI” failed on the commit aaaaaaa of the pull request https://github.com/octo/agents/pull/${PULL}`;
+      expect(prompt).toMatch(new RegExp(`^${ask}[^\\n]*\\n\\n${about}`));
     }
   });
 
