@@ -16,7 +16,9 @@ const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `job-${index + 1}`);
 const FIVE = ids(5);
 const RERUN = { step: { github: { run_attempt: '2' } } };
-const AN_HOUR_LATER = { status: 429, headers: { 'retry-after': '3600' } };
+const AN_HOUR_LATER = {
+  ...{ status: 429, headers: { 'retry-after': '3600' }, body: { error: 'not now' } },
+};
 
 function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
   return names.map((id) => ({ id, ...parts }));

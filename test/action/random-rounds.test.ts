@@ -17,10 +17,8 @@ interface Round {
 }
 
 const ROUNDS: readonly Round[] = [
-  { origin: 'a step', size: 8, attempts: 2 },
-  { origin: 'a step', size: 3, attempts: 3 },
-  { origin: 'a comment', size: 5, attempts: 3 },
-  { origin: 'a review comment', size: 2, attempts: 3 },
+  { origin: 'a step', size: 3, attempts: 2 },
+  { origin: 'a comment', size: 2, attempts: 3 },
 ];
 const SEED = process.env.ROUNDS_SEED ?? new Date().toISOString();
 /** In real time, because several processes cannot share virtual time that jumps. An attempt takes a second or two. */

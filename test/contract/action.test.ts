@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readInputs } from '../../src/inputs.ts';
@@ -22,6 +22,16 @@ describe('action.yml', () => {
     names.delete('');
     const where = 'change readInputs in src/inputs.ts, or action.yml';
     expect([...names].sort(), where).toEqual(Object.keys(action.inputs).sort());
+  });
+
+  it('has no input that is read and used nowhere', () => {
+    const { whoMaySend } = readInputs({}, (text) => text);
+    const used = globSync('src/**/*.ts', { cwd: ROOT })
+      .filter((file) => !file.endsWith('inputs.ts'))
+      .map((file) => read(file))
+      .join();
+    const unused = Object.keys(whoMaySend).filter((name) => !RegExp(`\\b${name}\\b`).test(used));
+    expect(unused, 'use it where it counts').toEqual([]);
   });
 
   it('declares exactly the outputs that the code writes, in the same order', () => {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll } from 'vitest';
 import { composeNote, hashOf, type NoteData, readNote } from '../../src/note/data.ts';
 import { run } from '../../src/run.ts';
 import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
-import { getOctokit } from '../../src/vendor/actions.ts';
 import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
 import type { Answer, JournalEntry } from '../sim/agent.ts';
 import { ALICE, type WebhookEvent } from '../sim/events.ts';
@@ -16,11 +15,9 @@ import { openReactions } from '../sim/github/reactions.ts';
 import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
 import { openRuns } from '../sim/github/runs.ts';
+import '../sim/runner/preload.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
-
-// Loads in advance what runs load when they need it: that takes no virtual time.
-await import('../../src/carried/state.ts');
 
 // Plays a whole run of the action, from the environment to the exit code, in virtual time: everything is real up to the
 // dispatcher of undici, which asks the simulated API and GitHub without a socket.
@@ -118,8 +115,6 @@ export function playInWorlds(): void {
     folder = mkdtempSync(join(tmpdir(), 'worlds-'));
     // A spy would keep all requests.
     EnvHttpProxyAgent.prototype.dispatch = (...request) => respond(...request);
-    // Loads the packages in advance: virtual time does not wait for them.
-    await getOctokit('x', 'https://x.example', 'x');
   });
   afterAll(() => {
     EnvHttpProxyAgent.prototype.dispatch = usualDispatch;
@@ -179,9 +174,12 @@ export async function playRun(scene: Scene, world: World) {
     const forbids = () => false;
     const call = log.add(request);
     const logOrigin = 'https://logs.example';
+    const onUnknown = (name: string): never => {
+      throw new Error(`The simulation has no ${name}.`);
+    };
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
-      : rest({ repository, reactions, runs, logOrigin, forbids }, call);
+      : rest({ repository, reactions, runs, logOrigin, forbids, onUnknown }, call);
   }
 
   function askCache(request: JournalEntry): Answer {

@@ -209,8 +209,11 @@ const BAD: Readonly<Record<string, readonly [Breakage, string]>> = {
   ...Object.fromEntries(
     [301, 401, 403, 404, 407, 409, 410].map((code) => [code, [status(code), `answered ${code} `]]),
   ),
-  'a page of a firewall': [{ status: 403, body: '<h1>Blocked</h1>' }, 'such as a firewall'],
-  '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'a web page'],
+  'a page of a firewall': [
+    { status: 403, body: '<h1>Blocked</h1>' },
+    'such as a proxy or firewall',
+  ],
+  '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'was not a record of this job'],
   TLS: [{ code: 'CERT_HAS_EXPIRED', isWritten: false }, 'CERT_HAS_EXPIRED'],
   'a reset': [{ code: 'ECONNRESET', isWritten: true }, 'connection reset'],
 };

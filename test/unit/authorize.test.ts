@@ -140,6 +140,20 @@ describe('authorize', () => {
     ['no sender, without a check', { event: issues(null), access: noCheck }, 'failed', []],
     ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
     ['a re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
+    [
+      'a re-run by someone whose login now belongs to somebody else',
+      {
+        ...{ attempt: 2, by: 'bob' },
+        collaborator: async (login) => ({
+          id: 1001,
+          login: 'alice',
+          permission: 'write',
+          ...(login === 'bob' && { id: 3, login: 'eve' }),
+        }),
+      },
+      'failed',
+      ['alice', 'bob'],
+    ],
     ['a re-run by the author', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
     ['a re-run by a stranger', { attempt: 2, by: 'mallory' }, 'denied', ['alice', 'mallory']],
     ['a re-run by nobody', { attempt: 2 }, 'failed', []],

@@ -22,10 +22,12 @@ interface Context {
   /** Where the logs are. */
   readonly logOrigin: string;
   readonly forbids: Forbids;
+  /** Called for a call that the simulation does not have, which fails the test. */
+  readonly onUnknown: (name: string) => void;
 }
 
 export function rest(context: Context, call: Call): Answer {
-  const { repository, reactions, runs, logOrigin, forbids } = context;
+  const { repository, reactions, runs, logOrigin, forbids, onUnknown } = context;
   const { name, method, request, login, query } = call;
   if (forbids(method !== 'GET')) return FORBIDDEN;
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
@@ -51,5 +53,7 @@ export function rest(context: Context, call: Call): Answer {
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),
     'GET collaborators/*/permission': () => permission(repository, login),
   };
-  return routes[name]?.() ?? NOT_FOUND;
+  const route = routes[name];
+  if (route === undefined) onUnknown(name);
+  return route?.() ?? NOT_FOUND;
 }

@@ -63,6 +63,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
   const graph = openGraph(repository, reactions);
   const runs = openRuns(options.runs ?? [], repository.name, options.checks);
   const logs = await serve(clock, runs.download);
+  const unknown: string[] = [];
 
   const site = await serve(clock, async (request): Promise<Reply> => {
     const call = log.add(request);
@@ -74,7 +75,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     if (given !== token) return refusal(401, 'Bad credentials');
     const forbids: Forbids = (isWrite) =>
       (readOnly && isWrite) || isLacking(options, call) || options.forbids?.(call) === true;
-    const context = { repository, reactions, runs, logOrigin: logs.origin, forbids };
+    const onUnknown = (name: string): void => void unknown.push(name);
+    const context = { repository, reactions, runs, logOrigin: logs.origin, forbids, onUnknown };
     return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
   });
 
@@ -95,6 +97,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     async [Symbol.asyncDispose]() {
       await site[Symbol.asyncDispose]();
       await logs[Symbol.asyncDispose]();
+      if (unknown.length > 0) throw new Error(`The simulation has no ${unknown.join(', ')}.`);
     },
   };
 }

@@ -8,17 +8,10 @@ import { run } from '../../../src/run.ts';
 import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
 import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log, type Redact, redactor } from '../../../src/runner/log.ts';
-import { getOctokit } from '../../../src/vendor/actions.ts';
+import './preload.ts';
 import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
 import { prepare } from './setup.ts';
-
-// Loads the packages in advance. Otherwise a step would wait for them in real time.
-await getOctokit('x', 'https://x.example', 'x');
-await import('../../../src/carried/state.ts');
-await import('../../../src/carried/files.ts');
-await import('../../../src/github/pull-state.ts');
-await import('../../../src/github/runs.ts');
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
