@@ -30,7 +30,10 @@ import type { Start } from './start.ts';
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
   // Later ones replace these. The process may be killed at any time, or end because of a bug.
-  const reason = 'The run ended before anything was sent.';
+  const isAgain = readRunInfo(runtime.env).attempt > 1;
+  const reason = isAgain
+    ? 'This attempt ended before it sent anything.'
+    : 'The run ended before anything was sent.';
   saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
   const info = readRunInfo(runtime.env);
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
@@ -100,8 +103,7 @@ async function followUp(
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem);
   if (prepared.kind === 'skipped') {
-    const skipRun = prepared.isKnown ? skip : skipAttempt;
-    return skipRun(runtime, prepared.reason);
+    return skipAttempt(runtime, prepared.reason);
   }
   const run = prepared.value;
   // The report does not wait for the reaction.
@@ -120,11 +122,11 @@ async function report(run: Run): Promise<0 | 1> {
   annotate(runtime.log, ended, failed);
   const { unnamed = '' } = run.story;
   if (unnamed !== '' && jobs.some(isUnnamed)) runtime.log.info(unnamed);
-  const commentUrls = await finishOnGitHub(run);
+  const { commentUrls, outdated } = await finishOnGitHub(run);
   // Only then, all comments are known, and what has changed.
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {
     saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
   }
-  summarize(runtime, storyOf(run), jobs, commentUrls);
+  summarize(runtime, storyOf(run), jobs, commentUrls, outdated);
   return code;
 }

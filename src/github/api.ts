@@ -59,6 +59,9 @@ export interface Page<T> {
   readonly total: number;
 }
 
+/** Why a comment is collapsed. */
+export type Classifier = 'OUTDATED' | 'DUPLICATE';
+
 export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
     Pick<RunInfo, 'repository' | 'apiUrl'> {
@@ -211,14 +214,15 @@ export class GitHub {
     return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
   }
 
-  async hide(nodeIds: readonly string[]): Promise<void> {
-    const names = nodeIds.map((_, index) => `$id${index}: ID!`).join(', ');
-    const calls = nodeIds.map(
-      (_, index) =>
-        `c${index}: minimizeComment(input: { subjectId: $id${index}, classifier: OUTDATED }) ` +
+  /** Collapses comments, each for a reason. */
+  async hide(comments: readonly (readonly [nodeId: string, why: Classifier])[]): Promise<void> {
+    const names = comments.map((_, index) => `$id${index}: ID!`).join(', ');
+    const calls = comments.map(
+      ([, why], index) =>
+        `c${index}: minimizeComment(input: { subjectId: $id${index}, classifier: ${why} }) ` +
         '{ clientMutationId }',
     );
-    const variables = Object.fromEntries(nodeIds.map((id, index) => [`id${index}`, id]));
+    const variables = Object.fromEntries(comments.map(([id], index) => [`id${index}`, id]));
     await this.#graphql(`mutation (${names}) { ${calls.join('\n')} }`, variables);
   }
 

@@ -59,6 +59,8 @@ export interface End {
   readonly cause?: string;
   /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
   readonly confirmed?: boolean;
+  /** Of an end of the run. */
+  readonly why?: Why;
 }
 
 export const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
@@ -217,6 +219,13 @@ const RUN_ENDS = {
       'No message is sent without its comment. To send without one, set “comment: false”.',
     ),
   ),
+  /** `again`: what people do then. */
+  'comment in doubt': way('error', 'not-sent', (why: string, again: string) =>
+    sentences(
+      why,
+      `Nothing was sent. ${again}; if a comment of this run appears later, delete it.`,
+    ),
+  ),
 
   // The message is not meant for the job, or not now.
   'only-when': way(
@@ -358,5 +367,12 @@ export function endAs<W extends Why>(
 ): End {
   const { result, label, say } = RUN_ENDS[why];
   // A union of functions takes what all of them take.
-  return { result, label, explanation: (say as (...all: typeof given) => string)(...given) };
+  return { result, label, why, explanation: (say as (...all: typeof given) => string)(...given) };
+}
+
+/** The end of a re-run that sent nothing, if an earlier attempt may have sent the message. */
+export function unsureEnd(end: End): End {
+  if (end.result === 'skipped') return end;
+  const fact = 'This attempt sent nothing; an earlier one may have sent the message.';
+  return { ...end, label: 'delivery unknown', explanation: sentences(fact, end.explanation) };
 }

@@ -1,13 +1,19 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { isPerson } from '../github/account.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../note/data.ts';
-import { commentId, createComment, explainEdit, Note, readNotes } from '../note/note.ts';
+import {
+  commentId,
+  createComment,
+  explainEdit,
+  type NotCreated,
+  Note,
+  readNotes,
+} from '../note/note.ts';
 import { type Ended, endedNow, worstFirst } from '../report/outputs.ts';
-import { logLink, renderBadEnd, renderStory } from '../report/render.ts';
+import { renderBadEnd, renderFor, renderStory } from '../report/render.ts';
 import { listing, ok, oneLine, problem, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
@@ -21,6 +27,7 @@ import {
   storyOf,
   timedOutJob,
 } from './run.ts';
+import { newsOf, personToTell } from './tell.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -43,10 +50,18 @@ export async function createNote(run: Run, untold: readonly Job[]): Promise<void
     return;
   }
   if (runtime.signal.aborted) return;
+  run.takesNoComment = created.cause === 'rate limit';
   const unsent = pendingJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) runtime.log.warning(created.problem);
-  for (const job of unsent) endJob(run, job, endAs('no comment', created.problem));
+  for (const job of unsent) endJob(run, job, endWithoutNote(run, created));
+}
+
+function endWithoutNote({ plan, asked }: Run, { problem, cause }: NotCreated): End {
+  const again = plan.isRerun || asked === null ? 'Re-run the workflow' : 'Comment again';
+  if (cause === 'unclear') return endAs('comment in doubt', problem, again);
+  // Without comments, a re-run sends nothing either.
+  return plan.isRerun ? endAs('could not send', problem) : endAs('no comment', problem);
 }
 
 /** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
@@ -65,9 +80,23 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
     ...runtime,
     ...{ github, conversation, until },
     data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderStory(storyOf(run), jobs, { conversation, limit }),
+    render: (limit) => renderNote(run, jobs, conversation, limit),
   });
 }
+
+/** A limit is told by the note itself, if it was known before. */
+function renderNote(run: Run, jobs: readonly Job[], conversation: number, limit: number): string {
+  const [job, ...others] = jobs;
+  const isLimit = others.length === 0 && job?.end?.label === 'limited';
+  const person = isLimit ? personToTell(run, job) : '';
+  return renderFor(
+    person,
+    renderStory(storyOf(run), jobs, { conversation, limit: limit - ROOM_FOR_NAME }),
+  );
+}
+
+/** Characters of the paragraph that mentions a person. */
+const ROOM_FOR_NAME = 50;
 
 /** Milliseconds before the comment is edited once more, unless GitHub asks for a longer pause. */
 const EDIT_AGAIN_MS = 15_000;
@@ -128,9 +157,12 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
       why = listed.problem;
       continue;
     }
-    const own = listed.value.findIndex(({ url }) => url === note.url);
+    const own = listed.value.filter(({ process }) => process === messageId.process);
+    await note.disown(own.filter(({ url }) => url !== note.url));
     why = 'GitHub does not list the comment of this run';
-    if (own !== -1) return ok(listed.value.filter(({ url }) => isAbove(url, note.url)));
+    if (own.some(({ url }) => url === note.url)) {
+      return ok(listed.value.filter((one) => !own.includes(one) && isAbove(one.url, note.url)));
+    }
   }
   return problem(why);
 }
@@ -139,66 +171,92 @@ function isAbove(url: string, own: string): boolean {
   return commentId(url) < commentId(own);
 }
 
-/** Brings GitHub up to date, and resolves to the URLs of the comments. Each call to GitHub has its own limit. */
-export async function finishOnGitHub(run: Run): Promise<readonly string[]> {
+/** What is known at the end. */
+export interface Finished {
+  /** The URLs of the comments. */
+  readonly commentUrls: readonly string[];
+  /** Why the comment is not up to date, in sentences; empty if it is. */
+  readonly outdated: string;
+}
+
+/** Brings GitHub up to date. Each call to GitHub has its own limit. */
+export async function finishOnGitHub(run: Run): Promise<Finished> {
   await readChanges(run);
   const ended = endedNow(run.jobs, run.inputs.wait);
-  const urls = run.note === undefined ? await addComments(run) : await closeNote(run, run.note);
-  urls.push(...(await commentWhereJobIs(run)));
-  if (urls.length === 0) urls.push(await replyError(run, ended));
-  else await tellBadEnd(run, ended);
+  const { note } = run;
+  const told =
+    note === undefined
+      ? { commentUrls: await addComments(run), outdated: '' }
+      : await finishNote(run, note, ended);
+  const commentUrls = [...told.commentUrls, ...(await commentWhereJobIs(run))];
+  if (commentUrls.length === 0) commentUrls.push(await replyToEnd(run, ended));
   await reactToEnd(run, ended);
-  return urls.filter((url) => url !== '');
+  return { ...told, commentUrls: commentUrls.filter((url) => url !== '') };
+}
+
+/** A command that ends without a note gets a reply, unless GitHub takes no comment for now. */
+async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
+  if (run.takesNoComment !== true) return replyError(run, ended);
+  run.runtime.log.info('No comment says this, because GitHub limits their rate.');
+  return '';
 }
 
 /**
- * GitHub mails a new comment, but not an edit. So this tells a bad end of what the comment has announced by one short comment,
- * which is no note. If nothing was sent, it says all that there is to say, and the note is hidden.
+ * The note comes first, because other runs read it; then the end, if it is told by a comment of its own. Only then, edits that
+ * failed are repeated, which may take minutes.
  */
-async function tellBadEnd(run: Run, ended: readonly Ended[]): Promise<void> {
-  const { note, trigger, runtime, github, plan } = run;
+async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promise<Finished> {
+  const { plan, jobs, runtime } = run;
+  const edited = await note.edit();
+  const told = await tellEnd(run, note, ended);
+  // Of several jobs, the table stays in the note.
+  const isWhole = told !== '' && jobs.length === 1;
+  const gaveWay = ended.every(({ end }) => end.why === 'same commit');
+  await hide(run, () => {
+    const itself = isWhole ? 'DUPLICATE' : null;
+    return note.collapse(gaveWay ? 'OUTDATED' : itself, told !== '' || hasTold(ended));
+  });
+  const closed = await note.repeatLast(edited, isWhole ? 0 : plan.deadline);
+  const outdated = closed.kind === 'problem' ? closed.problem : '';
+  if (outdated !== '') runtime.log.warning(outdated);
+  return { commentUrls: [isWhole ? told : note.url], outdated };
+}
+
+/** Whether a message was sent, or the note tells a limit. */
+function hasTold(ended: readonly Ended[]): boolean {
+  return ended.some((job) => deliveryOf(job) === 'sent' || job.end.label === 'limited');
+}
+
+/** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. */
+async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<string> {
+  const { runtime, github, plan, messageId, jobs } = run;
   const story = storyOf(run);
-  const bad = ended.filter((job) => RESULTS[job.end.result].isBad || isLateLimit(job));
-  const [worst] = worstFirst(bad);
-  if (note === undefined || plan.comments.kind !== 'note' || worst === undefined) return;
-  const { sender } = trigger;
-  const person = sender !== null && isPerson(sender) ? sender.login : '';
-  const isAll = saysAll(ended, worst);
-  const details = isAll ? logLink(story.info) : link('Details', note.url);
-  const body = composeReply(
-    replyIdOf(run.messageId),
-    renderBadEnd(story, worst, ended, person, details),
-  );
+  const [worst] = worstFirst(newsOf(run, ended));
+  if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return '';
   const { conversation } = plan.comments;
+  const person = personToTell(run, worst);
+  const text =
+    jobs.length === 1
+      ? renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }))
+      : renderBadEnd(story, worst, ended, person, link('Details', note.url));
   const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => body);
-  if (created.kind === 'problem') return runtime.log.warning(created.problem);
-  if (isAll) await hide(run, () => note.hide());
+  const created = await createComment(place, () => composeReply(replyIdOf(messageId), text));
+  if (created.kind === 'problem') {
+    runtime.log.warning(created.problem);
+    return '';
+  }
+  runtime.log.info(`The comment about the end is ${created.value.url}.`);
+  return created.value.url;
 }
 
-/** The note says no more than the sentence: nothing was sent. Of several jobs, it has a table. */
-function saysAll({ length }: readonly Ended[], worst: Ended): boolean {
-  const isUnsent = !worst.isReadOnly && deliveryOf(worst) === 'not-sent';
-  return length === 1 && isUnsent && !isLateLimit(worst);
-}
-
-/** The note has announced the message, which had its number then, and the limit has stopped it since. */
-function isLateLimit({ end, nthInARow }: Ended): boolean {
-  return end.label === 'limited' && nthInARow !== undefined;
-}
+/** Characters. */
+const LONGEST_END = 60_000;
 
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
   if (isGood) await react(run, changedNothing(worst) ? '+1' : 'hooray');
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
-}
-
-async function closeNote(run: Run, note: Note): Promise<string[]> {
-  const closed = await note.close();
-  if (closed.kind === 'problem') run.runtime.log.warning(closed.problem);
-  await hide(run, () => note.hideOlder());
-  return [note.url];
 }
 
 /** The pull requests that get a comment only now, each with its jobs. */
@@ -261,7 +319,7 @@ async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
 async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
   const note = openNote(run, number, jobs, Infinity);
   const created = await note.create();
-  if (created.kind === 'ok') await hide(run, () => note.hideOlder());
+  if (created.kind === 'ok') await hide(run, () => note.collapse(null, true));
   return created;
 }
 

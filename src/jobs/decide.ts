@@ -178,6 +178,18 @@ function namesOf(notes: readonly FoundNote[], message: MessageId, jobId: string)
     );
 }
 
+/** Whether each earlier attempt has a note that names the job, and none of them may have sent the message to it. */
+export function isKnownUnsent(
+  notes: readonly FoundNote[],
+  message: MessageId,
+  jobId: string,
+): boolean {
+  const named = namesOf(notes, message, jobId);
+  const attempts = new Set(named.map(({ note }) => note.attempt));
+  const areAll = attempts.size === message.attempt - 1;
+  return areAll && named.every(({ job }) => job.delivery === 'not-sent');
+}
+
 /**
  * Whether another message to the job was sent since, or may have been: its comment is below, or it was sent later although
  * its comment is above. Runners may have different times.

@@ -39,9 +39,10 @@ export async function runJobs(run: Run): Promise<void> {
   await Promise.all(pendingJobs(run).map((job) => pollFirst(run, job)));
   const unsent = pendingJobs(run);
   for (const [job, verdict] of verdicts) if (unsent.includes(job)) apply(run, job, verdict);
+  // A job that ends for another reason has reached no limit.
   await createNote(
     run,
-    [...verdicts].filter(isNews).map(([job]) => job),
+    unsent.filter((job) => isNews(verdicts.get(job))),
   );
   await decideAgain(run);
   await Promise.all(jobs.map((job) => followJob(run, job)));
@@ -75,8 +76,8 @@ function isLeft({ end, message }: Job, wait: boolean): boolean {
 }
 
 /** Told by a new comment, once: people get a mail only of that. */
-function isNews([, verdict]: readonly [Job, Verdict]): boolean {
-  return verdict.kind === 'end' && verdict.isNews;
+function isNews(verdict: Verdict | undefined): boolean {
+  return verdict?.kind === 'end' && verdict.isNews;
 }
 
 function decideOn(run: Run, notes: Result<readonly FoundNote[]>): ReadonlyMap<Job, Verdict> {
@@ -94,6 +95,8 @@ async function decideAgain(run: Run): Promise<void> {
   const notes = await listAgain(run);
   // A cancelled run reports that, and needs the time to say so in its comment.
   if (run.runtime.signal.aborted) return;
+  if (notes.kind === 'ok') run.notes = notes;
+  run.hasDecided = true;
   for (const [job, verdict] of decideOn(run, notes)) apply(run, job, verdict);
   if (pendingJobs(run).length < unsent.length) run.note?.write();
 }

@@ -37,6 +37,11 @@ function isPush({ event, action }: Trigger): boolean {
   return event === 'push' || (event.startsWith('pull_request') && action === 'synchronize');
 }
 
+/** The login of the person who has asked for the message; empty if nobody has. */
+export function askerOf(trigger: Trigger): string {
+  return (isAsked(trigger) && trigger.sender?.login) || '';
+}
+
 /** Who opens a pull request, or publishes a release, may know nothing of the agent. */
 function isAsked({ event, action, comment, sender }: Trigger): boolean {
   if (comment !== null) return true;

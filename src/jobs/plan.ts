@@ -1,4 +1,4 @@
-import { isBot, isPerson } from '../github/account.ts';
+import { isBot } from '../github/account.ts';
 import { askedBy } from '../github/asked.ts';
 import { isTrusted, rerunBy } from '../github/authorize.ts';
 import { BY_PROGRAMS, type Trigger } from '../github/event.ts';
@@ -24,8 +24,6 @@ export interface Plan {
   readonly decidesAgain: boolean;
   readonly waitsForIdle: boolean;
   readonly byBot: boolean;
-  /** The login of the person who asked for the message; empty if nobody did. */
-  readonly asker: string;
   readonly limit?: Limit;
   /** The pull request of the event, if the message is about its newest commit. */
   readonly headOf?: number;
@@ -65,7 +63,6 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     decidesAgain: hasNote && (isRerun || counts),
     waitsForIdle: send && whenActive === 'wait',
     byBot,
-    asker: askerOf(trigger),
     ...(limit !== undefined && { limit }),
     ...(isAboutHead && conversation !== null && { headOf: conversation }),
   };
@@ -96,17 +93,6 @@ function planAgain({ send, jobIds }: Inputs, comments: Comments): Again {
 /** Why a run has no note, in words that continue a sentence. */
 export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
-}
-
-/** Nobody asks by them, whoever has pushed the commit or given a program a token. */
-const UNASKED: ReadonlySet<string> = new Set([
-  ...['push', 'create', 'delete', 'schedule', 'check_suite', 'status', 'page_build'],
-  ...['deployment', 'deployment_status'],
-]);
-
-function askerOf({ event, sender, commit }: Trigger): string {
-  const isAsked = commit === null && !UNASKED.has(event);
-  return isAsked && sender !== null && isPerson(sender) ? sender.login : '';
 }
 
 const MOST_OF_BOTS = 3;

@@ -4,8 +4,8 @@ import { LEAST_POST_MS } from '../agent/retry.ts';
 import type { Content, ContentRead } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
-import type { End } from '../job/ends.ts';
-import { type Job, newJob, recordEnd } from '../job/job.ts';
+import { type End, unsureEnd } from '../job/ends.ts';
+import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
 import { cancelledEnd, timedOutEnd } from '../job/reasons.ts';
 import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../note/data.ts';
 import { type Note, readNotes } from '../note/note.ts';
@@ -15,10 +15,10 @@ import type { Story } from '../report/render.ts';
 import { isProxied } from '../runner/environment.ts';
 import type { Start } from '../start.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
-import { type Seen, whyPast } from './decide.ts';
+import { isKnownUnsent, type Seen, whyPast } from './decide.ts';
 import { JobLog } from './log.ts';
 import { Message } from './message.ts';
-import { failureOf, occasionOf } from './occasion.ts';
+import { askerOf, failureOf, occasionOf } from './occasion.ts';
 import { readHead, sayPlace, whatIsOver } from './own-pull.ts';
 import { makePlan, type Plan, whyNoNote } from './plan.ts';
 import { type Skipped, whichJobs } from './which-job.ts';
@@ -36,8 +36,13 @@ export interface Run extends Start {
   readonly story: Omit<Story, keyof Message['shown']>;
   /** How it ends if the commit of the event needs no message any more, as was seen before the note. */
   readonly past: End | undefined;
-  /** The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. */
-  readonly notes: Result<readonly FoundNote[]>;
+  /**
+   * The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. Once the run has
+   * decided again, those above its own.
+   */
+  notes: Result<readonly FoundNote[]>;
+  /** Whether it has decided below its own note, and so knows the notes of earlier attempts. Only fleet.ts sets it. */
+  hasDecided: boolean;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
   readonly jobs: readonly Job[];
@@ -48,6 +53,8 @@ export interface Run extends Start {
   /** The comment of this process, once there is one, and whether it can still be edited. Only comments.ts sets them. */
   note?: Note;
   confirmation?: Promise<Confirmation>;
+  /** Whether GitHub has taken no comment because of a rate limit. */
+  takesNoComment?: boolean;
 }
 
 interface Queue {
@@ -87,13 +94,14 @@ export async function prepare(
   const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') {
     if (past === undefined) return jobIds;
-    return { kind: 'skipped', reason: past.explanation, isKnown: false };
+    return { kind: 'skipped', reason: past.explanation };
   }
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const place = sayPlace({ ...start, inputs, notes, jobs });
   return ok({
     ...start,
     ...{ inputs, plan, past, notes, jobs, source, messageId },
+    hasDecided: false,
     message: new Message(runtime, content, place),
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
@@ -169,14 +177,14 @@ function adviseOnUnnamed({ createJob, comment, githubToken, wait }: Inputs): str
   return `Set ${input}: without it, commands on the pull request of the job find no job.`;
 }
 
-function messageIdOf(start: Start, { projectId }: Inputs, { byBot, asker }: Plan): MessageId {
+function messageIdOf(start: Start, { projectId }: Inputs, { byBot }: Plan): MessageId {
   return {
     ...whichMessage(start),
     project: hashOf(projectId),
     attempt: start.info.attempt,
     commit: start.trigger.commit?.sha ?? '',
     byBot,
-    askedBy: loginOf(asker),
+    askedBy: loginOf(askerOf(start.trigger)),
     process: newWord(),
   };
 }
@@ -219,8 +227,23 @@ export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now(
   // After a wait that saw no end, nothing is confirmed.
   const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
   const confirmed = end.confirmed ?? (isOpen ? false : undefined);
-  recordEnd(job, { ...end, ...(confirmed !== undefined && { confirmed }) }, at);
+  const isUnsure = mayBeOfEarlier(run, job);
+  if (isUnsure) markUnknown(job, true);
+  const known = isUnsure ? unsureEnd(end) : end;
+  recordEnd(job, { ...known, ...(confirmed !== undefined && { confirmed }) }, at);
   run.log.ended(job);
+}
+
+/**
+ * Whether an earlier attempt may have sent the message that this one did not send: before its second list, a re-run knows only
+ * what the notes there say.
+ */
+function mayBeOfEarlier(
+  { plan, hasDecided, notes, messageId }: Run,
+  { id, message }: Job,
+): boolean {
+  if (!plan.isRerun || hasDecided || message.kind !== 'pending') return false;
+  return notes.kind === 'problem' || !isKnownUnsent(notes.value, messageId, id);
 }
 
 // When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more

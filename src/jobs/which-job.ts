@@ -13,8 +13,6 @@ import type { Comments, Plan } from './plan.ts';
 export interface Skipped {
   readonly kind: 'skipped';
   readonly reason: string;
-  /** Whether the comments show that no attempt has sent anything. */
-  readonly isKnown: boolean;
 }
 
 /** `notes`: those of the conversation. In a re-run, those of the message itself come first. */
@@ -37,9 +35,12 @@ export function whichJobs(
   if (ownJobs.length > 0) return ok(ownJobs);
   const [first, other] = namedJobs(notes.value);
   if (first !== undefined && other !== undefined) {
+    const [here, ...others] = jobsOfPull(notes.value, comments.conversation);
+    if (here !== undefined && others.length === 0) return ok([here]);
     const [one, two] = [first, other].map(([id, url]) => `${quote(id, 256)} in ${url}`);
     return problem(
-      `Comments of this action name several jobs here: ${one} and ${two}. Set “job-id” to one of them.`,
+      `Comments of this action name several jobs here: ${one} and ${two}. Delete the comments about those that are not meant, and do ` +
+        'not re-run their runs.',
     );
   }
   if (first !== undefined) return ok([first[0]]);
@@ -57,6 +58,13 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
     }
   }
   return named;
+}
+
+/** The jobs of which a note says that this is their pull request. */
+function jobsOfPull(notes: readonly FoundNote[], conversation: number): ReadonlySet<string> {
+  const jobs = notes.flatMap((note) => note.jobs);
+  const here = jobs.filter(({ id, prNumber }) => id !== NEW_JOB && prNumber === conversation);
+  return new Set(here.map(({ id }) => id));
 }
 
 const NAMED_LATER =
@@ -79,7 +87,6 @@ function whenNobodyNames(
     return {
       kind: 'skipped',
       reason: `${none}${createJob ? '; failed checks create no job' : ''}.`,
-      isKnown: isRead,
     };
   }
   if (createJob) {
@@ -89,12 +96,12 @@ function whenNobodyNames(
       `${none}; ${others} creates no job.`,
       isOpenedByBot ? NAMED_LATER : '',
     );
-    return { kind: 'skipped', reason, isKnown: isRead };
+    return { kind: 'skipped', reason };
   }
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
   if (!isRead && (prNumber ?? trigger.conversation) === null) {
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
-    return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT), isKnown: false };
+    return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT) };
   }
   // Who pushes or sets a clock may know nothing of it.
   const isAskedFor = isByPerson(trigger) && !isTrusted(trigger);
@@ -103,7 +110,7 @@ function whenNobodyNames(
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
   // People also review pull requests of people.
   const isAsked = trigger.comment?.kind !== 'review' || command !== null;
-  return isRead && !isAsked ? { kind: 'skipped', reason, isKnown: isRead } : problem(reason);
+  return isRead && !isAsked ? { kind: 'skipped', reason } : problem(reason);
 }
 
 /**

@@ -30,7 +30,7 @@ export async function locate(
   if (commit === null || (prNumber ?? conversation) !== null) return ok({ start });
   const isJobKnown = jobIds.length > 0;
   const skip = (reason: string) =>
-    isJobKnown ? ok({ start }) : ({ kind: 'skipped', reason, isKnown: false } as const);
+    isJobKnown ? ok({ start }) : ({ kind: 'skipped', reason } as const);
   if (commit.pulls.length > 0) return skip(whySeveral(commit, commit.pulls));
   let all: readonly PullOfSha[];
   try {

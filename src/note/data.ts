@@ -78,6 +78,8 @@ export type MessageId = Omit<NoteData, 'jobs'>;
 /** A note in a comment that was found. */
 export interface FoundNote extends NoteData {
   readonly url: string;
+  /** Its ID in GraphQL. */
+  readonly nodeId: string;
 }
 
 /** Undefined if a note or a mention cannot have the login. */

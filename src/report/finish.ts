@@ -175,11 +175,13 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
 /** Characters, to which the message may add 60,000, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
 const SUMMARY_LIMIT = 250_000;
 
+/** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
 export function summarize(
   runtime: Runtime,
   story: Story,
   jobs: readonly Job[],
   commentUrls: readonly string[],
+  outdated = '',
 ): void {
   const urls = commentUrls
     .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
@@ -187,7 +189,8 @@ export function summarize(
     .map(({ url, number }) => link(`#${number}`, url));
   const label = urls.length === 1 ? 'Comment' : 'Comments';
   const links = urls.length === 0 ? '' : `${label} on ${urls.join(', ')}`;
-  writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments: links }));
+  const comments = blocks([links, sentenceToMarkdown(outdated)]);
+  writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments }));
 }
 
 function writeSummary(runtime: Runtime, markdown: string): void {

@@ -391,15 +391,23 @@ export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
 
 /** The answer to a command that the settings of the workflow stop. */
 export function renderProblem(problem: string, info: RunInfo): string {
-  const what =
-    `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)} ` +
-    'Once this is fixed, comment again.';
-  return dotted([what, logLink(info)]);
+  const what = `${icon('⚠️')} Nothing was sent to the agent.`;
+  const next = /\bcomment again\b/i.test(problem) ? '' : 'Once this is fixed, comment again.';
+  return dotted([dotted([what, sentenceToMarkdown(problem), next], ' '), logLink(info)]);
+}
+
+/** Mentions a person below the title of a text; nobody if the login is empty. */
+export function renderFor(login: string, text: string): string {
+  const [title = '', ...rest] = text.split('\n\n');
+  return blocks([title, mention(login), ...rest]);
+}
+
+function mention(login: string): string {
+  return /^[a-z\d][a-z\d_-]*$/i.test(login) ? `@${login}` : '';
 }
 
 /**
- * A bad end, for whoever asked: `person` is a login, or empty. `details` is a link to the rest. Of several jobs, the worst
- * stands for the others.
+ * A bad end of one of several jobs, the worst, for whoever asked: `person` is a login, or empty. `details` is a link to the rest.
  */
 export function renderBadEnd(
   story: Pick<Story, 'command' | 'createsJobs'>,
@@ -408,11 +416,10 @@ export function renderBadEnd(
   person: string,
   details: string,
 ): string {
-  const mention = /^[a-z\d][a-z\d_-]*$/i.test(person) ? `@${person} ` : '';
   const title = `${icon(iconOf(labelOf(worst)))} ${titleOfJob(worst)}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
   const next = nextOf(story, ended);
-  return dotted([mention + title, why, next, details], ' ');
+  return dotted([mention(person), title, why, next, details], ' ');
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */

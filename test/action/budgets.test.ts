@@ -23,8 +23,10 @@ const CREATE = 'POST issues/#/comments';
 const EDIT = 'PATCH issues/comments/#';
 const REACT = 'POST issues/comments/#/reactions';
 const PERMISSION = 'GET collaborators/*/permission';
-/** Of a step, which hides its older comments. */
+/** A run that is done hides older comments. */
 const HIDE: readonly Round[] = [['newest'], ['minimize']];
+/** The agent has changed nothing, which a comment of its own tells. */
+const TELL: readonly Round[] = [[CREATE], ...HIDE];
 const HEAD = 'GET pulls/#';
 const JOBS = 'GET actions/runs/#/attempts/#/jobs';
 /** It redirects to another host. */
@@ -88,7 +90,7 @@ const CASES: readonly Case[] = [
     with: { ...command, wait: true },
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
     before: [[PERMISSION], [REACT, POLL], [CREATE], [POLL]],
-    after: [[EDIT], [EDIT], [REACT]],
+    after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a command on the own pull request where all is well: one more, then its runs, its checks and the author of a thread at once',
@@ -96,7 +98,7 @@ const CASES: readonly Case[] = [
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
     before: [[PERMISSION], [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
-    after: [[EDIT], [HEAD], [EDIT], [REACT]],
+    after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a command on the own pull request where a run failed: one more for its jobs, and one for a log and for annotations',
@@ -112,14 +114,14 @@ const CASES: readonly Case[] = [
       [LOG, ANNOTATIONS],
       [POLL, HEAD],
     ],
-    after: [[EDIT], [HEAD], [EDIT], [REACT]],
+    after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
     before: [[PERMISSION], ['review'], ['react', POLL], [CREATE], [POLL]],
-    after: [[EDIT], [EDIT], ['react']],
+    after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {
     name: 'about a commit, waiting',
@@ -145,7 +147,7 @@ const CASES: readonly Case[] = [
       [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
       [POLL, HEAD],
     ],
-    after: [[EDIT], [HEAD], [EDIT], ...HIDE],
+    after: [[EDIT], [HEAD], [EDIT], ...TELL],
   },
   {
     name: 'about a commit with a limit and without job-id, and another run comments: one more',

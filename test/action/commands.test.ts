@@ -282,7 +282,7 @@ describe('if job-id is empty', () => {
     await using sim = await simulate({ agent: { jobs } });
     for (const { id } of jobs) await sim.runHere({ with: { 'job-id': id } });
     const words =
-      /name several jobs here: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Set “job-id”/;
+      /name several jobs here: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Delete the comments about those that/;
     const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
     expect(errors(result)).toEqual([expect.stringMatching(words)]);
     expect(sim.agent.accepted()).toHaveLength(3);

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { titleOf } from '../../src/job/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
-import { ALICE, pullRequest, schedule } from '../sim/events.ts';
+import {
+  ALICE,
+  issueComment,
+  type Person,
+  pullRequest,
+  schedule,
+  type WebhookEvent,
+  workflowRun,
+} from '../sim/events.ts';
+import type { Call } from '../sim/github/call-log.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   callNames,
@@ -19,7 +28,7 @@ import {
 
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ELSEWHERE = LINK.replace('agents', 'docs');
-const BY_ALICE = pullRequest({ number: PULL });
+const BY_ALICE = pullRequest({ number: PULL, action: 'labeled' });
 const COPILOT = { login: 'Copilot', id: 9, type: 'Bot' } as const;
 const BY_BOT = pullRequest({ number: PULL, sender: COPILOT });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
@@ -27,12 +36,6 @@ const LINKED = { id: JOB, base: { prLink: LINK } };
 
 function textsOn(github: GitHub, number = PULL): readonly string[] {
   return ownComments(github, number).map(({ body }) => visibleIn(body));
-}
-
-/** The comments that are no notes. */
-function told(github: GitHub): readonly string[] {
-  const ids = new Set(ownComments(github).map(({ id }) => id));
-  return github.comments(PULL).flatMap(({ id, body }) => (ids.has(id) ? [] : body));
 }
 
 /** A turn with this end. */
@@ -68,33 +71,33 @@ describe('the comment of a step', () => {
       titleOf('delivery unknown'),
       /it was not sent again\. Check the job in the \[dashboard\]\(https:\/\/app\.mintlify\.com\)/,
     ],
-  ])('says what happened and what to do, and a new one mails it: %s', async (...row) => {
-    const [name, scenario, title, words] = row;
-    const inputs = { wait: true, ...scenario.with };
-    await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
-    const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
-    const [text = ''] = textsOn(sim.github);
-    for (const shown of [text, result.summary]) {
-      expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
-      expect(shown).toMatch(words);
-      expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
-    }
-    // Who reads a comment did not write the workflow.
-    expect(text).not.toMatch(/timeout-minutes|when-active/);
+  ])(
+    'says what happened and what to do, and a new one, which mails it, replaces it: %s',
+    async (...row) => {
+      const [name, scenario, title, words] = row;
+      const inputs = { wait: true, ...scenario.with };
+      await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
+      const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
+      const [text = ''] = textsOn(sim.github);
+      for (const shown of [text, result.summary]) {
+        expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
+        expect(shown).toMatch(words);
+        expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
+      }
+      // Who reads a comment did not write the workflow.
+      expect(text).not.toMatch(/timeout-minutes|when-active/);
 
-    const [mail = '', ...others] = told(sim.github);
-    expect(others).toEqual([]);
-    expect(mail).toMatch(/^<!-- agent-follow-up -->\n<!-- .* person -->\n@alice .*$/);
-    expect(mail).toContain(`${title}. `);
-    expect(mail).toMatch(words);
-    const url = ownComments(sim.github)[0]?.html_url;
-    // If nothing was sent, both say the same, and one is enough.
-    const isAll = title === titleOf('not-sent');
-    expect(mail).toContain(isAll ? '[log](' : `[Details](${url})`);
-    const hidden = sim.github.comments(PULL).map(({ isMinimized }) => isMinimized);
-    expect(hidden).toEqual([isAll, false]);
-    expect(result.outputs['comment-url']).toBe(url);
-  });
+      const [note, mail, ...others] = sim.github.comments(PULL);
+      expect(others).toEqual([]);
+      expect(mail?.body).toMatch(
+        /^<!-- agent-follow-up -->\n<!-- .* person -->\n### .*\n\n@alice\n\n/,
+      );
+      expect(visibleIn(mail?.body ?? '').replace('@alice\n\n', '')).toBe(text);
+      expect([note, mail].map((one) => one?.minimizedReason)).toEqual(['duplicate', undefined]);
+      expect(result.outputs['comment-url']).toBe(mail?.html_url);
+      expect(result.summary).toContain(`Comment on [#${PULL}](${mail?.html_url})`);
+    },
+  );
 
   it('hides the older ones of the step, and no others', async () => {
     await using sim = await simulate();
@@ -344,39 +347,136 @@ describe('what the agent has changed', () => {
   });
 });
 
-describe('the short comment about a bad end', () => {
-  const FAILS = { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } };
-  it('mentions no bot, and nobody if nobody asked', async () => {
-    for (const event of [BY_BOT, schedule()]) {
-      const inputs = { 'allowed-bots': COPILOT.login, 'pr-number': PULL };
-      await using sim = await simulate({ ...FAILS, with: { wait: true, ...inputs } });
-      await sim.runHere({ step: { event } });
-      expect(told(sim.github)).toEqual([expect.not.stringContaining('@')]);
-    }
-  });
+describe('the end as a comment of its own', () => {
+  const OTHER_PULL = LINK.replace(`${PULL}`, '8');
+  const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
+  const FAILED = workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
+  const COMMAND = { command: '/agent', prompt: '' };
 
-  it('is neither hidden nor counted, and never again about the same end', async () => {
-    const inputs = { wait: true, 'max-messages': 2 };
-    await using sim = await simulate({ ...FAILS, with: inputs, step: { event: BY_ALICE } });
+  interface Case {
+    readonly turn?: TurnScript;
+    /** Default: a command. */
+    readonly event?: WebhookEvent;
+    readonly with?: Scenario['with'];
+    readonly pushes?: boolean;
+    readonly github?: Scenario['github'];
+  }
+  const done = turnTo('completed', LINK);
+
+  it.each<[string, Case, string | null, string?]>([
+    ['no new commit', { turn: done }, 'no new commit seen'],
+    ['no pull request', { turn: turnTo('completed') }, 'without a pull request'],
+    ['a change elsewhere', { turn: turnTo('completed', OTHER_PULL) }, 'Agent opened [#8]'],
+    ['a change here', { turn: done, pushes: true }, null],
+    ['no wait', { with: { wait: false } }, null],
+    [
+      'a change that could not be read',
+      {
+        turn: done,
+        pushes: true,
+        github: { forbids: ({ name, nth }) => name === 'GET pulls/#' && nth > 1 },
+      },
+      null,
+    ],
+    [
+      'no new commit after a failed check',
+      { turn: done, event: FAILED },
+      'no new commit seen',
+      'bob',
+    ],
+    ['no new commit after an event that nobody waits for', { turn: done, event: BY_ALICE }, null],
+    [
+      'a bad end after a failed check',
+      { turn: turnTo('failed', LINK), event: FAILED },
+      'Agent failed',
+      'bob',
+    ],
+    ['a bad end after a bot', { turn: turnTo('failed', LINK), event: BY_BOT }, 'Agent failed'],
+    ['a bad end of a command', { turn: turnTo('failed', LINK) }, 'Agent failed', 'alice'],
+  ])(
+    'is there for what GitHub does not mail, and mentions whom it concerns: %s',
+    async (name, given, title, mention) => {
+      const prLink = /elsewhere|no pull request/.test(name) ? null : LINK;
+      await using sim = await simulate({
+        with: { wait: true, ...COMMAND, 'allowed-bots': COPILOT.login },
+        agent: {
+          jobs: [
+            { id: JOB, base: { prLink }, turns: [turnTo('completed', prLink), given.turn ?? done] },
+          ],
+          onPost(n) {
+            if (n === 2 && given.pushes) sim.github.push(PULL, 'b'.repeat(40));
+            return undefined;
+          },
+        },
+        github: {
+          ...BOTH,
+          ...given.github,
+          collaborators: {
+            alice: { id: ALICE.id, permission: 'write' },
+            bob: { id: 1002, permission: 'write' },
+          },
+        },
+      });
+      // Bob has asked last, and got his answer.
+      const bob = { login: 'bob', id: 1002, type: 'User' } as const;
+      const asked = (login: Person, run_id: string) => {
+        const { id } = sim.github.addComment(PULL, login.login, '/agent Go.');
+        return {
+          event: issueComment({ number: PULL, body: '/agent Go.', id, author: login }),
+          github: { run_id },
+        };
+      };
+      await sim.runHere({ step: asked(bob, '1'), with: { wait: false } });
+      await sim.pass(600_000);
+      const before = sim.github.comments(PULL).length;
+      const step =
+        given.event === undefined
+          ? asked(ALICE, '2')
+          : { event: given.event, github: { run_id: '2' } };
+      const prompt = given.event === undefined || given.event === FAILED ? '' : 'Go.';
+      const result = await sim.runHere({ step, with: { prompt, ...given.with } });
+      const [note, end, ...others] = sim.github
+        .comments(PULL)
+        .slice(before)
+        .filter(({ author }) => author !== 'alice');
+      expect(others).toEqual([]);
+      if (title === null) {
+        expect([end, note?.isMinimized]).toEqual([undefined, false]);
+        expect(result.outputs['comment-url']).toContain(note?.html_url);
+        return;
+      }
+      expect(visibleIn(end?.body ?? '').split('\n')[0]).toContain(title);
+      expect(end?.body.match(/@\w+/)?.[0]).toBe(mention && `@${mention}`);
+      expect(note?.minimizedReason).toBe('duplicate');
+      expect(result.outputs['comment-url']).toContain(end?.html_url);
+    },
+  );
+
+  const FAILS = {
+    with: { wait: true },
+    agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] },
+    step: { event: BY_ALICE },
+  };
+
+  it('is not told again by a re-run, and is collapsed when the next message has its own', async () => {
+    await using sim = await simulate(FAILS);
     const again = { run_attempt: '2', triggering_actor: 'alice' };
     for (const github of [{ run_id: '1' }, { run_id: '1', ...again }, { run_id: '2' }]) {
       expect((await sim.runHere({ step: { github } })).outputs.result).toBe('failed');
     }
-    expect(told(sim.github)).toHaveLength(2);
-    const hidden = sim.github.comments(PULL).map(({ isMinimized }) => isMinimized);
-    expect(hidden).toEqual([true, false, false, false]);
+    const reasons = sim.github.comments(PULL).map(({ minimizedReason }) => minimizedReason);
+    expect(reasons).toEqual(['duplicate', 'outdated', 'duplicate', undefined]);
   });
 
-  it('changes no result if it fails', async () => {
-    await using sim = await simulate({
-      ...FAILS,
-      with: { wait: true },
-      github: { on: ({ body }) => (body.includes('[Details](') ? { status: 502 } : undefined) },
-    });
+  it('stays in the note if the answer of GitHub is lost, and changes no result', async () => {
+    const loses = ({ request }: Call) => request.body.includes(' reply ');
+    await using sim = await simulate({ ...FAILS, github: { trouble: { loses } } });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
-    expect(warnings(result)).toEqual([
-      expect.stringContaining('It is not known whether the comment was created'),
-    ]);
+    const warning = 'It is not known whether the comment was created';
+    expect(warnings(result)).toEqual([expect.stringContaining(warning)]);
+    const [note] = ownComments(sim.github);
+    expect([note?.isMinimized, result.outputs['comment-url']]).toEqual([false, note?.html_url]);
+    expect(note?.body).toContain(titleOf('failed'));
   });
 });

@@ -67,7 +67,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
       `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 1 of 3`,
       `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 2 of 3`,
       `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 3 of 3`,
-      `${ACTION}: 🛑 Limit reached: message not sent`,
+      `${ACTION}, hidden: 🛑 Limit reached: message not sent`,
       'rita: /agent there is no page about error 429: link the table of error codes',
       `${ACTION}: ✅ Agent pushed 2 commits`,
     ]);

@@ -105,11 +105,13 @@ describe('comments', () => {
       { body: `${ACTIONS} 2`, isMinimized: false },
       { body: `${ACTIONS} 0`, isMinimized: false },
     ]);
-    await github.hide(newest.map(({ id }) => id));
+    await github.hide(newest.map(({ id }, n) => [id, n === 0 ? 'OUTDATED' : 'DUPLICATE']));
     expect(await github.newestOwnComments(NUMBER)).toMatchObject([
       ...[{ isMinimized: true }, { isMinimized: true }],
     ]);
     expect(callsOf(sim)).toEqual(['newest', 'minimize', 'newest']);
+    const reasons = sim.comments(NUMBER).flatMap((one) => one.minimizedReason ?? []);
+    expect(reasons).toEqual(['outdated', 'duplicate']);
   });
 });
 
@@ -189,7 +191,7 @@ describe('a call', () => {
     async (body) => {
       await using sim = await simulate({ on: () => ({ body, headers: json }) });
       await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
-      await expect(connect(sim).hide(['x'])).rejects.toThrow(portal);
+      await expect(connect(sim).hide([['x', 'OUTDATED']])).rejects.toThrow(portal);
       await expect(connect(sim).updateComment(1, 'x')).rejects.toThrow(portal);
     },
   );

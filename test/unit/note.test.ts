@@ -7,9 +7,10 @@ import {
   composeReply,
   type NoteData,
   type NoteJob,
+  readNote,
   replyIdOf,
 } from '../../src/note/data.ts';
-import { Note, readNotes } from '../../src/note/note.ts';
+import { isOutdatedBy, Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
 const PAGE = 'https://github.com/octo/agents/pull/7';
@@ -36,6 +37,15 @@ function open(
   const bodies = { created: [] as string[], edited: [] as string[] };
   const text = { now: 'new' };
   const cancel = new AbortController();
+  let time = START;
+  const now = () => time;
+  const pass = (ms: number): void => {
+    time += ms;
+  };
+  const sleep = async (ms: number): Promise<void> => {
+    slept.push(ms);
+    pass(ms);
+  };
   const take = (into: string[], errors: readonly unknown[], body: string): void => {
     const error = errors[into.length];
     into.push(body.split('\n')[1] ?? '');
@@ -50,31 +60,36 @@ function open(
     ...more,
   };
   const note = new Note({
-    clock: { ...systemClock, now: () => START, sleep: async (ms) => void slept.push(ms) },
+    clock: { ...systemClock, now, sleep },
     ...{ github: github as GitHub, signal: cancel.signal, conversation: 7 },
     ...{ data: () => OWN, render: () => text.now, until: START + leftMs },
   });
-  return { note, slept, text, cancel, ...bodies };
+  return { note, slept, text, cancel, now, pass, ...bodies };
 }
 
+function close(note: Note) {
+  return note.edit().then((edited) => note.repeatLast(edited, Infinity));
+}
+
+const OTHER = 'dd'.repeat(8);
 const unwritten = new GitHubError(0, 'refused', { wasWritten: false });
 const lost = new GitHubError(0, 'lost');
 const limited = (pauseMs?: number): GitHubError =>
   new GitHubError(429, 'slow', pauseMs === undefined ? {} : { pauseMs });
 
 describe('the creation of a note', () => {
+  const bad = new GitHubError(502, 'bad');
   it.each<[string, readonly unknown[], readonly number[], string, number?]>([
     ['at once', [], [], 'ok'],
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
     ['three times at most', Array(3).fill(unwritten), [1000, 2000], 'created: refused.'],
     ['again after a rate limit', [limited(7000)], [7000], 'ok'],
-    ['not after a rate limit without a time', [limited()], [], 'slow. This is a rate limit'],
+    ['a minute after one without a time', [limited()], [60_000], 'ok', 99_000],
+    ['once after that', [limited(), limited()], [60_000], 'slow. This is a rate limit', 99_000],
+    ['not without time for that', [limited()], [], 'slow. This is a rate limit'],
     ['not after one of more than a minute', [limited(61_000)], [], 'slow. This is', 99_000],
     ['not after one beyond the deadline', [limited(30_000)], [], 'slow. This is a rate limit'],
-    ['not without an answer: there may be a comment', [lost], [], 'created: lost.'],
-    ['not after a server error', [new GitHubError(502, 'bad')], [], 'created: bad.'],
     ['not after a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
-    ['not after a bug', [new TypeError('x')], [], 'created: an unexpected error.'],
   ])('is tried %s', async (_, create, pauses, said, leftMs) => {
     const { note, slept, created } = open({ create, leftMs });
     const result = await note.create();
@@ -83,11 +98,69 @@ describe('the creation of a note', () => {
     expect([slept, created.length]).toEqual([pauses, 1 + pauses.length]);
   });
 
-  it('is not repeated after a cancellation', async () => {
-    const { note, created, cancel } = open({ create: [unwritten] });
-    cancel.abort();
-    expect(await note.create()).toMatchObject({ kind: 'problem' });
+  /** Comments of the same identity, the oldest first. */
+  const comment = (id: number, parts: Partial<NoteData> = {}) => ({
+    ...{ id: `IC_${id}`, url: `${PAGE}#issuecomment-${id}`, isEdited: false },
+    body: composeNote({ ...OWN, ...parts }, () => ''),
+  });
+  const [own, other] = [comment(48), comment(47, { process: 'dd'.repeat(8) })];
+  const second = comment(49);
+
+  it.each<[string, unknown, readonly (readonly ReturnType<typeof comment>[] | null)[], number[]]>([
+    ['at once', lost, [[own]], [1000]],
+    ['after a server error', bad, [[own]], [1000]],
+    ['late, and not that of another leg', lost, [[], [other], [other, own]], [1000, 2000, 4000]],
+    ['after a list that fails', lost, [null, [own]], [1000, 2000]],
+    ['twice', lost, [[own, second]], [1000]],
+    ['never', lost, [[], [], [], [other]], [1000, 2000, 4000, 8000]],
+  ])('without an answer is looked for by its random word: it is there %s', async (...row) => {
+    const [name, error, lists, pauses] = row;
+    const edited: [number, string][] = [];
+    const hidden: unknown[] = [];
+    let n = 0;
+    const { note, slept, created } = open(
+      { create: [error] },
+      {
+        async ownComments() {
+          const list = lists[n++];
+          if (list === null || list === undefined) throw lost;
+          return list;
+        },
+        updateComment: async (id, body) => void edited.push([id, body]),
+        hide: async (given) => void hidden.push(...given),
+      },
+    );
+    const result = await note.create();
     expect(created).toHaveLength(1);
+    expect(slept).toEqual(pauses);
+    if (name === 'never') {
+      const problem = 'It is not known whether the comment was created: lost.';
+      expect(result).toEqual({ kind: 'problem', problem, cause: 'unclear' });
+      return;
+    }
+    expect(result).toEqual({ kind: 'ok', value: own.url });
+    await note.edit();
+    expect(edited.at(-1)?.[0]).toBe(48);
+    if (name !== 'twice') return;
+    expect(edited[0]?.[0]).toBe(49);
+    expect(readNote(edited[0]?.[1] ?? '', OWN.project)).toMatchObject({
+      jobs: [{ id: 'job-1', delivery: 'not-sent' }],
+    });
+    expect(edited[0]?.[1]).toContain(`[The other one](${own.url}) counts.`);
+    expect(hidden).toEqual([['IC_49', 'OUTDATED']]);
+  });
+
+  it('is not looked for beyond the deadline, nor repeated after a cancellation', async () => {
+    const ownComments = async () => [];
+    const late = open({ create: [lost], leftMs: 2500 }, { ownComments });
+    expect(await late.note.create()).toMatchObject({ cause: 'unclear' });
+    expect(late.slept).toEqual([1000, 1500]);
+    for (const error of [unwritten, lost]) {
+      const { note, created, cancel } = open({ create: [error] }, { ownComments });
+      cancel.abort();
+      expect(await note.create()).toMatchObject({ kind: 'problem' });
+      expect(created).toHaveLength(1);
+    }
   });
 });
 
@@ -99,7 +172,7 @@ describe('edits of a note', () => {
     note.write();
     text.now = 'newer';
     note.write();
-    expect(await note.close()).toEqual({ kind: 'ok', value: OWN_URL });
+    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
     expect(edited).toEqual(['newer', 'newer']);
   });
 
@@ -115,7 +188,7 @@ describe('edits of a note', () => {
     note.write();
     await new Promise(setImmediate);
     note.write();
-    const closed = note.close();
+    const closed = close(note);
     await new Promise(setImmediate);
     expect(begun).toBe(1);
     resolve();
@@ -123,29 +196,37 @@ describe('edits of a note', () => {
     expect(begun).toBe(3);
   });
 
-  it.each<[string, readonly unknown[], readonly number[], string]>([
+  const bad = new GitHubError(502, 'bad');
+  const dead = new GitHubError(401, 'dead');
+  it.each<[string, readonly unknown[], readonly number[], string, number?]>([
     ['an answer that was lost', [lost], [15_000], 'ok'],
-    ['two of them', [lost, new GitHubError(502, 'bad')], [15_000], 'bad.'],
-    ['a refusal', Array(2).fill(new GitHubError(404, 'gone')), [15_000], 'gone. Check “pr-number”'],
-    ['a page of a firewall', [new GitHubError(403, 'no')], [15_000], 'ok'],
+    ['nine of them', Array(9).fill(bad), Array(8).fill(15_000), 'not up to date: bad.'],
+    ['the eighth', Array(8).fill(bad), Array(8).fill(15_000), 'ok'],
+    ['a run without time', Array(2).fill(bad), [15_000], 'not up to date: bad.', 0],
     ['a rate limit', [limited(7000)], [15_000], 'ok'],
     ['one of half a minute', [limited(30_000)], [30_000], 'ok'],
-    ['a bug', Array(2).fill(new TypeError('x')), [15_000], 'an unexpected error.'],
-  ])('end with the last one once more, if that may help: %s', async (_, edit, pauses, said) => {
-    const { note, slept, edited } = open({ edit });
+    ['one without a time', [limited(), limited()], [60_000, 60_000], 'ok'],
+    ['one without a time, and no time', [limited()], [15_000], 'ok', 0],
+    ['one of an hour', Array(2).fill(limited(3_600_000)), [15_000], 'date: slow. This is'],
+    ['a comment that is gone', [new GitHubError(404, 'gone')], [], 'Somebody has deleted the'],
+    ['a page of a firewall', [new GitHubError(403, 'no')], [], 'not up to date: no.'],
+    ['a dead token', [dead], [], 'not up to date: dead. Tokens of GitHub Apps live an hour.'],
+  ])('end with the last one again, if that may help: %s', async (...row) => {
+    const [, edit, pauses, said, leftMs] = row;
+    const { note, slept, edited, now } = open({ edit });
     await note.create();
-    const closed = await note.close();
+    const closed = await note.repeatLast(await note.edit(), now() + (leftMs ?? 600_000));
     expect(closed.kind === 'ok' ? 'ok' : closed.problem).toContain(said);
     expect([slept, edited.length]).toEqual([pauses, 1 + pauses.length]);
   });
 
   it('are done if only the repetition fails', async () => {
-    const { note, text } = open({ edit: [lost, undefined, new GitHubError(502, 'bad')] });
+    const { note, text } = open({ edit: [lost, undefined, bad] });
     await note.create();
     note.write();
     await new Promise(setImmediate);
     text.now = 'done';
-    expect(await note.close()).toEqual({ kind: 'ok', value: OWN_URL });
+    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
   });
 
   it('end with the last one twice if an earlier one had no answer: it may come late', async () => {
@@ -154,65 +235,113 @@ describe('edits of a note', () => {
     note.write();
     await new Promise(setImmediate);
     text.now = 'done';
-    expect(await note.close()).toEqual({ kind: 'ok', value: OWN_URL });
+    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
     expect([slept, edited]).toEqual([[15_000], ['new', 'done', 'done']]);
   });
 
-  it('are not repeated after a cancellation', async () => {
-    const { note, edited, cancel } = open({ edit: [limited(7000)] });
+  it.each<[string, readonly unknown[], readonly number[]]>([
+    ['three times', Array(9).fill(bad), [500, 1000, 1500]],
+    ['until it is done', [bad, bad], [500, 1000]],
+    ['never if it cannot help', [dead], []],
+  ])('are repeated soon after a cancellation: %s', async (_, edit, pauses) => {
+    const { note, slept, cancel } = open({ edit });
     await note.create();
     cancel.abort();
-    expect(await note.close()).toMatchObject({ kind: 'problem' });
-    expect(edited).toHaveLength(1);
+    await close(note);
+    expect(slept).toEqual(pauses);
+  });
+
+  it('are not repeated if the first one took the time of a cancelled run', async () => {
+    const { note, slept, cancel, pass } = open({ edit: [bad] });
+    await note.create();
+    cancel.abort();
+    const edited = await note.edit();
+    pass(6000);
+    expect(await note.repeatLast(edited, Infinity)).toMatchObject({ kind: 'problem' });
+    expect(slept).toEqual([]);
   });
 });
 
-it.each<[string, Partial<NoteData> | string, boolean, url?: string]>([
-  ['of an earlier run', {}, true],
-  ['of an earlier attempt', { run: '9' }, true],
-  ['that was not sent', { jobs: [{ ...DONE, delivery: 'not-sent' }] }, true],
-  ['that may still be sent', { jobs: [{ id: 'job-1', delivery: 'sending' }] }, false],
-  ['of a process that was killed', { jobs: [{ id: 'job-1', delivery: 'sent' }] }, false],
-  ['about another job', { jobs: [{ ...DONE, id: 'job-2' }] }, false],
-  ['about more jobs', { jobs: [DONE, { ...DONE, id: 'job-2' }] }, false],
-  ['of another step', { step: 'cc'.repeat(8) }, false],
-  ['of a command', { command: 'comment:7' }, false],
-  ['of another project', { project: 'cc'.repeat(8) }, false],
-  ['below it', {}, false, `${PAGE}#issuecomment-51`],
-  ['that is no note', composeReply(replyIdOf(NOTE), 'x'), false],
-  ['that cannot be read', composeNote({ ...OWN, jobs: [DONE] }, () => '').slice(0, -20), false],
-])('whether hideOlder hides a comment %s: %j', async (_, given, expected, url) => {
-  const hidden: string[] = [];
-  const text = (parts: Partial<NoteData>) =>
-    composeNote({ ...OWN, run: '1', jobs: [DONE], ...parts }, () => 'x');
-  const body = typeof given === 'string' ? given : text(given);
-  const older = { id: 'IC_1', url: url ?? `${PAGE}#issuecomment-9`, body, viewerDidAuthor: true };
-  const { note } = open(
-    {},
-    {
-      newestOwnComments: async () => [
-        { ...older, isMinimized: false },
-        { ...older, id: 'IC_2', isMinimized: true },
-        { ...older, id: 'IC_3', url: OWN_URL, isMinimized: false },
+describe('a note collapses above it', () => {
+  const body = (parts: Partial<NoteData>): string =>
+    composeNote({ ...OWN, run: '1', process: 'dd'.repeat(8), jobs: [DONE], ...parts }, () => 'x');
+  it.each<[string, Partial<NoteData>, boolean]>([
+    ['of an earlier run', {}, true],
+    ['of an earlier attempt', { run: '9' }, true],
+    ['that was not sent', { jobs: [{ ...DONE, delivery: 'not-sent' }] }, true],
+    ['that may still be sent', { jobs: [{ id: 'job-1', delivery: 'sending' }] }, false],
+    ['of a process that was killed', { jobs: [{ id: 'job-1', delivery: 'sent' }] }, false],
+    ['about another job', { jobs: [{ ...DONE, id: 'job-2' }] }, false],
+    ['about more jobs', { jobs: [DONE, { ...DONE, id: 'job-2' }] }, false],
+    ['of another step', { step: OTHER }, false],
+    ['of a command', { command: 'comment:7' }, false],
+    ['of another project', { project: OTHER }, false],
+    ['of its own process', { process: OWN.process }, false],
+  ])('a note of a step %s: %j', (_, parts, expected) => {
+    expect(isOutdatedBy(body(parts), OWN, false)).toBe(expected);
+  });
+
+  const check: Partial<NoteData> = {};
+  const person: Partial<NoteData> = { askedBy: 'mona', command: 'comment:7' };
+  const others: Partial<NoteData> = { run: '8' };
+  it.each<[string, Partial<NoteData>, Partial<NoteData>, boolean, boolean]>([
+    ['its own message', check, {}, true, true],
+    ['its own message, by a person', person, person, true, true],
+    ['other checks, for a check', check, { ...others }, true, true],
+    ['other people, for a person', person, { ...person, ...others }, true, true],
+    ['people, for a check', check, { ...person, ...others }, false, false],
+    ['checks, for a person', person, { ...others }, false, true],
+    ['another step', check, { ...others, step: OTHER }, false, false],
+  ])('replies and limits of %s', (_, own, other, reply, limit) => {
+    const mine = { ...OWN, ...own };
+    const jobs = [{ id: 'job-2', delivery: 'not-sent', limited: true }] as const;
+    const about = { ...OWN, ...other };
+    const bodies = [composeReply(replyIdOf(about), 'x'), body({ ...about, process: OTHER, jobs })];
+    expect(bodies.map((text) => isOutdatedBy(text, mine, true))).toEqual([reply, limit]);
+    // A process that has told nothing leaves them.
+    expect(bodies.map((text) => isOutdatedBy(text, mine, false))).toEqual([false, false]);
+  });
+
+  it('nothing else', () => {
+    const damaged = body({}).slice(0, -20);
+    const both = body({
+      jobs: [
+        { id: 'a', delivery: 'not-sent', limited: true },
+        { id: 'b', delivery: 'sent' },
       ],
-      hide: async (ids: readonly string[]) => void hidden.push(...ids),
-    },
-  );
-  await note.create();
-  await note.hideOlder();
-  expect(hidden).toEqual(expected ? ['IC_1'] : []);
-});
-
-it('the answer to a command hides nothing, and asks nothing', async () => {
-  const newestOwnComments = (): never => {
-    throw new Error('It was asked.');
-  };
-  const note = new Note({
-    ...{ clock: systemClock, signal: AbortSignal.any([]), conversation: 7, until: START },
-    ...{ github: { newestOwnComments } as Partial<GitHub> as GitHub, render: () => '' },
-    data: () => ({ ...OWN, command: 'comment:7' }),
+    });
+    const all = [damaged, both, 'x'].map((text) => isOutdatedBy(text, OWN, true));
+    expect(all).toEqual([false, false, false]);
   });
-  await note.hideOlder();
+
+  it.each<['DUPLICATE' | 'OUTDATED' | null, readonly string[]]>([
+    [null, ['IC_1 OUTDATED']],
+    ['DUPLICATE', ['IC_50 DUPLICATE', 'IC_1 OUTDATED']],
+    // It gives way to another run.
+    ['OUTDATED', ['IC_50 OUTDATED']],
+  ])('with one call, what is shown and has a smaller number: %s', async (itself, expected) => {
+    const hidden: string[] = [];
+    const older = {
+      id: 'IC_1',
+      url: `${PAGE}#issuecomment-9`,
+      body: body({}),
+      viewerDidAuthor: true,
+    };
+    const { note } = open(
+      {},
+      {
+        newestOwnComments: async () => [
+          { ...older, isMinimized: false },
+          { ...older, id: 'IC_2', isMinimized: true },
+          { ...older, id: 'IC_3', url: `${PAGE}#issuecomment-51`, isMinimized: false },
+        ],
+        hide: async (given) => void hidden.push(...given.map((one) => one.join(' '))),
+      },
+    );
+    await note.create();
+    await note.collapse(itself, true);
+    expect(hidden).toEqual(expected);
+  });
 });
 
 it('readNotes returns the notes of the project, or names the comment that cannot be read', async () => {
@@ -224,7 +353,7 @@ it('readNotes returns the notes of the project, or names the comment that cannot
   };
   const other = body({ project: 'cc'.repeat(8) });
   expect(await read('x', body({}), composeReply(replyIdOf(NOTE), 'x'), other)).toEqual({
-    ...{ kind: 'ok', value: [{ ...NOTE, url }] },
+    ...{ kind: 'ok', value: [{ ...NOTE, url, nodeId: '' }] },
   });
   expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
     kind: 'problem',

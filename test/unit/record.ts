@@ -79,5 +79,5 @@ export const NOTE: NoteData = {
 export function found(parts: Partial<NoteData> = {}): FoundNote {
   const { run, attempt } = { ...NOTE, ...parts };
   const url = `https://github.com/octo/agents/pull/7#issuecomment-${run}${attempt}`;
-  return { ...NOTE, ...parts, url };
+  return { ...NOTE, ...parts, url, nodeId: `IC_${run}${attempt}` };
 }

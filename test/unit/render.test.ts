@@ -13,6 +13,7 @@ import { endedNow } from '../../src/report/outputs.ts';
 import {
   logLink,
   renderBadEnd,
+  renderFor,
   renderProblem,
   renderStory,
   renderUsage,
@@ -408,6 +409,12 @@ it('renderBadEnd mentions a person, quotes others as code, and links to the comm
   );
 });
 
+it('renderFor mentions a person below the title, and nothing else', () => {
+  const text = '### Title\n\nFirst.\n\nSecond.';
+  expect(renderFor('mona', text)).toBe('### Title\n\n@mona\n\nFirst.\n\nSecond.');
+  for (const login of ['', 'a b', '@all']) expect(renderFor(login, text)).toBe(text);
+});
+
 it('renderProblem and renderUsage answer a command, and never begin with one', () => {
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
     `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. Once this is fixed, comment again. · ${LOG}`,
@@ -415,6 +422,7 @@ it('renderProblem and renderUsage answer a command, and never begin with one', (
   expect(renderUsage('/agent', true)).toMatch(
     /^Nothing was sent: .* by mail has no words\. Write /,
   );
+  expect(renderProblem('So. Comment again.', INFO)).toMatch(/So\. Comment again\. · /);
   expect(renderUsage('/a`b')).toMatch(
     /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,
   );

@@ -15,7 +15,11 @@ export class FieldError extends Error {
 }
 
 interface Input {
-  readonly input: { readonly subjectId: string; readonly content?: string };
+  readonly input: {
+    readonly subjectId: string;
+    readonly content?: string;
+    readonly classifier?: string;
+  };
 }
 
 interface Page {
@@ -76,10 +80,10 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
       });
       return {};
     },
-    minimizeComment({ input: { subjectId } }: Input) {
+    minimizeComment({ input: { subjectId, classifier } }: Input) {
       const comment = findNode(subjectId);
       if (comment === undefined) return noNode(subjectId);
-      actions.minimizeComment(comment.id);
+      actions.minimizeComment(comment.id, classifier?.toLowerCase());
       return {};
     },
   };

@@ -15,6 +15,8 @@ export interface Comment {
   readonly updated_at: string;
   /** Hidden on the page, which does not affect reads and writes. */
   readonly isMinimized: boolean;
+  /** The classifier, in lower case. */
+  readonly minimizedReason?: string;
   /** When lists start to show it, in milliseconds. */
   readonly listedAt: number;
 }
@@ -53,7 +55,7 @@ export interface PageActions {
   addReviewComment(number: number, author: string, body: string): Comment;
   editComment(id: number, body: string, editor?: string): Comment;
   deleteComment(id: number): void;
-  minimizeComment(id: number): Comment;
+  minimizeComment(id: number, reason?: string): Comment;
   /** Adds commits to a pull request. */
   push(number: number, ...commits: readonly string[]): void;
   /** Merges or closes a pull request. */
@@ -168,7 +170,8 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     editComment: (id, body, editor = existing(id).comment.author) =>
       change(id, { body, editor, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),
-    minimizeComment: (id) => change(id, { isMinimized: true }),
+    minimizeComment: (id, reason = 'outdated') =>
+      change(id, { isMinimized: true, minimizedReason: reason }),
     push(number, ...commits) {
       const issue = known(number);
       if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
