@@ -16,7 +16,7 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
-import type { FoundNote } from '../note/data.ts';
+import { type FoundNote, isSameMessage } from '../note/data.ts';
 import type { Redact } from '../runner/log.ts';
 import { readHead } from './own-pull.ts';
 import type { Run } from './run.ts';
@@ -63,10 +63,16 @@ function sayChange(change: Change): string {
  */
 export function unseenBefore(job: Job, notes: readonly FoundNote[]): CommitRange | undefined {
   const { id, head: now, waitedMs } = job;
-  const last = notes
-    .flatMap(({ jobs }) => jobs)
-    .findLast((one) => one.id === id && one.delivery !== 'not-sent');
-  const before = last?.head;
+  const sent = notes.flatMap((note) =>
+    note.jobs
+      .filter((one) => one.id === id && one.delivery !== 'not-sent')
+      .map((one) => ({ ...one, note })),
+  );
+  const last = sent.at(-1);
+  // A re-run that only went on has not looked at the head.
+  const before = sent.findLast(
+    ({ head, note }) => head !== undefined && last && isSameMessage(note, last.note),
+  )?.head;
   if (now === undefined || before?.number !== now.number || before.sha === now.sha)
     return undefined;
   const isIdle = waitedMs === undefined && isFinal(statusBefore(job));

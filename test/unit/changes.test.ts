@@ -84,12 +84,14 @@ it.each<[string, Partial<NoteJob>, Parameters<typeof job>[0], boolean]>([
   ['one whose end was seen', { ended: { ...TIMED_OUT, result: 'completed' } }, IDLE, false],
   ['another pull request', { ended: TIMED_OUT, head: { number: 8, sha: OLD } }, {}, false],
   ['the same head', { ended: TIMED_OUT, head: { number: 7, sha: NOW } }, {}, false],
+  ['one whose re-run went on, and timed out', { ended: TIMED_OUT, head: undefined }, {}, true],
   ['another job', { ended: TIMED_OUT, id: 'job-2' }, {}, false],
 ])('knows what was pushed since an earlier message: %s', (_, noted, parts, isUnseen) => {
   const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2, over: null } });
   const head = { number: 7, sha: OLD };
   const last: NoteJob = { id: 'job-1', delivery: 'sent', head, ...noted };
   const unsent: NoteJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };
-  const notes = [found({ jobs: [last] }), found({ jobs: [unsent] })];
+  const first: NoteJob = { ...last, head };
+  const notes = [first, last, unsent].map((one) => found({ jobs: [one] }));
   expect(unseenBefore(now, notes)).toEqual(isUnseen ? { before: OLD, after: NOW } : undefined);
 });
