@@ -98,7 +98,7 @@ export const ADVICE: Advice = {
     create: 'There is no such project; check the project ID.',
   },
   409: { poll: 'Use another job.', send: 'Use another job.', create: '' },
-  429: { poll: 'The API was polled too often.', send: TOO_MANY, create: TOO_MANY },
+  429: { poll: 'The API was asked too often.', send: TOO_MANY, create: TOO_MANY },
 };
 
 /** What is too large for the API is too large for what stands before it as well, and either may say so. */

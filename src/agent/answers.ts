@@ -105,7 +105,7 @@ function quoteRefusal(body: string, redact: Redact): string {
 }
 
 const WHEN: Readonly<Record<Doing, string>> = {
-  poll: 'when the job was polled',
+  poll: 'when the status of the job was read',
   send: 'to the message',
   create: 'when the job was to be created',
 };

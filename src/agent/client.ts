@@ -59,7 +59,7 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   }
   const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : read.problem;
   const suspects = context.isDefaultUrl ? 'the job ID' : 'the job ID and the base URL';
-  const why = `Polling the job returned ${what}; check ${suspects}.`;
+  const why = `Reading the status of the job returned ${what}; check ${suspects}.`;
   return { kind: 'missed', exchange, why };
 }
 

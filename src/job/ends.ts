@@ -162,21 +162,25 @@ const RUN_ENDS = {
   'killed while it read': way(
     'error',
     'unreachable',
-    () => 'The run ended while the job was being polled.',
+    () => 'The run ended while the status of the job was being read.',
   ),
   'could not read': way('error', 'unreachable', (why: string) =>
-    sentences('The job cannot be polled.', why),
+    sentences('The status of the job cannot be read.', why),
   ),
   'could not read in time': way(
     'timed-out',
     'timed-out',
     (limitMs: number, why: string, again: string) =>
-      sentences(`The job could not be polled within ${duration(limitMs)}.`, why, `${again}.`),
+      sentences(
+        `The status of the job could not be read within ${duration(limitMs)}.`,
+        why,
+        `${again}.`,
+      ),
   ),
   'cancelled before it read': way(
     'cancelled',
     'cancelled',
-    (again: string) => `The run was cancelled before the job was polled. ${again}.`,
+    (again: string) => `The run was cancelled before the status of the job was read. ${again}.`,
   ),
 
   // Before the message.
@@ -338,7 +342,7 @@ const RUN_ENDS = {
   ),
   lost: way('error', 'unreachable', (why: string, again: string) =>
     sentences(
-      'The message was delivered, but the job can no longer be polled.',
+      'The message was delivered, but the status of the job can no longer be read.',
       why,
       'The agent may keep working.',
       again,

@@ -35,7 +35,12 @@ export const LABELS = {
   failed: row('❌', 'failed', 'Agent failed', 'bad', tryAgain),
   'delivery unknown': row('⚠️', 'delivery unknown', 'Delivery unknown', 'bad'),
   unreachable: row(
-    ...(['⚠️', 'result unknown', 'Result unknown: the agent job cannot be polled', 'bad'] as const),
+    ...([
+      '⚠️',
+      'result unknown',
+      'Result unknown: the status of the job cannot be read',
+      'bad',
+    ] as const),
   ),
   'not-sent': row('⚠️', 'not sent', 'Message not sent', 'bad'),
   /** As `not-sent`, and no message to this job ever will be. */

@@ -147,7 +147,11 @@ describe('explainExchange', () => {
       'send',
       '100 messages per project and hour (100/h) from all senders together.',
     ],
-    [answer(429, NO), 'poll', '429 when the job was polled: “no”. The API was polled too often.'],
+    [
+      answer(429, NO),
+      'poll',
+      '429 when the status of the job was read: “no”. The API was asked too often.',
+    ],
     [answer(401, NO), 'send', KEYS_URL],
     [
       answer(402, saying({ error: 'No credits.' })),
@@ -159,7 +163,11 @@ describe('explainExchange', () => {
     [answer(403, saying({})), 'poll', 'may lack the read scope'],
     [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
     [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
-    [answer(402, NO), 'poll', '402 when the job was polled: “no”. The API requires credits. Buy'],
+    [
+      answer(402, NO),
+      'poll',
+      '402 when the status of the job was read: “no”. The API requires credits. Buy',
+    ],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(409, NO), 'create', '409 when the job was to be created: “no”.'],
     [
@@ -170,7 +178,7 @@ describe('explainExchange', () => {
     [answer(400, NO), 'poll', '“no”. Check the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(500, NO), 'send', 'The API answered 500 to the message: “no”. The API itself has'],
-    [answer(304, NO), 'poll', 'The API answered 304 when the job was polled: “no”.'],
+    [answer(304, NO), 'poll', 'The API answered 304 when the status of the job was read: “no”.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [answer(200), 'send', 'with no content type, was not a record of this job.'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],

@@ -77,7 +77,7 @@ it.each<[End, End['result'], string, boolean?]>([
   [
     timedOutEnd(UNPOLLED, 're-run', LIMIT_MS, ''),
     'timed-out',
-    'The job could not be polled within 30 min.',
+    'The status of the job could not be read within 30 min.',
   ],
   [
     timedOutEnd(job(), 're-run', LIMIT_MS, 'So.'),
@@ -91,14 +91,10 @@ it.each<[End, End['result'], string, boolean?]>([
   ],
   [timedOutEnd(WAITING, 're-run', LIMIT_MS, ''), 'timed-out', ' Re-run the workflow later.'],
   [timedOutEnd(WAITING, 'new run', LIMIT_MS, ''), 'timed-out', ' Start a new run later.'],
-  [
-    lostEnd(job(SENT), 'new run', 'So.'),
-    'error',
-    `can no longer be polled. So. The agent may keep`,
-  ],
+  [lostEnd(job(SENT), 'new run', 'So.'), 'error', `can no longer be read. So. The agent may keep`],
   [lostEnd(job(SENT), 'new run', 'So.'), 'error', LATER],
   [lostEnd(job(SENT), 're-run', 'So.'), 'error', AGAIN],
-  [lostEnd(POLLED, 're-run', 'So.'), 'error', 'The job cannot be polled. So.'],
+  [lostEnd(POLLED, 're-run', 'So.'), 'error', 'The status of the job cannot be read. So.'],
   [lostEnd(job(), 're-run', 'So.'), 'error', 'So.'],
   [
     cancelledEnd(job(), 're-run', true),
@@ -110,7 +106,11 @@ it.each<[End, End['result'], string, boolean?]>([
     'cancelled',
     'before the message was sent. Start a new run.',
   ],
-  [cancelledEnd(UNPOLLED, 're-run', true), 'cancelled', 'cancelled before the job was polled.'],
+  [
+    cancelledEnd(UNPOLLED, 're-run', true),
+    'cancelled',
+    'cancelled before the status of the job was read.',
+  ],
   [cancelledEnd(job(SENT), 're-run', true), 'cancelled', `no longer waits for it.${AGAIN}`],
   [cancelledEnd(job(SENT), 'new run', true), 'cancelled', LATER],
   [cancelledEnd(job(SENT), 're-run', false), 'cancelled', 'was cancelled.'],
@@ -146,7 +146,7 @@ it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
   [UNKNOWN, true, 'error', IN_DOUBT],
   [SENT, false, 'sent', ''],
   [SENT, true, 'sent', 'The run ended before the agent was done.', false],
-  [READ_ONLY, true, 'error', 'while the job was being polled'],
+  [READ_ONLY, true, 'error', 'while the status of the job was being read'],
 ])('endNow, if the run is killed: %j', (parts, wait, result, words, confirmed) => {
   const end = endNow(job(parts), wait);
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);

@@ -72,7 +72,7 @@ const REFUSED =
   'and the job in the dashboard (https://app.mintlify.com).';
 const CLOSED = 'The API answered 409 to the message: “Job is archived”. Use another job.';
 const UNREADABLE =
-  'The API answered 403 when the job was polled: “Forbidden”. The API key lacks the read scope.';
+  'The API answered 403 when the status of the job was read: “Forbidden”. The API key lacks the read scope.';
 const RESET =
   'The connection to the API at “api.mintlify.com” was lost after the request was written: connection reset.';
 
