@@ -132,7 +132,7 @@ function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Ver
 }
 
 /** Of a person, who may create a job. */
-const CREATOR = { commit: null, sender: { login: 'mona', type: 'User' } };
+const CREATOR = { event: 'issue_comment', commit: null, sender: { login: 'mona', type: 'User' } };
 
 function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
