@@ -1,6 +1,5 @@
 import { inUtc } from '../clock.ts';
 import {
-  type CommitRange,
   changedNothing,
   deliveryOf,
   isCreated,
@@ -8,8 +7,6 @@ import {
   labelOf,
   NEW_JOB,
   type Over,
-  type PlainCommits,
-  type Pushed,
   sentAtOf,
 } from '../job/job.ts';
 import {
@@ -40,7 +37,8 @@ import {
 } from '../markdown.ts';
 import { DASHBOARD_URL } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { cut, grouped, listing, plural, quote, sentences } from '../text.ts';
+import { cut, grouped, quote, sentences } from '../text.ts';
+import { filesIn, nameCommits, renderCommits, renderUnseen } from './commits.ts';
 import { type Ended, overallReason } from './outputs.ts';
 import { renderJobs, timeTaken } from './table.ts';
 
@@ -151,17 +149,6 @@ function renderResult(job: Job): string {
   return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
 }
 
-function renderUnseen({ unseen, record }: Job): string {
-  if (unseen === undefined || !record?.prLink) return '';
-  const [before, after] = [unseen.before, unseen.after].map((sha) => sha.slice(0, 7));
-  return `Since the message that timed out: ${link(`\`${before}..${after}\``, filesIn(record.prLink, unseen))}`;
-}
-
-/** The page with what has changed between two commits. */
-function filesIn(prLink: string, { before, after }: CommitRange): string {
-  return `${prLink}/files/${before}..${after}`;
-}
-
 /** While it is new: GitHub mails a new comment, and a mail says first what it is about. */
 function renderRequest(story: Story, jobs: readonly Job[]): string {
   return blocks([story.failure ?? '', renderPrompt(story, jobs)]);
@@ -176,41 +163,6 @@ function sayIfOver({ mergedOrClosed }: Story): string {
 function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
   const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
-}
-
-/** Files, comments, headlines and authors that are named. */
-const MOST_NAMES = 5;
-const LONGEST_HEADLINE = 72;
-
-/** What the commits change, what was asked for that they do not change, and what they say. */
-function renderCommits({ count, told }: Pushed): string {
-  if (told === undefined || told === 'a merge') return '';
-  const { files, untouched, headlines, authors } = told;
-  const names = files?.map((path) => code(path, 100)) ?? [];
-  const also = [...untouched].map(([path, n]) => `${code(path, 100)} (${plural(n, 'comment')})`);
-  const changed = dotted(
-    [
-      names.length === 0 ? '' : `${plural(names.length, 'file')}: ${listSome(names)}.`,
-      also.length === 0 ? '' : `Not in these commits: ${listSome(also)}.`,
-    ],
-    ' ',
-  );
-  const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
-  const more = said.length > MOST_NAMES ? ` and ${said.length - MOST_NAMES} more` : '';
-  const lines = `${dotted(said.slice(0, MOST_NAMES))}${more}`;
-  return blocks([changed, dotted([sayAuthors(count, authors), lines], ': ')]);
-}
-
-/** Empty for a single author. */
-function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
-  if (authors.length < 2) return '';
-  const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
-  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}`;
-}
-
-function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
 }
 
 /** What was not sent does not count. */
@@ -291,13 +243,6 @@ function titleOfJob(job: Job, conversation?: number): string {
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
-}
-
-/** `3 commits`, as far as that is known. */
-function nameCommits({ count, told }: Pushed): string {
-  if (count === undefined) return '';
-  if (told !== 'a merge') return plural(count, 'commit');
-  return count === 1 ? told : `${plural(count, 'commit')}, with ${told}`;
 }
 
 /** Several jobs: first what needs attention, then the counts, then a table of them. */

@@ -1,0 +1,58 @@
+import type { CommitRange, Job, PlainCommits, Pushed } from '../job/job.ts';
+import { blocks, code, dotted, link } from '../markdown.ts';
+import { listing, plural } from '../text.ts';
+
+// What is told of commits: their number, the files, their first lines and their authors. Over a merge, only the number is true.
+
+/** `3 commits`, as far as that is known. */
+export function nameCommits({ count, told }: Pushed): string {
+  if (count === undefined) return '';
+  if (told !== 'a merge') return plural(count, 'commit');
+  return count === 1 ? told : `${plural(count, 'commit')}, with ${told}`;
+}
+
+/** Files, comments, headlines and authors that are named. */
+const MOST_NAMES = 5;
+const LONGEST_HEADLINE = 72;
+
+/** What the commits change, what was asked for that they do not change, and what they say. */
+export function renderCommits({ count, told }: Pushed): string {
+  if (told === undefined || told === 'a merge') return '';
+  const { files, untouched, headlines, authors } = told;
+  const names = files?.map((path) => code(path, 100)) ?? [];
+  const also = [...untouched].map(([path, n]) => `${code(path, 100)} (${plural(n, 'comment')})`);
+  const changed = dotted(
+    [
+      names.length === 0 ? '' : `${plural(names.length, 'file')}: ${listSome(names)}.`,
+      also.length === 0 ? '' : `Not in these commits: ${listSome(also)}.`,
+    ],
+    ' ',
+  );
+  const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
+  const more = said.length > MOST_NAMES ? ` and ${said.length - MOST_NAMES} more` : '';
+  const lines = `${dotted(said.slice(0, MOST_NAMES))}${more}`;
+  return blocks([changed, dotted([sayAuthors(count, authors), lines], ': ')]);
+}
+
+/** Empty for a single author. */
+function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
+  if (authors.length < 2) return '';
+  const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
+  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}`;
+}
+
+function listSome(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
+}
+
+export function renderUnseen({ unseen, record }: Job): string {
+  if (unseen === undefined || !record?.prLink) return '';
+  const [before, after] = [unseen.before, unseen.after].map((sha) => sha.slice(0, 7));
+  return `Since the message that timed out: ${link(`\`${before}..${after}\``, filesIn(record.prLink, unseen))}`;
+}
+
+/** The page with what has changed between two commits. */
+export function filesIn(prLink: string, { before, after }: CommitRange): string {
+  return `${prLink}/files/${before}..${after}`;
+}
