@@ -8,12 +8,15 @@ import { DOWNLOAD_MS, download } from './download.ts';
 import { type KeptLog, readLog } from './log.ts';
 import { whyNot } from './things.ts';
 
-// Reads the logs of jobs, all at once.
+// Reads the logs of jobs, all at once; of large ones, one after the other.
 
 /** Milliseconds for all logs together; each has a limit of its own. */
 const ALL_LOGS_MS = 60_000;
 /** Milliseconds after which logs that could not be read are asked for once more: they may have been written by then. */
 const PAUSE_MS = 5000;
+
+/** Bytes of a log after which it waits for other large ones. */
+const LARGE = 1024 ** 2;
 
 /** What logs and lists of runs and jobs need. */
 export const ACTIONS = 'actions: read';
@@ -39,8 +42,11 @@ export async function readJobLogs(
   const leftMs = Math.min(ALL_LOGS_MS, until - clock.now());
   const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
   const read = new Map<number, LogRead>();
+  const inTurn = createTurns();
   const readAll = async (some: readonly RunJob[]): Promise<void> => {
-    const all = some.map(async (job) => [job.id, await readJobLog(start, job, signal)] as const);
+    const all = some.map(async (job) => {
+      return [job.id, await readJobLog(start, job, inTurn, signal)] as const;
+    });
     for (const [id, log] of await Promise.all(all)) read.set(id, log);
   };
   await readAll(jobs);
@@ -61,6 +67,7 @@ export async function readJobLogs(
 async function readJobLog(
   { runtime, info, github }: Start,
   { id, steps }: RunJob,
+  inTurn: ReturnType<typeof createTurns>,
   over: AbortSignal,
 ): Promise<LogRead> {
   const { env, clock } = runtime;
@@ -71,11 +78,39 @@ async function readJobLog(
   try {
     over.throwIfAborted();
     const url = await untilAborted(github.logUrl(id), signal);
-    return await download(url, { env, apiUrl: info.apiUrl, signal }, (body) => readLog(body, told));
+    return await download(url, { env, apiUrl: info.apiUrl, signal }, (body) =>
+      readLog(inTurn(body), told),
+    );
   } catch (error) {
     if (over.aborted) return inTime('no time was left for it');
     return signal.aborted ? inTime('GitHub did not answer in time') : unread(error);
   }
+}
+
+/** Lets large bodies pass one after the other: of each, reading leaves garbage, and of eight at once more than there is memory for. */
+export function createTurns() {
+  let last = Promise.resolve();
+  return async function* inTurn(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let size = 0;
+    let isLarge = false;
+    let end = (): void => {};
+    try {
+      for await (const chunk of body) {
+        size += chunk.length;
+        if (size > LARGE && !isLarge) {
+          isLarge = true;
+          const before = last;
+          last = new Promise((resolve) => {
+            end = resolve;
+          });
+          await before;
+        }
+        yield chunk;
+      }
+    } finally {
+      end();
+    }
+  };
 }
 
 function inTime(problem: string): Unread {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { readFailing, whyOnlyCancelled } from '../../src/carried/failing.ts';
+import { createTurns } from '../../src/carried/job-logs.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
@@ -499,6 +500,28 @@ it.each<[unknown, string]>([
   expect(noLogs.log).toEqual([`warning: The message goes without the log of “a” and “b”: ${why}.`]);
   expect(noLogs.text).not.toContain('output of programs');
   expect(noLogs.line).toBe(`without the log of \`a\` and \`b\`: ${shown}`);
+});
+
+it('of large logs, reads one after the other, and of small ones all at once', async () => {
+  const inTurn = createTurns();
+  const read: string[] = [];
+  const { promise, reject } = Promise.withResolvers<void>();
+  const consume = async (name: string, megabytes: number, end?: Promise<void>): Promise<void> => {
+    async function* body() {
+      yield new Uint8Array(megabytes * 1024 ** 2);
+      await end;
+    }
+    for await (const _ of inTurn(body())) read.push(name);
+  };
+  const first = consume('large', 2, promise);
+  const second = consume('next', 2);
+  await consume('small', 1);
+  expect(read.toSorted()).toEqual(['large', 'small']);
+  // One that cannot be read to its end does not stop the others.
+  reject(new Error('reset'));
+  await expect(first).rejects.toThrow('reset');
+  await second;
+  expect(read).toContain('next');
 });
 
 it('lets a bug end the run', async () => {
