@@ -93,7 +93,8 @@ export async function prepare(
   const messageId = messageIdOf(start, inputs, plan);
   const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') {
-    if (past === undefined) return jobIds;
+    // An earlier attempt may have sent the message.
+    if (past === undefined || plan.isRerun) return jobIds;
     return { kind: 'skipped', reason: past.explanation };
   }
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));

@@ -3,6 +3,7 @@ import { titleOf } from '../../src/job/labels.ts';
 import type { TurnScript } from '../sim/agent.ts';
 import {
   ALICE,
+  event,
   issueComment,
   type Person,
   pullRequest,
@@ -18,6 +19,7 @@ import {
   JOB,
   LONG_TURN,
   notes,
+  ON_ITS_PULL,
   ownComments,
   PULL,
   type Scenario,
@@ -191,6 +193,18 @@ describe('on an event without a pull request or issue', () => {
       .flatMap((number) => ownComments(sim.github, number))
       .map((one) => one.html_url);
     expect(result.outputs['comment-url']).toBe(urls.join('\n'));
+  });
+
+  it.each([
+    ['release', 1],
+    ['repository_dispatch', 1],
+    ['status', 0],
+    ['deployment_status', 0],
+  ])('after an event that a person starts, not after one of programs: %s', async (name, count) => {
+    const given = event(name, undefined, { sender: ALICE });
+    await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: given } });
+    expect((await sim.runHere({ with: { wait: true } })).outputs.delivery).toBe('sent');
+    expect(ownComments(sim.github)).toHaveLength(count);
   });
 
   it.each<[string, Scenario]>([
