@@ -113,6 +113,8 @@ export interface LateRead {
   readonly things: readonly Thing[];
   /** Why nothing is sent after all, as a sentence; or empty. */
   readonly nothing?: string;
+  /** Why it cannot be sent now, as a sentence; or empty. */
+  readonly problem?: string;
 }
 
 /** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */
@@ -131,7 +133,7 @@ export async function readFailures(
   return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command) };
 }
 
-/** Reads what belongs to a command besides its words; see state.ts. */
+/** Reads what belongs to a command or a review besides its words; see state.ts. */
 export async function readAround(
   start: Start,
   about: About,
@@ -139,7 +141,8 @@ export async function readAround(
   until: number,
 ): Promise<LateRead> {
   const { readState } = await import(/* webpackChunkName: "carried" */ './state.ts');
-  return { things: await readState(start, about, inputs, until) };
+  const read = await readState(start, about, inputs, until);
+  return read.kind === 'ok' ? { things: read.value } : { things: [], problem: read.problem };
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<readonly Thing[]>> {

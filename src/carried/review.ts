@@ -90,9 +90,9 @@ export async function quoteInline(
   const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');
   const all = `${plural(comments.length, 'comment')} on ${files}`;
   const left = comments.length - parts.length;
-  if (left === 0) return [{ place: 'about', parts, shown: all }];
+  if (left === 0) return [{ place: 'task', parts, shown: all }];
   const missing = [{ what: plural(left, 'comment'), why: `there is no room; see ${url}` }];
-  return [{ place: 'about', parts, shown: `${parts.length} of ${all}`, missing }];
+  return [{ place: 'task', parts, shown: `${parts.length} of ${all}`, missing }];
 }
 
 async function quoteOne(comment: ReviewComment, mostLines: number): Promise<string> {

@@ -1,137 +1,260 @@
-import { untilAborted } from '../clock.ts';
-import type { CommentTrigger } from '../github/event.ts';
-import { checkPermission } from '../github/permission.ts';
-import type { PullState } from '../github/pull-state.ts';
-import type { Inputs } from '../inputs.ts';
+import { type Account, isPerson } from '../github/account.ts';
+import type {
+  Conversation,
+  PostedReview,
+  ReviewThread,
+  ThreadPage,
+} from '../github/conversation.ts';
 import type { Start } from '../start.ts';
-import { listing, plural, quote } from '../text.ts';
+import { ok, plural, problem, type Result } from '../text.ts';
 import { type Failing, readFailing } from './failing.ts';
-import { ask, type Missing, type Thing } from './things.ts';
-import { beginsWith, peopleIn, quoteThreads, readable, type Threads } from './threads.ts';
+import { type LeftOut, lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
+import { type Overheard, overhear, quoteTalks, type Talk } from './said.ts';
+import { chooseSince, type SaidSince, type Scope, timeOf, withoutTask } from './since.ts';
+import { type Asked, ask, type Missing, type Thing } from './things.ts';
+import { headOf, isThreadOf, nameThreads, tellFirst } from './threads.ts';
+import { quoteTopic } from './topic.ts';
 
-// The state of a pull request, for a command on it: what fails there now, the open threads, and a conflict. A command that
-// replies to a comment has its thread in any case. What cannot be read is missing: it never stops a message.
+// What belongs to a command or a review besides its words: the thread that it replies to, what people have said since they last
+// asked and, on the own pull request of the job, what fails there and a conflict.
 
-/** Where a command was written. */
-export interface About {
-  readonly asked: CommentTrigger;
-  /** The number of the pull request. */
-  readonly pull: number;
-  /** Whether it is the one of the job, and the message goes to that job alone. */
+/** Where it was written. */
+export interface About extends Scope {
+  /** The number of the issue or pull request. */
+  readonly number: number;
+  readonly isPull: boolean;
+  /** Whether it is the pull request of the job, and the message goes to that job alone. */
   readonly isOwn: boolean;
+  /** Whether the job has not heard of it yet, so that the message has its title and text. */
+  readonly isNew: boolean;
+  /** Why it is not known what has been sent, as a phrase; or empty. */
+  readonly unknown: string;
 }
 
 /** Milliseconds for all that is read. */
 const ALL_MS = 60_000;
-/** People whose permission is asked for. The one who asks has it. */
-const MOST_PEOPLE = 5;
-
-type Who = Pick<Inputs, 'minimumPermission' | 'allowedBots'>;
+/** Of threads, until that of a reply is found. */
+const MOST_PAGES = 5;
 
 /** The start of a run, and a signal that is aborted when the time is over. */
 interface Reading extends Start {
   readonly signal: AbortSignal;
 }
 
-/** It ends by `until`, a time of the clock. */
+/** It ends by `until`, a time of the clock. The problem is a sentence: a reply means nothing if GitHub does not show its thread. */
 export async function readState(
   start: Start,
   about: About,
-  inputs: Who,
+  who: Who,
   until: number,
-): Promise<readonly Thing[]> {
-  const { clock, signal: cancelled, redact } = start.runtime;
+): Promise<Result<readonly Thing[]>> {
+  const { clock, signal: cancelled } = start.runtime;
   const ms = Math.min(ALL_MS, until - clock.now());
   const endsAt = clock.now() + ms;
-  const signal = AbortSignal.any([clock.timeout(ms), cancelled]);
-  const { pull, isOwn } = about;
-  const state = await ask(() => start.github.pullState(pull), 'pull-requests: read', signal);
-  if (state.kind === 'problem') {
-    const missing = { what: `the state of #${pull}`, why: state.problem, isFault: true };
-    return [{ place: 'about', missing: [missing] }];
-  }
-  const sha = state.value.headRefOid;
-  const threads = threadsOf(start, state.value, about);
-  const [fails, [people, unknown]] = await Promise.all([
-    isOwn ? readFailing(start, { sha, own: null, page: '' }, endsAt) : null,
-    askPeople({ ...start, signal }, threads, about, inputs),
+  const reading = { ...start, signal: AbortSignal.any([clock.timeout(ms), cancelled]) };
+  const { number } = about;
+  const { signal } = reading;
+  const read = await ask(() => start.github.conversation(number), permissionFor(about), signal);
+  const reply = await findReply(reading, about, read);
+  if (reply.kind === 'problem') return reply;
+  const thread = reply.value?.thread;
+  const said = chooseSince(read.kind === 'ok' ? read.value : NOTHING_SAID, about, thread);
+  const people = peopleIn(about, said, thread);
+  const [speakers, failing] = await Promise.all([
+    lookUp(start, people, who, signal),
+    read.kind === 'ok' ? readPull(reading, about, read.value, endsAt) : [],
   ]);
-  const quoted = await quoteThreads(threads, { ...inputs, people }, redact);
-  const failing = fails?.things ?? [];
-  const conflict = state.value.mergeable === 'CONFLICTING' && fails ? tellConflict(fails) : [];
-  const told = [...failing.flatMap(({ parts = [] }) => parts), ...conflict, ...quoted.parts];
-  const page = `${start.info.repositoryUrl}/pull/${pull}`;
-  const head =
-    `For reference, this is the state of the pull request ${page} at the commit ${sha.slice(0, 7)}. ` +
-    'Use it as far as the request above needs it.';
-  const comments = plural(quoted.count, isOwn ? 'open comment' : 'comment');
-  const isLost = about.asked.replyTo !== null && threads.reply === undefined;
-  const lost = { what: 'the thread of the comment', why: 'it is not among the newest' };
-  return [
-    { place: 'reply', parts: quoted.reply, missing: isLost ? [lost] : [] },
-    { place: 'about', parts: isOwn && told.length > 0 ? [head] : [] },
+  const missing: Missing[] = [];
+  if (about.unknown !== '') {
+    missing.push({ what: 'what this action has sent before', why: about.unknown, isFault: true });
+  }
+  if (read.kind === 'problem') {
+    const what = `what people have said on #${number}`;
+    missing.push({ what, why: read.problem, isFault: true });
+  }
+  return ok([
+    ...(reply.value === null ? [] : await tellReply(reading, about, reply.value, speakers)),
+    ...(await tellTopic(reading, about, speakers)),
     ...failing,
+    ...(await tellSaid(reading, about, said, speakers)),
+    { place: 'words', missing },
+  ]);
+}
+
+const NONE = { pageInfo: { hasPreviousPage: false }, nodes: [] };
+const NOTHING_SAID: Conversation = { comments: NONE };
+
+function permissionFor({ isPull }: About): string {
+  return isPull ? 'pull-requests: read' : 'issues: read';
+}
+
+function pageOf({ info }: Start, { number, isPull }: About): string {
+  return `${info.repositoryUrl}/${isPull ? 'pull' : 'issues'}/${number}`;
+}
+
+/** The thread of a reply, or why the message goes without it. */
+interface Reply {
+  readonly thread?: ReviewThread;
+  readonly why: string;
+  readonly isFault: boolean;
+}
+
+/** Null if it is no reply. */
+async function findReply(
+  reading: Reading,
+  about: About,
+  read: Asked<Conversation>,
+): Promise<Result<Reply | null>> {
+  const { github, signal } = reading;
+  const { asked, number } = about;
+  const { replyTo } = asked;
+  if (replyTo === null) return ok(null);
+  const key = `${asked.kind}:${asked.id}`;
+  let page: Asked<ThreadPage | undefined> =
+    read.kind === 'ok' ? ok(read.value.reviewThreads) : read;
+  for (let pages = 1; page.kind === 'ok'; pages += 1) {
+    const { nodes = [], pageInfo } = page.value ?? {};
+    const thread = nodes.find((one) => isThreadOf(one, key, replyTo));
+    if (thread !== undefined) return ok({ thread, why: '', isFault: false });
+    const before = pageInfo?.startCursor;
+    if (pageInfo?.hasPreviousPage !== true || !before || pages === MOST_PAGES) {
+      return ok({ why: 'it is not among the newest', isFault: false });
+    }
+    page = await ask(() => github.olderThreads(number, before), permissionFor(about), signal);
+  }
+  if (!page.mayPass) return ok({ why: page.problem, isFault: true });
+  const url = `${pageOf(reading, about)}#discussion_r${replyTo}`;
+  return problem(`The thread of the comment, ${url}, cannot be read: ${page.problem}.`);
+}
+
+/** Those whose permission matters most come first. */
+function peopleIn(
+  { asked, isNew }: About,
+  { comments, reviews, threads }: SaidSince,
+  reply: ReviewThread | undefined,
+): readonly Account[] {
+  const since = [...comments, ...reviews, ...threads.flatMap((one) => one.comments.nodes)];
+  const ofReply =
+    reply === undefined ? [] : [...reply.comments.nodes.toReversed(), ...reply.first.nodes];
+  const author = isNew ? (asked.topic?.author ?? null) : null;
+  return [
+    ...peopleOf(ofReply),
+    ...(author !== null && isPerson(author) ? [author] : []),
+    ...peopleOf(since.toReversed().toSorted((one, other) => timeOf(other) - timeOf(one))),
+  ];
+}
+
+async function tellReply(
+  start: Start,
+  about: About,
+  { thread, why, isFault }: Reply,
+  speakers: Speakers,
+): Promise<readonly Thing[]> {
+  if (thread === undefined) {
+    const missing = { what: 'the thread of the comment', why, isFault };
+    return [{ place: 'reply', missing: [missing] }];
+  }
+  const first = tellFirst(thread, about.asked.replyTo ?? 0, speakers);
+  const head = 'The other comments of this thread:';
+  const { nodes, totalCount } = withoutTask(thread, about).comments;
+  // What is said of a first one that is missing is enough.
+  const [beginning] = thread.first.nodes;
+  const others = first === null ? nodes : nodes.filter(({ url }) => url !== beginning?.url);
+  const { talk, leftOut } = overhear(others, totalCount - nodes.length, head, '', speakers);
+  const url = `${pageOf(start, about)}#discussion_r${about.asked.replyTo}`;
+  const { parts, count, missing } = await quoteTalks([talk], start.runtime.redact, url);
+  const shown = count === 0 ? '' : `${plural(count, 'comment')} of the thread`;
+  const all: Thing = {
+    place: 'reply',
+    parts,
+    shown,
+    missing: [...missing, ...tellLeftOut(leftOut)],
+  };
+  return first === null ? [all] : [first, all];
+}
+
+/** Where the job has not heard of it: on the own pull request, it has written the text itself. */
+async function tellTopic(
+  start: Start,
+  about: About,
+  speakers: Speakers,
+): Promise<readonly Thing[]> {
+  const { topic } = about.asked;
+  if (!about.isNew || topic === null) return [];
+  const what = about.isPull ? 'pull request' : 'issue';
+  return [await quoteTopic(topic, what, pageOf(start, about), speakers, start.runtime.redact)];
+}
+
+/** What fails on the own pull request, and a conflict. A review has its own task. */
+async function readPull(
+  reading: Reading,
+  about: About,
+  { headRefOid: sha, mergeable }: Conversation,
+  endsAt: number,
+): Promise<readonly Thing[]> {
+  if (!about.isOwn || sha === undefined || about.asked.kind === 'review') return [];
+  const fails = await readFailing(reading, { sha, own: null, page: '' }, endsAt);
+  const conflict = mergeable === 'CONFLICTING' ? [tellConflict(fails)] : [];
+  const told = [...fails.things.flatMap(({ parts = [] }) => parts), ...conflict];
+  const head =
+    `For reference, this is the state of the pull request ${pageOf(reading, about)} at the commit ${sha.slice(0, 7)}. ` +
+    'Use it as far as the request above needs it.';
+  return [
+    { place: 'about', parts: told.length > 0 ? [head] : [] },
+    ...fails.things,
     { place: 'about', parts: conflict },
-    {
-      place: 'words',
-      parts: quoted.parts,
-      shown: quoted.count === 0 ? '' : comments,
-      missing: unknown,
-    },
   ];
 }
 
 /** A conflict prevents workflows of pull requests. */
-function tellConflict({ hasRuns }: Failing): readonly string[] {
+function tellConflict({ hasRuns }: Failing): string {
   const conflict = 'The pull request conflicts with its base branch';
-  return [hasRuns ? `${conflict}.` : `${conflict}, so no workflow has run on the newest commit.`];
+  return hasRuns ? `${conflict}.` : `${conflict}, so no workflow has run on the newest commit.`;
 }
 
-/** Of another pull request than that of the job, only the thread that the command replies to. */
-function threadsOf(
-  { info }: Start,
-  { reviewThreads: { nodes, pageInfo } }: PullState,
-  { asked, pull, isOwn }: About,
-): Threads {
-  const { id, replyTo } = asked;
-  const threads = nodes.map((thread) => readable(thread, id));
-  const reply = threads.find((thread) => replyTo !== null && beginsWith(thread, replyTo));
-  return {
-    open: isOwn ? threads.filter((thread) => !thread.isResolved && thread !== reply) : [],
-    reply,
-    hasOlder: isOwn && pageInfo.hasPreviousPage,
-    url: `${info.repositoryUrl}/pull/${pull}`,
+async function tellSaid(
+  start: Start,
+  about: About,
+  { comments, reviews, threads, quiet, unread }: SaidSince,
+  speakers: Speakers,
+): Promise<readonly Thing[]> {
+  const { redact } = start.runtime;
+  const page = pageOf(start, about);
+  const leftOut: LeftOut[] = [];
+  const talks: { readonly at: number; readonly talk: Talk }[] = [];
+  const add = ({ talk, leftOut: left }: Overheard, at: number): void => {
+    leftOut.push(...left);
+    if (talk.voices.length > 0) talks.push({ at, talk });
   };
+  for (const one of comments) add(overhear([one], 0, '', '', speakers), timeOf(one));
+  for (const one of reviews) add(overhear([one], 0, '', whichReview(one), speakers), timeOf(one));
+  for (const one of threads) {
+    const { nodes, totalCount } = one.comments;
+    const at = Math.max(...nodes.map(timeOf));
+    add(overhear(nodes, totalCount - nodes.length, headOf(one, redact), '', speakers), at);
+  }
+  // Of those of one second, such as the threads of a review, the later ones are the newer ones.
+  const newestFirst = talks.toReversed().toSorted((one, other) => other.at - one.at);
+  const { parts, count, missing } = await quoteTalks(
+    newestFirst.map(({ talk }) => talk),
+    redact,
+    page,
+  );
+  const since = Number.isFinite(about.since) ? ' since the last request' : '';
+  const said: Thing = {
+    place: 'words',
+    parts: parts.length === 0 ? [] : [`What was said here${since}, the oldest first:`, ...parts],
+    shown: count === 0 ? '' : plural(count, 'comment'),
+    missing: [
+      ...missing,
+      ...tellLeftOut(leftOut),
+      ...unread.map((what) => ({ what, why: `see ${page}` })),
+    ],
+  };
+  return about.isOwn ? [said, await nameThreads(quiet, speakers, redact, page)] : [said];
 }
 
-/**
- * The IDs of people whose comments are carried: the one who asks, and those with the permission; and who is left out. With “minimum-permission: none”,
- * anyone may ask, but a comment that nobody has asked to send needs the permission that is needed by default.
- */
-async function askPeople(
-  { github, signal }: Reading,
-  threads: Threads,
-  { asked }: About,
-  { minimumPermission }: Who,
-): Promise<readonly [people: ReadonlySet<number>, unknown: readonly Missing[]]> {
-  const minimum = minimumPermission === 'none' ? 'write' : minimumPermission;
-  const others = peopleIn(threads).filter(({ id }) => id !== asked.sender.id);
-  const people = others.slice(0, MOST_PEOPLE);
-  const answers = await Promise.all(
-    people.map(async (person) => {
-      const asking = checkPermission(person, minimum, github);
-      // A cancelled run, or one whose time is over, carries none of it.
-      const answer = await untilAborted(asking, signal).catch((error) => {
-        if (signal.aborted) return null;
-        throw error;
-      });
-      return { ...person, kind: answer?.kind ?? 'not known' };
-    }),
-  );
-  const unknown = answers.filter(({ kind }) => kind === 'not known');
-  const names = listing(unknown.map(({ login }) => quote(login, 100)));
-  const missing = { what: `comments by ${names}`, why: 'the permission could not be checked' };
-  const allowed = answers.filter(({ kind }) => kind === 'enough');
-  const heard = new Set([asked.sender, ...allowed].flatMap(({ id }) => id ?? []));
-  return [heard, unknown.length > 0 ? [{ ...missing, isFault: true }] : []];
+function whichReview({ state }: PostedReview): string {
+  if (state === 'CHANGES_REQUESTED') return ' in a review that requests changes';
+  return state === 'APPROVED' ? ' in a review that approves' : ' in a review';
 }

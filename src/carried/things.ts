@@ -1,19 +1,20 @@
 import { untilAborted } from '../clock.ts';
-import { GitHubError, lacksPermission } from '../github/errors.ts';
+import { GitHubError, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { type Ok, ok } from '../text.ts';
 import { type Output, quoteOutputs } from './output.ts';
+import { QUOTATIONS } from './quoting.ts';
 
 // What a message carries, as one list of things. The message, what people see of it and the lines of the log are made of that
 // list, each by one function: so what was wanted and is not there is in all three.
 
 /** Where a thing stands in the message, in this order. */
-const PLACES = ['reply', 'about', 'annotations', 'logs', 'words'] as const;
+const PLACES = ['task', 'reply', 'about', 'annotations', 'logs', 'words'] as const;
 
 /** A log, a check, a thread, a comment, a file: whatever belongs to the message besides its task. */
 export interface Thing {
   /**
-   * `reply`: what the task replies to. `about`: what it is about, and what is not shown of that. `annotations` and `logs`: what
+   * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that. `annotations` and `logs`: what
    * programs say. `words`: what others say.
    */
   readonly place: (typeof PLACES)[number];
@@ -36,22 +37,23 @@ export interface Missing {
   /** Such as `GitHub answered 502`; empty if it goes without saying. */
   readonly why: string;
   /** Whether the paragraphs tell the agent. What has no place there is in the last line of the message. */
-  readonly isTold?: boolean;
+  readonly isTold?: boolean | undefined;
   /** Whether GitHub or a permission is the cause, so that the log has a warning. */
-  readonly isFault?: boolean;
+  readonly isFault?: boolean | undefined;
 }
 
 /** All that is sent. The texts of the task come first; those that are empty are left out. */
 export function messageOf(task: readonly string[], things: readonly Thing[]): string {
-  const placed = PLACES.flatMap((place) => {
+  const [asked, ...placed] = PLACES.map((place) => {
     const here = things.filter((thing) => thing.place === place);
     const outputs = here.flatMap((thing) => thing.outputs ?? []);
-    return [...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs)];
+    return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs)]);
   });
+  const carried = blocks(placed);
   const left = missingOf(things).filter(({ isTold }) => isTold !== true);
   const named = left.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
   const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}.`;
-  return blocks([...task, ...placed, end]);
+  return blocks([...task, asked ?? '', /^>/m.test(carried) ? QUOTATIONS : '', carried, end]);
 }
 
 /** What people see of the things, as Markdown in one line; empty for nothing. */
@@ -82,19 +84,26 @@ function without({ what, why }: Missing): string {
   return why === '' ? `without ${what}` : `without ${what}: ${why}`;
 }
 
+/** What GitHub shows, or why it does not, as a phrase. `mayPass`: whether it may work later, by itself. */
+export type Asked<T> =
+  | Ok<T>
+  | { readonly kind: 'problem'; readonly problem: string; readonly mayPass: boolean };
+
 /**
- * What GitHub shows, or why it does not, as a phrase. A signal limits the time. `permission`: what the workflow job may lack, such
+ * Asks GitHub. A signal limits the time. `permission`: what the workflow job may lack, such
  * as `actions: read`. Rejects if a bug is the cause.
  */
 export async function ask<T>(
   read: () => Promise<T>,
   permission: string,
   signal: AbortSignal,
-): Promise<Result<T>> {
+): Promise<Asked<T>> {
   try {
     return ok(await untilAborted(read(), signal));
   } catch (error) {
-    return problem(signal.aborted ? 'GitHub did not answer in time' : whyNot(error, permission));
+    const isLate = signal.aborted;
+    const why = isLate ? 'GitHub did not answer in time' : whyNot(error, permission);
+    return { kind: 'problem', problem: why, mayPass: isLate || mayPassLater(error) };
   }
 }
 

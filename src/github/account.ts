@@ -19,9 +19,14 @@ export function isBot({ login, type }: Account): boolean {
   return type === 'Bot' || login.endsWith(BOT_SUFFIX);
 }
 
-/** Whether the workflow names this bot, in lower case. GitHub's API has no permissions of bots. */
+/**
+ * Whether the workflow names this bot, in lower case, with or without the suffix: not all bots have one. GitHub's API has no
+ * permissions of bots.
+ */
 export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
-  return type === 'Bot' && allowedBots.has(login.toLowerCase());
+  const name = login.toLowerCase();
+  const bare = name.endsWith(BOT_SUFFIX) ? name.slice(0, -BOT_SUFFIX.length) : name;
+  return type === 'Bot' && (allowedBots.has(bare) || allowedBots.has(`${bare}${BOT_SUFFIX}`));
 }
 
 export function sameLogin(one: string, other: string): boolean {

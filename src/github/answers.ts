@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { anyText, commitSha, listOf } from '../schema.ts';
 
-// What is asked of GitHub with GraphQL, and the shape of all answers. pull-state.ts has those that only a command needs. Any other
+// What is asked of GitHub with GraphQL, and the shape of all answers. conversation.ts has those that only a command or a review needs. Any other
 // shape is that of a proxy or a captive portal. https://docs.github.com/en/graphql/reference and /en/rest describe them.
 
 export interface Query<T> {
@@ -53,11 +53,13 @@ const foundComment = z.object({ id: z.string(), body: z.string(), url: z.url() }
 export const texts = {
   query: `query ($ids: [ID!]!) {
   nodes(ids: $ids) {
-    ... on IssueComment { id body url lastEditedAt author ${ACTOR} editor ${ACTOR} }
+    ... on IssueComment { id body url createdAt lastEditedAt author ${ACTOR} editor ${ACTOR} }
   }
 }`,
   /** Null for a comment that was deleted meanwhile. */
-  answer: z.object({ nodes: z.array(z.nullable(z.extend(foundComment, edits))) }),
+  answer: z.object({
+    nodes: z.array(z.nullable(z.extend(foundComment, { createdAt: z.string(), ...edits }))),
+  }),
 };
 
 const newestComment = z.extend(foundComment, {
@@ -74,7 +76,12 @@ export const newestComments = {
 };
 
 /** Of REST. */
-export const createdComment = z.object({ id: z.number(), node_id: z.string(), html_url: z.url() });
+export const createdComment = z.object({
+  id: z.number(),
+  node_id: z.string(),
+  html_url: z.url(),
+  created_at: z.string(),
+});
 export const editedComment = z.object({ id: z.number() });
 
 export const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {

@@ -14,6 +14,7 @@ import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { isEdited } from './account.ts';
 import type { Comparison, NewestComment, Query, ReviewComment } from './answers.ts';
+import type { Conversation, ThreadPage } from './conversation.ts';
 import {
   GitHubError,
   isUnclear,
@@ -23,7 +24,6 @@ import {
 } from './errors.ts';
 import { type CommentTrigger, type PullOfCommit, readOver } from './event.ts';
 import { createConnections, createFetch } from './fetch.ts';
-import type { PullState } from './pull-state.ts';
 import type { Annotation, CheckRun, RunJob, WorkflowRun } from './runs.ts';
 
 // All calls to the API of GitHub.
@@ -86,6 +86,8 @@ interface OwnComment {
   readonly id: string;
   readonly body: string;
   readonly url: string;
+  /** ISO 8601, in whole seconds. */
+  readonly createdAt: string;
   /** Whether somebody else has edited it last. */
   readonly isEdited: boolean;
 }
@@ -231,8 +233,8 @@ export class GitHub {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { createdComment } = await loadAnswers();
     const data = await this.#request(route, { number, body }, 'own connection');
-    const { id, node_id, html_url } = parse(data, createdComment);
-    this.#comments.set(node_id, { id: node_id, body, url: html_url, isEdited: false });
+    const { id, node_id, html_url, created_at: createdAt } = parse(data, createdComment);
+    this.#comments.set(node_id, { id: node_id, body, url: html_url, createdAt, isEdited: false });
     return { id, nodeId: node_id, url: html_url };
   }
 
@@ -298,12 +300,23 @@ export class GitHub {
     return this.#read(route, { basehead: `${base}...${head}` }, comparison);
   }
 
-  /** The newest commit of a pull request, whether it has a conflict, and its newest threads with their newest comments. */
-  async pullState(number: number): Promise<PullState> {
+  /**
+   * What was said on an issue or pull request, the newest of it; and of a pull request, its newest commit and whether it has a
+   * conflict.
+   */
+  async conversation(number: number): Promise<Conversation> {
     const variables = { ...this.#repository, number };
-    const { pullState } = await loadPullState();
-    const { repository } = await this.#query(pullState, variables);
-    return repository.pullRequest;
+    const { conversationAt } = await loadConversation();
+    const { repository } = await this.#query(conversationAt, variables);
+    return repository.issueOrPullRequest;
+  }
+
+  /** The threads of a pull request before those of a page. */
+  async olderThreads(number: number, before: string): Promise<ThreadPage> {
+    const variables = { ...this.#repository, number, before };
+    const { threadsBefore } = await loadConversation();
+    const { repository } = await this.#query(threadsBefore, variables);
+    return repository.pullRequest.reviewThreads;
   }
 
   /** The newest runs of workflows on a commit, the newest first. `total`: how many there are. */
@@ -470,9 +483,9 @@ function loadRuns() {
   return import(/* webpackChunkName: "carried" */ './runs.ts');
 }
 
-/** Only a command on a pull request needs it. */
-function loadPullState() {
-  return import(/* webpackChunkName: "carried" */ './pull-state.ts');
+/** Only a command or a review needs it. */
+function loadConversation() {
+  return import(/* webpackChunkName: "carried" */ './conversation.ts');
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */

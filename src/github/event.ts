@@ -92,6 +92,17 @@ export interface CommentTrigger {
   readonly context: CodeContext | null;
   /** The ID of the first comment of the thread, if this is a reply in it. */
   readonly replyTo: number | null;
+  /** What it is written on; null if the payload does not say so. */
+  readonly topic: Topic | null;
+}
+
+/** An issue or pull request. */
+export interface Topic {
+  readonly title: string;
+  /** Empty for none. */
+  readonly body: string;
+  /** Null if the account was deleted. */
+  readonly author: Account | null;
 }
 
 export interface CodeContext {
@@ -151,6 +162,7 @@ export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | n
 
 const positive = z.int().check(z.positive());
 const account = z.object({ login: z.string(), id: positive, type: z.string() });
+const topic = z.object({ title: anyText, body: anyText, user: z.catch(z.nullish(account), null) });
 const comment = lenient(
   z.object({
     id: positive,
@@ -209,14 +221,14 @@ const payloadSchema = z.object({
   ref: anyText,
   ref_type: anyText,
   issue: lenient(
-    z.object({
+    z.extend(topic, {
       number: positive,
       state: anyText,
       pull_request: z.catch(z.nullish(z.object({ merged_at: mergedAt })), null),
     }),
   ),
   pull_request: lenient(
-    z.object({
+    z.extend(topic, {
       number: positive,
       ...{ state: anyText, merged_at: mergedAt },
       /** The repository is null if it is a fork that was deleted. */
@@ -369,6 +381,7 @@ function readComment(
   const written = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || written === undefined || sender === undefined) return null;
   if (conversation === null) return null;
+  const on = payload.issue ?? payload.pull_request ?? null;
   return {
     kind,
     action: payload.action,
@@ -391,5 +404,6 @@ function readComment(
           }
         : null,
     replyTo: written.in_reply_to_id ?? null,
+    topic: on && { title: on.title, body: on.body, author: on.user ?? null },
   };
 }

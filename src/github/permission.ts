@@ -9,8 +9,8 @@ type PermissionCheck =
   | { readonly kind: 'enough' }
   /** `isColleague`: GitHub says that the person may at least triage. */
   | { readonly kind: 'too little'; readonly why: string; readonly isColleague: boolean }
-  /** It could not be checked, so nothing is allowed. */
-  | { readonly kind: 'not known'; readonly why: string };
+  /** It could not be checked, so nothing is allowed. `cause`: a phrase. */
+  | { readonly kind: 'not known'; readonly why: string; readonly cause: string };
 
 const OTHER_TOKEN =
   `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
@@ -26,8 +26,12 @@ export async function checkPermission(
   try {
     const found = await github.collaborator(login);
     if (found !== null && (id === null ? !sameLogin(found.login, login) : found.id !== id)) {
-      const why = `GitHub returned another user when asked for the permission of ${name}.`;
-      return { kind: 'not known', why };
+      const cause = 'GitHub returned another user';
+      return {
+        kind: 'not known',
+        why: `${cause} when asked for the permission of ${name}.`,
+        cause,
+      };
     }
     const levels: readonly string[] = ['none', ...PERMISSIONS];
     const level = levels.indexOf(found?.permission ?? 'none');
@@ -36,8 +40,10 @@ export async function checkPermission(
     const why = `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or “github-token” cannot read it.`;
     return { kind: 'too little', why, isColleague: level > 0 };
   } catch (error) {
-    const why = `The permission of ${name} cannot be checked: ${whyOf(error)}.`;
-    return { kind: 'not known', why: sentences(why, adviseOnCheck(error)) };
+    if (!(error instanceof GitHubError)) throw error;
+    const cause = error.message;
+    const why = `The permission of ${name} cannot be checked: ${cause}.`;
+    return { kind: 'not known', why: sentences(why, adviseOnCheck(error)), cause };
   }
 }
 

@@ -144,7 +144,7 @@ export function isId(text: string): boolean {
 /** The ID of a job that is still to be created. */
 export const NEW_JOB = '';
 /** The status before the message of a job that was created by it. */
-const BEFORE_CREATION = 'new';
+export const BEFORE_CREATION = 'new';
 
 export function newJob(id: string, isReadOnly: boolean): Job {
   return {

@@ -92,7 +92,7 @@ function howToWaitAgain({ id, isReadOnly }: Job, again: Again): string {
   }
 }
 
-function howToStartAgain(again: Again): string {
+export function howToStartAgain(again: Again): string {
   return again === 're-run' ? 'Re-run the workflow' : 'Start a new run';
 }
 

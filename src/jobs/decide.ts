@@ -49,6 +49,9 @@ export function decide(question: Question, jobId: string): Verdict {
   if (notes.kind === 'problem') {
     const why = notes.problem;
     if (isRerun) return inDoubt(why, []);
+    // Nothing that they say could stop it.
+    const isFree = limit === undefined && question.message.commit === '' && jobId !== NEW_JOB;
+    if (isFree) return { kind: 'send' };
     return endWith(endAs('not known what was sent', why));
   }
   const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;

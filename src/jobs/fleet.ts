@@ -193,8 +193,8 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
     if (typeof waited === 'object') return waited;
     const end = waited === 'waited' ? await confirmNote(run, job) : undefined;
     if (end !== undefined) return end;
-    const nothing = await readLate(run, job);
-    if (nothing !== undefined) return nothing;
+    const unsent = await readLate(run, job);
+    if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));
     if (sent === 'sent') return undefined;
     if (sent !== 'busy') return sent;

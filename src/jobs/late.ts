@@ -2,14 +2,16 @@ import { readAround, readFailures } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
 import { type End, endAs } from '../job/ends.ts';
 import type { Job } from '../job/job.ts';
+import { howToStartAgain } from '../job/reasons.ts';
+import { whatIsKnown } from './heard.ts';
 import { conversationOf, isOwnPlace, sayPlace } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
 
 /**
- * Reads the logs of a run that failed or, for a command, the state of the own pull request and the thread that it replies to. Only
- * that state is read anew for a further attempt. Resolves to the end of the job if there is nothing to send after all.
+ * Reads the logs of a run that failed or, for a command or a review, what people have said since they last asked and the state of
+ * the own pull request. Only the latter is read anew for a further attempt. Resolves to the end of the job if it is not sent.
  */
 export async function readLate(run: Run, job: Job): Promise<End | undefined> {
   const about = aboutOf(run, job);
@@ -28,15 +30,27 @@ async function read(run: Run, about: About | null): Promise<End | undefined> {
       ? await readFailures(run, inputs, until)
       : await readAround(run, about, inputs, until);
   if (late.nothing) return endAs('nothing to send', late.nothing);
+  if (late.problem) {
+    return endAs('could not send', `${late.problem} ${howToStartAgain(plan.again)}.`);
+  }
   message.setLate(late.things, sayPlace(run));
   return undefined;
 }
 
-/** Null unless it is a command that carries something. */
+/** Null unless a person asks. */
 function aboutOf(run: Run, job: Job): About | null {
-  const { asked } = run;
-  if (asked === null || asked.kind === 'review') return null;
+  const { asked, trigger, notes } = run;
+  if (asked === null) return null;
   const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);
-  if (!isOwn && asked.replyTo === null) return null;
-  return { asked, isOwn, pull: (isOwn && conversationOf(run)) || asked.conversation };
+  const number = (isOwn && conversationOf(run)) || asked.conversation;
+  const ids = run.jobs.map(({ id }) => id);
+  const isOwnEvent = isOwn && number === asked.conversation;
+  return {
+    asked,
+    number,
+    isOwn,
+    isPull: trigger.place === 'pull' || number !== asked.conversation,
+    unknown: notes.kind === 'problem' ? notes.problem : '',
+    ...whatIsKnown(notes.kind === 'ok' ? notes.value : [], ids, isOwnEvent),
+  };
 }

@@ -12,7 +12,7 @@ export class Message {
   #things: readonly Thing[] = [];
   #text = '';
   readonly #told = new Set<string>();
-  /** Settled when the last thing that belongs to it is read; the end of all jobs if nothing is left to send. Only late.ts sets it. */
+  /** Settled when the last thing that belongs to it is read; the end of all jobs if it is not sent. Only late.ts sets it. */
   reading?: Promise<End | undefined>;
 
   /** `place`: the paragraph that says where it comes from, or an empty text. */

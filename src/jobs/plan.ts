@@ -18,7 +18,7 @@ export interface Plan {
   readonly again: Again;
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
-  /** Whether the notes there are listed: for a re-run, a limit or a commit, or to find the job or its message. */
+  /** Whether the notes there are listed: for a re-run, a limit, a commit or a person, or to find the job or its message. */
   readonly listsNotes: boolean;
   /** Whether they are listed again below the own note, because other runs may have come first. */
   readonly decidesAgain: boolean;
@@ -48,6 +48,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   const limit = send ? planLimit(inputs, trigger, info, comments) : undefined;
   const { commit, conversation } = trigger;
   const hasNote = comments.kind === 'note';
+  const isAsked = askedBy(trigger, inputs) !== null;
   const counts = send && hasNote && (limit !== undefined || commit !== null);
   // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
   // `only-when` lists a status that is not final would wait for the end of what it is meant for.
@@ -59,7 +60,8 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     comments,
     again: planAgain(inputs, comments),
     isRerun,
-    listsNotes: isRerun || jobIds.length === 0 || counts,
+    // For a person, they tell what has been said since, and which pull request is that of the job.
+    listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && isAsked),
     decidesAgain: hasNote && (isRerun || counts),
     waitsForIdle: send && whenActive === 'wait',
     byBot,

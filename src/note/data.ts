@@ -80,6 +80,8 @@ export interface FoundNote extends NoteData {
   readonly url: string;
   /** Its ID in GraphQL. */
   readonly nodeId: string;
+  /** When GitHub created it: ISO 8601, in whole seconds. */
+  readonly createdAt: string;
 }
 
 /** Undefined if a note or a mention cannot have the login. */

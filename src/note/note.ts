@@ -311,14 +311,14 @@ export async function readNotes(
   try {
     const comments = await github.ownComments(conversation, until);
     const notes: FoundNote[] = [];
-    for (const { id, body, url, isEdited } of comments) {
+    for (const { id, body, url, createdAt, isEdited } of comments) {
       const note = readNote(body, project, isEdited);
       if (note === 'unreadable') {
         return problem(
           `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
         );
       }
-      if (note !== 'none') notes.push({ ...note, url, nodeId: id });
+      if (note !== 'none') notes.push({ ...note, url, nodeId: id, createdAt });
     }
     return ok(notes);
   } catch (error) {

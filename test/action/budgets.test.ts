@@ -33,7 +33,8 @@ const JOBS = 'GET actions/runs/#/attempts/#/jobs';
 const LOG = 'GET actions/jobs/#/logs';
 const CHECKS = 'GET commits/*/check-runs';
 const ANNOTATIONS = 'GET check-runs/#/annotations';
-const STATE: readonly Round[] = [['threads'], ['GET actions/runs', CHECKS, PERMISSION]];
+const NOTES: readonly Round[] = [['list'], ['read']];
+const STATE: readonly Round[] = [['said'], ['GET actions/runs', CHECKS, PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
 
@@ -89,7 +90,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
-    before: [[PERMISSION], [REACT, POLL], [CREATE], [POLL]],
+    before: [[PERMISSION], ...NOTES, [REACT, POLL], [CREATE], ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
@@ -97,7 +98,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
-    before: [[PERMISSION], [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
+    before: [[PERMISSION], ...NOTES, [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
@@ -107,6 +108,7 @@ const CASES: readonly Case[] = [
     own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
     before: [
       [PERMISSION],
+      ...NOTES,
       [REACT, POLL],
       [CREATE],
       ...STATE,
@@ -120,7 +122,7 @@ const CASES: readonly Case[] = [
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
-    before: [[PERMISSION], ['review'], ['react', POLL], [CREATE], [POLL]],
+    before: [[PERMISSION], ['review'], ...NOTES, ['react', POLL], [CREATE], ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {

@@ -87,7 +87,9 @@ describe('the prompt is the text after the command', () => {
     const result = await sim.runHere({ step: { event } });
     expect(result.outputs.result).toBe('sent');
     const context = 'Context: this was written on the file “docs/a.md”, line 12.';
-    expect(sim.agent.accepted()[0]?.prompt).toContain(`explain this\n\n${context}`);
+    expect(sim.agent.accepted()[0]?.prompt).toMatch(
+      RegExp(`^explain this\n\nLines .*\n\n${context}`),
+    );
     expect(sim.github.reactions).toMatchObject([
       { subject: 'review_comment', id, content: 'eyes' },
     ]);

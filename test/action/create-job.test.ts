@@ -97,7 +97,9 @@ it('the first command creates a job, and the next ones follow it up, also on its
   }
   expect(sim.agent.created()).toEqual([NEW]);
   expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual([
-    `write a guide\n\n${ABOUT}`,
+    expect.stringMatching(
+      RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue “.*\n\n> .*$`),
+    ),
     `shorter, please (2)\n\n${ABOUT}`,
     'shorter, please (3)',
   ]);

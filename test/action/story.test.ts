@@ -39,10 +39,10 @@ describe('the pull request of the agent, from a merge to a merge', () => {
       expect(log).toContain('The log of the step “Check links” of the job “links”:');
       expect(log).not.toMatch(/packages|cleanup/);
     }
-    // What rita wrote in the review is still open.
+    // What rita wrote in the review is still open, and was sent.
     const command = 'there is no page about error 429: link the table of error codes';
     const state = RegExp(
-      `^${command}\n\nFor reference, [^]*> .*broken link /errors#429[^]*\n\n“rita”:\n\nShow the request as well.`,
+      `^${command}\n\nLines .*\n\nFor reference, [^]*> .*broken link /errors#429[^]*\n\nOther open threads:\n\n> .*: “Show the request as well.”`,
     );
     expect(rest.slice(3)).toEqual([expect.stringMatching(state)]);
     // No log is read for what is not sent. The command has the newest one.
@@ -89,7 +89,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(command).toContain(
       '`Add the table of error codes` · `Link it from the page about errors`',
     );
-    expect(command).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ 3 open comments/);
+    expect(command).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/);
     expect(first).toMatch(/\+ log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');

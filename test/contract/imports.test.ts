@@ -39,9 +39,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   'zod/mini': [
     'agent/answers.ts',
-    ...['github/answers.ts', 'github/api.ts', 'github/errors.ts', 'github/event.ts'],
-    'github/pull-state.ts',
-    'github/runs.ts',
+    ...['github/answers.ts', 'github/api.ts', 'github/conversation.ts', 'github/errors.ts'],
+    ...['github/event.ts', 'github/runs.ts'],
     'note/data.ts',
     'schema.ts',
   ],

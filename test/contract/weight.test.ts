@@ -37,15 +37,15 @@ it('a run with a comment also loads GitHub’s client, and nothing that the envi
 });
 
 it.each([
-  ['needs no parser', ALICE, '/agent add examples', 'sent', 0],
-  ['needs one', ALICE, '/agent add `<br>`', 'sent', 2],
+  ['needs no parser', ALICE, '/agent add examples', 'sent', 1],
+  ['needs one', ALICE, '/agent add `<br>`', 'sent', 3],
   ['may not send', { ...ALICE, login: 'mallory', id: 2002 }, '/agent add `<br>`', 'skipped', 0],
-] as const)('a command that %s: %#', async (_, author, body, result, parsers) => {
+] as const)('a command that %s: %#', async (_, author, body, result, more) => {
   const event = issueComment({ number: 7, body, author });
   const given = { command: '/agent', prompt: '' };
   const { loaded } = await runAndObserve(given, {}, { event, result });
-  // The client of GitHub is the other one.
-  expect(filesOf(loaded)).toHaveLength(2 + parsers);
+  // The client of GitHub is the other one. What is sent has one more for what people have said.
+  expect(filesOf(loaded)).toHaveLength(2 + more);
 });
 
 function filesOf(loaded: readonly string[]): readonly string[] {

@@ -149,18 +149,20 @@ it('jobs and their steps are found beside entries that cannot be read', async ()
   ]);
 });
 
-it('the state of a pull request and runs are found beside entries that cannot be read', async () => {
+it('what was said and runs are found beside entries that cannot be read', async () => {
   const pageInfo = { hasPreviousPage: false };
   const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
   const about = { ...lines, isResolved: false, isOutdated: false, path: 'a', diffSide: 'RIGHT' };
-  const thread = { ...about, first: { nodes: [] }, comments: { pageInfo, nodes: [null] } };
+  const thread = { ...about, first: { nodes: [] }, comments: { totalCount: 1, nodes: [null] } };
   const reviewThreads = { pageInfo, nodes: [null, thread, {}] };
-  const pullRequest = { headRefOid: 'a'.repeat(40), mergeable: 'UNKNOWN', reviewThreads };
-  const body = { data: { repository: { pullRequest } }, workflow_runs: [null, { id: 1 }] };
+  const comments = { pageInfo, nodes: [null, {}] };
+  const issueOrPullRequest = { headRefOid: 'a'.repeat(40), comments, reviewThreads };
+  const body = { data: { repository: { issueOrPullRequest } }, workflow_runs: [null, { id: 1 }] };
   await using sim = await simulate({ on: () => ({ body }) });
-  const found = await connect(sim).pullState(NUMBER);
-  expect(found.reviewThreads.nodes).toMatchObject([{ path: 'a', comments: { nodes: [] } }]);
-  expect(await connect(sim).runsOn(pullRequest.headRefOid)).toEqual({ all: [], total: 0 });
+  const found = await connect(sim).conversation(NUMBER);
+  expect(found.comments.nodes).toEqual([]);
+  expect(found.reviewThreads?.nodes).toMatchObject([{ path: 'a', comments: { nodes: [] } }]);
+  expect(await connect(sim).runsOn(issueOrPullRequest.headRefOid)).toEqual({ all: [], total: 0 });
 });
 
 it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]], [undefined]])(

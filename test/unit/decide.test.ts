@@ -68,12 +68,14 @@ describe('attempt 3', () => {
     }
   });
 
-  it('is refused if the list fails, and another one is not known to send', () => {
+  it('is refused if the list fails, and another one sends unless the list could stop it', () => {
     const notes = problem('so');
     const remedy = 'To send the message all the same, start a new run.';
     const end = endAs('refused', 'so', remedy);
     expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
-    expect(ask([], { notes })).toMatchObject({ end: endAs('not known what was sent', 'so') });
+    expect(ask([], { notes })).toEqual({ kind: 'send' });
+    const unknown = { end: endAs('not known what was sent', 'so') };
+    expect(ask([], { notes, limit: { most: 3 } })).toMatchObject(unknown);
   });
 
   it('names all notes of the message that may have sent it', () => {

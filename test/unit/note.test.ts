@@ -100,7 +100,7 @@ describe('the creation of a note', () => {
 
   /** Comments of the same identity, the oldest first. */
   const comment = (id: number, parts: Partial<NoteData> = {}) => ({
-    ...{ id: `IC_${id}`, url: `${PAGE}#issuecomment-${id}`, isEdited: false },
+    ...{ id: `IC_${id}`, url: `${PAGE}#issuecomment-${id}`, isEdited: false, createdAt: '' },
     body: composeNote({ ...OWN, ...parts }, () => ''),
   });
   const [own, other] = [comment(48), comment(47, { process: 'dd'.repeat(8) })];

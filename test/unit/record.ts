@@ -79,5 +79,6 @@ export const NOTE: NoteData = {
 export function found(parts: Partial<NoteData> = {}): FoundNote {
   const { run, attempt } = { ...NOTE, ...parts };
   const url = `https://github.com/octo/agents/pull/7#issuecomment-${run}${attempt}`;
-  return { ...NOTE, ...parts, url, nodeId: `IC_${run}${attempt}` };
+  const createdAt = '2026-11-21T19:32:00Z';
+  return { ...NOTE, ...parts, url, nodeId: `IC_${run}${attempt}`, createdAt };
 }

@@ -1,9 +1,10 @@
+import { QUOTATIONS } from '../../src/carried/quoting.ts';
 import { lineOf, logOf, messageOf, type Thing } from '../../src/carried/things.ts';
 
 /** What a list of things becomes: the message without a task, what people see of it, and what the log says. */
 export function told(things: readonly Thing[]) {
   return {
-    text: messageOf([], things),
+    text: messageOf([], things).replace(`${QUOTATIONS}\n\n`, ''),
     line: lineOf(things),
     log: logOf(things).map(({ level, text }) => `${level}: ${text}`),
   };

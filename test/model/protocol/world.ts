@@ -270,7 +270,9 @@ function readBy({ id: { project } }: Setup, { name, id }: Setup, text: string, n
   const body = composeNote({ ...id, jobs: JSON.parse(text) }, () => 'Visible.');
   const data = readNote(note.harm === 'damaged' ? body.replace('"jobs"', '') : body, project);
   const found =
-    data === 'none' || data === 'unreadable' ? [] : [{ ...data, url: name, nodeId: name }];
+    data === 'none' || data === 'unreadable'
+      ? []
+      : [{ ...data, url: name, nodeId: name, createdAt: '' }];
   const read = data === 'unreadable' ? problem(`cannot read ${name}`) : ok(found);
   READ.set(key, read);
   return read;

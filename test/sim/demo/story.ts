@@ -93,7 +93,7 @@ const RUNS: readonly Run[] = [
   {
     title: 'A person writes a command',
     about:
-      'With the words, the agent gets the state of the pull request: what fails there now, and the open comments.',
+      'With the words, the agent gets what fails on the pull request now, what people have said since, and links of open threads.',
     showsMessage: true,
     trigger: {
       kind: 'comment',

@@ -3,7 +3,7 @@
 import type { Comment, Issue } from './issues.ts';
 import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
-import type { InlineComment } from './reviews.ts';
+import type { InlineComment, SubmittedReview } from './reviews.ts';
 
 /** Instead of a value: the field becomes null, and `errors` contains the reason. */
 export class FieldError extends Error {
@@ -40,7 +40,7 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
 
   function node(id: string): object {
     const review = repository.findReview(id);
-    if (review !== undefined) return reviewNode(repository, id, review);
+    if (review !== undefined) return reviewNode(repository, review);
     const comment = findNode(id);
     return comment === undefined ? noNode(id) : commentNode(repository, comment);
   }
@@ -95,8 +95,15 @@ function issueNode(repository: Repository, issue: Issue): object {
     comments: (page: Page) => comments(repository, repository.listed(issue), page),
     headRefOid: issue.commits.at(-1),
     mergeable: issue.mergeable,
-    reviewThreads: ({ last }: Page) =>
-      newest(repository.threadsOf(issue.number), last, (thread) => threadNode(repository, thread)),
+    reviews: ({ last }: Page) =>
+      newest(repository.reviewsOf(issue.number), last, (one) => reviewNode(repository, one)),
+    reviewThreads: ({ last, before }: Page) =>
+      newest(
+        repository.threadsOf(issue.number),
+        last,
+        (thread) => threadNode(repository, thread),
+        before,
+      ),
   };
 }
 
@@ -105,10 +112,13 @@ function newest<T>(
   all: readonly T[],
   last: number | undefined,
   toNode: (one: T) => object,
+  before?: string | null,
 ): object {
   if (last === undefined || last > MAX_NODES) return wrongSize(last);
-  const pageInfo = { hasPreviousPage: all.length > last };
-  return { nodes: all.slice(-last).map(toNode), pageInfo };
+  const end = typeof before === 'string' ? Number(atob(before)) : all.length;
+  const start = Math.max(0, end - last);
+  const pageInfo = { hasPreviousPage: start > 0, startCursor: btoa(String(start)) };
+  return { nodes: all.slice(start, end).map(toNode), pageInfo, totalCount: all.length };
 }
 
 function threadNode(repository: Repository, thread: readonly InlineComment[]): object {
@@ -144,10 +154,13 @@ function wrongSize(size = 0): FieldError {
   return new FieldError('EXCESSIVE_PAGINATION', message);
 }
 
-function reviewNode(repository: Repository, id: string, all: readonly InlineComment[]): object {
+function reviewNode(repository: Repository, review: SubmittedReview): object {
+  const { author, editor, comments: all } = review;
   return {
+    ...review,
     __typename: 'PullRequestReview',
-    id,
+    author: actorNode(repository, author),
+    editor: actorNode(repository, editor),
     comments({ first, after }: PageFromStart) {
       if (first === undefined || first > MAX_NODES) return wrongSize(first);
       const later = all.filter((one) => typeof after !== 'string' || one.id > Number(atob(after)));
@@ -169,6 +182,7 @@ function inlineNode(repository: Repository, comment: InlineComment): object {
     ...comment,
     __typename: 'PullRequestReviewComment',
     id: `PRRC_${comment.id}`,
+    pullRequestReview: { url: comment.reviewUrl },
     author: actorNode(repository, comment.author),
     editor: actorNode(repository, comment.editor),
   };
@@ -188,6 +202,8 @@ function commentNode(repository: Repository, comment: Comment): object {
     body: comment.body,
     url: comment.html_url,
     isMinimized: comment.isMinimized,
+    createdAt: comment.created_at,
+    publishedAt: comment.created_at,
     viewerDidAuthor: comment.author === repository.viewer.login,
     author: actorNode(repository, comment.author),
     editor: actorNode(repository, comment.editor),

@@ -23,8 +23,11 @@ const SCHEMA = buildSchema(`
     comments(last: Int, before: String): IssueCommentConnection!
     headRefOid: GitObjectID!
     mergeable: MergeableState!
+    reviews(last: Int): PullRequestReviewConnection!
     reviewThreads(last: Int, before: String): PullRequestReviewThreadConnection!
   }
+  type PullRequestReviewConnection { nodes: [PullRequestReview], pageInfo: PageInfo! }
+  enum PullRequestReviewState { APPROVED CHANGES_REQUESTED COMMENTED DISMISSED PENDING }
   enum MergeableState { CONFLICTING MERGEABLE UNKNOWN }
   scalar GitObjectID
   type PullRequestReviewThreadConnection {
@@ -56,6 +59,8 @@ const SCHEMA = buildSchema(`
     body: String!
     url: URI!
     isMinimized: Boolean!
+    createdAt: DateTime!
+    publishedAt: DateTime
     viewerDidAuthor: Boolean!
     author: Actor
     editor: Actor
@@ -63,11 +68,20 @@ const SCHEMA = buildSchema(`
   }
   type PullRequestReview implements Node {
     id: ID!
+    body: String!
+    url: URI!
+    state: PullRequestReviewState!
+    isMinimized: Boolean!
+    submittedAt: DateTime
+    author: Actor
+    editor: Actor
+    lastEditedAt: DateTime
     comments(first: Int, after: String): PullRequestReviewCommentConnection!
   }
   type PullRequestReviewCommentConnection {
     nodes: [PullRequestReviewComment]
     pageInfo: PageInfo!
+    totalCount: Int!
   }
   type PullRequestReviewComment implements Node {
     id: ID!
@@ -85,6 +99,8 @@ const SCHEMA = buildSchema(`
     author: Actor
     editor: Actor
     lastEditedAt: DateTime
+    publishedAt: DateTime
+    pullRequestReview: PullRequestReview
     replyTo: PullRequestReviewComment
   }
   enum PullRequestReviewCommentState { PENDING SUBMITTED }
@@ -142,7 +158,8 @@ export function operationOf(request: JournalEntry): string {
   }
   if (names.has('addReaction')) return 'react';
   if (names.has('minimizeComment')) return 'minimize';
-  if (names.has('reviewThreads')) return 'threads';
+  if (names.has('issueOrPullRequest') && names.has('publishedAt')) return 'said';
+  if (names.has('reviewThreads')) return 'older threads';
   if (names.has('diffHunk')) return 'review';
   if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
   return names.has('body') ? 'read' : 'other';

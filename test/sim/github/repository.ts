@@ -49,7 +49,7 @@ export function openRepository(options: RepositoryOptions) {
   } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
-  const { addReview, findReview, threadsOf } = openReviews(all);
+  const { addReview, ...reviews } = openReviews(all);
   const actions: PageActions & ReviewActions = { ...all.actions, addReview };
 
   function account(login: string): Account {
@@ -59,7 +59,7 @@ export function openRepository(options: RepositoryOptions) {
     return { login, id, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
   }
 
-  return { ...all, actions, findReview, threadsOf, name, viewer, collaborators, account, changes };
+  return { ...all, ...reviews, actions, name, viewer, collaborators, account, changes };
 }
 
 export function readJson(request: JournalEntry): Readonly<Record<string, unknown>> {

@@ -30,8 +30,30 @@ export interface InlineOptions {
   readonly id?: number;
 }
 
+/** The text of a review. */
+export interface ReviewOptions {
+  readonly body?: string;
+  /** Default: `COMMENTED`. */
+  readonly state?: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+  /** Default: nobody. */
+  readonly editor?: string | null;
+  readonly isMinimized?: boolean;
+}
+
+export interface SubmittedReview extends Required<ReviewOptions> {
+  readonly id: string;
+  readonly author: string;
+  readonly url: string;
+  readonly submittedAt: string | null;
+  readonly lastEditedAt: string | null;
+  readonly comments: readonly InlineComment[];
+}
+
 export interface InlineComment
   extends Required<Omit<InlineOptions, 'editor' | 'movedTo' | 'isReply' | 'isDraft'>> {
+  readonly reviewUrl: string;
+  /** Null for a draft. */
+  readonly publishedAt: string | null;
   readonly url: string;
   readonly originalLine: number | null;
   readonly originalStartLine: number | null;
@@ -43,7 +65,12 @@ export interface InlineComment
 
 export interface ReviewActions {
   /** Submits a review, and returns its ID. */
-  addReview(number: number, author: string, comments: readonly InlineOptions[]): number;
+  addReview(
+    number: number,
+    author: string,
+    comments: readonly InlineOptions[],
+    review?: ReviewOptions,
+  ): number;
 }
 
 interface Pages {
@@ -55,20 +82,25 @@ interface Pages {
 const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
 
 export function openReviews({ issues, now, pageOf }: Pages) {
-  const all = new Map<string, readonly InlineComment[]>();
+  const all = new Map<number, SubmittedReview[]>();
   const threads = new Map<number, InlineComment[][]>();
   let lastId = 1_000_000_000;
 
-  function write(number: number, reviewer: string, options: InlineOptions): InlineComment {
-    const issue = issues.get(number);
-    if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
+  function write(
+    number: number,
+    reviewer: string,
+    page: string,
+    reviewUrl: string,
+    options: InlineOptions,
+  ): InlineComment {
     const { body, path = 'docs/guide.md', diffHunk = DIFF, outdated = false } = options;
     const { line = 12, startLine = null, author = reviewer, editor, movedTo = line } = options;
     const { isResolved = false, isMinimized = false, isDraft = false, id = ++lastId } = options;
     const thread = options.isReply === true ? threads.get(number)?.at(-1) : undefined;
     const comment: InlineComment = {
-      ...{ id, url: `${pageOf(issue)}#discussion_r${id}`, isResolved, isMinimized },
+      ...{ id, url: `${page}#discussion_r${id}`, reviewUrl, isResolved, isMinimized },
       state: isDraft ? 'PENDING' : 'SUBMITTED',
+      publishedAt: isDraft ? null : now(),
       ...{ author, body, path, diffHunk, outdated },
       line: outdated ? null : movedTo,
       startLine: outdated ? null : startLine,
@@ -84,19 +116,46 @@ export function openReviews({ issues, now, pageOf }: Pages) {
   }
 
   return {
-    addReview(number: number, author: string, comments: readonly InlineOptions[]): number {
-      const inline = comments.map((options) => write(number, author, options));
-      lastId += 1;
-      all.set(nodeIdOf(lastId), inline);
-      return lastId;
+    addReview(
+      number: number,
+      author: string,
+      comments: readonly InlineOptions[],
+      review: ReviewOptions = {},
+    ): number {
+      const issue = issues.get(number);
+      if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
+      const page = pageOf(issue);
+      // The comments come first.
+      const id = lastId + comments.filter((one) => one.id === undefined).length + 1;
+      const url = `${page}#pullrequestreview-${id}`;
+      const inline = comments.map((options) => write(number, author, page, url, options));
+      lastId = id;
+      const { body = '', state = 'COMMENTED', editor = null, isMinimized = false } = review;
+      const at = now();
+      const submitted: SubmittedReview = {
+        ...{ id: nodeIdOf(id), author, url, comments: inline, body, state, editor, isMinimized },
+        submittedAt: state === 'PENDING' ? null : at,
+        lastEditedAt: review.editor === undefined ? null : at,
+      };
+      all.set(number, [...(all.get(number) ?? []), submitted]);
+      return id;
     },
     /** Undefined if it is not the ID of a review. Reviews that nobody has added have no inline comments. */
-    findReview: (nodeId: string): readonly InlineComment[] | undefined =>
-      nodeId.startsWith(nodeIdOf('')) ? (all.get(nodeId) ?? []) : undefined,
+    findReview(nodeId: string): SubmittedReview | undefined {
+      if (!nodeId.startsWith(nodeIdOf(''))) return undefined;
+      const found = [...all.values()].flat().find(({ id }) => id === nodeId);
+      return found ?? { ...UNKNOWN_REVIEW, id: nodeId };
+    },
     /** Those of a pull request, the oldest first. */
+    reviewsOf: (number: number): readonly SubmittedReview[] => all.get(number) ?? [],
     threadsOf: (number: number): readonly (readonly InlineComment[])[] => threads.get(number) ?? [],
   };
 }
+
+const UNKNOWN_REVIEW: SubmittedReview = {
+  ...{ id: '', author: 'nobody', url: 'https://github.com', body: '', state: 'COMMENTED' },
+  ...{ editor: null, isMinimized: false, submittedAt: null, lastEditedAt: null, comments: [] },
+};
 
 function nodeIdOf(id: number | ''): string {
   return `PRR_${id}`;
