@@ -23,7 +23,7 @@ export function quoteAnnotations(
   redact: Redact,
 ): Output | undefined {
   const telling = all.filter(({ path, message }) => {
-    const text = (message ?? '').trim();
+    const text = message.trim();
     return text !== '' && !(path === NO_FILE && EXIT_CODE.test(text));
   });
   if (telling.length === 0) return undefined;
@@ -37,7 +37,7 @@ export function quoteAnnotations(
 }
 
 function rankOf({ annotation_level }: Annotation): number {
-  const rank = ANNOTATION_LEVELS.indexOf(annotation_level ?? '');
+  const rank = ANNOTATION_LEVELS.indexOf(annotation_level);
   return rank === -1 ? ANNOTATION_LEVELS.length : rank;
 }
 
@@ -46,13 +46,12 @@ function toLine(
   { path, start_line, annotation_level, title, message }: Annotation,
   redact: Redact,
 ): string {
-  const text = message ?? '';
-  const heading = (title ?? '').trim();
+  const place = start_line > 0 ? `${path}:${start_line}` : path;
   const parts = [
-    path === NO_FILE ? '' : `${path}${(start_line ?? 0) > 0 ? `:${start_line}` : ''}`,
-    annotation_level === 'failure' ? '' : (annotation_level ?? ''),
-    heading === '' || text.includes(heading) ? '' : heading,
-    text,
+    path === NO_FILE ? '' : place,
+    annotation_level === 'failure' ? '' : annotation_level,
+    message.includes(title.trim()) ? '' : title.trim(),
+    message,
   ].filter((part) => part !== '');
   // Secrets are taken out before it is cut: a part of one is not recognized.
   return cut(oneLine(redact(clean(parts.join(': '))), 4 * LONGEST_ANNOTATION), LONGEST_ANNOTATION);
@@ -60,7 +59,5 @@ function toLine(
 
 /** A job past its `timeout-minutes` ends as cancelled; only an annotation of the runner tells. */
 export function isPastTimeLimit(all: readonly Annotation[]): boolean {
-  return all.some(({ message }) =>
-    (message ?? '').includes('has exceeded the maximum execution time'),
-  );
+  return all.some(({ message }) => message.includes('has exceeded the maximum execution time'));
 }

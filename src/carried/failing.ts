@@ -196,7 +196,9 @@ async function readSources(
     ),
     readJobLogs(start, failed, until),
   ]);
-  const read = { annotations: new Map(annotations), logs };
+  const listed = checks.kind === 'ok' ? checks.value.all : [];
+  const counts = new Map(listed.map(({ id, output }) => [id, output.annotations_count]));
+  const read = { annotations: new Map(annotations), counts, logs };
   const further = withoutReason(sources, read, start.runtime.redact);
   if (further.length === 0) return read;
   return { ...read, logs: new Map([...logs, ...(await readJobLogs(start, further, until))]) };

@@ -54,6 +54,8 @@ export type Source = { readonly id: number; readonly name: string } & (
 /** By the IDs of jobs and checks. */
 export interface Read {
   readonly annotations: ReadonlyMap<number, Result<readonly Annotation[]>>;
+  /** How many there are, as far as that is known. */
+  readonly counts: ReadonlyMap<number, number>;
   readonly logs: ReadonlyMap<number, LogRead>;
 }
 
@@ -183,7 +185,7 @@ function isShown({ id, job }: Source, { logs }: Read): boolean {
 function annotationsOf({ id, name, of }: Source, read: Read, redact: Redact): Output | undefined {
   const answer = read.annotations.get(id);
   if (answer?.kind !== 'ok') return undefined;
-  const count = of.kind === 'check' ? of.check.annotations : 0;
+  const count = of.kind === 'check' ? of.check.annotations : (read.counts.get(id) ?? 0);
   return quoteAnnotations(
     `the ${of.kind === 'check' ? whatIs(of) : 'job'} ${name}`,
     answer.value,

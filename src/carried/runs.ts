@@ -99,14 +99,14 @@ export interface FailedCheck extends Pick<CommitTrigger, 'id' | 'name' | 'url' |
 function toFailedCheck(check: CheckRun, failure: HowFailed): FailedCheck {
   const { id, name, html_url, output } = check;
   const { title, summary, text, annotations_count: annotations } = output;
-  const said = [title ?? '', summary ?? ''].filter((part) => part !== '').join('\n\n');
+  const said = [title, summary].filter((part) => part !== '').join('\n\n');
   return {
     id,
     name,
     url: html_url ?? '',
     failure,
     said,
-    text: text ?? '',
+    text,
     annotations,
     runId: runOf(check),
   };
@@ -150,8 +150,8 @@ function ownRunNow(own: CommitTrigger, all: readonly WorkflowRun[]): OwnNow {
 
 /** By the newest check of the same app and name. */
 function ownCheckNow(own: CommitTrigger, all: readonly CheckRun[]): OwnNow {
-  const key = keyOfOwn(own);
-  const newest = newestChecks(all).find((one) => keyOf(one) === key);
+  const same = all.filter((check) => isOwnCheck(check, own));
+  const [newest] = same.toSorted((one, other) => other.id - one.id);
   if (newest === undefined) return { kind: 'as at the event' };
   if (isOpen(newest)) return { kind: 'at work' };
   if (newest.conclusion === 'success') return { kind: 'passed' };
@@ -213,14 +213,12 @@ function keyOf(check: Addressed & Pick<CheckRun, 'app' | 'name'>): string {
   return `${check.app?.id ?? ''} ${runOf(check) ?? ''} ${check.name}`;
 }
 
-/** The same for the check of the event, which a newer one may have replaced. */
-function keyOfOwn({ id, name, url, app }: CommitTrigger): string {
-  return keyOf({ id, name, html_url: url, app: app === null ? null : { id: app } });
-}
-
-/** Whether a check is that of the event, or has replaced it. */
+/** Whether a check is that of the event, or a newer one has replaced it. */
 function isOwnCheck(check: CheckRun, own: CommitTrigger | null): boolean {
-  return own?.kind === 'check_run' && keyOf(check) === keyOfOwn(own);
+  if (own?.kind !== 'check_run') return false;
+  const { id, name, url, app } = own;
+  const key = keyOf({ id, name, html_url: url, app: app === null ? null : { id: app } });
+  return check.id === id || keyOf(check) === key;
 }
 
 /** The ID of the run of which a check is a job. Other checks of the app of GitHub Actions have no such address. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { listOf } from '../schema.ts';
+import { anyText, listOf } from '../schema.ts';
 
 // What ran on a commit, as GitHub's API tells it: runs of workflows, their jobs, checks of apps, and annotations. Each job is a
 // check, too, with the same ID.
@@ -28,7 +28,6 @@ export const runsAnswer = z.object({
   workflow_runs: listOf(workflowRun),
 });
 
-const said = z.catch(z.nullish(z.string()), null);
 const checkRun = z.object({
   id: z.number(),
   name: z.string(),
@@ -40,10 +39,10 @@ const checkRun = z.object({
   app: z.catch(z.nullish(z.object({ id: z.number() })), null),
   output: z.catch(
     z.object({
-      ...{ title: said, summary: said, text: said },
+      ...{ title: anyText, summary: anyText, text: anyText },
       annotations_count: z.catch(z.number(), 0),
     }),
-    { title: null, summary: null, text: null, annotations_count: 0 },
+    { title: '', summary: '', text: '', annotations_count: 0 },
   ),
 });
 export type CheckRun = Readonly<z.infer<typeof checkRun>>;
@@ -52,11 +51,11 @@ export const checksAnswer = z.object({ total_count: totalCount, check_runs: list
 const annotation = z.object({
   /** `.github` if it names no file. */
   path: z.string(),
-  start_line: z.catch(z.nullish(z.number()), null),
+  start_line: z.catch(z.number(), 0),
   /** `failure`, `warning` or `notice`. */
-  annotation_level: z.catch(z.nullish(z.string()), null),
-  title: said,
-  message: said,
+  annotation_level: anyText,
+  title: anyText,
+  message: anyText,
 });
 export type Annotation = Readonly<z.infer<typeof annotation>>;
 export const annotationsAnswer = listOf(annotation);

@@ -48,7 +48,7 @@ function run(id: number, name: string, more: Partial<WorkflowRun> = {}): Workflo
 }
 
 function check(id: number, name: string, more: Partial<CheckRun> = {}): CheckRun {
-  const output = { title: null, summary: null, text: null, annotations_count: 0 };
+  const output = { title: '', summary: '', text: '', annotations_count: 0 };
   return {
     ...{ id, name, status: 'completed', conclusion: 'failure', app: { id: 5 }, output },
     html_url: `https://checks.example/${id}`,
@@ -70,7 +70,7 @@ interface Given {
   readonly checks?: readonly CheckRun[];
   readonly totals?: number;
   /** Of each job or check. */
-  readonly annotations?: Record<number, readonly Annotation[]>;
+  readonly annotations?: Record<number, readonly Partial<Annotation>[]>;
 }
 
 /** Answers for the jobs of each run, and records what was asked for. */
@@ -106,7 +106,14 @@ async function carry(
     },
     async annotations(id) {
       asked.push(`annotations of ${id}`);
-      return given.annotations?.[id] ?? [];
+      const none = {
+        path: '.github',
+        start_line: 0,
+        annotation_level: 'failure',
+        title: '',
+        message: '',
+      };
+      return (given.annotations?.[id] ?? []).map((one) => ({ ...none, ...one }));
     },
     async logUrl(jobId) {
       asked.push(`log of ${jobId}`);
@@ -140,7 +147,7 @@ describe('a check of the event', () => {
     ],
     [
       'with what it says',
-      { said: '2 errors\n\na.md: no\r\nb.md: no' },
+      { said: '2 errors\n\na.md: no\r\nb.md: no', text: 'details' },
       `${CHECK_FAILED}
 
 The output of the check “Vale”:
@@ -150,6 +157,12 @@ The output of the check “Vale”:
 > 
 > a.md: no
 > b.md: no
+> \`\`\`
+
+The text of the output of the check “Vale”:
+
+> \`\`\`text
+> details
 > \`\`\``,
       '+ output of `Vale` (c356495)',
     ],
@@ -235,6 +248,34 @@ describe('the run of the event', () => {
     expect(log).toEqual([
       'warning: The message goes without the log of “test”: 127.0.0.1 answered 404.',
     ]);
+  });
+
+  it('has the annotations that say more than an exit code, and how many more there are', async () => {
+    const html_url = `https://github.com/octo/agents/actions/runs/41/job/1`;
+    const output = { title: '', summary: '', text: '', annotations_count: 120 };
+    const exit = { message: 'Process completed with exit code 1.' };
+    const warning = {
+      path: 'b.md',
+      annotation_level: 'warning',
+      title: 'MD013',
+      message: 'long line',
+    };
+    const annotations = {
+      1: [
+        exit,
+        { message: '' },
+        warning,
+        { path: 'a.md', start_line: 3, title: 'link', message: 'broken\nlink' },
+      ],
+      2: [exit],
+    };
+    const checks = [check(1, 'links', { html_url, output })];
+    const jobs = [job(1, 'links'), job(2, 'build')];
+    const { text } = await carry(jobs, { annotations, checks, logs: { 1: ['x'], 2: ['y'] } });
+    expect(text).toContain(
+      '\n\n2 of the 118 annotations of the job “links”:\n\n> ```text\n> a.md:3: broken link\n> b.md: warning: MD013: long line\n> ```\n\n',
+    );
+    expect(text).not.toContain('annotations of the job “build”');
   });
 
   const hang = () => new Promise<never>(() => {});
@@ -439,7 +480,7 @@ describe('what else fails on the commit', () => {
     const forbidden = () => Promise.reject(new GitHubError(403, 'not accessible by integration'));
     const ofJob = {
       html_url: `${page}/41/job/1`,
-      output: { annotations_count: 1, title: null, summary: null, text: null },
+      output: { annotations_count: 1, title: '', summary: '', text: '' },
     };
     const checks = [check(1, 'links', ofJob), check(2, 'other', { html_url: `${page}/42/job/2` })];
     const annotations = {
