@@ -6,7 +6,6 @@ import {
   findTraces,
   JOB,
   notes,
-  ownComments,
   PULL,
   type Scenario,
   simulate,
@@ -40,12 +39,13 @@ describe.concurrent('keeps outputs and data valid if the key is an ordinary word
     sim.github.addComment(PULL, 'alice', '/agent Add examples.');
     const result = await sim.runHere();
 
-    const [comment] = ownComments(sim.github);
+    // The end is told by a comment of its own, because the pull request is another one.
+    const end = sim.github.comments(PULL).at(-1);
     expect(result.annotations).toEqual([]);
     expect(result.outputs).toMatchObject({
       ...{ status: 'completed', 'pr-link': LINK, prLink: LINK, result: 'completed' },
       ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
-      'comment-url': comment?.html_url,
+      'comment-url': end?.html_url,
     });
     expect(JSON.parse(result.outputs.results ?? '')).toEqual([
       expect.objectContaining({
