@@ -11,12 +11,14 @@ import type { Run } from './run.ts';
 
 /**
  * Reads the logs of a run that failed or, for a command or a review, what people have said since they last asked and the state of
- * the own pull request. Only the latter is read anew for a further attempt. Resolves to the end of the job if it is not sent.
+ * the own pull request. It is read anew for a further attempt, before which the agent was at work again, but not for each of several
+ * jobs. Resolves to the end of the job if it is not sent.
  */
 export async function readLate(run: Run, job: Job): Promise<End | undefined> {
-  const about = aboutOf(run, job);
-  const { message } = run;
-  if (message.reading === undefined || about?.isOwn === true) message.reading = read(run, about);
+  const { message, jobs } = run;
+  if (message.reading === undefined || jobs.length === 1) {
+    message.reading = read(run, aboutOf(run, job));
+  }
   return message.reading;
 }
 

@@ -145,6 +145,23 @@ describe('a failed run is skipped', () => {
   });
 });
 
+it('what has passed while the agent was at work again is not sent', async () => {
+  const ci = { id: 41, sha: SHA, jobs: [{ name: 'build', log: 'a broken link\n' }] };
+  const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure' } });
+  await using sim = await simulate({
+    agent: {
+      onGet(n) {
+        if (n === 2) sim.github.addRun({ ...ci, attempt: 2, conclusion: 'success' });
+        return { body: { id: JOB, status: n === 2 ? 'active' : 'completed', prLink: null } };
+      },
+    },
+    ...{ github: { runs: [ci] }, step: { event }, with: { wait: true } },
+  });
+  const reason = '“CI” has passed since.';
+  expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
+  expect(sim.github.downloads).toHaveLength(1);
+});
+
 describe('a message about a commit is sent', () => {
   it.each<[string, Reply]>([
     ['is reset', { fault: 'reset' }],
