@@ -1,93 +1,52 @@
-import { hasVisibleText, listing } from '../text.ts';
+import { hasVisibleText } from '../text.ts';
+import { readLines, withoutMark } from './choose.ts';
 import type { Output } from './output.ts';
 
-// Of logs that say nearly the same, such as those of a matrix, a message has the first, and what only the others say.
-
-/** What is shown of the log of a job. */
-export interface Log {
-  /** Between “ and ”. */
-  readonly name: string;
-  readonly outputs: readonly Output[];
-}
-
-/** The part of the lines of a log that an earlier one must have. */
-const ALIKE = 9 / 10;
-/** Lines that only one of them has; of errors, there may be more. */
-const MOST_LINES = 10;
-
-/** A log that is shown. */
-interface Told {
-  readonly name: string;
-  /** The patterns of its lines. */
-  readonly known: ReadonlySet<string>;
-  /** The names of logs that say nothing else. */
-  readonly same: string[];
-}
-
-/**
- * Instead of a log that says nearly the same as an earlier one, there is only what is not in that. Those that say nothing else are
- * named at the end. In linear time.
- */
-export function withoutRepetition(logs: readonly Log[]): readonly Output[] {
-  const told: Told[] = [];
-  const shown = logs.flatMap(({ name, outputs }) => {
-    const lines = linesOf(outputs.map(({ text }) => text).join('\n'));
-    const patterns = lines.map(patternOf);
-    const earlier = told.find(({ known }) => {
-      const found = patterns.filter((pattern) => known.has(pattern)).length;
-      return found > 0 && found >= patterns.length * ALIKE;
-    });
-    if (earlier !== undefined) return difference(name, outputs, lines, earlier);
-    const errors = outputs.flatMap((output) => output.errors.map(patternOf));
-    told.push({ name, known: new Set([...patterns, ...errors]), same: [] });
-    return outputs;
-  });
-  return [...shown, ...told.flatMap(tellSame)];
-}
-
-function difference(
-  name: string,
-  outputs: readonly Output[],
-  lines: readonly string[],
-  earlier: Told,
-): readonly Output[] {
-  const isOwn = (line: string): boolean => !earlier.known.has(patternOf(line));
-  const errors = outputs.flatMap((output) => output.errors).filter(isOwn);
-  const own = [...new Set([...errors, ...lines.filter(isOwn)])];
-  if (own.length === 0) {
-    earlier.same.push(name);
-    return [];
-  }
-  const shown = own.slice(0, Math.max(MOST_LINES, errors.length));
-  const count = shown.length < own.length ? `, ${shown.length} of ${own.length} lines` : '';
-  const title = `${sayNearlySame([name], earlier)}. Only in it${count}`;
-  return [{ title, text: shown.join('\n'), lines: shown.length, isWhole: true, errors }];
-}
-
-function tellSame(told: Told): readonly Output[] {
-  if (told.same.length === 0) return [];
-  const title = sayNearlySame(told.same, told);
-  return [{ title, text: '', lines: 0, isWhole: true, errors: [], isSentence: true }];
-}
-
-function sayNearlySame(names: readonly string[], { name }: Told): string {
-  const [logs, say] = names.length === 1 ? ['log', 'says'] : ['logs', 'say'];
-  return `The ${logs} of ${listing(names)} ${say} nearly the same as that of ${name}`;
-}
-
-function linesOf(text: string): readonly string[] {
-  return text.split('\n').filter(hasVisibleText);
-}
+// Of logs that say the same, such as those of a matrix, a message has the first, and what only the others say.
 
 /** Where runners have repositories, tools and the files of npm. */
 const RUNNER_PATHS =
-  /\/(?:home|Users)\/runner\/(?:work\/|hostedtoolcache\/|\.npm\/)?|\/opt\/hostedtoolcache\/|\b[A-Z]:\/(?:a|hostedtoolcache\/windows|Users\/runneradmin|npm\/cache)\//g;
+  /\/(?:home|Users)\/runner\/(?:work\/|\.npm\/)?|(?:\/opt\/|\/Users\/runner\/|\b[A-Z]:\/)hostedtoolcache\/(?:windows\/)?(?:\w+\/[\d.]+\/\w+\/)?|\b[A-Z]:\/(?:a|Users\/runneradmin|npm\/cache)\//g;
+/** Times of the day, dates, UUIDs, hashes and addresses; and durations. */
+const CHANGING =
+  /\b\d{4}-\d\d-\d\d(?:[T _]\d\d[:_]\d\d[:_]\d\d[\d.,_]*Z?)?|\b\d?\d:\d\d:\d\d(?:[.,]\d+)?|\b0x[0-9a-f]+\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,}\b/gi;
+const DURATIONS = /\b\d+(?:\.\d+)?(?: ?(?:ns|µs|ms|s|secs?|seconds?|mins?|minutes?)|m|h)\b/g;
 
-/** Equal for lines that differ only in times, numbers, hashes and paths of runners. */
+/**
+ * Of each log, the lines that stand in an earlier one are left out. They are the same if only times, durations, hashes and paths of
+ * runners differ: any other number may be what the logs differ in. In linear time.
+ */
+export function withoutRepetition(logs: readonly (readonly Output[])[]): readonly Output[] {
+  const known = new Set<string>();
+  return logs.flatMap((outputs) => {
+    const own = outputs.map((output) => withoutKnown(output, known));
+    for (const { text } of outputs) {
+      for (const line of text.split('\n')) known.add(patternOf(line));
+    }
+    return own;
+  });
+}
+
+function withoutKnown(output: Output, known: ReadonlySet<string>): Output {
+  const lines = output.text.split('\n');
+  const isOwn = lines.map((line) => hasVisibleText(line) && !known.has(patternOf(line)));
+  if (lines.every((line, index) => isOwn[index] || !hasVisibleText(line))) return output;
+  if (!isOwn.includes(true)) {
+    const title = `${output.title} says nothing that a log above does not say`;
+    return { title, text: '', lines: 0, isWhole: true, isSentence: true };
+  }
+  // The name of a file may be known, and what is said of it not.
+  for (const [index, file] of readLines(output.text).files) if (isOwn[index]) isOwn[file] = true;
+  const own = lines.filter((_, index) => isOwn[index]);
+  const title = `${output.title}, without the lines that stand in a log above`;
+  return { ...output, title, text: own.join('\n'), lines: own.length };
+}
+
 function patternOf(line: string): string {
-  return line
+  return withoutMark(line)
     .replaceAll('\\', '/')
     .replace(RUNNER_PATHS, '~/')
-    .replace(/\b[0-9a-f]{7,}\b/gi, '#')
-    .replace(/\d+(?:[.,:]\d+)*/g, '#');
+    .replace(CHANGING, '#')
+    .replace(DURATIONS, '#')
+    .trimEnd();
 }

@@ -159,14 +159,14 @@ export function tellFailures(
   const shown = chosen.filter((source) => isShown(source, read));
   const annotations: Output[] = [];
   const said: Output[] = [];
-  const logs: { readonly name: string; readonly outputs: readonly Output[] }[] = [];
+  const logs: (readonly Output[])[] = [];
   for (const source of shown) {
     const { id, name, of } = source;
     const quoted = annotationsOf(source, read, redact);
     if (quoted !== undefined) annotations.push(quoted);
     if (of.kind === 'check') said.push(...outputsOfCheck(name, of.check, redact));
     const log = read.logs.get(id);
-    if (log?.kind === 'ok') logs.push({ name, outputs: outputsOf(name, log.value, redact) });
+    if (log?.kind === 'ok') logs.push(outputsOf(name, log.value, redact));
   }
   return [
     { place: 'about', parts: describeAll(failures, read, telling) },
@@ -302,11 +302,11 @@ function outputsOfCheck(
   return outputs;
 }
 
-function outputsOf(name: string, { parts, errors }: KeptLog, redact: Redact): readonly Output[] {
-  return parts.map(({ step, tail, red }, index) => {
+function outputsOf(name: string, { parts }: KeptLog, redact: Redact): readonly Output[] {
+  return parts.map(({ step, tail, isOptional }) => {
     const of = step === null ? '' : `the step ${namedShort(step, redact)} of `;
-    const title = `The log of ${of}the job ${name}`;
-    return toOutput(title, tail, redact, index === 0 ? `${errors}\n${red}` : red);
+    const mayFail = isOptional ? ', which failed, but may fail' : '';
+    return toOutput(`The log of ${of}the job ${name}${mayFail}`, tail, redact, isOptional);
   });
 }
 

@@ -1,6 +1,5 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
-import { FAILURES } from '../github/event.ts';
 import type { RunJob } from '../github/runs.ts';
 import type { Start } from '../start.ts';
 import type { Ok } from '../text.ts';
@@ -72,14 +71,11 @@ async function readJobLog(
 ): Promise<LogRead> {
   const { env, clock } = runtime;
   const signal = AbortSignal.any([clock.timeout(DOWNLOAD_MS), over]);
-  const failed = steps.filter(({ conclusion }) => FAILURES.has(conclusion));
-  // A job past its time limit has none.
-  const told = failed.length > 0 ? failed : steps.filter((step) => step.conclusion === 'cancelled');
   try {
     over.throwIfAborted();
     const url = await untilAborted(github.logUrl(id), signal);
     return await download(url, { env, apiUrl: info.apiUrl, signal }, (body) =>
-      readLog(inTurn(body), told),
+      readLog(inTurn(body), steps),
     );
   } catch (error) {
     if (over.aborted) return inTime('no time was left for it');

@@ -1,39 +1,38 @@
 import { fence } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import { grouped, hasVisibleText, withoutInvisible } from '../text.ts';
+import { chooseLines, needOfLines, readLines, withMarks } from './choose.ts';
 
 // Keeps the end of what programs and files say, however much it is, cleans it so that only what a reader of the log would see
 // is left, and shares the room in a message among them. Every expression here takes linear time.
 
 /** Characters of all that programs say in one message. */
 const ROOM = 20_000;
-/** Characters that are kept before cleaning, which leaves a tenth at the worst of ordinary logs. */
-const KEPT = 200_000;
-/** Characters that a quotation puts before each line. */
-const QUOTED = '> '.length;
+/** The part of it for lines that come before all others. */
+const FIRST = ROOM / 5;
+/** Characters that are kept before cleaning, the last ones. */
+const KEPT = 1_000_000;
 
 /** Characters of a line. What is longer is mostly data. */
 const LONGEST_LINE = 1000;
 /** The least that is worth to be shown of a line. */
 const SHORTEST_LINE = 100;
-/** The part of a share that errors may take which the end does not have. */
-const ERRORS = 1 / 5;
+/** The least room of an output that has only what others leave. */
+const LEAST_ROOM = 300;
 
 /** What a program said: the end of it, without secrets, so that it can be shown. */
 export interface Output {
   /** In our words, with names by others quoted, such as `The file “vale.txt”`. */
   readonly title: string;
-  /** Each line has at most `LONGEST_LINE` characters. */
+  /** Each line has at most `LONGEST_LINE` characters, and those of `withMarks` before it. */
   readonly text: string;
   /** Of the whole, of which the text may be only the end. */
   readonly lines: number;
   readonly isWhole: boolean;
-  /** The lines that are marked as errors or red, which the text may have as well. */
-  readonly errors: readonly string[];
+  /** Whether it has only the room that others leave. */
+  readonly isLast?: boolean;
   /** Whether the title says it all. */
   readonly isSentence?: true;
-  /** The most characters of it in a message. */
-  readonly most?: number;
 }
 
 /** Takes any number of lines, and keeps the last of them. */
@@ -44,9 +43,9 @@ export class Tail {
   lines = 0;
   isWhole = true;
 
-  add(lines: readonly string[]): void {
+  /** `block` has these lines. */
+  add(lines: readonly string[], block: string): void {
     if (lines.length === 0) return;
-    const block = `${lines.join('\n')}\n`;
     this.#blocks.push(block);
     this.#length += block.length;
     this.lines += lines.length;
@@ -66,12 +65,16 @@ export class Tail {
   }
 }
 
+export function toBlock(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`;
+}
+
 /** What is kept of a text. */
 export type Kept = Pick<Tail, 'text' | 'lines' | 'isWhole'>;
 
 /** The end of a whole text. Only that is decoded: a file may have millions of lines. */
 export function tailOf(bytes: Uint8Array): Kept {
-  const end = bytes.subarray(-4 * KEPT);
+  const end = bytes.subarray(-KEPT);
   const isWhole = end.length === bytes.length;
   const text = new TextDecoder().decode(end);
   const breaks = bytes.reduce((count, byte) => count + Number(byte === LINE_FEED), 0);
@@ -125,21 +128,21 @@ function readable(mark: string): string {
   return /^(error|warning|notice|debug)$/.test(mark) ? `${mark}: ` : '';
 }
 
-/**
- * Secrets are taken out after the cleaning, because a color can split one, and before the cut. `errors` has a line of `kept`,
- * or of what stood before it, in each line.
- */
-export function toOutput(title: string, kept: Kept, redact: Redact, errors = ''): Output {
+/** Most programs show errors in red, as text or behind it: of 8, 16 or 256 colors (ECMA-48, 8.3.117). */
+const RED_COLORS = /\x1b\[(?:[0-7];)*(?:[39]1|41|101|38;5;[19])m/;
+/** The runner shows the script of a step in this color. */
+const SCRIPT_COLOR = /^(?:\ufeff?\S{28} )?\x1b\[36;1m/;
+
+/** Secrets are taken out after the cleaning, because a color can split one, and before the cut. */
+export function toOutput(title: string, kept: Kept, redact: Redact, isLast = false): Output {
   const { lines, isWhole } = kept;
-  const [text, marked] = [kept.text, errors].map((one) =>
-    redact(clean(one))
-      .split('\n')
-      .map((line) => shorten(line)),
-  ) as [string[], string[]];
-  return {
-    ...{ title, text: text.join('\n'), lines, isWhole },
-    errors: [...new Set(marked)].filter(hasVisibleText),
-  };
+  const linesOf = (text: string): readonly string[] => redact(clean(text)).split('\n');
+  const raw = kept.text.split(/\r+\n?|\n/);
+  const textsOf = (pattern: RegExp): ReadonlySet<string> =>
+    new Set(linesOf(raw.filter((line) => pattern.test(line)).join('\n')).filter(hasVisibleText));
+  const marked = withMarks(linesOf(kept.text), textsOf(RED_COLORS), textsOf(SCRIPT_COLOR));
+  const text = marked.map((line) => shorten(line)).join('\n');
+  return { title, text, lines, isWhole, isLast };
 }
 
 /** At most `limit` characters of a line, without its middle. */
@@ -160,118 +163,67 @@ export function fenced(text: string, language?: string): string {
   return fence(text, language).replace(/^/gm, '> ');
 }
 
-/** Of these outputs, a message has at most `room` characters together. */
-export function limited(outputs: readonly Output[], room: number): readonly Output[] {
-  const most = shares(outputs.map(needOf), room);
-  return outputs.map((output, index) => ({ ...output, most: most[index] ?? 0 }));
+/** The most characters of each: those that need less than their share leave the rest to the others, and all to those that come last. */
+function roomsOf(outputs: readonly Output[]): ReadonlyMap<Output, number> {
+  const first = outputs.filter(({ isLast }) => isLast !== true);
+  const given = shares(first, ROOM);
+  const left = ROOM - given.reduce((sum, [, room]) => sum + room, 0);
+  const last = outputs.filter(({ isLast }) => isLast === true);
+  return new Map([...given, ...shares(last, left)]);
 }
 
-/** All that programs say in a message: those that need less than their share of the room leave the rest to the others. */
+/** All that programs say in a message, as quotations that share the room. */
 export function quoteOutputs(outputs: readonly Output[]): string {
-  if (outputs.length === 0) return '';
-  const equal = Math.floor(ROOM / outputs.length);
-  const given = shares(outputs.map(needOf), ROOM);
-  const blocks = outputs.map((output, index) => quoteOutput(output, given[index] ?? 0, equal));
+  const rooms = roomsOf(outputs);
+  const blocks = outputs.map((output) => quoteOutput(output, rooms.get(output) ?? 0));
   return blocks.join('\n\n');
 }
 
 /** Shares the room from the smallest need to the largest. */
-function shares(needs: readonly number[], room: number): readonly number[] {
-  const given = needs.map(() => 0);
+function shares(outputs: readonly Output[], room: number): readonly (readonly [Output, number])[] {
   let left = room;
-  const order = [...needs.entries()].sort(([, one], [, other]) => one - other);
-  for (const [rank, [index, need]] of order.entries()) {
-    const share = Math.min(need, Math.floor(left / (order.length - rank)));
-    given[index] = share;
-    left -= share;
-  }
-  return given;
+  const needs = outputs.map((output) => [output, needOf(output)] as const);
+  return needs
+    .toSorted(([, one], [, other]) => one - other)
+    .map(([output, need], rank) => {
+      const share = Math.min(need, Math.floor(left / (outputs.length - rank)));
+      left -= share;
+      return [output, share] as const;
+    });
 }
 
-function needOf({ text, errors, most = Infinity }: Output): number {
-  return Math.min(most, sizeOf(linesOf(missing(errors, text), text)));
+function needOf({ text, isSentence }: Output): number {
+  if (isSentence) return 0;
+  // Of a long one, it does not matter by how much it is too long.
+  return text.length > ROOM ? text.length : needOfLines(readLines(text), FIRST);
 }
 
-/** Characters of lines in a quotation. */
-function sizeOf(lines: readonly string[]): number {
-  return lines.reduce((size, line) => size + QUOTED + line.length + 1, 0);
-}
-
-/** What is shown of an output: a line between the errors and the end says that they are not next to each other. */
-function linesOf(errors: readonly string[], end: string): readonly string[] {
-  return [...errors, ...(errors.length > 0 ? ['…'] : []), ...end.split('\n')];
-}
-
-/** The errors that the text does not have. */
-function missing(errors: readonly string[], text: string): readonly string[] {
-  const lines = new Set(text.split('\n').map((line) => line.trimEnd()));
-  return errors.filter((line) => !lines.has(line.trimEnd()));
-}
-
-function quoteOutput(output: Output, share: number, equal: number): string {
-  const { title, text, lines, isWhole, isSentence, errors } = output;
+function quoteOutput(output: Output, room: number): string {
+  const { title, text, lines, isWhole, isLast, isSentence } = output;
   if (isSentence) return `${title}.`;
-  if (!hasVisibleText(text) && errors.length === 0)
+  if (!hasVisibleText(text)) {
     return `${title} ${isWhole ? 'is empty' : 'ends with nothing that can be read'}.`;
-  const shown = chooseLines(output, share, Math.floor(Math.min(share, equal) * ERRORS));
-  const part = tellPart(shown, isWhole && shown.end === text, lines);
-  const all = linesOf(shown.errors, shown.end);
-  return `${title}${part === '' ? '' : ` (${part})`}:\n\n${fenced(all.join('\n'))}`;
-}
-
-interface Shown {
-  /** Empty if the end has all of them. */
-  readonly errors: readonly string[];
-  readonly hasAllErrors: boolean;
-  readonly end: string;
-}
-
-/**
- * Errors come first: the end of a log often has only what came of them. Those in the middle of a long end come first as well, or
- * nobody would look for them; the last line is found there, and says only that the step failed.
- */
-function chooseLines({ text, errors }: Output, share: number, forErrors: number): Shown {
-  const all = missing(errors, text);
-  if (sizeOf(linesOf(all, text)) <= share) return { errors: all, hasAllErrors: true, end: text };
-  const hasLost = missing(errors, endOf(text, share - forErrors)).length > 0;
-  const told = hasLost ? errors.filter((line) => !text.endsWith(line)) : [];
-  const first = firstOf(told, forErrors);
-  const end = endOf(text, share - sizeOf(linesOf(first, '').slice(0, -1)));
-  return { errors: first, hasAllErrors: first.length === told.length, end };
+  }
+  const told = readLines(text);
+  const isFitting = needOfLines(told, 0) <= room;
+  if (isLast && !isFitting && room < LEAST_ROOM) {
+    return `${title}, is not shown: there is no room for it.`;
+  }
+  // One line must not take all of a small room.
+  const most = Math.max(room / 4, SHORTEST_LINE);
+  const fitting = { ...told, lines: told.lines.map((line) => shorten(line, most)) };
+  const { shown, count, hasFirst } = chooseLines(isFitting ? told : fitting, room, FIRST);
+  const parts = [
+    hasFirst ? 'what says that something failed comes first' : '',
+    isWhole && count === told.lines.length ? '' : tellPart(count, lines),
+  ];
+  const part = parts.filter((one) => one !== '').join('; ');
+  return `${title}${part === '' ? '' : ` (${part})`}:\n\n${fenced(shown.join('\n'))}`;
 }
 
 /** What the title says of an output that is not there as a whole. */
-function tellPart({ errors, end, hasAllErrors }: Shown, isWhole: boolean, lines: number): string {
-  if (isWhole) return errors.length === 0 ? '' : 'errors of other steps, and all its lines';
-  const count = end.split('\n').length;
-  const part =
-    count < lines ? `the last ${grouped(count)} of ${grouped(lines)} lines` : 'only its end';
-  if (errors.length === 0) return part;
-  return `its ${hasAllErrors ? '' : 'first '}errors, and ${part}`;
-}
-
-/** The first lines that fit as a quotation, and at least a part of one. */
-function firstOf(lines: readonly string[], limit: number): readonly string[] {
-  let size = 0;
-  const end = lines.findIndex((line) => {
-    size += sizeOf([line]);
-    return size > limit;
-  });
-  const [first] = lines;
-  if (end !== 0 || first === undefined) return end === -1 ? lines : lines.slice(0, end);
-  return [shorten(first, Math.max(limit - sizeOf(['']), SHORTEST_LINE))];
-}
-
-/** The last lines that fit as a quotation, and at least a part of one. */
-function endOf(text: string, limit: number): string {
-  const lines = text.split('\n');
-  let size = 0;
-  const before = lines.findLastIndex((line) => {
-    size += sizeOf([line]);
-    return size > limit;
-  });
-  const end = lines.slice(before + 1);
-  return end.length > 0
-    ? end.join('\n')
-    : shorten(lines.at(-1) ?? '', Math.max(limit - sizeOf(['']), SHORTEST_LINE));
+function tellPart(count: number, lines: number): string {
+  // A long line, or one that a program has written over, is cut.
+  const part = count < lines ? `${grouped(count)} of ${grouped(lines)} lines` : 'a part of it';
+  return `${part}, chosen; “…” stands for the others`;
 }

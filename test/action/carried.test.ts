@@ -202,31 +202,43 @@ The log of the step “Check links” of the job “links”:
       line(8, '##[error]Process completed with exit code 1.'),
     ];
     const at = '2026-11-21T19:32:08Z';
-    const steps = [{ name: 'Check', started_at: at, completed_at: at }];
+    const steps = [
+      {
+        ...{ name: 'Before', conclusion: 'success' },
+        ...{ started_at: '2026-11-21T19:32:04Z', completed_at: at },
+      },
+      { name: 'Check', started_at: at, completed_at: at },
+    ];
     return { name, steps, log: log.join('') };
   }
   const errors = ['##[error]docs/a.md: no heading', '##[error]docs/b.md: no link'];
   const passed = Array.from({ length: 3000 }, (_, index) => `a.md:${index} passed`);
   const usage = [...'abcdefghijklmnopqrstuvw'].map((letter) => `npm error   [--${letter}]`);
-  const legs = ['20', '22', '24'].map((version) =>
-    twoSteps(`test (${version})`, [], ['npm error code EUSAGE', ...usage, `${version}.log`]),
+  const legs = ['20', '22', '20'].map((version, index) =>
+    twoSteps(`test (${index})`, [], ['npm error code EUSAGE', ...usage, `${version}.log`]),
   );
 
   it.each<[string, readonly RunJobOptions[], RegExp]>([
     [
       'the error of a matrix once, without what does not belong to the step',
       legs,
-      /> ```text\n> Run check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*The logs of “test \(22\)” and “test \(24\)” say nearly the same as that of “test \(20\)”\.$/s,
+      /> Run check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*“test \(1\)”, without the lines that stand in a log above:\n\n> ```text\n> 22.log\n> ```\n\nThe log of the step “Check” of the job “test \(2\)” says nothing that a log above does not say\.$/s,
     ],
     [
       'the first errors of a job that goes on',
       [twoSteps('lint', [], [...errors, ...passed])],
-      /\(its errors, and the last [\d,]+ of 3,005 lines\):\n\n> ```text\n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> …\n/,
+      /\([\d,]+ of 3,005 lines, chosen; “…” stands for the others\):\n\n> ```text\n> …\n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> …\n/,
     ],
     [
       'the reasons of a job that only counts them at its end',
-      [twoSteps('gates', errors, ['2 gates failed'])],
-      /\(errors of other steps, and all its lines\):.*no heading\n> error: docs\/b.md: no link\n> …\n> Run check\n.*2 gates failed/s,
+      [
+        twoSteps(
+          'gates',
+          [...errors, '##[error]Process completed with exit code 1.'],
+          ['2 gates failed'],
+        ),
+      ],
+      /> Run check\n> \n> 2 gates failed\n.*“Before” of the job “gates”, which failed, but may fail:\n.*no heading\n> error: docs\/b.md: no link\n/s,
     ],
   ])('has %s', async (_, jobs, words) => {
     await using sim = await simulate(afterRun(jobs));

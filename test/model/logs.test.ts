@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { type Log, withoutRepetition } from '../../src/carried/alike.ts';
+import { withoutRepetition } from '../../src/carried/alike.ts';
 import { readLog } from '../../src/carried/log.ts';
-import { quoteOutputs, toOutput } from '../../src/carried/output.ts';
+import { type Output, quoteOutputs, toOutput } from '../../src/carried/output.ts';
 
 const { MODEL_RUNS } = process.env;
 const RUNS = MODEL_RUNS === undefined ? { numRuns: 100, seed: 1 } : { numRuns: Number(MODEL_RUNS) };
@@ -35,7 +35,7 @@ const job = fc.record({ lines: fc.array(entry, { maxLength: 12 }), first: second
 
 type Job = typeof job extends fc.Arbitrary<infer T> ? T : never;
 
-async function logOf({ lines, first, last }: Job, index: number): Promise<Log> {
+async function logOf({ lines, first, last }: Job): Promise<readonly Output[]> {
   const at = (one: number): string => `2026-11-21T19:32:0${one}`;
   const bytes = [...lines]
     .sort((one, other) => one.second - other.second)
@@ -47,23 +47,25 @@ async function logOf({ lines, first, last }: Job, index: number): Promise<Log> {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (const part of bytes) yield Buffer.from(part);
   }
-  const step = { name: 's', started_at: `${at(first)}Z`, completed_at: `${at(last)}Z` };
-  const { parts, errors } = await readLog(chunks(), [step]);
-  const outputs = parts.map(({ tail }, part) =>
-    toOutput('A', tail, (text) => text, part === 0 ? errors : ''),
-  );
-  return { name: `“${index}”`, outputs };
+  const times = { started_at: `${at(first)}Z`, completed_at: `${at(last)}Z` };
+  const { parts } = await readLog(chunks(), [
+    { name: 'all', conclusion: 'success', started_at: `${at(0)}Z`, completed_at: `${at(9)}Z` },
+    { name: 's', conclusion: 'failure', ...times },
+  ]);
+  return parts.map(({ tail, isOptional }) => toOutput('A', tail, (text) => text, isOptional));
 }
 
-it('each error of a failed job is in the message, unless the room is full of others', async () => {
+it('each error of a failed step is in the message, unless the room is full of others', async () => {
   const property = fc.asyncProperty(fc.array(job, { minLength: 1, maxLength: 5 }), async (jobs) => {
-    const message = quoteOutputs(withoutRepetition(await Promise.all(jobs.map(logOf))));
+    const outputs = await Promise.all(jobs.map(logOf));
+    const message = quoteOutputs(withoutRepetition(outputs));
     if (message.length > ROOM + jobs.length * AROUND) throw new Error('The message is too long.');
-    const errors = jobs.flatMap(({ lines }) => lines.filter((line) => line.kind === '##[error]'));
-    const lost = errors.filter((line) => !message.includes(`error: ${line.word}`));
+    const said = outputs.flat().flatMap(({ text }) => text.split('\n'));
+    const lost = [...new Set(said)].filter(
+      (line) => /^error: \w/.test(line) && !message.includes(line),
+    );
     // Of a long line, nothing is shown if it does not fit as a whole.
-    if (lost.length > 0 && message.length < ROOM - 1100)
-      throw new Error(`${lost[0]?.word} is lost.`);
+    if (lost.length > 0 && message.length < ROOM - 1100) throw new Error(`${lost[0]} is lost.`);
   });
   await fc.assert(property, RUNS);
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   clean,
   fenced,
-  limited,
   type Output,
   quoteOutputs,
   tailOf,
@@ -68,7 +67,7 @@ describe('toOutput', () => {
     ['a\r\nb\r\n', { text: 'a\nb', lines: 2, isWhole: true }],
     ['a\n\nb', { text: 'a\n\nb', lines: 3, isWhole: true }],
   ])('of %j', (text, expected) => {
-    expect(output('t', text)).toEqual({ title: 't', ...expected, errors: [] });
+    expect(output('t', text)).toEqual({ title: 't', ...expected, isLast: false });
   });
 
   it('takes secrets out that a color has split, before the cut', () => {
@@ -78,14 +77,14 @@ describe('toOutput', () => {
       /^x{480}\*\* … 5\d\d characters are left out … x+$/,
     );
     // At the place where too much is left out before the cleaning.
-    const colors = '\x1b[0m'.repeat(49_000);
-    const long = `${'secret'.repeat(150_000)} ${colors}\nsecret`;
+    const colors = '\x1b[0m'.repeat(240_000);
+    const long = `${'secret'.repeat(30_000)} ${colors}\nsecret`;
     expect(output('t', long, redact).text).toMatch(/^[*\n ]*$/);
   });
 });
 
 it('an end behind colors and blank lines is found, and that there is none is said', () => {
-  const moves = '\x1b[2K\x1b[1G'.repeat(60_000);
+  const moves = '\x1b[2K\x1b[1G'.repeat(90_000);
   const found = output('t', `${moves}Error: a\n${'\n'.repeat(20_000)}`);
   expect(found).toMatchObject({ text: 'Error: a', isWhole: true });
   const none = output('t', `Error: a\n${moves.repeat(2)}`);
@@ -115,24 +114,30 @@ describe('quoteOutputs', () => {
   });
 
   it.each<[string, string, string]>([
-    ['lines', 'x\n'.repeat(12_000), 'the last 5,000 of 12,000 lines'],
-    ['many lines', `${'y'.repeat(19)}\n`.repeat(600_000), 'the last 909 of 600,000 lines'],
-    ['a long line', 'x '.repeat(450_000), 'only its end'],
-    ['halves of characters', `${'😀'.repeat(250_000)}x`, 'only its end'],
+    ['lines', 'x\n'.repeat(12_000), '4,999 of 12,000 lines'],
+    ['many lines', `${'y'.repeat(19)}\n`.repeat(600_000), '908 of 600,000 lines'],
+    ['a long line', 'x '.repeat(550_000), 'a part of it'],
+    ['halves of characters', `${'😀'.repeat(250_000)}x`, 'a part of it'],
   ])('says how much of %s it has', (_, text, part) => {
     const quoted = quoteOutputs([output('A', text)]);
-    expect(quoted).toContain(`A (${part}):\n\n> \`\`\`text\n`);
+    expect(quoted).toContain(
+      `A (${part}, chosen; “…” stands for the others):\n\n> \`\`\`text\n`,
+    );
     expect(quoted.isWellFormed()).toBe(true);
   });
 
-  it('gives what a short one leaves to the others, whose first line is whole', () => {
+  it('gives what a short one leaves to the others, and what all leave to the last ones', () => {
     const long = `${'b'.repeat(496)}\n`.repeat(900);
     const all = ['a'.repeat(996), long, long].map((text, index) => output(`O${index}`, text));
     const quoted = quoteOutputs(all);
     expect(quoted).toContain(`O0:\n\n> \`\`\`text\n> ${'a'.repeat(996)}\n`);
-    expect(quoted).toContain('O1 (the last 19 of 900 lines):');
-    expect(quoted).toContain('O2 (the last 19 of 900 lines):');
-    expect(quoteOutputs(limited(all, 4000))).toContain('O2 (the last 3 of 900 lines):');
+    expect(quoted).toContain('O1 (19 of 900 lines, chosen');
+    expect(quoted).toContain('O2 (19 of 900 lines, chosen');
+    const [, second, third] = all as [Output, Output, Output];
+    const last = quoteOutputs([{ ...third, isLast: true }, ...all.slice(0, 1)]);
+    expect(last).toContain('O2 (38 of 900 lines, chosen');
+    const none = quoteOutputs([{ ...third, isLast: true }, second]);
+    expect(none).toContain('O2, is not shown: there is no room for it.\n\nO1 (40 of 900 lines');
   });
 
   it('leaves out the middle of a long line, and says so', () => {
@@ -142,64 +147,15 @@ describe('quoteOutputs', () => {
     expect(shown?.length).toBeLessThanOrEqual(1001);
     // Even if nothing else has room.
     const many = Array.from({ length: 40 }, () => output('A', `a\n${'b'.repeat(900)}`));
-    expect(quoteOutputs(many)).toMatch(/A \(the last 1 of 2 lines\):\n\n> ```text\n> b+ … 4/);
-  });
-
-  it('shows all errors but the last line before an end that lacks some of them', () => {
-    const marked = ['first', 'middle', 'last', 'first'].map((text) => `##[error]${text}`);
-    const end = `${'x\n'.repeat(9000)}##[error]middle\nx\n##[error]last`;
-    const log = tailOf(Buffer.from(`##[error]first\n${end}`));
-    const quoted = quoteOutputs([toOutput('A', log, keep, marked.join('\n'))]);
-    expect(quoted).toContain('A (its errors, and the last 4,98');
-    expect(quoted).toMatch(
-      /text\n> error: first\n> error: middle\n> …\n> x\n.*x\n> error: middle\n> x\n> error: last\n/s,
-    );
-    expect(quoted.match(/(first|middle|last)$/gm)).toHaveLength(4);
-    const none = quoteOutputs([toOutput('A', tailOf(Buffer.from(end)), keep, marked[1])]);
-    expect(none).toMatch(/^A \(the last 4,99\d of 9,003 lines\):\n\n> ```text\n> x\n/m);
-    const whole = quoteOutputs([toOutput('A', tailOf(Buffer.from('x')), keep, marked[0])]);
-    expect(whole).toContain(
-      'A (errors of other steps, and all its lines):\n\n> ```text\n> error: first\n> …\n> x\n',
-    );
-  });
-
-  it.each<[string, string, number]>([
-    ['many errors', `${'y'.repeat(90)}%\n`, 39],
-    ['long errors', `${'y'.repeat(900)}%\n`, 4],
-  ])('gives %s a fifth of the room', (_, error, most) => {
-    const errors = Array.from(
-      { length: 900 },
-      (_, index) => `##[error]${error.replace('%', `${index}`)}`,
-    );
-    const log = tailOf(Buffer.from('x\n'.repeat(90_000)));
-    const quoted = quoteOutputs([toOutput('A', log, keep, errors.join(''))]);
-    expect(quoted).toContain('A (its first errors, and the last');
-    expect(quoted.match(/> error: /g)?.length).toBe(most);
-    const last = quoted.slice(quoted.lastIndexOf('> error: '));
-    expect(last).toMatch(RegExp(`^> error: y+${most - 1}\n> …\n> x\n`));
-  });
-
-  it('has an error of each of many logs, if only a part of it', () => {
-    const log = tailOf(Buffer.from('x\n'.repeat(90_000)));
-    const all = Array.from({ length: 24 }, (_, index) =>
-      toOutput('A', log, keep, `##[error]${index} ${'y'.repeat(900)}`),
-    );
-    const quoted = quoteOutputs(all);
-    expect(quoted.match(/> error: \d+ y+ … \d+ characters are left out … y+$/gm)).toHaveLength(24);
-    expect(quoted.length).toBeLessThan(23_000);
-  });
-
-  it('says that an output without lines has errors', () => {
-    const empty = tailOf(Buffer.from(''));
-    expect(quoteOutputs([toOutput('A', empty, keep, '##[error]a')])).toContain('> error: a\n');
+    expect(quoteOutputs(many)).toMatch(/A:\n\n> ```text\n> a\n> b+ … \d+ characters/);
   });
 });
 
 // Each expression must take linear time: with quadratic time, this test would take minutes.
 it.each<[string, string, RegExp]>([
   ['backticks', '`', /^`{10}$/],
-  ['letters', 'x', /^x+ … 79\d,\d+ characters are left out … x+$/],
-  ['letters of four bytes', '😀', /^😀+ … 39\d,\d+ characters are left out … 😀+$/u],
+  ['letters', 'x', /^x+ … 99\d,\d+ characters are left out … x+$/],
+  ['letters of four bytes', '😀', /^😀+ … 49\d,\d+ characters are left out … 😀+$/u],
   ['carriage returns', '\r', /^$/],
   ['spaces', ' ', /^$/],
   ['colors', '\x1b[0m', /^$/],
