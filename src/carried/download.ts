@@ -1,9 +1,6 @@
-import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { untilAborted } from '../clock.ts';
 import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
-import { codeOf } from '../runner/files.ts';
 import { compressionsOf, explainConnection } from '../runner/network.ts';
 import { type Ok, ok } from '../text.ts';
 
@@ -14,7 +11,7 @@ import { type Ok, ok } from '../text.ts';
 export const DOWNLOAD_MS = 30_000;
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 
-export interface DownloadOptions extends Pick<Runtime, 'env'> {
+interface DownloadOptions extends Pick<Runtime, 'env'> {
   /** Of GitHub's API, which redirected to the URL. */
   readonly apiUrl: string;
   /** Limits the time: no other limit covers a proxy that hangs. */
@@ -22,7 +19,7 @@ export interface DownloadOptions extends Pick<Runtime, 'env'> {
 }
 
 /** The problem is a phrase. */
-export type Downloaded<T> =
+type Downloaded<T> =
   | Ok<T>
   | {
       readonly kind: 'problem';
@@ -30,9 +27,6 @@ export type Downloaded<T> =
       /** Whether it may work a moment later: GitHub answers 404 while a log is being written. */
       readonly mayPass: boolean;
     };
-
-/** Bytes of a log that was compressed. */
-const MOST_UNPACKED = 256 * 1024 ** 2;
 
 /**
  * Follows no further redirect. The other host gets nothing of ours, so not the token. `read` gets the body and reads it
@@ -45,10 +39,11 @@ export async function download<T>(
 ): Promise<Downloaded<T>> {
   const url = URL.parse(address);
   if (url === null || !isSafe(url, new URL(apiUrl))) {
-    return problem('GitHub did not redirect to an https URL', false);
+    return notDownloaded('GitHub did not redirect to an https URL', false);
   }
   const proxy = readProxy(env, url);
-  if (proxy.kind === 'problem') return problem('the settings of the proxy are not valid', false);
+  if (proxy.kind === 'problem')
+    return notDownloaded('the settings of the proxy are not valid', false);
   const dispatcher = createConnections(proxy.value);
   try {
     signal.throwIfAborted();
@@ -58,11 +53,8 @@ export async function download<T>(
     const response = await untilAborted(dispatcher.request(request), signal);
     return await untilAborted(readResponse(response, url.hostname, read), signal);
   } catch (error) {
-    if (codeOf(error).startsWith('Z_')) {
-      return problem(`${url.hostname} sent a body that cannot be unpacked`, false);
-    }
     const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
-    return problem(`${url.hostname} did not answer: ${why}`, true);
+    return notDownloaded(`${url.hostname} did not answer: ${why}`, true);
   } finally {
     dispatcher.destroy().catch(() => {});
   }
@@ -81,34 +73,17 @@ async function readResponse<T>(
   body.on('error', () => {});
   const used = compressionsOf(headers);
   if (statusCode === 200 && used.length === 0) return ok(await read(body));
-  if (statusCode === 200 && /^(x-)?gzip$/.test(used.join())) return ok(await read(unpack(body)));
   // Not destroyed: that raises an error which nothing can handle.
   for await (const _ of body);
   const what = statusCode === 200 ? ` with a body in ${used.join(', ')}` : '';
-  return problem(`${host} answered ${statusCode}${what}`, statusCode === 404 || statusCode >= 500);
+  return notDownloaded(
+    `${host} answered ${statusCode}${what}`,
+    statusCode === 404 || statusCode >= 500,
+  );
 }
 
-function problem(what: string, mayPass: boolean): Downloaded<never> {
+function notDownloaded(what: string, mayPass: boolean): Downloaded<never> {
   return { kind: 'problem', problem: what, mayPass };
-}
-
-async function* unpack(body: Readable): AsyncGenerator<Uint8Array> {
-  const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  // An empty log is not gzip, whatever the header says.
-  if (first.done) return;
-  const all = async function* (): AsyncGenerator<Uint8Array> {
-    yield first.value;
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
-  };
-  // Without a listener, the error of the one would not reach the other.
-  const unpacked = pipeline(all, createGunzip(), () => {});
-  let size = 0;
-  for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MOST_UNPACKED) throw Object.assign(new Error('too large'), { code: 'Z_BUF_ERROR' });
-    yield chunk;
-  }
 }
 
 /** The runner, too, uses http only for what is on its own machine. */

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { download } from '../../src/carried/download.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
@@ -54,25 +53,7 @@ it.each<[string, Behaviour, string, boolean]>([
   ['a large unwanted body', answer(whole(410, 'x'.repeat(1_000_000))), 'answered 410', false],
   ['a log that is not there yet', answer(whole(404, '')), 'answered 404', true],
   ['an error of the server', answer(whole(503, '')), 'answered 503', true],
-  [
-    'a body in another encoding',
-    coded('br', brotliCompressSync('a')),
-    'answered 200 with a body in br',
-    false,
-  ],
-  [
-    'gzip twice',
-    coded('gzip, gzip', gzipSync('a')),
-    'answered 200 with a body in gzip, gzip',
-    false,
-  ],
-  ['what is not gzip', coded('gzip', 'plain'), 'sent a body that cannot be unpacked', false],
-  [
-    'half of a gzip',
-    coded('gzip', gzipSync(randomBytes(2000)).subarray(0, 500)),
-    'sent a body that cannot be unpacked',
-    false,
-  ],
+  ['a body in gzip', coded('gzip', gzipSync('a')), 'answered 200 with a body in gzip', false],
   ['a body that ends too early', cutOff(200), 'did not answer: connection closed', true],
   ['an unwanted body that ends too early', cutOff(500), 'did not answer: connection closed', true],
 ])('explains %s', async (_, behaviour, why, mayPass) => {
@@ -82,37 +63,13 @@ it.each<[string, Behaviour, string, boolean]>([
   expect(site.journal).toHaveLength(1);
 });
 
-it.each<[string, string | Buffer]>([
-  ['gzip', gzipSync('the log')],
-  ['X-GZIP', gzipSync('the log')],
-  ['gzip, utf-8', gzipSync('the log')],
-  ['identity, identity', 'the log'],
-  ['utf-8', 'the log'],
-  ['none', 'the log'],
-  ['', 'the log'],
-])('reads a body in the encoding “%s”', async (encoding, body) => {
-  await using site = await startFaultServer({ onRequest: () => coded(encoding, body) });
-  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: 'the log' });
-});
-
-it.each(['gzip', 'identity'])('reads an empty log in the encoding “%s”', async (encoding) => {
-  await using site = await startFaultServer({ onRequest: () => coded(encoding, '') });
-  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: '' });
-});
-
-it('does not unpack without end', async () => {
-  const part = gzipSync(Buffer.alloc(64 * 1024 * 1024), { level: 9 });
-  // One after the other is one body (RFC 1952, 2.2).
-  const body = Buffer.concat(Array.from({ length: 5 }, () => part));
-  await using site = await startFaultServer({ onRequest: () => coded('gzip', body) });
-  const { env, apiUrl, signal } = { env: {}, apiUrl: LOCAL, signal: NEVER };
-  let size = 0;
-  const result = await download(site.origin + SIGNED, { env, apiUrl, signal }, async (chunks) => {
-    for await (const chunk of chunks) size += chunk.length;
-  });
-  expect(result).toMatchObject({ problem: '127.0.0.1 sent a body that cannot be unpacked' });
-  expect(size).toBeLessThanOrEqual(256 * 1024 ** 2);
-});
+it.each(['identity, identity', 'utf-8', 'none', ''])(
+  'reads a body in the encoding “%s”',
+  async (encoding) => {
+    await using site = await startFaultServer({ onRequest: () => coded(encoding, 'the log') });
+    expect(await get(site.origin + SIGNED)).toEqual({ kind: 'ok', value: 'the log' });
+  },
+);
 
 /** Turns of the event loop in which a client in this process gets what is written to it. */
 async function received(): Promise<void> {
