@@ -1,3 +1,5 @@
+import { hasVisibleText } from '../text.ts';
+
 // Chooses which lines of a program a message has if there is no room for all of them: those that say what failed. It takes linear time.
 
 /** Stands for lines that are left out. */
@@ -26,9 +28,8 @@ const STACK_FRAME = /^\s*(?:at |File ".*", line \d)|\+0x[0-9a-f]+$/;
 const EXIT = /\bexit(?:ed)?\b.{0,9}\b(?:code|status)\b|\bELIFECYCLE\b|\*\*\* .* Error \d/i;
 /** What is left of the mark of the runner. */
 const MARKED_ERROR = /^error: /;
-/** `12:3`: the name of the file stands above. */
-const PLACE_ALONE = /^(?:\w+: )?\s*(?:L|line )?\d+(?:[:-]\d+)*\s/i;
-const FILE = /^\s{0,4}[^\s:"'<>|][^:"<>|]{0,300}\.\w{1,8}:?\s*$/;
+/** The name of a file, below which lines say what is wrong in it. */
+const FILE = /^\W{0,8}(?:FILE: |FAIL |Errors in )?[^\s:"'<>|[][^:"<>|]{0,300}\.\w{1,8}\]?:?\s*$/;
 
 /** Marks lines as red, or as lines of the script of a step; `red` and `script` have their texts. */
 export function withMarks(
@@ -53,7 +54,7 @@ export interface Told {
   readonly telling: readonly number[];
   /** The first of each kind of them: of marked ones, of those with a word, and of those with a place. */
   readonly kinds: readonly (readonly number[])[];
-  /** Of a line that has only a place, the line with the name of the file. */
+  /** Of a line in a list below the name of a file, the line with that. */
   readonly files: ReadonlyMap<number, number>;
 }
 
@@ -73,10 +74,11 @@ function findTelling(text: string, isStrict: boolean): Told {
   let file: number | undefined;
   for (const [index, line] of lines.entries()) {
     if (FILE.test(line)) file = index;
+    else if (!hasVisibleText(line)) file = undefined;
     const rank = howTelling(marked[index] ?? '', isStrict);
     if (rank === null) continue;
     telling.push(index);
-    if (file !== undefined && PLACE_ALONE.test(line)) files.set(index, file);
+    if (file !== undefined && file < index && !PLACE.test(line)) files.set(index, file);
     const kind = kindOf(line);
     if (known.has(kind)) continue;
     known.add(kind);
@@ -179,10 +181,13 @@ class Choice {
     return this.#taken.size;
   }
 
-  /** Adds a line with that of its file, if there is room. */
+  /** Adds a line with that of its file, if there is room for both. */
   add(index: number): boolean {
     const file = this.#told.files.get(index);
-    return (file === undefined || this.#addAlone(file)) && this.#addAlone(index);
+    if (file === undefined || this.#taken.has(file)) return this.#addAlone(index);
+    const { lines } = this.#told;
+    const size = sizeOf([lines[file] ?? '', GAP, lines[index] ?? '', GAP]);
+    return size <= this.#left && this.#addAlone(file) && this.#addAlone(index);
   }
 
   #addAlone(index: number): boolean {

@@ -131,6 +131,18 @@ describe('what is shown', () => {
     expect(shown).not.toMatch(/…\| {2}\d+:3[^|]*\|docs/);
   });
 
+  it.each([
+    'docs/a.md',
+    '[docs/a.md]:',
+    '### Errors in docs/a.md',
+    'FILE: docs/a.md',
+    'FAIL docs/a.test.js',
+  ])('the name of the file in “%s” with what is below it', (file) => {
+    const lines = times(900, (index) => `  ✗ [404] https://a.b/${'x'.repeat(60)}/${index}`);
+    const [, ...rest] = quoted([file, ...lines.slice(0, 2), '', ...lines]).split('|');
+    expect(rest.slice(0, 2)).toEqual([file, lines[0]]);
+  });
+
   it('at least a part of a line that has no room', () => {
     const all = times(40, () => outputOf(`a\nError: ${'b'.repeat(900)}\nc`));
     expect(

@@ -120,9 +120,7 @@ describe('quoteOutputs', () => {
     ['halves of characters', `${'😀'.repeat(250_000)}x`, 'a part of it'],
   ])('says how much of %s it has', (_, text, part) => {
     const quoted = quoteOutputs([output('A', text)]);
-    expect(quoted).toContain(
-      `A (${part}, chosen; “…” stands for the others):\n\n> \`\`\`text\n`,
-    );
+    expect(quoted).toContain(`A (${part}, chosen; “…” stands for the others):\n\n> \`\`\`text\n`);
     expect(quoted.isWellFormed()).toBe(true);
   });
 
