@@ -4,8 +4,10 @@ import { askedBy, whyNothing } from './github/asked.ts';
 import { authorize } from './github/authorize.ts';
 import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
 import { adviseOnSettings, doesSend, type Inputs, readInputs } from './inputs.ts';
+import { askAgain } from './job/reasons.ts';
 import { finishOnGitHub } from './jobs/comments.ts';
 import { runJobs } from './jobs/fleet.ts';
+import { startAgain } from './jobs/plan.ts';
 import { complain, react, replyWithUsage } from './jobs/reply.ts';
 import { prepare, type Run, storyOf } from './jobs/run.ts';
 import {
@@ -26,6 +28,7 @@ import { isUnnamed } from './report/render.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import type { Start } from './start.ts';
+import { sentences } from './text.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
@@ -69,7 +72,10 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     if (authorization.isOfColleague && whoMaySend.command !== null) await react(start, '-1');
     return code;
   }
-  if (authorization.kind === 'failed') return fail(runtime, authorization.reason);
+  if (authorization.kind === 'failed') {
+    const again = askAgain(startAgain(asked !== null, info.attempt), true);
+    return fail(runtime, sentences(authorization.reason, authorization.mayPass ? again : ''));
+  }
 
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
@@ -84,7 +90,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
     case 'usage':
       return replyWithUsage(start, inputs.command ?? '');
     case 'problem':
-      return complain(start, content.problem);
+      return complain(start, content.problem, content.mayPass);
     case 'ok':
       return followUp(start, inputs, content.value, source);
   }
@@ -101,7 +107,7 @@ async function followUp(
   adviseOnSettings(inputs, runtime);
   const prepared = await prepare(start, inputs, content, source);
   if (runtime.signal.aborted) return cancelled(runtime);
-  if (prepared.kind === 'problem') return complain(start, prepared.problem);
+  if (prepared.kind === 'problem') return complain(start, prepared.problem, prepared.mayPass);
   if (prepared.kind === 'skipped') {
     return skipAttempt(runtime, prepared.reason);
   }

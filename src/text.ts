@@ -88,7 +88,14 @@ export function listing(words: readonly string[], last = 'and'): string {
 }
 
 /** A value, or the problem with it: words for people, which the caller puts into a sentence. */
-export type Result<T> = Ok<T> | { readonly kind: 'problem'; readonly problem: string };
+export type Result<T> = Ok<T> | Problem;
+
+interface Problem {
+  readonly kind: 'problem';
+  readonly problem: string;
+  /** Whether it may pass by itself, so that the same may succeed later. */
+  readonly mayPass?: boolean;
+}
 
 export interface Ok<T> {
   readonly kind: 'ok';
@@ -99,8 +106,9 @@ export function ok<T>(value: T): Ok<T> {
   return { kind: 'ok', value };
 }
 
-export function problem(what: string): Result<never> {
-  return { kind: 'problem', problem: what };
+export function problem(what: string, mayPass = false): Problem {
+  const one = { kind: 'problem', problem: what } as const;
+  return mayPass ? { ...one, mayPass } : one;
 }
 
 /** Whether a text is JSON with fields, as every answer of an API is. */

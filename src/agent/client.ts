@@ -87,8 +87,7 @@ export async function postMessage(
   if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
   if (afterMs !== null) return { kind: 'refused', exchange, why: said, sendClass, afterMs };
-  const later = sendClass === 'rate-limited' ? 'Send the message again later.' : '';
-  const why = sentences(said, askedPause(exchange, context) || later);
+  const why = sentences(said, askedPause(exchange, context));
   return { kind: 'refused', exchange, why, sendClass, afterMs };
 }
 

@@ -166,7 +166,7 @@ export function pollNowAgainMs(failed: readonly FailedPoll[], random: () => numb
   );
 }
 
-function isRateLimited(exchange: Exchange): boolean {
+export function isRateLimited(exchange: Exchange): boolean {
   return exchange.kind === 'answer' && exchange.status === 429;
 }
 

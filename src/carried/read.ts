@@ -113,7 +113,7 @@ export interface LateRead {
   readonly things: readonly Thing[];
   /** Why nothing is sent after all, as a sentence; or empty. */
   readonly nothing?: string;
-  /** Why it cannot be sent now, as a sentence; or empty. */
+  /** Why it cannot be sent now, as a sentence, which may pass; or empty. */
   readonly problem?: string;
 }
 

@@ -5,7 +5,16 @@ import type { CodeContext, CommentTrigger } from '../github/event.ts';
 import { blocks } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
-import { cut, ok, plural, problem, quote, type Result, withoutInvisible } from '../text.ts';
+import {
+  cut,
+  ok,
+  plural,
+  problem,
+  quote,
+  type Result,
+  sentences,
+  withoutInvisible,
+} from '../text.ts';
 import { fenced } from './output.ts';
 import { describePlace, linesNow } from './place.ts';
 import type { Thing } from './things.ts';
@@ -37,7 +46,7 @@ export async function readReview(
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
     const why = `The inline comments of the review cannot be read: ${whyOf(error)}.`;
-    return problem(`${why} ${hintFor(error) || (mayPassLater(error) ? 'Try again later.' : '')}`);
+    return problem(sentences(why, hintFor(error)), mayPassLater(error));
   }
   const own = comments.filter(({ author }) => author?.databaseId === authorId);
   const edited = own.find(isEdited);

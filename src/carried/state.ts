@@ -11,7 +11,7 @@ import { type Failing, readFailing } from './failing.ts';
 import { type LeftOut, lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
 import { type Overheard, overhear, quoteTalks, type Talk } from './said.ts';
 import { chooseSince, type SaidSince, type Scope, timeOf, withoutTask } from './since.ts';
-import { type Asked, ask, type Missing, type Thing } from './things.ts';
+import { ask, type Missing, type Thing } from './things.ts';
 import { headOf, isThreadOf, nameThreads, tellFirst } from './threads.ts';
 import { quoteTopic } from './topic.ts';
 
@@ -103,14 +103,14 @@ interface Reply {
 async function findReply(
   reading: Reading,
   about: About,
-  read: Asked<Conversation>,
+  read: Result<Conversation>,
 ): Promise<Result<Reply | null>> {
   const { github, signal } = reading;
   const { asked, number } = about;
   const { replyTo } = asked;
   if (replyTo === null) return ok(null);
   const key = `${asked.kind}:${asked.id}`;
-  let page: Asked<ThreadPage | undefined> =
+  let page: Result<ThreadPage | undefined> =
     read.kind === 'ok' ? ok(read.value.reviewThreads) : read;
   for (let pages = 1; page.kind === 'ok'; pages += 1) {
     const { nodes = [], pageInfo } = page.value ?? {};

@@ -1,7 +1,7 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import { type Ok, ok } from '../text.ts';
+import { ok, problem, type Result } from '../text.ts';
 import { type Output, quoteOutputs } from './output.ts';
 import { QUOTATIONS } from './quoting.ts';
 
@@ -84,26 +84,21 @@ function without({ what, why }: Missing): string {
   return why === '' ? `without ${what}` : `without ${what}: ${why}`;
 }
 
-/** What GitHub shows, or why it does not, as a phrase. `mayPass`: whether it may work later, by itself. */
-export type Asked<T> =
-  | Ok<T>
-  | { readonly kind: 'problem'; readonly problem: string; readonly mayPass: boolean };
-
 /**
- * Asks GitHub. A signal limits the time. `permission`: what the workflow job may lack, such
+ * What GitHub shows, or why it does not, as a phrase. A signal limits the time. `permission`: what the workflow job may lack, such
  * as `actions: read`. Rejects if a bug is the cause.
  */
 export async function ask<T>(
   read: () => Promise<T>,
   permission: string,
   signal: AbortSignal,
-): Promise<Asked<T>> {
+): Promise<Result<T>> {
   try {
     return ok(await untilAborted(read(), signal));
   } catch (error) {
     const isLate = signal.aborted;
     const why = isLate ? 'GitHub did not answer in time' : whyNot(error, permission);
-    return { kind: 'problem', problem: why, mayPass: isLate || mayPassLater(error) };
+    return problem(why, isLate || mayPassLater(error));
   }
 }
 

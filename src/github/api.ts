@@ -112,11 +112,11 @@ async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected
     throw new GitHubError(401, why);
   }
   const unsafe = problemWithCertificates(env);
-  if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false });
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false, isSetup: true });
   const proxy = readProxy(env, new URL(apiUrl));
   if (proxy.kind === 'problem') {
     const why = `GitHub cannot be reached: ${proxy.problem}`;
-    throw new GitHubError(0, why, { wasWritten: false });
+    throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
   }
   const octokit = await getOctokit(token, apiUrl, USER_AGENT);
   return { octokit, connections: createConnections(proxy.value), proxy: proxy.value };

@@ -19,7 +19,7 @@ type Authorization =
   | { readonly kind: 'allowed' }
   | Denied
   /** The permission could not be checked, so nothing is allowed. */
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string; readonly mayPass: boolean };
 
 const ALLOWED: Authorization = { kind: 'allowed' };
 
@@ -56,7 +56,7 @@ export async function authorize(
 ): Promise<Authorization> {
   if (isTrusted(trigger)) return ALLOWED;
   const actors = findActors(trigger, info);
-  if (typeof actors === 'string') return { kind: 'failed', reason: actors };
+  if (typeof actors === 'string') return { kind: 'failed', reason: actors, mayPass: false };
   const other = actors.find((actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots));
   if (other !== undefined) {
     const name = quote(other.login);
@@ -74,7 +74,9 @@ export async function authorize(
       const isOfColleague = checked.isColleague && person === trigger.sender;
       return { ...denied(trigger, checked.why), isOfColleague };
     }
-    if (checked.kind === 'not known') return { kind: 'failed', reason: checked.why };
+    if (checked.kind === 'not known') {
+      return { kind: 'failed', reason: checked.why, mayPass: checked.mayPass };
+    }
   }
   return ALLOWED;
 }

@@ -13,15 +13,18 @@ export class GitHubError extends Error {
   readonly wasWritten: boolean;
   /** The pause in milliseconds that GitHub asks for after it refused the call. */
   readonly pauseMs?: number;
+  /** Whether a setting of the runner must be changed: a proxy, or certificates. */
+  readonly isSetup: boolean;
   /** `message` is a phrase for people, without secrets. */
   constructor(
     status: number,
     message: string,
-    more: { cause?: unknown; wasWritten?: boolean; pauseMs?: number } = {},
+    more: { cause?: unknown; wasWritten?: boolean; pauseMs?: number; isSetup?: boolean } = {},
   ) {
     super(message, { cause: more.cause });
     this.status = status;
     this.wasWritten = more.wasWritten ?? true;
+    this.isSetup = more.isSetup ?? false;
     if (more.pauseMs !== undefined) this.pauseMs = more.pauseMs;
   }
 }
@@ -67,7 +70,7 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   401: CHECK_TOKEN,
   404: CHECK_NUMBER,
   410: CHECK_NUMBER,
-  429: 'This is a rate limit of GitHub for the token; try again later.',
+  429: 'This is a rate limit of GitHub for the token.',
 };
 
 /**
@@ -82,7 +85,15 @@ export function hintFor(error: unknown): string {
 
 /** Whether the same call may succeed later, with the same settings. */
 export function mayPassLater(error: unknown): boolean {
-  return isUnclear(error) || (error instanceof GitHubError && error.status === 429);
+  if (!(error instanceof GitHubError)) return true;
+  return !error.isSetup && (isUnclear(error) || error.status === 429);
+}
+
+/** Whether a setting or a permission is the cause, as far as that is known. */
+export function isBySettings(error: unknown): boolean {
+  if (!(error instanceof GitHubError) || mayPassLater(error)) return false;
+  // A server that is too old is no matter of settings.
+  return error.isSetup || (error.status !== 422 && hintFor(error) !== '');
 }
 
 /** Whether GitHub says that the token of the job lacks a permission. */
@@ -148,7 +159,7 @@ export function toGitHubError(
     const [cause, why] = explainConnection(error);
     const advice = cause === 'network' ? '; check the DNS, firewall and proxy of the runner' : '';
     const said = `GitHub could not be reached: ${why}${advice}`;
-    return new GitHubError(0, said, { cause: error, wasWritten });
+    return new GitHubError(0, said, { cause: error, wasWritten, isSetup: cause === 'setup' });
   }
   const { message, response } = refused;
   const status = isRateLimit(refused) ? 429 : refused.status;

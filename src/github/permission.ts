@@ -9,8 +9,13 @@ type PermissionCheck =
   | { readonly kind: 'enough' }
   /** `isColleague`: GitHub says that the person may at least triage. */
   | { readonly kind: 'too little'; readonly why: string; readonly isColleague: boolean }
-  /** It could not be checked, so nothing is allowed. `cause`: a phrase. */
-  | { readonly kind: 'not known'; readonly why: string; readonly cause: string };
+  /** It could not be checked, so nothing is allowed. `cause`: a phrase. `mayPass`: whether that may pass by itself. */
+  | {
+      readonly kind: 'not known';
+      readonly why: string;
+      readonly cause: string;
+      readonly mayPass: boolean;
+    };
 
 const OTHER_TOKEN =
   `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
@@ -27,11 +32,8 @@ export async function checkPermission(
     const found = await github.collaborator(login);
     if (found !== null && (id === null ? !sameLogin(found.login, login) : found.id !== id)) {
       const cause = 'GitHub returned another user';
-      return {
-        kind: 'not known',
-        why: `${cause} when asked for the permission of ${name}.`,
-        cause,
-      };
+      const why = `${cause} when asked for the permission of ${name}.`;
+      return { kind: 'not known', why, cause, mayPass: false };
     }
     const levels: readonly string[] = ['none', ...PERMISSIONS];
     const level = levels.indexOf(found?.permission ?? 'none');
@@ -42,14 +44,16 @@ export async function checkPermission(
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
     const cause = error.message;
-    const why = `The permission of ${name} cannot be checked: ${cause}.`;
-    return { kind: 'not known', why: sentences(why, adviseOnCheck(error)), cause };
+    const why = sentences(
+      `The permission of ${name} cannot be checked: ${cause}.`,
+      adviseOnCheck(error),
+    );
+    return { kind: 'not known', why, cause, mayPass: mayPassLater(error) };
   }
 }
 
-/** GitHub's own words say it of other refusals, such as SAML, a list of IP addresses or a renamed repository. */
+/** Empty if it may pass, and where GitHub's own words say it, as of SAML, a list of IP addresses or a renamed repository. */
 function adviseOnCheck(error: unknown): string {
-  if (mayPassLater(error)) return 'Try again later.';
   const isToken = error instanceof GitHubError && error.status === 401;
   return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
 }

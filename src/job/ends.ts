@@ -214,14 +214,11 @@ const RUN_ENDS = {
   'the API takes no more': way('skipped', 'not-sent', (why: string) =>
     sentences('The API accepts no more messages for now.', why),
   ),
-  'outputs cannot be written': way('error', 'not-sent', (why: string) =>
-    sentences(`${why}, so no message was sent.`, adviseOnFile(why)),
+  'outputs cannot be written': way('error', 'not-sent', (why: string, again: string) =>
+    sentences(`${why}, so no message was sent.`, adviseOnFile(why), again),
   ),
-  'no comment': way('error', 'not-sent', (why: string) =>
-    sentences(
-      why,
-      'No message is sent without its comment. To send without one, set “comment: false”.',
-    ),
+  'no comment': way('error', 'not-sent', (why: string, again: string) =>
+    sentences(why, 'No message is sent without its comment.', again),
   ),
   /** `again`: what people do then. */
   'comment in doubt': way('error', 'not-sent', (why: string, again: string) =>
@@ -284,11 +281,8 @@ const RUN_ENDS = {
   ),
 
   // What other runs and attempts have done.
-  'not known what was sent': way(
-    'error',
-    'not-sent',
-    (why: string) =>
-      `Nothing was sent, because it is not known what was sent before: ${why}. Try again later.`,
+  'not known what was sent': way('error', 'not-sent', (why: string, again: string) =>
+    sentences(`Nothing was sent, because it is not known what was sent before: ${why}.`, again),
   ),
   'other creation': way(
     'error',
@@ -299,9 +293,11 @@ const RUN_ENDS = {
       `new run. If its comment names no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to ` +
       'its ID or, if there is no job, delete that comment.',
   ),
-  refused: way('error', 'delivery unknown', (why: string, remedy: string) =>
+  refused: way('error', 'delivery unknown', (why: string, mayPass: boolean, remedy: string) =>
     sentences(
-      `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}. ${CHECK}.`,
+      `This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because ${why}.`,
+      mayPass ? 'Re-run again later.' : '',
+      `${CHECK}.`,
       remedy,
     ),
   ),

@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
 import { type FinalStatus, isFinal, isKnownStatus } from '../mintlify.ts';
-import { quote } from '../text.ts';
+import { quote, sentences } from '../text.ts';
 import { agentEnd, type Certainty, CHECK, type End, endAs } from './ends.ts';
 import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from './job.ts';
 
@@ -8,9 +8,20 @@ import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from
 
 /**
  * How people go on with what a run could not finish. A re-run knows what was sent by the note, and needs none if nothing is
- * sent; without, it is refused. `new run of the list`: of a run with several jobs in `job-id`.
+ * sent; without, it is refused.
  */
-export type Again = 're-run' | 'new run' | 'new run of the list';
+export interface Again {
+  /** With a message that was not sent. */
+  readonly start: 'Comment again' | 'Re-run the workflow' | 'Start a new run';
+  /** With the wait. `new run of the list`: of a run with several jobs in `job-id`. */
+  readonly wait: 're-run' | 'new run' | 'new run of the list';
+}
+
+/** What people do about what was not sent. `mayPass`: whether the cause may pass by itself. */
+export function askAgain(start: Again['start'], mayPass: boolean): string {
+  if (mayPass) return `${start} later.`;
+  return `Once this is fixed, ${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
+}
 
 /** What is true if the process is killed now. */
 export function endNow(job: Job, wait: boolean): End {
@@ -51,7 +62,7 @@ function whyUnconfirmed(before: string | undefined, status: FinalStatus): string
 export function timedOutEnd(job: Job, again: Again, timeoutMs: number, why: string): End {
   const last = why === '' ? '' : `The last poll failed: ${why}`;
   if (hasBegun(job)) return lateEnd(job, again, timeoutMs, last);
-  const start = howToStartAgain(again);
+  const { start } = again;
   if (job.isWaiting) return endAs('other work was not done in time', timeoutMs, last, start);
   return job.isReadOnly
     ? endAs('could not read in time', timeoutMs, why, start)
@@ -79,9 +90,9 @@ function hasBegun(job: Job): boolean {
   return job.isReadOnly ? job.record !== undefined : job.message.kind === 'sent';
 }
 
-function howToWaitAgain({ id, isReadOnly }: Job, again: Again): string {
+function howToWaitAgain({ id, isReadOnly }: Job, { wait }: Again): string {
   const later = 'To keep waiting, use a later run with “send: false” and';
-  switch (again) {
+  switch (wait) {
     case 're-run':
       return `To keep waiting, re-run the workflow${isReadOnly ? '' : '; the message is not sent again'}.`;
     case 'new run':
@@ -92,24 +103,20 @@ function howToWaitAgain({ id, isReadOnly }: Job, again: Again): string {
   }
 }
 
-export function howToStartAgain(again: Again): string {
-  return again === 're-run' ? 'Re-run the workflow' : 'Start a new run';
-}
-
-/** The job cannot be polled, and `why` says why. */
-export function lostEnd(job: Job, again: Again, why: string): End {
-  if (job.isReadOnly) return endAs('could not read', why);
+/** The job cannot be polled, and `why` says why. `start`: what people do for what was not sent. */
+export function lostEnd(job: Job, again: Again, why: string, start: string): End {
+  const all = sentences(why, start);
+  if (job.isReadOnly) return endAs('could not read', all);
   return hasBegun(job)
     ? endAs('lost', why, howToWaitAgain(job, again))
-    : endAs('could not send', why);
+    : endAs('could not send', all);
 }
 
 export function cancelledEnd(job: Job, again: Again, wait: boolean): End {
   if (!hasBegun(job)) {
-    const start = howToStartAgain(again);
     return job.isReadOnly
-      ? endAs('cancelled before it read', start)
-      : endAs('cancelled before the message', start);
+      ? endAs('cancelled before it read', again.start)
+      : endAs('cancelled before the message', again.start);
   }
   return wait ? endAs('cancelled in the wait', howToWaitAgain(job, again)) : endAs('cancelled');
 }

@@ -2,19 +2,21 @@ import { LEAST_POST_MS } from '../agent/retry.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
+import { askAgain } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../note/data.ts';
 import {
   commentId,
   createComment,
   explainEdit,
+  isGone,
   type NotCreated,
   Note,
   readNotes,
 } from '../note/note.ts';
 import { type Ended, endedNow, worstFirst } from '../report/outputs.ts';
 import { renderBadEnd, renderFor, renderStory } from '../report/render.ts';
-import { listing, ok, oneLine, problem, type Result } from '../text.ts';
+import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { react, replyError } from './reply.ts';
 import {
@@ -57,11 +59,23 @@ export async function createNote(run: Run, untold: readonly Job[]): Promise<void
   for (const job of unsent) endJob(run, job, endWithoutNote(run, created));
 }
 
-function endWithoutNote({ plan, asked }: Run, { problem, cause }: NotCreated): End {
-  const again = plan.isRerun || asked === null ? 'Re-run the workflow' : 'Comment again';
-  if (cause === 'unclear') return endAs('comment in doubt', problem, again);
-  // Without comments, a re-run sends nothing either.
-  return plan.isRerun ? endAs('could not send', problem) : endAs('no comment', problem);
+function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): End {
+  const { start } = plan.again;
+  switch (cause) {
+    case 'unclear':
+      return endAs('comment in doubt', problem, start);
+    case 'rate limit':
+    case 'no answer':
+      return endAs('no comment', problem, askAgain(start, true));
+    case 'refused':
+      return endAs('no comment', problem, askAgain(start, false));
+    case 'settings': {
+      // What counts by comments cannot do without, nor can a re-run.
+      const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;
+      const without = needsComment ? '' : 'To send without one, set “comment: false”.';
+      return endAs('no comment', problem, sentences(without, askAgain(start, false)));
+    }
+  }
 }
 
 /** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
@@ -113,7 +127,7 @@ export async function confirmNote(run: Run, job: Job): Promise<End | undefined> 
     case 'ok':
       return undefined;
     case 'refused':
-      return endAs('no comment', confirmation.why);
+      return endAs('no comment', confirmation.why, confirmation.again);
     case 'no time':
       return timedOutJob(run, job, confirmation.why);
   }
@@ -127,7 +141,12 @@ async function editNote(run: Run): Promise<Confirmation> {
     const edited = await note.edit();
     if (edited === 'done') return { kind: 'ok' };
     const why = explainEdit(edited);
-    if (!isUnclear(edited) && edited.status !== 429) return { kind: 'refused', why };
+    if (!isUnclear(edited) && edited.status !== 429) {
+      // With the next run come another comment and another token.
+      const isOver = isGone(edited) || edited.status === 401;
+      const { start } = plan.again;
+      return { kind: 'refused', why, again: isOver ? `${start}.` : askAgain(start, false) };
+    }
     const pauseMs = Math.max(EDIT_AGAIN_MS, edited.pauseMs ?? 0);
     if (signal.aborted || clock.now() + pauseMs >= plan.deadline - LEAST_POST_MS) {
       return { kind: 'no time', why };
@@ -148,23 +167,23 @@ export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>>
   if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
   const { conversation } = plan.comments;
   const { clock, signal } = run.runtime;
-  let why = 'there was no time to list the comments again';
+  let found = problem('there was no time to list the comments again', true);
   for (const ms of LIST_AGAIN_MS) {
     await pause(run, Math.min(ms, plan.deadline - clock.now()));
     if (signal.aborted || clock.now() > plan.deadline) break;
     const listed = await readNotes(github, conversation, messageId.project, plan.deadline);
     if (listed.kind === 'problem') {
-      why = listed.problem;
+      found = listed;
       continue;
     }
     const own = listed.value.filter(({ process }) => process === messageId.process);
     await note.disown(own.filter(({ url }) => url !== note.url));
-    why = 'GitHub does not list the comment of this run';
+    found = problem('GitHub does not list the comment of this run', true);
     if (own.some(({ url }) => url === note.url)) {
       return ok(listed.value.filter((one) => !own.includes(one) && isAbove(one.url, note.url)));
     }
   }
-  return problem(why);
+  return found;
 }
 
 function isAbove(url: string, own: string): boolean {

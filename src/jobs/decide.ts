@@ -1,6 +1,7 @@
 import type { CommitTrigger } from '../github/event.ts';
 import { type End, endAs } from '../job/ends.ts';
 import { type Head, NEW_JOB } from '../job/job.ts';
+import { type Again, askAgain } from '../job/reasons.ts';
 import {
   type FoundNote,
   isCreating,
@@ -26,6 +27,8 @@ export interface Question {
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
   readonly limit?: Limit;
+  /** What people do for a message that was not sent. */
+  readonly again: Again['start'];
   /** How it ends if the commit of the event needs no message any more. */
   readonly past?: End | undefined;
 }
@@ -47,12 +50,13 @@ function endWith(end: End, isNews = false): Verdict {
 export function decide(question: Question, jobId: string): Verdict {
   const { notes, isRerun, limit } = question;
   if (notes.kind === 'problem') {
-    const why = notes.problem;
-    if (isRerun) return inDoubt(why, []);
+    const { problem: why, mayPass = false } = notes;
+    if (isRerun) return inDoubt(why, [], mayPass);
     // Nothing that they say could stop it.
     const isFree = limit === undefined && question.message.commit === '' && jobId !== NEW_JOB;
     if (isFree) return { kind: 'send' };
-    return endWith(endAs('not known what was sent', why));
+    const start = askAgain(question.again, mayPass);
+    return endWith(endAs('not known what was sent', why, start));
   }
   const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;
   if (earlier !== undefined) return earlier;
@@ -63,8 +67,8 @@ export function decide(question: Question, jobId: string): Verdict {
 }
 
 /** `notes`: those that say that an earlier attempt may have sent it, each with the job. */
-function inDoubt(why: string, named: readonly Named[]): Verdict {
-  return { kind: 'in doubt', end: endAs('refused', why, remedyOf(named)) };
+function inDoubt(why: string, named: readonly Named[], mayPass = false): Verdict {
+  return { kind: 'in doubt', end: endAs('refused', why, mayPass, remedyOf(named)) };
 }
 
 /** What people do who want the message to be sent all the same. */

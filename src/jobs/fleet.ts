@@ -11,10 +11,10 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import { doneEnd, lostEnd, unwantedEnd } from '../job/reasons.ts';
+import { askAgain, doneEnd, lostEnd, unwantedEnd } from '../job/reasons.ts';
 import { isFinal, isKnownStatus } from '../mintlify.ts';
 import { endOfWork, type FoundNote } from '../note/data.ts';
-import type { Result } from '../text.ts';
+import { type Result, sentences } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
@@ -55,15 +55,20 @@ export async function runJobs(run: Run): Promise<void> {
 async function readWhatIsLeft(run: Run): Promise<void> {
   const { inputs, jobs, source } = run;
   const { keyProblem, command } = inputs;
+  const { again } = run.plan;
   const needKey = keyProblem === '' ? [] : jobs.filter((job) => isLeft(job, inputs.wait));
-  for (const job of needKey) endJob(run, job, lostEnd(job, run.plan.again, keyProblem));
+  for (const job of needKey)
+    endJob(run, job, lostEnd(job, again, keyProblem, askAgain(again.start, false)));
   if (pendingJobs(run).length === 0) return;
   const read = await source();
   if (run.runtime.signal.aborted) return;
   if (read.kind === 'ok') return run.message.setContent(read.value, sayPlace(run));
   const end =
     read.kind === 'problem'
-      ? endAs('could not send', read.problem)
+      ? endAs(
+          'could not send',
+          sentences(read.problem, askAgain(again.start, read.mayPass === true)),
+        )
       : endAs(
           'nothing to send',
           read.kind === 'usage' ? whyNoWords(run.asked, command ?? '') : read.reason,
@@ -82,8 +87,8 @@ function isNews(verdict: Verdict | undefined): boolean {
 
 function decideOn(run: Run, notes: Result<readonly FoundNote[]>): ReadonlyMap<Job, Verdict> {
   const { plan, messageId: message, past } = run;
-  const { isRerun, limit } = plan;
-  const question = { notes, message, isRerun, past, ...(limit && { limit }) };
+  const { isRerun, limit, again } = plan;
+  const question = { notes, message, isRerun, past, again: again.start, ...(limit && { limit }) };
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
 }
 

@@ -2,7 +2,7 @@ import { readAround, readFailures } from '../carried/read.ts';
 import type { About } from '../carried/state.ts';
 import { type End, endAs } from '../job/ends.ts';
 import type { Job } from '../job/job.ts';
-import { howToStartAgain } from '../job/reasons.ts';
+import { askAgain } from '../job/reasons.ts';
 import { whatIsKnown } from './heard.ts';
 import { conversationOf, isOwnPlace, sayPlace } from './own-pull.ts';
 import type { Run } from './run.ts';
@@ -33,7 +33,8 @@ async function read(run: Run, about: About | null): Promise<End | undefined> {
       : await readAround(run, about, inputs, until);
   if (late.nothing) return endAs('nothing to send', late.nothing);
   if (late.problem) {
-    return endAs('could not send', `${late.problem} ${howToStartAgain(plan.again)}.`);
+    const start = askAgain(plan.again.start, true);
+    return endAs('could not send', `${late.problem} ${start}`);
   }
   message.setLate(late.things, sayPlace(run));
   return undefined;

@@ -58,7 +58,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   return {
     deadline: startedAt + inputs.timeoutMs,
     comments,
-    again: planAgain(inputs, comments),
+    again: planAgain(inputs, trigger, info, comments),
     isRerun,
     // For a person, they tell what has been said since, and which pull request is that of the job.
     listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && isAsked),
@@ -87,9 +87,19 @@ function planComments(
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }
 
-function planAgain({ send, jobIds }: Inputs, comments: Comments): Again {
-  if (comments.kind === 'note' || !send) return 're-run';
-  return jobIds.length > 1 ? 'new run of the list' : 'new run';
+function planAgain(inputs: Inputs, trigger: Trigger, info: Rerun, comments: Comments): Again {
+  const { send, jobIds } = inputs;
+  const isCommand = askedBy(trigger, inputs) !== null;
+  if (comments.kind === 'note' || !send) {
+    return { start: startAgain(isCommand, info.attempt), wait: 're-run' };
+  }
+  const start = isCommand ? 'Comment again' : 'Start a new run';
+  return { start, wait: jobIds.length > 1 ? 'new run of the list' : 'new run' };
+}
+
+/** A re-run knows what earlier attempts have sent; a new comment does not. */
+export function startAgain(isCommand: boolean, attempt: number): Again['start'] {
+  return isCommand && attempt === 1 ? 'Comment again' : 'Re-run the workflow';
 }
 
 /** Why a run has no note, in words that continue a sentence. */

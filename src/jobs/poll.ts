@@ -3,6 +3,7 @@ import { getJob, type Missed } from '../agent/client.ts';
 import type { Exchange } from '../agent/http.ts';
 import {
   type FailedPoll,
+  isRateLimited,
   LONGEST_OUTAGE_MS,
   mayPass,
   pollAgainMs,
@@ -26,7 +27,7 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import { doneEnd, lostEnd, showStatus } from '../job/reasons.ts';
+import { askAgain, doneEnd, lostEnd, showStatus } from '../job/reasons.ts';
 import { CAUSES, isFinal, isKnownStatus, JOB_IS_CLOSED } from '../mintlify.ts';
 import { quote, sentences } from '../text.ts';
 import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run.ts';
@@ -68,10 +69,20 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
     const nextMs = pollNowAgainMs(all, random);
     if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-    const later = mayPass(exchange) ? 'Try again later.' : '';
-    const last = sentences(count, why, askedPause(exchange, run.agent) || later);
-    return withCause(lostEnd(job, run.plan.again, last), exchange);
+    const last = sentences(count, why, askedPause(exchange, run.agent));
+    return lostAfter(run, job, exchange, last);
   });
+}
+
+function lostAfter({ plan }: Run, job: Job, exchange: Exchange, why: string): End {
+  const start = askAfter(exchange, plan);
+  return withCause(lostEnd(job, plan.again, why, start), exchange);
+}
+
+/** What people do for a message that was not sent after this. Empty if the job takes none: a new one would go to it as well. */
+export function askAfter(exchange: Exchange, { again }: Run['plan']): string {
+  if (exchange.kind === 'answer' && exchange.status === JOB_IS_CLOSED) return '';
+  return askAgain(again.start, mayPass(exchange) && !isRateLimited(exchange));
 }
 
 /** An end because of what the API answered, in a few words as well. */
@@ -93,8 +104,7 @@ function pollInWait(run: Run, job: Job): Promise<End | undefined> {
     const leftMs = run.plan.deadline - clock.now();
     if (leftMs <= 0) return timedOutJob(run, job, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
-    const end = lostEnd(job, run.plan.again, `All polls failed for ${duration(forMs)}. ${last}`);
-    return withCause(end, exchange);
+    return lostAfter(run, job, exchange, `All polls failed for ${duration(forMs)}. ${last}`);
   });
 }
 

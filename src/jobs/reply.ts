@@ -1,21 +1,29 @@
 import { quotesMail } from '../carried/mail.ts';
 import type { ReactionContent } from '../github/api.ts';
 import { whyOf } from '../github/errors.ts';
+import { askAgain } from '../job/reasons.ts';
 import { composeReply, replyIdOf } from '../note/data.ts';
 import { createComment } from '../note/note.ts';
 import { fail, skip } from '../report/finish.ts';
 import { type Ended, worstFirst } from '../report/outputs.ts';
 import { renderProblem, renderUsage } from '../report/render.ts';
 import type { Start } from '../start.ts';
+import { sentences } from '../text.ts';
+import { startAgain } from './plan.ts';
 import { whichMessage } from './run.ts';
 
 // The replies to a command: reactions, and a comment if the command cannot be carried out.
 
-/** Ends a run that cannot begin. It is called after the authorization, so that strangers do not get an answer. */
-export async function complain(start: Start, problem: string): Promise<1> {
+/**
+ * Ends a run that cannot begin. It is called after the authorization, so that strangers do not get an answer. `mayPass`: whether
+ * the cause may pass by itself.
+ */
+export async function complain(start: Start, problem: string, mayPass = false): Promise<1> {
   const said = start.runtime.redact(problem);
+  const again = askAgain(startAgain(start.asked !== null, start.info.attempt), mayPass);
   await react(start, 'confused');
-  return fail(start.runtime, said, await replyProblem(start, said));
+  const url = await replyProblem(start, sentences(said, again));
+  return fail(start.runtime, mayPass ? sentences(said, again) : said, url);
 }
 
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {

@@ -68,8 +68,9 @@ interface Queue {
 
 export type Confirmation =
   | { readonly kind: 'ok' }
-  /** `why` is a sentence. */
-  | { readonly kind: 'refused' | 'no time'; readonly why: string };
+  /** Sentences. `again`: what people do then. */
+  | { readonly kind: 'refused'; readonly why: string; readonly again: string }
+  | { readonly kind: 'no time'; readonly why: string };
 
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;

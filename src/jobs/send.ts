@@ -12,13 +12,13 @@ import {
   recordLastLook,
   statusBefore,
 } from '../job/job.ts';
-import { doubtfulEnd } from '../job/reasons.ts';
+import { askAgain, doubtfulEnd } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
-import { quote } from '../text.ts';
+import { quote, sentences } from '../text.ts';
 import { pullOf } from './changes.ts';
 import { whyPast } from './decide.ts';
 import { readHead } from './own-pull.ts';
-import { pollNow, takeResponse, withCause } from './poll.ts';
+import { askAfter, pollNow, takeResponse, withCause } from './poll.ts';
 import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
@@ -83,7 +83,8 @@ function markAllAsSending(run: Run): End | undefined {
   for (const job of jobs) markSending(job);
   const saved = save(run);
   if (saved.kind === 'ok') return undefined;
-  const end = endAs('outputs cannot be written', saved.problem);
+  const again = askAgain(run.plan.again.start, false);
+  const end = endAs('outputs cannot be written', saved.problem, again);
   run.queue.stop.abort(end);
   return end;
 }
@@ -115,14 +116,15 @@ async function afterRefusal(
 ): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
+  const again = askAfter(exchange, run.plan);
   if (signal.aborted) return cancelledJob(run, job);
   if (afterMs === null && sendClass === 'rate-limited') {
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(withCause(endAs('the API takes no more', refused), exchange));
+    stop.abort(withCause(endAs('the API takes no more', sentences(refused, again)), exchange));
   }
-  if (afterMs === null) return withCause(endAs('could not send', why), exchange);
+  if (afterMs === null) return withCause(endAs('could not send', sentences(why, again)), exchange);
   const late = endIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);

@@ -26,9 +26,7 @@ export function whichJobs(
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
   if (notes.kind === 'problem') {
-    return problem(
-      `It is not known which agent job is meant: ${notes.problem}. Try again later, or set “job-id”.`,
-    );
+    return problem(`It is not known which agent job is meant: ${notes.problem}.`, notes.mayPass);
   }
   const own = notes.value.filter((note) => isRerun && isSameMessage(note, message));
   const ownJobs = [...namedJobs(own).keys()];

@@ -1,5 +1,13 @@
 import type { Classifier, CreatedComment, GitHub } from '../github/api.ts';
-import { GitHubError, hintFor, isUnclear, LONGEST_RATE_PAUSE_MS, whyOf } from '../github/errors.ts';
+import {
+  GitHubError,
+  hintFor,
+  isBySettings,
+  isUnclear,
+  LONGEST_RATE_PAUSE_MS,
+  mayPassLater,
+  whyOf,
+} from '../github/errors.ts';
 import { statusWith } from '../job/ends.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { type Ok, ok, problem, type Result, sentences } from '../text.ts';
@@ -218,7 +226,7 @@ function explainLastEdit(error: GitHubError): string {
 }
 
 /** The process has created it, so it was there. */
-function isGone({ status }: GitHubError): boolean {
+export function isGone({ status }: GitHubError): boolean {
   return status === 404 || status === 410;
 }
 
@@ -240,11 +248,14 @@ function pauseBeforeEdit(error: GitHubError, leftMs: number, isFirst: boolean): 
   return isFirst ? LAST_EDIT_AGAIN_MS : undefined;
 }
 
-/** Why there is no comment; the problem is a sentence. `unclear`: there may be one, or it may appear later. */
+/**
+ * Why there is no comment; the problem is a sentence. `unclear`: there may be one, or it may appear later. `no answer`: GitHub was
+ * not reached. `settings`: a setting or a permission is wrong.
+ */
 export interface NotCreated {
   readonly kind: 'problem';
   readonly problem: string;
-  readonly cause: 'unclear' | 'rate limit' | 'refused';
+  readonly cause: 'unclear' | 'rate limit' | 'no answer' | 'settings' | 'refused';
 }
 
 /** Creates a comment, and repeats that if it was certainly not written. */
@@ -270,13 +281,18 @@ function notCreated(error: unknown): NotCreated {
   const what = isInDoubt
     ? 'It is not known whether the comment was created'
     : 'The comment could not be created';
-  const isLimit = error instanceof GitHubError && error.status === 429;
-  const other = isLimit ? 'rate limit' : 'refused';
   return {
     kind: 'problem',
     problem: sentences(`${what}: ${whyOf(error)}.`, hintFor(error)),
-    cause: isInDoubt ? 'unclear' : other,
+    cause: isInDoubt ? 'unclear' : causeOf(error),
   };
+}
+
+/** Of a comment that GitHub has certainly not created. */
+function causeOf(error: unknown): NotCreated['cause'] {
+  if (isBySettings(error)) return 'settings';
+  if (!mayPassLater(error)) return 'refused';
+  return error instanceof GitHubError && error.status === 429 ? 'rate limit' : 'no answer';
 }
 
 function mayExist(error: unknown): boolean {
@@ -322,7 +338,9 @@ export async function readNotes(
     }
     return ok(notes);
   } catch (error) {
-    return problem(`the comments of the conversation cannot be read: ${whyOf(error)}`);
+    const why = `the comments of the conversation cannot be read: ${whyOf(error)}`;
+    const hint = hintFor(error).replace(/\.$/, '');
+    return problem(hint === '' ? why : `${why}. ${hint}`, mayPassLater(error));
   }
 }
 

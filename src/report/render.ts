@@ -336,9 +336,8 @@ export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
 
 /** The answer to a command that the settings of the workflow stop. */
 export function renderProblem(problem: string, info: RunInfo): string {
-  const what = `${icon('⚠️')} Nothing was sent to the agent.`;
-  const next = /\bcomment again\b/i.test(problem) ? '' : 'Once this is fixed, comment again.';
-  return dotted([dotted([what, sentenceToMarkdown(problem), next], ' '), logLink(info)]);
+  const what = `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)}`;
+  return dotted([what, logLink(info)]);
 }
 
 /** Mentions a person below the title of a text; nobody if the login is empty. */

@@ -175,6 +175,7 @@ describe('a command without a prompt', () => {
 });
 
 describe('a command that cannot be sent', () => {
+  const DOWN = { status: 502, body: '<!DOCTYPE html>' };
   const answers = ({ github }: Simulation): readonly string[] =>
     github
       .comments(PULL)
@@ -182,7 +183,7 @@ describe('a command that cannot be sent', () => {
       .map(({ body }) => body);
   /** The hidden first line, and one line that people see. */
   const answerWith = (words: RegExp): RegExp =>
-    new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*comment again.*$`);
+    new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*[Cc]omment again.*$`);
 
   it.each<[string, Scenario, RegExp]>([
     [
@@ -198,7 +199,20 @@ describe('a command that cannot be sent', () => {
     [
       'a wrong key',
       { agent: { onGet: () => ({ status: 401, body: {} }) } },
-      /401.*create a new admin key/,
+      /401.*create a new admin key.* Once this is fixed,/,
+    ],
+    [
+      'an API that is down',
+      { agent: { onGet: () => ({ status: 503, body: {} }) } },
+      /3 polls failed in a row\. .* 503 .*[^,]/,
+    ],
+    [
+      'comments that cannot be read',
+      {
+        with: { 'job-id': '' },
+        github: { ...ALLOWED, on: ({ body }) => (body.includes('comments(') ? DOWN : undefined) },
+      },
+      /not known which agent job is meant: the comments .* cannot be read: GitHub answered 502\./,
     ],
   ])('gets a comment with one line that says why: %s', async (name, scenario, words) => {
     const { sim, result } = await comment('/agent add', scenario, name === 'no key');
@@ -209,13 +223,22 @@ describe('a command that cannot be sent', () => {
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it('has one comment with the reason if its own comment was there before', async () => {
-    const unsent = { agent: { onPost: () => ({ status: 409, body: { error: 'Archived.' } }) } };
-    const { sim } = await comment('/agent add', unsent);
-    const shown = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
-    expect(shown.map(({ author }) => author).slice(1)).toEqual([BOT]);
-    expect(shown[1]?.body).toMatch(/409 .*`Archived\.`/);
-  });
+  it.each([
+    [409, 'Use another job.'],
+    ...[400, 401, 402, 403, 404, 429].map(
+      (status) => [status, 'Once this is fixed, comment again.'] as const,
+    ),
+  ] as const)(
+    'has one comment with the reason if its own comment was there before: %i',
+    async (status, remedy) => {
+      const onPost = () => ({ status, body: { error: 'Such.' } });
+      const { sim, result } = await comment('/agent add', { agent: { onPost } });
+      const shown = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
+      expect(shown.map(({ author }) => author).slice(1)).toEqual([BOT]);
+      expect(shown[1]?.body).toMatch(new RegExp(`${status} .*\`Such\\.\`.* ${remedy}\\n`));
+      expect(result.outputs.reason).toMatch(new RegExp(`${remedy}$`));
+    },
+  );
 
   it('gets none in a re-run, because an earlier attempt may have sent it', async () => {
     await using sim = await simulate({ with: COMMAND });

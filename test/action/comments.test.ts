@@ -130,12 +130,47 @@ describe('a comment that cannot be created', () => {
     return { github: { issues: [{ number: PULL, locked }], readOnly } };
   };
 
-  it.each<[string, Scenario, string, string]>([
-    ['a read-only token', issue(false, true), '403: “Resource not accessible by integrat', RIGHTS],
-    ['a locked conversation', issue(true), '403: “Unable to create comment because issue', LOCKED],
-    ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be the URL', ''],
+  const refusing = (reply: object): Scenario => ({
+    github: {
+      on: ({ method, path }) =>
+        method === 'POST' && path.endsWith('/comments') ? reply : undefined,
+    },
+  });
+  const SAML = 'Resource protected by organization SAML enforcement.';
+  const WITHOUT =
+    'To send without one, set “comment: false”. Once this is fixed, re-run the workflow.';
+  const FIXED = 'Once this is fixed, re-run the workflow.';
+  const LATER = 'Re-run the workflow later.';
+
+  it.each<[string, Scenario, string, string, string]>([
+    [
+      'a read-only token',
+      issue(false, true),
+      '403: “Resource not accessible by integrat',
+      RIGHTS,
+      WITHOUT,
+    ],
+    ['a locked conversation', issue(true), '403: “Unable to create comment', LOCKED, WITHOUT],
+    [
+      'a locked conversation where a job is created',
+      { ...issue(true), with: { 'create-job': true, 'job-id': '' } },
+      '403: “Unable to create comment',
+      LOCKED,
+      FIXED,
+    ],
+    ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be', '', WITHOUT],
+    ['SAML', refusing({ status: 403, body: { message: SAML } }), `403: “${SAML}”`, '', FIXED],
+    ['a redirect', refusing({ status: 307, body: {} }), 'answered 307, a redirect', '', FIXED],
+    ...[400, 451].map((status): [string, Scenario, string, string, string] => [
+      String(status),
+      refusing({ status, body: { message: 'No.' } }),
+      `answered ${status}: “No.”`,
+      '',
+      FIXED,
+    ]),
+    ['a rate limit', refusing({ status: 429, body: {} }), 'answered 429', '', LATER],
   ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
-    const [name, scenario, cause, remedy] = row;
+    const [name, scenario, cause, remedy, again] = row;
     await using sim = await simulate({
       ...scenario,
       with: { 'timeout-minutes': '3', 'minimum-permission': 'none', ...scenario.with },
@@ -145,7 +180,7 @@ describe('a comment that cannot be created', () => {
     const [error = ''] = errors(result);
     expect(error).toContain('The comment could not be created: ');
     expect(error).toContain(cause);
-    expect(error).toContain('set “comment: false”');
+    expect(error.endsWith(`without its comment. ${again}`)).toBe(true);
     const remedies = [RIGHTS, LOCKED].filter((text) => error.includes(text));
     expect(remedies).toEqual(remedy === '' ? [] : [remedy]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });

@@ -184,9 +184,17 @@ describe('half a review is never sent:', () => {
   });
 
   it.each<[string, GitHubOptions, RegExp]>([
-    ['a rate limit', answering({ status: 429, body: {} }), /429.*try again later/],
-    ['no answer to the second page', losesFrom(2), /could not be reached/],
-    ['silence', answering({ fault: 'hang' }), /did not answer in time/],
+    [
+      'a rate limit',
+      answering({ status: 429, body: {} }),
+      /429.*rate limit of GitHub for the token\. Comment again later\.$/,
+    ],
+    [
+      'no answer to the second page',
+      losesFrom(2),
+      /could not be reached: .* Comment again later\.$/,
+    ],
+    ['silence', answering({ fault: 'hang' }), /did not answer in time\. Comment again later\.$/],
   ])('%s', async (_, github, why) => {
     const comments = Array.from({ length: 101 }, (_, index) => inline(`Text ${index}.`));
     const { sim, result } = await submit({ comments, scenario: { github } });

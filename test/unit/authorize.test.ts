@@ -208,7 +208,7 @@ describe('authorize', () => {
     [
       'a rate limit',
       { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
-      ['The permission of “alice” cannot be checked: no. Try again later.'],
+      ['The permission of “alice” cannot be checked: no.'],
     ],
   ])('explains what to do about %s', async (_, run, words) => {
     const { reason } = (await authorizeRun(run)) as { readonly reason?: string };

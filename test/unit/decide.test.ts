@@ -26,7 +26,7 @@ function ofJob(id: string, delivery: Delivery): Partial<NoteData> {
 }
 
 function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId = JOB): Verdict {
-  const question = { message: NOTE, isRerun: false, ...parts };
+  const question = { message: NOTE, isRerun: false, again: 'Comment again', ...parts } as const;
   return decide({ notes: ok(notes), ...question }, jobId);
 }
 
@@ -69,13 +69,18 @@ describe('attempt 3', () => {
   });
 
   it('is refused if the list fails, and another one sends unless the list could stop it', () => {
-    const notes = problem('so');
     const remedy = 'To send the message all the same, start a new run.';
-    const end = endAs('refused', 'so', remedy);
-    expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
-    expect(ask([], { notes })).toEqual({ kind: 'send' });
-    const unknown = { end: endAs('not known what was sent', 'so') };
-    expect(ask([], { notes, limit: { most: 3 } })).toMatchObject(unknown);
+    for (const [mayPass, start] of [
+      [true, 'Comment again later.'],
+      [false, 'Once this is fixed, comment again.'],
+    ] as const) {
+      const notes = problem('so', mayPass);
+      const end = endAs('refused', 'so', mayPass, remedy);
+      expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
+      expect(ask([], { notes })).toEqual({ kind: 'send' });
+      const unknown = { end: endAs('not known what was sent', 'so', start) };
+      expect(ask([], { notes, limit: { most: 3 } })).toMatchObject(unknown);
+    }
   });
 
   it('names all notes of the message that may have sent it', () => {

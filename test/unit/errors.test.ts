@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { GitHubError, hintFor, isUnclear, toGitHubError, whyOf } from '../../src/github/errors.ts';
+import {
+  GitHubError,
+  hintFor,
+  isBySettings,
+  isUnclear,
+  mayPassLater,
+  toGitHubError,
+  whyOf,
+} from '../../src/github/errors.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
@@ -41,13 +49,34 @@ it.each<[number, string, RegExp, boolean]>([
   [404, 'So.', /^Check “pr-number”/, false],
   [410, 'So.', /^Check “pr-number”/, false],
   [422, 'So.', /^$/, false],
-  [429, 'So.', /rate limit of GitHub .* try again later/, false],
+  [429, 'So.', /^This is a rate limit of GitHub for the token\.$/, false],
   [500, 'So.', /^$/, true],
   [422, "Field 'x' doesn't exist on type 'Y'", /newer GitHub Enterprise Server/, false],
 ])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
   const error = new GitHubError(status, message);
   expect(hintFor(error)).toMatch(hint);
   expect([whyOf(error), isUnclear(error)]).toEqual([message, unclear]);
+});
+
+it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
+  [0, 'So.', 'time'],
+  [0, 'So.', 'settings', true],
+  [401, 'So.', 'settings'],
+  [403, 'Resource not accessible by integration', 'settings'],
+  [403, 'Resource protected by organization SAML enforcement.', 'neither'],
+  [404, 'So.', 'settings'],
+  ...[301, 400, 422, 451].map(
+    (status) => [status, 'So.', 'neither'] as [number, string, 'neither'],
+  ),
+  [422, "Field 'x' doesn't exist on type 'Y'", 'neither'],
+  [429, 'So.', 'time'],
+  [503, 'So.', 'time'],
+])('after %i, %s, what helps is %s', (status, message, what, isSetup = false) => {
+  const error = new GitHubError(status, message, { isSetup });
+  expect([mayPassLater(error), isBySettings(error)]).toEqual([
+    what === 'time',
+    what === 'settings',
+  ]);
 });
 
 describe('toGitHubError', () => {

@@ -29,9 +29,11 @@ const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
+const RERUN = { start: 'Re-run the workflow', wait: 're-run' };
 const NOTE = { kind: 'note', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
+const ASKS = { command: '/a' };
 const OFF = '“comment: false” is set';
 
 /** An event, the inputs that differ, and the parts of the plan that matter. */
@@ -99,15 +101,23 @@ it.each<Row>([
   ['no job-id, and no message', PERSON, { jobIds: [], send: false }, LISTS],
   ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
   ['a re-run without a message', PERSON, { send: false }, { isRerun: false }, AGAIN],
-  ['a note', PERSON, {}, { again: 're-run' }],
-  ['no note', PERSON, { comment: false }, { again: 'new run' }],
+  ['a note', PERSON, {}, { again: RERUN }],
+  ['no note', PERSON, { comment: false }, { again: { start: 'Start a new run', wait: 'new run' } }],
   [
     'no note of two',
     PERSON,
     { comment: false, jobIds: ['a', 'b'] },
-    { again: 'new run of the list' },
+    { again: { wait: 'new run of the list' } },
   ],
-  ['no message and no note', PERSON, { comment: false, send: false }, { again: 're-run' }],
+  ['a command', COMMAND, ASKS, { again: { start: 'Comment again', wait: 're-run' } }],
+  ['a command, run again', COMMAND, ASKS, { again: RERUN }, AGAIN],
+  [
+    'a command without a note',
+    COMMAND,
+    { ...ASKS, comment: false },
+    { again: { start: 'Comment again', wait: 'new run' } },
+  ],
+  ['no message and no note', PERSON, { comment: false, send: false }, { again: RERUN }],
   ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
   ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],

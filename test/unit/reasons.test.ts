@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type End, endAs } from '../../src/job/ends.ts';
 import type { Job } from '../../src/job/job.ts';
 import {
+  askAgain,
   cancelledEnd,
   doneEnd,
   doubtfulEnd,
@@ -17,6 +18,9 @@ const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
 const LATER = 'To keep waiting, use a later run with “send: false” and ';
 const ACTIVE = { record: record({ status: 'active' }) };
+const RERUN = { start: 'Re-run the workflow', wait: 're-run' } as const;
+const NEW_RUN = { start: 'Start a new run', wait: 'new run' } as const;
+const COMMENT = { start: 'Comment again', wait: 're-run' } as const;
 const WAITING = job({ isWaiting: true });
 const UNPOLLED = job(READ_ONLY);
 const POLLED = job({ ...READ_ONLY, ...ACTIVE });
@@ -27,7 +31,7 @@ function done(status: string, is: Parameters<typeof doneEnd>[1], before?: string
   return doneEnd(job({ ...SENT, base, record: record({ status }) }), is);
 }
 function timedOut(status: string, why = ''): End {
-  return timedOutEnd(job({ ...SENT, record: record({ status }) }), 're-run', LIMIT_MS, why);
+  return timedOutEnd(job({ ...SENT, record: record({ status }) }), RERUN, LIMIT_MS, why);
 }
 
 it.each<[End, End['result'], string, boolean?]>([
@@ -56,73 +60,75 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('active'), 'timed-out', 'not seen to be done within 30 min. Its last known status is'],
   [timedOut('active'), 'timed-out', AGAIN],
   [
-    timedOutEnd(job({ ...SENT, waitedMs: 900_000 }), 're-run', LIMIT_MS, ''),
+    timedOutEnd(job({ ...SENT, waitedMs: 900_000 }), RERUN, LIMIT_MS, ''),
     'timed-out',
     'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
   ],
   [timedOut('queued', 'So.'), 'timed-out', 'is “queued”, and it may keep working. The last poll'],
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
-  [timedOutEnd(job(SENT), 'new run', LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
-  [timedOutEnd(job(SENT), 'new run', LIMIT_MS, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
+  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
+  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
   [
-    timedOutEnd(job(SENT), 'new run of the list', LIMIT_MS, ''),
+    timedOutEnd(job(SENT), { ...NEW_RUN, wait: 'new run of the list' }, LIMIT_MS, ''),
     'timed-out',
     `${LATER}the same “job-id”.`,
   ],
+  [timedOutEnd(POLLED, RERUN, LIMIT_MS, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
   [
-    timedOutEnd(POLLED, 're-run', LIMIT_MS, ''),
-    'timed-out',
-    ' To keep waiting, re-run the workflow.',
-  ],
-  [
-    timedOutEnd(UNPOLLED, 're-run', LIMIT_MS, ''),
+    timedOutEnd(UNPOLLED, RERUN, LIMIT_MS, ''),
     'timed-out',
     'The status of the job could not be read within 30 min.',
   ],
   [
-    timedOutEnd(job(), 're-run', LIMIT_MS, 'So.'),
+    timedOutEnd(job(), RERUN, LIMIT_MS, 'So.'),
     'timed-out',
     'could not be sent within 30 min. So. Re-run the workflow.',
   ],
   [
-    timedOutEnd(WAITING, 're-run', LIMIT_MS, 'So.'),
+    timedOutEnd(WAITING, RERUN, LIMIT_MS, 'So.'),
     'timed-out',
     'seen to be done with what it was already doing. The',
   ],
-  [timedOutEnd(WAITING, 're-run', LIMIT_MS, ''), 'timed-out', ' Re-run the workflow later.'],
-  [timedOutEnd(WAITING, 'new run', LIMIT_MS, ''), 'timed-out', ' Start a new run later.'],
-  [lostEnd(job(SENT), 'new run', 'So.'), 'error', `can no longer be read. So. The agent may keep`],
-  [lostEnd(job(SENT), 'new run', 'So.'), 'error', LATER],
-  [lostEnd(job(SENT), 're-run', 'So.'), 'error', AGAIN],
-  [lostEnd(POLLED, 're-run', 'So.'), 'error', 'The status of the job cannot be read. So.'],
-  [lostEnd(job(), 're-run', 'So.'), 'error', 'So.'],
+  [timedOutEnd(WAITING, RERUN, LIMIT_MS, ''), 'timed-out', ' Re-run the workflow later.'],
+  [timedOutEnd(WAITING, NEW_RUN, LIMIT_MS, ''), 'timed-out', ' Start a new run later.'],
   [
-    cancelledEnd(job(), 're-run', true),
+    lostEnd(job(SENT), NEW_RUN, 'So.', ''),
+    'error',
+    `can no longer be read. So. The agent may keep`,
+  ],
+  [lostEnd(job(SENT), NEW_RUN, 'So.', ''), 'error', LATER],
+  [lostEnd(job(SENT), RERUN, 'So.', ''), 'error', AGAIN],
+  [lostEnd(POLLED, RERUN, 'So.', ''), 'error', 'The status of the job cannot be read. So.'],
+  [lostEnd(job(), RERUN, 'So.', 'Comment again.'), 'error', 'So. Comment again.'],
+  [timedOutEnd(WAITING, COMMENT, LIMIT_MS, ''), 'timed-out', ' Comment again later.'],
+  [cancelledEnd(job(SENT), COMMENT, true), 'cancelled', `no longer waits for it.${AGAIN}`],
+  [
+    cancelledEnd(job(), RERUN, true),
     'cancelled',
     'cancelled before the message was sent. Re-run the',
   ],
   [
-    cancelledEnd(job(), 'new run', true),
+    cancelledEnd(job(), NEW_RUN, true),
     'cancelled',
     'before the message was sent. Start a new run.',
   ],
   [
-    cancelledEnd(UNPOLLED, 're-run', true),
+    cancelledEnd(UNPOLLED, RERUN, true),
     'cancelled',
     'cancelled before the status of the job was read.',
   ],
-  [cancelledEnd(job(SENT), 're-run', true), 'cancelled', `no longer waits for it.${AGAIN}`],
-  [cancelledEnd(job(SENT), 'new run', true), 'cancelled', LATER],
-  [cancelledEnd(job(SENT), 're-run', false), 'cancelled', 'was cancelled.'],
+  [cancelledEnd(job(SENT), RERUN, true), 'cancelled', `no longer waits for it.${AGAIN}`],
+  [cancelledEnd(job(SENT), NEW_RUN, true), 'cancelled', LATER],
+  [cancelledEnd(job(SENT), RERUN, false), 'cancelled', 'was cancelled.'],
   [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
   [endAs('same commit', TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
   [endAs('other creation', TAKEN), 'error', `have created, the agent job: ${TAKEN}. Once that`],
   [
-    endAs('not known what was sent', 'so'),
+    endAs('not known what was sent', 'so', 'Comment again later.'),
     'error',
-    'it is not known what was sent before: so. Try again later.',
+    'it is not known what was sent before: so. Comment again later.',
   ],
   [
     endAs('cannot count for a bot', 'so'),
@@ -151,4 +157,11 @@ it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
   const end = endNow(job(parts), wait);
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
   expect(end.explanation).toContain(words);
+});
+
+it.each([
+  ['Comment again', true, 'Comment again later.'],
+  ['Re-run the workflow', false, 'Once this is fixed, re-run the workflow.'],
+] as const)('askAgain: %s, may pass: %s', (start, mayPass, said) => {
+  expect(askAgain(start, mayPass)).toBe(said);
 });

@@ -128,7 +128,8 @@ export function startNote(process: Process): Process {
 
 function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Verdict {
   const isRerun = message.attempt > 1;
-  return decide({ notes, message, isRerun, ...(limit && { limit }) }, id);
+  const question = { notes, message, isRerun, again: 'Re-run the workflow' } as const;
+  return decide({ ...question, ...(limit && { limit }) }, id);
 }
 
 /** Of a person, who may create a job. */

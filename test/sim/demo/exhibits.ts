@@ -81,6 +81,8 @@ const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
+const AGAIN = { start: 'Comment again', wait: 're-run' } as const;
+
 const STATES: Readonly<
   Record<Label, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
 > = {
@@ -90,7 +92,7 @@ const STATES: Readonly<
     job: IN_DOUBT,
     end: (job) => doubtfulEnd(job, RESET, false),
   },
-  unreachable: { status: 'active', end: (job) => lostEnd(job, 're-run', UNREADABLE) },
+  unreachable: { status: 'active', end: (job) => lostEnd(job, AGAIN, UNREADABLE, '') },
   'not-sent': {
     status: 'completed',
     job: NOT_SENT,
@@ -103,8 +105,8 @@ const STATES: Readonly<
   },
   unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
   'failure unconfirmed': { status: 'failed', end: (job) => doneEnd(job, 'unconfirmed') },
-  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, 're-run', LIMIT_MS, '') },
-  cancelled: { status: 'active', end: (job) => cancelledEnd(job, 're-run', true) },
+  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, AGAIN, LIMIT_MS, '') },
+  cancelled: { status: 'active', end: (job) => cancelledEnd(job, AGAIN, true) },
   archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed') },
   waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
   sending: { status: 'completed', job: NOT_YET, end: () => undefined },
@@ -199,11 +201,11 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
   'not sent in time': {
     kind: 'not-sent',
-    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, 're-run', LIMIT_MS, ''),
+    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, AGAIN, LIMIT_MS, ''),
   },
   'cancelled before the message': {
     kind: 'not-sent',
-    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, 're-run', true),
+    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, AGAIN, true),
   },
   'a re-run that is refused': {
     kind: 'delivery unknown',
@@ -211,6 +213,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
       endAs(
         'refused',
         'the comment of attempt 1 does not say whether it was sent',
+        false,
         `To send the message all the same, delete the comment ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
           're-run the workflow.',
       ),
