@@ -313,6 +313,17 @@ describe('if job-id is empty', () => {
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
+  it('of several jobs, the one counts whose pull request this is', async () => {
+    const link = (number: number) => `https://github.com/octo/agents/pull/${number}`;
+    const base = { prLink: link(PULL) };
+    await using sim = await simulate({ agent: { jobs: [{ id: JOB, base }, { id: 'job-2' }] } });
+    for (const id of ['job-2', JOB]) {
+      await sim.runHere({ with: { 'job-id': id, wait: true }, step: { github: { run_id: id } } });
+    }
+    const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
+    expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+  });
+
   it('a re-run goes on with the job of its own comment, although another one is named since', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
     await sim.runHere();

@@ -106,12 +106,12 @@ it('a new count begins after a command, and its end is told again, once', async 
   expect(sim.agent.posts()).toHaveLength(9);
 });
 
-it('a limit says nothing of a message that is not meant for the job', async () => {
+it('a limit says nothing of a message that is not meant for the job, nor does a comment', async () => {
   await using sim = await simulate({ with: { 'max-messages': 1 }, step: { event: BY_PERSON } });
   expect(resultsOf(await runs(sim, 1))).toEqual(['sent']);
   const [{ outputs } = {}] = await runs(sim, 1, { with: { 'only-when': 'failed' } });
   expect(outputs?.reason).toContain('only failed jobs get the message');
-  expect(told(sim)).toEqual([]);
+  expect(sim.github.comments(PULL)).toHaveLength(1);
 });
 
 it('five runs at once, in processes of their own, never send more than three, which is told', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { iconOf } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { issueComment, mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
+import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
@@ -71,6 +72,52 @@ describe.concurrent('the creation of the comment', () => {
     expect(notes(sim.github)).toHaveLength(1);
   });
 
+  /** What a command gets that finds no note. */
+  const answersTo = (sim: Simulation) =>
+    sim.github.comments(PULL).filter(({ body }) => body.includes(' reply '));
+
+  it('without an answer goes on with the comment that the list shows later', async () => {
+    const github = {
+      trouble: { listLagMs: 10_000, loses: (call: Call) => purposeOf(call) === 'note' },
+    };
+    const { result, sim } = await play('a comment', { github });
+    expect(result.outputs).toMatchObject(SENT);
+    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
+  });
+
+  it('without an answer or a comment sends nothing, and says how the next one works', async () => {
+    let isLost = true;
+    const lost = () => (isLost ? { status: 504 } : undefined);
+    await using attempts = await openAttempts('a comment', {
+      github: { on: () => (purposes(attempts.sim).at(-1) === 'note' ? lost() : undefined) },
+    });
+    const { result, sim } = { result: await attempts.run(1), sim: attempts.sim };
+    expect(result.outputs).toMatchObject(NOT_SENT);
+    const remedy = 'Comment again; if a comment of this run appears later, delete it.';
+    expect(errors(result)).toEqual([expect.stringContaining(remedy)]);
+    expect(errors(result)[0]).not.toContain('comment: false');
+    expect(answersTo(sim)).toMatchObject([{ body: expect.stringContaining(remedy) }]);
+    expect(answersTo(sim)[0]?.body).not.toContain('Once this is fixed');
+    isLost = false;
+    const next = { step: { github: { run_id: '2' } } };
+    expect((await attempts.run(1, next)).outputs).toMatchObject(SENT);
+    // It is told, so what was told before is of no use.
+    expect(answersTo(sim)[0]?.minimizedReason).toBe('outdated');
+  });
+
+  it.each([1, 2])('waits a minute after a limit that names no time: %i of them', async (count) => {
+    const replies = answering('note', (nth) => (nth <= count ? RATE : undefined));
+    const { result, sim } = await play('a comment', {}, replies);
+    const calls = sim.github.calls('POST issues/#/comments');
+    expect(calls).toHaveLength(2);
+    const [first, second] = calls.map(({ request }) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(60_000);
+    expect(result.outputs).toMatchObject(count === 1 ? SENT : NOT_SENT);
+    // A further comment would fall under the same limit.
+    expect(answersTo(sim)).toEqual([]);
+    expect(result.log.includes('No comment says this')).toBe(count === 2);
+  });
+
   it('that fails in a re-run that only goes on is a warning', async () => {
     let isRerun = false;
     await using attempts = await openAttempts('a step', {
@@ -102,6 +149,26 @@ describe.concurrent('edits of the comment', () => {
     expect(warnings(result)).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
     const icon = iconOf(said === undefined ? 'completed' : 'sending');
     expect(ownComments(sim.github)[0]?.body).toContain(icon);
+  });
+});
+
+describe.concurrent('a comment that is not up to date at the end', () => {
+  it.each<[string, Answer, string]>([
+    ['somebody has deleted it', { status: 404 }, 'Somebody has deleted the comment.'],
+    [
+      'the token is dead',
+      { status: 401, body: { message: 'Bad credentials' } },
+      'The comment is not up to date: GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live an hour.',
+    ],
+  ])('is one warning, and said in the summary: %s', async (_, reply, said) => {
+    const replies = answering('edit', () => reply);
+    const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
+    const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
+    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+    expect(warnings(result)).toEqual([said]);
+    expect(result.summary).toContain(said.split('“')[0]);
+    // One when the message is out, and one at the end.
+    expect(sim.github.calls('PATCH issues/comments/#')).toHaveLength(2);
   });
 });
 
@@ -162,6 +229,9 @@ describe.concurrent('a list of comments that shows new ones late', () => {
       for (const result of results.filter((one) => !isSent(one))) {
         expect(result.outputs).toMatchObject(others);
       }
+      // What was not sent is told elsewhere, or by nobody, so its note is collapsed.
+      const areHidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
+      expect(areHidden.slice(sent)).toEqual(Array(count - sent).fill(true));
       // Those that came first.
       const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
       expect(deliveries).toEqual(ids.map((_, index) => (index < sent ? 'sent' : 'not-sent')));
@@ -169,6 +239,31 @@ describe.concurrent('a list of comments that shows new ones late', () => {
   );
 
   const again = { github: { run_attempt: '2', triggering_actor: 'alice' } };
+
+  it.each<[string, Reply]>([
+    ['is refused', { status: 403, body: { message: 'Resource not accessible by integration' } }],
+    ['has no answer', { status: 504 }],
+  ])(
+    'a re-run whose comment %s before its second list does not say “not-sent”',
+    async (_, reply) => {
+      let isRerun = false;
+      const fails = () => isRerun && sim.github.calls().at(-1)?.name === 'POST issues/#/comments';
+      await using sim: Simulation = await simulate({
+        github: {
+          ...PULLS,
+          on: () => (fails() ? reply : undefined),
+          trouble: { listLagMs: 60_000 },
+        },
+      });
+      expect((await sim.runHere()).outputs).toMatchObject(SENT);
+      isRerun = true;
+      const { outputs } = await sim.runHere({ step: again });
+      expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+      expect(outputs.reason).toMatch(/^This attempt sent nothing; an earlier one may have sent/);
+      expect(outputs.reason).not.toMatch(/comment: false|[Cc]omment again|new run/);
+      expect(sim.agent.accepted()).toHaveLength(1);
+    },
+  );
 
   it('a re-run that sees a doubtful attempt only then writes that it sent nothing, and its remedy works', async () => {
     await using sim = await simulate({
