@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest';
+import { ALICE, issueComment, pullRequest, workflowRun } from '../../sim/events.ts';
+import { type Luck, NO_TROUBLE, type Outcome, PULL, runIn, type Setup, World } from './lottery.ts';
+
+// Random worlds: legs, re-runs and runs at once, lost answers of creations and edits, kills between any two requests, and lists
+// that lag. What is tried in every order, but with fewer things that happen, is in protocol.test.ts.
+
+await import('../../../src/jobs/which-pull.ts');
+await import('../../../src/carried/state.ts');
+
+const WORLDS = process.env.MODEL_RUNS === undefined ? 300 : 30_000;
+const SEED = Number(process.env.MODEL_SEED ?? 1);
+
+/** https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Plan = Pick<Setup, 'run' | 'event' | 'with'> & { readonly attempts: number };
+const BOT = { login: 'mintlify[bot]', id: 3003, type: 'Bot' } as const;
+const KINDS = ['attempts', 'limit', 'commit', 'creation', 'refused creation'] as const;
+
+function command(id: number) {
+  return issueComment({ number: PULL, body: '/agent Go.', id, author: ALICE });
+}
+const COMMAND = { command: '/agent' };
+const LIMIT = { 'job-id': 'x', 'allowed-bots': BOT.login, 'max-messages': '2', prompt: 'Go.' };
+const byBot = pullRequest({ number: PULL, author: BOT });
+
+/** The runs of a world. Legs of a matrix have one run. */
+function plansOf(kind: (typeof KINDS)[number], world: World): readonly Plan[] {
+  const count = 2 + world.upTo(3);
+  const attempts = () => 1 + world.upTo(3);
+  const names = Array.from({ length: count }, (_, n) => n);
+  switch (kind) {
+    case 'attempts': {
+      const event = world.chance(0.5) ? command(9) : pullRequest({ number: PULL });
+      const word = event.name === 'issue_comment' ? COMMAND : { prompt: 'Go.' };
+      const all = attempts();
+      return names.map((n) => ({
+        ...{ run: '1', event, with: { ...word, 'job-id': `leg-${n}` }, attempts: all },
+      }));
+    }
+    case 'limit':
+      return names.map((n) => ({ run: `${n}`, event: byBot, with: LIMIT, attempts: 1 }));
+    case 'commit':
+      return names.map((n) => ({
+        ...{ run: `${n}`, event: workflowRun({ pullRequests: [PULL] }), attempts: 1 },
+        with: { 'job-id': 'x', prompt: 'Go.' },
+      }));
+    case 'creation':
+    case 'refused creation':
+      return names.map((n) => ({
+        ...{ run: `${n}`, event: command(n + 1), attempts: attempts() },
+        with: { ...COMMAND, 'create-job': 'true' },
+      }));
+  }
+}
+
+async function playPlan(world: World, plan: Plan, luck: Luck): Promise<Outcome[]> {
+  const kills = luck.refuses === 1 ? 0 : 0.25;
+  await world.pass(world.upTo(6000));
+  const outcomes: Outcome[] = [];
+  for (let attempt = 1; attempt <= plan.attempts; attempt += 1) {
+    const killAt = world.chance(kills) ? 1 + world.upTo(10) : undefined;
+    outcomes.push(await runIn(world, { ...plan, attempt, killAt, luck }));
+    await world.pass(500 + world.upTo(15_000));
+  }
+  return outcomes;
+}
+
+const IN_TROUBLE: Luck = {
+  loses: 0.15,
+  drops: 0.3,
+  doubles: 0.03,
+  fails: 0.05,
+  doubts: 0.15,
+  refuses: 0.15,
+};
+
+/** Every process ends by itself, and none of them has sent anything. */
+const REFUSED: Luck = { loses: 0.4, drops: 0, doubles: 0, fails: 0, doubts: 0, refuses: 1 };
+
+/** What is not as it has to be, in words. */
+async function playWorld(seed: number): Promise<readonly string[]> {
+  const random = mulberry(seed);
+  const world = new World(random, [0, 2000, 10_000][seed % 3] ?? 0);
+  const kind = KINDS[Math.floor(seed / 3) % KINDS.length] ?? 'attempts';
+  const plans = plansOf(kind, world);
+  const luck = kind === 'refused creation' ? REFUSED : IN_TROUBLE;
+  const played = Promise.all(plans.map((plan) => playPlan(world, plan, luck)));
+  await world.play(played);
+  const outcomes = (await played).flat();
+  const wrong: string[] = [];
+  const count = (keys: readonly string[]) => keys.length - new Set(keys).size;
+  const { accepted } = world;
+  if (count(accepted.map(({ run, job }) => `${run} ${job}`)) > 0) wrong.push('twice');
+  if (kind === 'creation' && accepted.filter(({ job }) => job === '').length > 1) {
+    wrong.push('created twice');
+  }
+  if (kind === 'commit' && accepted.length > 1) wrong.push('twice for a commit');
+  if (kind === 'limit' && accepted.length > 2) wrong.push('beyond the limit');
+  if (world.stolen.length > 0) wrong.push('a note of another process');
+  for (const { setup, delivery, isKilled } of outcomes) {
+    const { run, attempt, with: inputs } = setup;
+    const isSent = accepted.some(
+      (one) =>
+        one.run === run && one.attempt <= attempt && one.job === (inputs['job-id'] ?? one.job),
+    );
+    if (!isKilled && delivery === 'sent' && !isSent) wrong.push('says sent');
+    if (!isKilled && delivery === 'not-sent' && isSent) wrong.push('says not-sent');
+  }
+  return [...wrong, ...(await probe(world, kind))];
+}
+
+/** An hour later, all is well again: the next runs are neither blocked without need, nor tell what is told. */
+async function probe(world: World, kind: string): Promise<string[]> {
+  const later = async (setup: Pick<Setup, 'event' | 'with'>, run: string): Promise<Outcome> => {
+    await world.pass(3_600_000);
+    return runIn(world, { ...setup, run, attempt: 1, luck: NO_TROUBLE });
+  };
+  const wrong: string[] = [];
+  const playing = (async () => {
+    if (kind === 'limit') {
+      const results: string[] = [];
+      for (const run of ['70', '71', '72']) {
+        results.push((await later({ event: byBot, with: LIMIT }, run)).result);
+      }
+      if (results.at(-1) !== 'skipped') wrong.push(`no limit: ${results}`);
+      const before = world.entries.length;
+      await later({ event: byBot, with: LIMIT }, '73');
+      if (world.entries.length > before) wrong.push('the limit is told twice');
+    }
+    if (kind === 'refused creation') {
+      const next = { event: command(99), with: { ...COMMAND, 'create-job': 'true' } };
+      const { result } = await later(next, '99');
+      if (result !== 'sent') wrong.push(`blocked: ${result}`);
+    }
+  })();
+  await world.play(playing);
+  await playing;
+  return wrong;
+}
+
+test(`${WORLDS} random worlds: never twice, never beyond a limit, and told once`, async () => {
+  const wrong: Record<string, number[]> = {};
+  for (let seed = SEED; seed < SEED + WORLDS; seed += 1) {
+    for (const what of await playWorld(seed)) wrong[what] = [...(wrong[what] ?? []), seed];
+  }
+  expect(wrong).toEqual({});
+});
