@@ -32,7 +32,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     );
     const lines = ['errors.mdx', 'Show the', 'errors.mdx', 'Link the', 'limits.mdx', 'What does'];
     expect(review).toMatch(RegExp(`^good start, see below\n[^]*${lines.join('[^]*')}`));
-    expect(logs.map((log) => log.match(/^> .*: broken link \//gm)?.length)).toEqual([4, 3, 2]);
+    expect(logs.map((log) => log.match(/^> .*: broken link \//gm)?.length)).toEqual([8, 6, 4]);
     expect(new Set(logs.map((log) => / on the commit (\w{7})/.exec(log)?.[1])).size).toBe(3);
     for (const log of logs) {
       expect(log).toMatch(/^Find out why, and fix it\. If /);
@@ -89,8 +89,10 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(command).toContain(
       '`Add the table of error codes` · `Link it from the page about errors`',
     );
-    expect(command).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/);
-    expect(first).toMatch(/\+ log of `links` \(`CI`, \w{7}\)/);
+    expect(command).toMatch(
+      /\+ annotations and log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/,
+    );
+    expect(first).toMatch(/\+ annotations and log of `links` \(`CI`, \w{7}\)/);
     expect(first).toMatch(/After `CI` failed on \w{7}/);
     expect(first).not.toContain('broken link');
     expect(limit).toContain('re-run the workflow');

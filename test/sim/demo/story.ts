@@ -83,7 +83,11 @@ const RUNS: readonly Run[] = [
     file: 'loop',
   },
   {
-    ...failure(0, 'A check fails', 'Nobody has to ask: the agent gets the log of what failed.'),
+    ...failure(
+      0,
+      'A check fails',
+      'Nobody has to ask: the agent gets the annotations and the log of what failed.',
+    ),
     ...{ isOnPageOnly: false, showsMessage: true },
   },
   failure(1, 'It fails again', 'The agent has fixed one link, but there are more.'),
@@ -183,8 +187,12 @@ function jobWith(pages: readonly string[]): RunJobOptions {
   const broken = pages.map((page) =>
     line(5, `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`),
   );
+  const annotations = pages.map((page, index) => {
+    return { path: 'docs/errors.mdx', line: 14 * (index + 1), message: `broken link ${page}` };
+  });
   return {
     name: 'links',
+    annotations: [...annotations, { message: 'Process completed with exit code 1.' }],
     steps: [
       {
         name: 'Install',
