@@ -2,7 +2,7 @@ import { isEdited } from '../github/account.ts';
 import type { ReviewComment } from '../github/answers.ts';
 import { GitHubError, hintFor, mayPassLater, whyOf } from '../github/errors.ts';
 import type { CodeContext, CommentTrigger } from '../github/event.ts';
-import { blocks } from '../markdown.ts';
+import { blocks, fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../text.ts';
 import { fenced } from './output.ts';
 import { describePlace, linesNow } from './place.ts';
-import type { Thing } from './things.ts';
+import { type Thing, tellNoRoom } from './things.ts';
 import { cleanText } from './words.ts';
 
 // The inline comments of a review, and the code that comments are about.
@@ -86,22 +86,21 @@ export async function quoteInline(
       Number(one.path > other.path) - Number(one.path < other.path) ||
       (one.line ?? 0) - (other.line ?? 0),
   );
-  const parts: string[] = [];
-  let room = ROOM;
+  const whole: string[] = [];
+  const mostLines = comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES;
   for (const [index, comment] of placed.entries()) {
-    const mostLines = comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES;
     const quoted = await quoteOne(comment, mostLines);
-    const part = cut(`Comment ${index + 1} of ${comments.length}, ${quoted}`, LONGEST_COMMENT);
-    if (part.length > room) continue;
-    room -= part.length;
-    parts.push(part);
+    whole.push(`Comment ${index + 1} of ${comments.length}, ${quoted}`);
   }
+  const quoted = whole.map((part) => cut(part, LONGEST_COMMENT));
+  const parts = fitting(quoted, ROOM);
+  const isCut = (part: string, index: number): boolean => part !== whole[index];
   const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');
   const all = `${plural(comments.length, 'comment')} on ${files}`;
   const left = comments.length - parts.length;
-  if (left === 0) return [{ place: 'task', parts, shown: all }];
-  const missing = [{ what: plural(left, 'comment'), why: `there is no room; see ${url}` }];
-  return [{ place: 'task', parts, shown: `${parts.length} of ${all}`, missing }];
+  const shown = left === 0 ? all : `${parts.length} of ${all}`;
+  const missing = tellNoRoom(parts.filter(isCut).length, left, 'comment', url);
+  return [{ place: 'task', parts, shown, missing }];
 }
 
 async function quoteOne(comment: ReviewComment, mostLines: number): Promise<string> {

@@ -1,11 +1,11 @@
 import type { Post } from '../github/conversation.ts';
 import { fitting } from '../markdown.ts';
 import type { Redact } from '../runner/log.ts';
-import { hasVisibleText, plural, quote } from '../text.ts';
+import { hasVisibleText, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
 import { judge, type LeftOut, type Speakers } from './people.ts';
 import { beginningOf, quoteLines } from './quoting.ts';
-import type { Missing } from './things.ts';
+import { type Missing, tellNoRoom } from './things.ts';
 import { cleanText } from './words.ts';
 
 // Quotes what people and programs have said, as much as there is room for: the newest first.
@@ -72,8 +72,7 @@ export async function quoteTalks(
   url: string,
 ): Promise<QuotedTalks> {
   const quoted: string[][] = [];
-  const why = `there is no room; see ${url}`;
-  let [room, left, cut, isFull] = [SAID_ROOM, 0, 0, false];
+  let [room, count, left, cut, isFull] = [SAID_ROOM, 0, 0, 0, false];
   for (const { head, voices, older } of talks) {
     left += older;
     const own: string[] = [];
@@ -92,14 +91,11 @@ export async function quoteTalks(
       cut += said.isCut ? 1 : 0;
       own.unshift(said.text);
     }
-    if (own.length > 0) quoted.unshift(head === '' ? own : [head, ...own]);
+    if (own.length === 0) continue;
+    quoted.unshift(head === '' ? own : [head, ...own]);
+    count += own.length;
   }
-  const missing: Missing[] = [];
-  if (cut > 0) missing.push({ what: `the end of ${plural(cut, 'long comment')}`, why });
-  if (left > 0) missing.push({ what: plural(left, 'older comment'), why });
-  const parts = quoted.flat();
-  const heads = talks.filter(({ head }) => head !== '' && parts.includes(head)).length;
-  return { parts, count: parts.length - heads, missing };
+  return { parts: quoted.flat(), count, missing: tellNoRoom(cut, left, 'older comment', url) };
 }
 
 interface QuotedVoice {

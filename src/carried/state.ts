@@ -231,7 +231,10 @@ async function tellSaid(
   for (const one of threads) {
     const { nodes, totalCount } = one.comments;
     const at = Math.max(...nodes.map(timeOf));
-    add(overhear(nodes, totalCount - nodes.length, headOf(one, redact), '', speakers), at);
+    add(
+      overhear(nodes, totalCount - nodes.length, headOf(one, redact), ' in this thread', speakers),
+      at,
+    );
   }
   // Of those of one second, such as the threads of a review, the later ones are the newer ones.
   const newestFirst = talks.toReversed().toSorted((one, other) => other.at - one.at);

@@ -1,7 +1,7 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { ok, plural, problem, type Result } from '../text.ts';
 import { type Output, quoteOutputs } from './output.ts';
 import { QUOTATIONS } from './quoting.ts';
 
@@ -14,8 +14,8 @@ const PLACES = ['task', 'reply', 'about', 'annotations', 'logs', 'words'] as con
 /** A log, a check, a thread, a comment, a file: whatever belongs to the message besides its task. */
 export interface Thing {
   /**
-   * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that. `annotations` and `logs`: what
-   * programs say. `words`: what others say.
+   * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that.
+   * `annotations` and `logs`: what programs say. `words`: what others say.
    */
   readonly place: (typeof PLACES)[number];
   /** What the agent gets: paragraphs, in which names by others are quoted. */
@@ -40,6 +40,20 @@ export interface Missing {
   readonly isTold?: boolean | undefined;
   /** Whether GitHub or a permission is the cause, so that the log has a warning. */
   readonly isFault?: boolean | undefined;
+}
+
+/** What there was no room for: the ends of some texts, and others as a whole. `url`: where people find them. */
+export function tellNoRoom(
+  cut: number,
+  left: number,
+  word: string,
+  url: string,
+): readonly Missing[] {
+  const why = `there is no room; see ${url}`;
+  const missing: Missing[] = [];
+  if (cut > 0) missing.push({ what: `the end of ${plural(cut, 'long comment')}`, why });
+  if (left > 0) missing.push({ what: plural(left, word), why });
+  return missing;
 }
 
 /** All that is sent. The texts of the task come first; those that are empty are left out. */

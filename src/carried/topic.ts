@@ -5,7 +5,7 @@ import { clean, fenced } from './output.ts';
 import { judgeAccount, type Speakers } from './people.ts';
 import { beginningOf, quoteLines } from './quoting.ts';
 import type { Thing } from './things.ts';
-import { cleanText } from './words.ts';
+import { cleanQuotation, cleanText } from './words.ts';
 
 // The title and text of an issue or pull request that is not the job's own. Whoever commands there has them before their eyes, so
 // they are carried whoever wrote them; of the event, so that nobody changes them after the command.
@@ -24,7 +24,8 @@ export async function quoteTopic(
   const heard = author === null ? null : judgeAccount(author, speakers);
   const isStranger = heard === null || heard.kind === 'left out';
   const isProgram = heard?.kind === 'program';
-  const words = await cleanText(body);
+  // Words can hide in what only readers of the source see.
+  const words = await (isStranger ? cleanQuotation(body) : cleanText(body));
   const whole = redact(isProgram ? clean(words) : words).trim();
   const text = beginningOf(whole, LONGEST_TOPIC);
   const by =

@@ -125,17 +125,17 @@ An open thread on the file “docs/guide.md”, line 11:
 
 ${`\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ')}
 
-“bob”:
+“bob” in this thread:
 
 > Say what --strict does.
 
-“alice”:
+“alice” in this thread:
 
 > One sentence is enough.
 
 An open thread on the file “docs/index.md”:
 
-“bob”:
+“bob” in this thread:
 
 > This page needs a title.
 

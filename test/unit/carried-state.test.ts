@@ -171,11 +171,11 @@ An open thread on the file “a.md”, line 1:
 
 ${HUNK}
 
-“bob”:
+“bob” in this thread:
 
 > Shorter.
 
-“alice”:
+“alice” in this thread:
 
 > I agree.
 
@@ -183,13 +183,13 @@ An open thread on the file “b.md”, lines 7 to 9 of an older commit:
 
 ${HUNK}
 
-“bob”:
+“bob” in this thread:
 
 > Two lines.
 
 An open thread on the file “a.md”:
 
-“renovate[bot]”, which is a program:
+“renovate[bot]” in this thread, which is a program:
 
 > \`\`\`\`text
 > A bot.
@@ -513,6 +513,60 @@ describe('a command that is a reply', () => {
     expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
   });
 });
+
+/** A generator of numbers below a limit, the same in each run (Numerical Recipes). */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
+  'no words are left out unless all three name how many: random page %i',
+  async (seed) => {
+    const random = randomFrom(seed);
+    const pick = <T>(some: readonly T[]): T => some[random(some.length)] as T;
+    const authors = [...PEOPLE, 'alice', 'mallory', RENOVATE.login, 'coderabbitai[bot]', null];
+    let count = 0;
+    const some = (): InlineOptions => ({
+      ...{ body: `text ${count++} ${'x'.repeat(pick([0, 0, 300, 5000]))}`, author: pick(authors) },
+      isMinimized: random(8) === 0,
+      ...(random(8) === 0 && { editor: 'mallory' }),
+    });
+    const play: Play = (page, later) => {
+      for (let n = random(12); n >= 0; n -= 1) {
+        const { body, author } = some();
+        if (random(2) === 0) {
+          const replies = Array.from({ length: random(5) }, () => ({ ...some(), isReply: true }));
+          page.addReview(PULL, 'bob', [some(), ...replies]);
+          count -= 1;
+        } else if (author === null || author?.endsWith('[bot]')) {
+          count -= 1;
+        } else {
+          page.addComment(PULL, author ?? '', body);
+        }
+        later();
+      }
+    };
+    const fails = pick(['nobody', ...PEOPLE]);
+    const { text, line, log } = await read(play, {
+      allowedBots: [RENOVATE.login],
+      on: ({ path }) => (path.includes(`/${fails}/`) ? { status: 502, body: {} } : undefined),
+    });
+    const quoted = text.match(/^> (> )?text \d+/gm)?.length ?? 0;
+    const named = log.map((one) => / without (.*?)(: .*)?\.$/.exec(one)?.[1] ?? '');
+    const left = named.filter((what) => !what.startsWith('the end'));
+    const total = left.reduce((sum, what) => sum + Number.parseInt(what, 10), 0);
+    expect(quoted + total).toBe(count);
+    for (const what of named) {
+      expect(text).toContain(what);
+      expect(line).toContain(`without ${what.replaceAll(/[“”]/g, '`')}`);
+    }
+    expect(line.includes(`+ ${quoted} comment`)).toBe(quoted > 0);
+  },
+);
 
 describe('a review', () => {
   it('is not repeated, but what it replies to is there', async () => {
