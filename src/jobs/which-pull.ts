@@ -1,5 +1,5 @@
+import { whyNot } from '../carried/things.ts';
 import type { PullOfSha } from '../github/api.ts';
-import { whyOf } from '../github/errors.ts';
 import { type CommitTrigger, choosePull } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
@@ -36,7 +36,9 @@ export async function locate(
   try {
     all = await github.pullsOf(commit.sha);
   } catch (error) {
-    return skip(`Which pull request the commit belongs to is not known: ${whyOf(error)}.`);
+    return skip(
+      `Which pull request the commit belongs to is not known: ${whyNot(error, 'pull-requests: read')}.`,
+    );
   }
   const here = isJobKnown ? all.filter(({ head }) => head.ref === commit.branch) : all;
   const open = here.filter(({ over }) => over === null);
