@@ -1,3 +1,4 @@
+import { lacking } from '../github/errors.ts';
 import type { CommitTrigger } from '../github/event.ts';
 import type { RunJob } from '../github/runs.ts';
 import type { Redact } from '../runner/log.ts';
@@ -30,7 +31,7 @@ import {
   type OwnNow,
   ownNow,
 } from './runs.ts';
-import { ask, lacking, type Missing, type Thing } from './things.ts';
+import { ask, type Missing, type Thing } from './things.ts';
 
 // Reads all that fails on a commit: of runs of workflows their jobs, with annotations and logs, and checks of apps.
 

@@ -1,5 +1,5 @@
 import { untilAborted } from '../clock.ts';
-import { GitHubError, lacksPermission, mayPassLater } from '../github/errors.ts';
+import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
 import { ok, plural, problem, type Result } from '../text.ts';
 import { type Output, quoteOutputs } from './output.ts';
@@ -120,9 +120,4 @@ export async function ask<T>(
 export function whyNot(error: unknown, permission: string): string {
   if (!(error instanceof GitHubError)) throw error;
   return lacksPermission(error) ? lacking(permission) : error.message;
-}
-
-/** Why GitHub does not show what needs this permission. */
-export function lacking(permission: string): string {
-  return `the workflow job lacks “${permission}”`;
 }

@@ -102,6 +102,11 @@ export function lacksPermission(error: unknown): boolean {
   return error.message.includes('not accessible by integration');
 }
 
+/** Why GitHub does not show what needs this permission, such as `actions: read`. A phrase. */
+export function lacking(permission: string): string {
+  return `the workflow job, or the App of its token, lacks “${permission}”`;
+}
+
 const headers = z.catch(
   z.object({
     'retry-after': anyText,

@@ -1,5 +1,5 @@
 import type { Comparison } from '../github/answers.ts';
-import { whyOf } from '../github/errors.ts';
+import { GitHubError, lacking, lacksPermission, whyOf } from '../github/errors.ts';
 import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
 import {
   type Change,
@@ -18,6 +18,7 @@ import {
 import { isFinal } from '../mintlify.ts';
 import { type FoundNote, isSameMessage } from '../note/data.ts';
 import type { Redact } from '../runner/log.ts';
+import { sentences } from '../text.ts';
 import { readHead } from './own-pull.ts';
 import type { Run } from './run.ts';
 
@@ -108,9 +109,17 @@ async function compare(run: Run, job: Job, before: Head): Promise<void> {
     const more = now.commits - before.commits;
     setChange(job, changeOf(compared, more, range, run.message.commentsOn, run.runtime.redact));
   } catch (error) {
-    run.runtime.log.debug(`The commits were not compared: ${whyOf(error)}.`);
+    run.log.say(job, sayUncompared(error));
     setChange(job, { kind: 'commits', ...range });
   }
+}
+
+/** GitHub also answers 404 if the token may not read the commits. */
+function sayUncompared(error: unknown): string {
+  const isHidden = error instanceof GitHubError && [403, 404].includes(error.status);
+  const why = lacksPermission(error) ? lacking('contents: read') : whyOf(error);
+  const hint = isHidden && !lacksPermission(error) ? 'They need “contents: read”.' : '';
+  return sentences(`The answer does not name the new commits and files: ${why}.`, hint);
 }
 
 /** GitHub lists no more. */

@@ -68,7 +68,8 @@ function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): 
     case 'no answer':
       return endAs('no comment', problem, askAgain(start, true));
     case 'refused':
-      return endAs('no comment', problem, askAgain(start, false));
+      // Only the words of GitHub, if any, say what helps.
+      return endAs('no comment', problem, '');
     case 'settings': {
       // What counts by comments cannot do without, nor can a re-run.
       const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;

@@ -109,7 +109,14 @@ const NETWORK: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   ETIMEDOUT: 'connection timed out',
+  EPIPE: 'connection closed',
   UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_PRX_CONN: 'the proxy closed the connection',
+  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'there is no network to the host',
+  EACCES: 'the system of the runner forbids the connection',
+  EPERM: 'the system of the runner forbids the connection',
 };
 
 /**

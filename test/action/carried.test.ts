@@ -250,11 +250,11 @@ The log of the step “Check links” of the job “links”:
     const github: Scenario['github'] = { forbids: ({ name }) => name.endsWith('/logs') };
     await using sim = await simulate(afterRun([linksJob()], { github }));
     const result = await sim.runHere();
-    const why = 'the workflow job lacks “actions: read”';
+    const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(warnings(result)).toEqual([`The message goes without the log of “links”: ${why}.`]);
     expect(prompts(sim)[0]).toMatch(RegExp(`\n\nNot shown: the log of “links” \\(${why}\\)\\.$`));
     expect(commentOf(sim)).toContain(
-      'without the log of `links`: the workflow job lacks `actions: read`',
+      'without the log of `links`: the workflow job, or the App of its token, lacks `actions: read`',
     );
     // Only what may pass is asked again.
     expect(sim.github.calls('GET actions/jobs/#/logs')).toHaveLength(1);
@@ -310,10 +310,12 @@ describe('all that fails on a commit', () => {
     log,
     line,
   ];
-  const withoutChecks = 'checks of apps and annotations: the workflow job lacks “checks: read”';
+  const withoutChecks =
+    'checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”';
   const withoutLogs =
-    'the log of “links” of “CI” and “build” of “Docs”: the workflow job lacks “actions: read”';
-  const withoutRuns = 'fails there: the workflow job lacks “actions: read”';
+    'the log of “links” of “CI” and “build” of “Docs”: the workflow job, or the App of its token, lacks “actions: read”';
+  const withoutRuns =
+    'fails there: the workflow job, or the App of its token, lacks “actions: read”';
 
   it.each<[keyof typeof events, string, Scenario['github'], readonly string[], string]>([
     ['run', 'a private repository', { isPrivate: true }, [also, ...all], ''],

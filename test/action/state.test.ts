@@ -178,7 +178,7 @@ describe('a command is sent without', () => {
     [
       'the logs, if “actions: read” is missing',
       { isPrivate: true, lacks: ['actions', 'checks'] },
-      'what fails there: the workflow job lacks “actions: read”',
+      'what fails there: the workflow job, or the App of its token, lacks “actions: read”',
     ],
   ])('%s, which all three say', async (_, github, missing) => {
     await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { ...github } }));

@@ -390,13 +390,13 @@ describe('a run that was cancelled', () => {
       'cannot be read',
       [],
       { github: { jobsOf: () => Promise.reject(forbidden) } },
-      'The run was cancelled. Whether a job failed before is not known: the workflow job lacks “actions: read”.',
+      'The run was cancelled. Whether a job failed before is not known: the workflow job, or the App of its token, lacks “actions: read”.',
     ],
     [
       'has annotations that cannot be read',
       [job(1, 'a', CANCELLED)],
       { github: { annotations: () => Promise.reject(forbidden) } },
-      'The run was cancelled. Whether a job reached its time limit is not known: the workflow job lacks “checks: read”.',
+      'The run was cancelled. Whether a job reached its time limit is not known: the workflow job, or the App of its token, lacks “checks: read”.',
     ],
   ])('%s', async (_, jobs, given, why) => {
     const { onlyCancelled } = await carry(jobs, { ...given, own });
@@ -494,7 +494,7 @@ describe('what else fails on the commit', () => {
       [FAILED, jobFailed('links', 1, 41), ALSO, jobFailed('other', 2, 42)].join('\n\n'),
     );
     expect(text).toContain('The annotations of the job “links”:\n\n> ```text\n> a.md:3: no\n');
-    const why = 'the workflow job lacks “actions: read”';
+    const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(text).toMatch(
       `\n\nNot shown: the failed jobs of “CI” (${why}); what else fails there (${why}).`,
     );
@@ -503,7 +503,8 @@ describe('what else fails on the commit', () => {
   it('without “checks: read” is missing where something fails, and else only in the log', async () => {
     const forbidden = () => Promise.reject(new GitHubError(403, 'not accessible by integration'));
     const given = { github: { checksOn: forbidden }, logs: { 1: ['x'] } };
-    const what = 'checks of apps and annotations: the workflow job lacks “checks: read”.';
+    const what =
+      'checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”.';
     const failed = await carry([job(1, 'links')], given);
     expect(failed.log).toEqual([`warning: The message goes without ${what}`]);
     expect(failed.asked).toEqual(['jobs of 41, 2', 'log of 1']);
@@ -521,7 +522,7 @@ describe('what else fails on the commit', () => {
 });
 
 const INTEGRATION = 'GitHub answered 403: “Resource not accessible by integration”';
-const missingPermission = 'the workflow job lacks “actions: read”';
+const missingPermission = 'the workflow job, or the App of its token, lacks “actions: read”';
 it.each<[unknown, string]>([
   [new GitHubError(403, INTEGRATION), missingPermission],
   [new GitHubError(403, 'GitHub answered 403'), 'GitHub answered 403'],

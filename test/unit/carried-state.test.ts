@@ -505,11 +505,13 @@ describe('a command that is a reply', () => {
 
   it('is sent without a permission, which all three say', async () => {
     const { text, line, log } = await read(comments(), { ...elsewhere, forbids: () => true });
-    const why = 'the workflow job lacks “pull-requests: read”';
+    const why = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
     expect(text).toBe(
       `Not shown: the thread of the comment (${why}); what people have said on #7 (${why}).`,
     );
-    expect(line).toContain('without the thread of the comment: the workflow job lacks `pull-');
+    expect(line).toContain(
+      'without the thread of the comment: the workflow job, or the App of its token, lacks `pull-',
+    );
     expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
   });
 });
@@ -703,7 +705,7 @@ it.each<[string, Given, string]>([
   [
     'forbids it',
     { forbids: ({ name }) => name === 'said' },
-    'the workflow job lacks “pull-requests: read”',
+    'the workflow job, or the App of its token, lacks “pull-requests: read”',
   ],
   ['does not answer', { on: () => ({ fault: 'hang' }), leftMs: 200 }, 'did not answer in time'],
 ])('if GitHub %s, all three say so once', async (_, given, why) => {

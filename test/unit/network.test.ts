@@ -44,6 +44,13 @@ it.each<readonly [unknown, string, string]>([
     'setup',
     'no secure TLS connection is possible (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION); check the URL and the proxy',
   ],
+  [
+    coded('UND_ERR_PRX_CONN', coded('UND_ERR_SOCKET')),
+    'network',
+    'the proxy closed the connection',
+  ],
+  [coded('EHOSTUNREACH'), 'network', 'the host cannot be reached'],
+  [coded('EPERM'), 'network', 'the system of the runner forbids the connection'],
   [coded('UND_ERR_OTHER'), 'network', 'the connection failed (UND_ERR_OTHER)'],
   [new Error('no code'), 'network', 'the connection failed'],
   ['no error', 'network', 'the connection failed'],
