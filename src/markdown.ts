@@ -24,7 +24,7 @@ export function fence(text: string, language = 'text'): string {
   return `${ticks}${language}\n${text}\n${ticks}`;
 }
 
-const MOST_LINES = 12;
+const MOST_QUOTED_LINES = 12;
 const MOST_CHARACTERS = 1000;
 
 /**
@@ -36,7 +36,7 @@ export function quotation(text: string, attached = ''): string {
   const whole = withoutInvisible(text.replace(/\r\n?/g, '\n')).trim();
   if (whole === '') return attached === '' ? '' : `> ${small(attached)}`;
   const lines = whole.split('\n');
-  const beginning = lines.slice(0, MOST_LINES).join('\n').trimEnd();
+  const beginning = lines.slice(0, MOST_QUOTED_LINES).join('\n').trimEnd();
   const shown = cut(beginning, MOST_CHARACTERS);
   const quoted = lines.length === 1 ? code(shown, MOST_CHARACTERS) : fence(shown);
   const cutOff = shown === whole ? '' : 'Only the beginning is shown.';

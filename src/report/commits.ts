@@ -12,7 +12,7 @@ export function nameCommits({ count, told }: Pushed): string {
 }
 
 /** Files, comments, headlines and authors that are named. */
-const MOST_NAMES = 5;
+const MOST_LISTED = 5;
 const LONGEST_HEADLINE = 72;
 
 /** What the commits change, what was asked for that they do not change, and what they say. */
@@ -29,8 +29,8 @@ export function renderCommits({ count, told }: Pushed): string {
     ' ',
   );
   const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
-  const more = said.length > MOST_NAMES ? ` and ${said.length - MOST_NAMES} more` : '';
-  const lines = `${dotted(said.slice(0, MOST_NAMES))}${more}`;
+  const more = said.length > MOST_LISTED ? ` and ${said.length - MOST_LISTED} more` : '';
+  const lines = `${dotted(said.slice(0, MOST_LISTED))}${more}`;
   return blocks([changed, dotted([sayAuthors(count, authors), lines], ': ')]);
 }
 
@@ -42,8 +42,8 @@ function sayAuthors(count: number | undefined, authors: PlainCommits['authors'])
 }
 
 function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
+  const more = names.length - MOST_LISTED;
+  return listing(more > 0 ? [...names.slice(0, MOST_LISTED), `${more} more`] : names);
 }
 
 export function renderUnseen({ unseen, record }: Job): string {
