@@ -29,7 +29,7 @@ export interface KeptLog {
 /** Failed steps of a job whose lines are shown, the first ones; of those that may fail as many more. */
 const MOST_STEPS = 3;
 /** Characters of a line that are kept, the last ones. */
-const LONGEST_LINE = 100_000;
+const LONGEST_KEPT_LINE = 100_000;
 /** The beginning of each line, except of those that belong to the line before. */
 const TIME = /^\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z /;
 /** With it, a step begins, and so does each step of a composite action. */
@@ -228,7 +228,8 @@ async function* inLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<reado
   for await (const chunk of chunks) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
-    if (rest.length > LONGEST_LINE) rest = `…${withoutFirstWord(rest.slice(-LONGEST_LINE))}`;
+    if (rest.length > LONGEST_KEPT_LINE)
+      rest = `…${withoutFirstWord(rest.slice(-LONGEST_KEPT_LINE))}`;
     yield lines;
   }
   if (rest !== '') yield [rest];

@@ -7,9 +7,9 @@ import { chooseLines, needOfLines, readLines, withMarks } from './choose.ts';
 // is left, and shares the room in a message among them. Every expression here takes linear time.
 
 /** Characters of all that programs say in one message. */
-const ROOM = 20_000;
+const OUTPUTS_ROOM = 20_000;
 /** The part of it for lines that come before all others. */
-const FIRST = ROOM / 5;
+const FIRST = OUTPUTS_ROOM / 5;
 /** Characters that are kept before cleaning, the last ones. */
 const KEPT = 1_000_000;
 
@@ -166,8 +166,8 @@ export function fenced(text: string, language?: string): string {
 /** The most characters of each: those that need less than their share leave the rest to the others, and all to those that come last. */
 function roomsOf(outputs: readonly Output[]): ReadonlyMap<Output, number> {
   const first = outputs.filter(({ isLast }) => isLast !== true);
-  const given = shares(first, ROOM);
-  const left = ROOM - given.reduce((sum, [, room]) => sum + room, 0);
+  const given = shares(first, OUTPUTS_ROOM);
+  const left = OUTPUTS_ROOM - given.reduce((sum, [, room]) => sum + room, 0);
   const last = outputs.filter(({ isLast }) => isLast === true);
   return new Map([...given, ...shares(last, left)]);
 }
@@ -195,7 +195,7 @@ function shares(outputs: readonly Output[], room: number): readonly (readonly [O
 function needOf({ text, isSentence }: Output): number {
   if (isSentence) return 0;
   // Of a long one, it does not matter by how much it is too long.
-  return text.length > ROOM ? text.length : needOfLines(readLines(text), FIRST);
+  return text.length > OUTPUTS_ROOM ? text.length : needOfLines(readLines(text), FIRST);
 }
 
 function quoteOutput(output: Output, room: number): string {

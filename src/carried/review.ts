@@ -65,9 +65,9 @@ export async function readReview(
 }
 
 /** Characters of all inline comments in a message. */
-const ROOM = 60_000;
+const REVIEW_ROOM = 60_000;
 /** Characters of one of them, so that the others have room, too. */
-const LONGEST_COMMENT = ROOM / 2;
+const LONGEST_COMMENT = REVIEW_ROOM / 2;
 /** Of a review with more comments, less of the code around each is shown. */
 const FEW = 20;
 
@@ -93,7 +93,7 @@ export async function quoteInline(
     whole.push(`Comment ${index + 1} of ${comments.length}, ${quoted}`);
   }
   const quoted = whole.map((part) => cut(part, LONGEST_COMMENT));
-  const parts = fitting(quoted, ROOM);
+  const parts = fitting(quoted, REVIEW_ROOM);
   const isCut = (part: string, index: number): boolean => part !== whole[index];
   const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');
   const all = `${plural(comments.length, 'comment')} on ${files}`;

@@ -133,19 +133,13 @@ it.each(FORBIDDEN)('%s %s', (own, _, forbidden) => {
   expect(importsThat(({ part }, name) => part === own && forbidden.test(partOf(name)))).toEqual([]);
 });
 
-/** Names that mean two things, until each has its own. */
-const TWICE =
-  'Log linesOf problem LONGEST_LINE ROOM readable MOST_DIFF_LINES LONGEST_DIFF_LINE commentId'.split(
-    ' ',
-  );
-
 it('one name of a function, a constant or a type means one thing', () => {
   const defined = /^(?:export )?(?:async )?(?:function|const|let|class|interface|type) (\w+)/gm;
   const places = modules.flatMap(({ file, text }) =>
     [...text.matchAll(defined)].map(([, name = '']) => ({ name, file })),
   );
   const clashes = [...Map.groupBy(places, ({ name }) => name)]
-    .filter(([name, all]) => new Set(all.map(({ file }) => file)).size > 1 && !TWICE.includes(name))
+    .filter(([, all]) => new Set(all.map(({ file }) => file)).size > 1)
     .map(([name, all]) => `${name}: ${all.map(({ file }) => file).join(', ')}`);
   expect(clashes).toEqual([]);
 });
