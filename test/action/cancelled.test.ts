@@ -65,6 +65,15 @@ const WHEN_ACTIVE: Phase = {
   }),
   delivery: 'not-sent',
 };
+const IN_LIST: Phase = {
+  name: 'while it reads the comments',
+  scenario: (interrupt) => ({
+    step: { github: { run_attempt: '2' } },
+    github: { issues: [{ number: PULL }], on: () => hang(interrupt) },
+  }),
+  // An earlier attempt may have sent the message.
+  delivery: 'unknown',
+};
 
 const PHASES: readonly Phase[] = [
   BEFORE_POLL,
@@ -79,15 +88,8 @@ const PHASES: readonly Phase[] = [
     }),
     delivery: 'not-sent',
   },
-  {
-    name: 'while it reads the comments',
-    scenario: (interrupt) => ({
-      step: { github: { run_attempt: '2' } },
-      github: { issues: [{ number: PULL }], on: () => hang(interrupt) },
-    }),
-    // An earlier attempt may have sent the message.
-    delivery: 'unknown',
-  },
+  IN_LIST,
+  { ...creating({ step: { github: { run_attempt: '2' } } }), delivery: 'unknown' },
   {
     name: 'while it reads the response to the message',
     async scenario(interrupt) {
@@ -107,17 +109,22 @@ const PHASES: readonly Phase[] = [
     result: 'sent',
     delivery: 'sent',
   },
-  {
-    name: 'while it creates the comment',
+  { ...creating({}), delivery: 'not-sent' },
+];
+
+/** The list of the comments also asks by POST. */
+function creating(more: Scenario): Omit<Phase, 'delivery'> {
+  return {
+    name: `while it creates the comment, ${JSON.stringify(more)}`,
     scenario: (interrupt) => ({
+      ...more,
       github: {
         issues: [{ number: PULL }],
-        on: ({ method }) => (method === 'POST' ? hang(interrupt) : undefined),
+        on: ({ path }) => (path.endsWith('/comments') ? hang(interrupt) : undefined),
       },
     }),
-    delivery: 'not-sent',
-  },
-];
+  };
+}
 
 interface Played {
   readonly result: StepResult;
@@ -155,6 +162,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
   it.each([
     [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
     [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
+    [IN_LIST, 'error', '', 'This attempt ended before it sent anything.'],
     [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
     [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
   ])('$0.name', async (phase, ended, id, reason) => {
