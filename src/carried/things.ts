@@ -9,13 +9,13 @@ import { QUOTATIONS } from './quoting.ts';
 // list, each by one function: so what was wanted and is not there is in all three.
 
 /** Where a thing stands in the message, in this order. */
-const PLACES = ['task', 'reply', 'about', 'annotations', 'logs', 'words'] as const;
+const PLACES = ['task', 'reply', 'about', 'logs', 'words'] as const;
 
 /** A log, a check, a thread, a comment, a file: whatever belongs to the message besides its task. */
 export interface Thing {
   /**
    * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that.
-   * `annotations` and `logs`: what programs say. `words`: what others say.
+   * `logs`: what programs say, annotations first. `words`: what others say.
    */
   readonly place: (typeof PLACES)[number];
   /** What the agent gets: paragraphs, in which names by others are quoted. */
