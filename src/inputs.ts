@@ -247,7 +247,7 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
 }
 
 const projectId: Check<string> = (text, shown) => {
-  const wrong = problemWithIds(text, [text], shown);
+  const wrong = problemWithIds(text, [text], shown, `the page of the API keys has it, ${KEYS_URL}`);
   return wrong === undefined ? ok(text) : problem(wrong);
 };
 
@@ -267,7 +267,8 @@ const jobIds: Check<readonly string[]> = (text, shown) => {
       `contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}, so split the list with a matrix.`,
     );
   }
-  const wrong = problemWithIds(text, ids, shown);
+  const where = 'comments of the action have that of the job in their last line or table';
+  const wrong = problemWithIds(text, ids, shown, where);
   const separators = /[;|]/.test(text) ? ' Separate several IDs by commas.' : '';
   return wrong === undefined ? ok(ids) : problem(wrong + separators);
 };
@@ -285,11 +286,12 @@ function itemsOf(text: string): readonly string[] {
 /** An expression that GitHub has not evaluated, because it was written in another way. */
 const EXPRESSION = /\$|\{\{|\}\}|^(env|github|inputs|matrix|needs|secrets|steps|vars)\./;
 
-/** `text` is the input, from which the IDs were read. */
+/** `text` is the input, from which the IDs were read. `where`: where people find them. */
 function problemWithIds(
   text: string,
   ids: readonly string[],
   shown: (text: string) => string,
+  where: string,
 ): string | undefined {
   if (EXPRESSION.test(text)) {
     return (
@@ -298,7 +300,7 @@ function problemWithIds(
     );
   }
   if (/^https?:\/\//.test(text)) {
-    return `is ${shown(text)}, a link; give the ID of the job, which comments of the action have in their last line or table.`;
+    return `is ${shown(text)}, a link; give the ID: ${where}.`;
   }
   // What scripts and expressions write if there is no value.
   const none = ids.find((id) => id === 'null' || id === 'undefined');

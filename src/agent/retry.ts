@@ -166,7 +166,7 @@ export function pollNowAgainMs(failed: readonly FailedPoll[], random: () => numb
   );
 }
 
-export function isRateLimited(exchange: Exchange): boolean {
+function isRateLimited(exchange: Exchange): boolean {
   return exchange.kind === 'answer' && exchange.status === 429;
 }
 

@@ -277,7 +277,7 @@ const RUN_ENDS = {
     'error',
     'not-sent',
     (why: string) =>
-      `“max-messages” counts by comments, but ${why}. Remove it, or set “pr-number”.`,
+      `“max-messages” counts by comments, but ${why}. Remove “max-messages”, or set “pr-number”.`,
   ),
 
   // What other runs and attempts have done.

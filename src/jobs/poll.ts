@@ -1,9 +1,8 @@
 import { askedPause } from '../agent/answers.ts';
 import { getJob, type Missed } from '../agent/client.ts';
-import type { Exchange } from '../agent/http.ts';
+import { type Exchange, isFromApi } from '../agent/http.ts';
 import {
   type FailedPoll,
-  isRateLimited,
   LONGEST_OUTAGE_MS,
   mayPass,
   pollAgainMs,
@@ -75,22 +74,32 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
 }
 
 function lostAfter({ plan }: Run, job: Job, exchange: Exchange, why: string): End {
-  const start = askAfter(exchange, plan);
-  return withCause(lostEnd(job, plan.again, why, start), exchange);
+  const start = askAfter(exchange, job, plan);
+  return withCause(lostEnd(job, plan.again, why, start), exchange, job);
 }
 
 /** What people do for a message that was not sent after this. Empty if the job takes none: a new one would go to it as well. */
-export function askAfter(exchange: Exchange, { again }: Run['plan']): string {
-  if (exchange.kind === 'answer' && exchange.status === JOB_IS_CLOSED) return '';
-  return askAgain(again.start, mayPass(exchange) && !isRateLimited(exchange));
+export function askAfter(exchange: Exchange, job: Job, { again }: Run['plan']): string {
+  const status = statusByApi(exchange);
+  if (isClosed(status, job)) return '';
+  return askAgain(again.start, mayPass(exchange) && status !== 429);
 }
 
 /** An end because of what the API answered, in a few words as well. */
-export function withCause(end: End, exchange: Exchange): End {
-  if (exchange.kind === 'failure') return end;
-  const cause = CAUSES[exchange.status];
-  const isClosed = end.label === 'not-sent' && exchange.status === JOB_IS_CLOSED;
-  return { ...end, ...(isClosed && { label: 'closed' }), ...(cause !== undefined && { cause }) };
+export function withCause(end: End, exchange: Exchange, job: Job): End {
+  const status = statusByApi(exchange);
+  const cause = CAUSES[status];
+  const isShut = end.label === 'not-sent' && isClosed(status, job);
+  return { ...end, ...(isShut && { label: 'closed' }), ...(cause !== undefined && { cause }) };
+}
+
+/** 0 if the API has not answered: what stands before it knows neither keys nor jobs. */
+function statusByApi(exchange: Exchange): number {
+  return exchange.kind === 'answer' && isFromApi(exchange.body) ? exchange.status : 0;
+}
+
+function isClosed(status: number, { id }: Job): boolean {
+  return status === JOB_IS_CLOSED && id !== NEW_JOB;
 }
 
 /**

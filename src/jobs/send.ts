@@ -116,15 +116,16 @@ async function afterRefusal(
 ): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
-  const again = askAfter(exchange, run.plan);
+  const again = askAfter(exchange, job, run.plan);
   if (signal.aborted) return cancelledJob(run, job);
   if (afterMs === null && sendClass === 'rate-limited') {
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(withCause(endAs('the API takes no more', sentences(refused, again)), exchange));
+    stop.abort(withCause(endAs('the API takes no more', sentences(refused, again)), exchange, job));
   }
-  if (afterMs === null) return withCause(endAs('could not send', sentences(why, again)), exchange);
+  if (afterMs === null)
+    return withCause(endAs('could not send', sentences(why, again)), exchange, job);
   const late = endIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);

@@ -148,7 +148,16 @@ describe('readInputs refuses', () => {
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
     ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
     ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
-    ['job-id', ['https://github.com/o/r/pull/1'], 'a link; give the ID of the job, which comments'],
+    [
+      'job-id',
+      ['https://github.com/o/r/pull/1'],
+      'a link; give the ID: comments of the action have that',
+    ],
+    [
+      'project-id',
+      ['https://a.mintlify.app'],
+      'a link; give the ID: the page of the API keys has it,',
+    ],
     ['job-id', ['a;b', 'a|b'], 'Separate several IDs by commas.'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],

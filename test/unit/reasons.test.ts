@@ -138,7 +138,7 @@ it.each<[End, End['result'], string, boolean?]>([
   [
     endAs('cannot count', 'so'),
     'error',
-    'counts by comments, but so. Remove it, or set “pr-number”.',
+    'counts by comments, but so. Remove “max-messages”, or set “pr-number”.',
   ],
 ])('%#: %o', (end, result, words, confirmed) => {
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
