@@ -22,7 +22,7 @@ import {
 export const STORM = [
   // The first look drops a job, or the API certainly refuses the message.
   ...(['kill', 'cancelled', 'dropped', 'refused', 'no answer'] as const),
-  // `hidden`: the list never shows the own note. `no note`: its creation is unclear. `late`: an edit is.
+  // `hidden`: the list never shows the own note. `no note`: its creation is unclear, and it is not found. `late`: an edit is.
   ...(['no list', 'hidden', 'no note', 'late'] as const),
 ];
 export type Fault =
