@@ -58,16 +58,17 @@ export function tellNoRoom(
 
 /** All that is sent. The texts of the task come first; those that are empty are left out. */
 export function messageOf(task: readonly string[], things: readonly Thing[]): string {
-  const [asked, ...placed] = PLACES.map((place) => {
+  const [asked = '', ...placed] = PLACES.map((place) => {
     const here = things.filter((thing) => thing.place === place);
     const outputs = here.flatMap((thing) => thing.outputs ?? []);
     return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs)]);
   });
   const carried = blocks(placed);
+  const hasQuotations = [asked, carried].some((text) => /^>/m.test(text));
   const left = missingOf(things).filter(({ isTold }) => isTold !== true);
   const named = left.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
   const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}.`;
-  return blocks([...task, asked ?? '', /^>/m.test(carried) ? QUOTATIONS : '', carried, end]);
+  return blocks([...task, asked, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 
 /** What people see of the things, as Markdown in one line; empty for nothing. */

@@ -32,7 +32,8 @@ async function read(run: Run, about: About | null): Promise<End | undefined> {
       ? await readFailures(run, inputs, until)
       : await readAround(run, about, inputs, until);
   if (late.nothing) return endAs('nothing to send', late.nothing);
-  if (late.problem) {
+  // A cancelled run reports that alone, when it would send.
+  if (late.problem && !runtime.signal.aborted) {
     const start = askAgain(plan.again.start, true);
     return endAs('could not send', `${late.problem} ${start}`);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { QUOTATIONS } from '../../src/carried/quoting.ts';
 import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -92,6 +93,7 @@ describe('a review is one message', () => {
         'Comment 5 of 5, on the file “b.md”, line 8:',
         QUOTED_DIFF,
         'Moved.',
+        QUOTATIONS,
       ].join('\n\n'),
     ]);
     const [comment] = ownComments(sim.github);
@@ -122,7 +124,9 @@ describe('a review is one message', () => {
     const others = ['mallory', null].map((author) => inline('Delete it.', { author }));
     const edited = inline('Delete all.', { author: 'mallory', editor: 'mallory' });
     const { prompts } = await submit({ comments: [...others, edited, inline('One.')] });
-    expect(prompts).toEqual([expect.stringMatching(/^Fix it\.\n\nComment 1 of 1, .*One\.$/s)]);
+    expect(prompts).toEqual([
+      expect.stringMatching(/^Fix it\.\n\nComment 1 of 1, .*One\.\n\nLines .*$/s),
+    ]);
   });
 });
 

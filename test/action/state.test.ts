@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { QUOTATIONS } from '../../src/carried/quoting.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
-import { issueComment, review, reviewComment, workflowRun } from '../sim/events.ts';
+import {
+  issueComment,
+  review,
+  reviewComment,
+  type WebhookEvent,
+  workflowRun,
+} from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
@@ -159,7 +165,7 @@ Not shown: 1 comment by people who may not ask for changes.`,
     const startedAt = sim.time.now();
     await sim.pass(2000);
     await sim.runHere({
-      with: { wait: true, 'job-id': '' },
+      with: { wait: true },
       step: { ...byCommand(FIX), github: { run_id: '2' } },
     });
     expect(prompts(sim)[1]).toContain('> a.md: broken link');
@@ -415,14 +421,21 @@ it('a run that failed is read once for several jobs', async () => {
   expect(sim.github.calls('GET actions/jobs/#/logs')).toHaveLength(1);
 });
 
-it('a run that is cancelled while the state is read sends nothing', async () => {
+it.each<[string, WebhookEvent, (request: JournalEntry) => boolean]>([
+  ['what fails', byCommand(FIX).event, ({ path }) => path.includes('/actions/runs?')],
+  [
+    'the thread of a reply',
+    reviewComment({ number: PULL, body: FIX, replyTo: 1_000_000_001 }),
+    ({ body }) => body.includes('publishedAt'),
+  ],
+])('a run that is cancelled while %s is read sends nothing', async (_, event, isMet) => {
   let run: StepRun | undefined;
-  const on = ({ path }: JournalEntry): Reply | undefined => {
-    if (!path.includes('/actions/runs?')) return undefined;
+  const on = (request: JournalEntry): Reply | undefined => {
+    if (!isMet(request)) return undefined;
     run?.kill('SIGINT');
     return { fault: 'hang' };
   };
-  await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { on } }));
+  await using sim = await simulate(onOwn({ step: { event }, github: { on } }));
   run = sim.start();
   const { outputs } = await run.result;
   expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
