@@ -1,124 +1,210 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Entry, type Played, play } from '../sim/demo/play.ts';
-import { API_KEY, COMPARE, JOB, PULL } from '../sim/demo/story.ts';
+import { type Mail, type Played, type PlayedRun, play } from '../sim/demo/play.ts';
+import { ACTION, type Entry } from '../sim/demo/stage.ts';
+import { API_KEY, COMPARE, JOB, OTHER_JOB, story } from '../sim/demo/story.ts';
+import { runHere } from '../sim/runner/here.ts';
+import { startStep } from '../sim/runner/process.ts';
 
-// What the README promises, from the first run to the last: the workflows of examples/, the built action, and what
-// people then see. `npm run demo` shows the same.
+// What the README promises, in two weeks from the first run to the last: the workflows of examples/, and what people
+// then see and GitHub mails. `npm run demo` shows the same.
 
-const ACTION = 'github-actions[bot]';
+/** How many runs use the built action. The others take a tenth of its time. */
+const BUILT = 3;
+/** How each run ends, and what GitHub mails of it: each person who asked gets a comment or a push. */
+const ENDS = {
+  'A change of the code is merged, and the agent gets a job':
+    'completed · ✅ Agent opened this pull request',
+  'A person writes a command on an issue': 'completed',
+  'A person reviews the pull request': 'completed · ⏳ · push of 3',
+  'A check fails': 'completed · ⏳ · push of 1',
+  'It fails again, and so does another workflow':
+    'completed · ⏳ · ✅ Agent finished: no new commit seen @rita',
+  'The other workflow ends on the same commit': 'skipped',
+  'A person replies in a thread of the review': 'completed · ⏳ · push of 1',
+  "Mintlify's own check fails": 'completed · ⏳ · push of 1',
+  'A person says something to people': 'no run',
+  'Another person asks for just that': 'completed · ⏳ · push of 1',
+  'The agent changes nothing': 'completed · ⏳ · ✅ Agent finished: no new commit seen',
+  'A check has failed, and passes when it is run again': 'skipped · ⏳',
+  'The agent takes longer than the run waits':
+    'timed-out · ⏳ · ⏱️ Timed out: the agent may still be working @alice · push of 2',
+  'The person goes on the next day': 'completed · ⏳ · push of 1',
+  'The agent fails': 'failed · ⏳ · ❌ Agent failed @rita',
+  'The same run, again': 'failed',
+  'A stranger writes a command': 'skipped',
+  'A colleague without write access writes one': 'skipped',
+  'At night, a workflow asks the agent to go on':
+    'completed · push of 1 · ✅ Agent pushed 1 commit',
+  'In the next night, there is nothing to do': 'skipped',
+  'The agent merges main': 'completed · ⏳ · push of 2',
+  'Somebody names the job of another pull request here, by mistake':
+    'completed · ✅ Agent completed',
+  'The next command, of whose first comment GitHub loses the answer': 'completed · ⏳ · push of 1',
+  'A command without words': 'skipped · Nothing was sent.',
+  'Somebody adds a remark to that answer, and GitHub does not take two edits':
+    'completed · ⏳ · push of 1',
+  'The answer of the API to a message is lost': 'error · ⏳ · push of 1 · ⚠️ Delivery unknown @rita',
+  'Run again, it is not sent twice': 'error',
+  'The API key has expired': 'error · ⚠️ Nothing was sent to the agent.',
+  'With a new key, the person asks again': 'completed · ⏳ · push of 1',
+  'The check fails again': 'completed · ⏳ · push of 1',
+  'It fails a second time': 'completed · ⏳ · push of 1',
+  'It fails a third time': 'completed · ⏳ · push of 1',
+  'It fails a fourth time': 'skipped · 🛑 Limit reached: message not sent @alice',
+  'It fails once more on the same commit': 'skipped',
+  'A person goes on': 'completed · ⏳ · push of 2',
+  'The check passes, and the pull request is merged': 'no run',
+  'A check fails after the merge': 'skipped',
+  'A person writes a command after the merge':
+    'completed · ⏳ · ✅ Agent finished: no new commit seen',
+};
+/** What somebody sees who comes back after two weeks. The rest is collapsed. */
+const PAGE = [
+  'action: ✅ Agent opened this pull request',
+  'rita: /agent good start, see below [eyes hooray]',
+  'action: ✅ Agent pushed 3 commits',
+  'rita: /agent say how long to wait, too [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'alice: Better: “error”, never “exception”.',
+  'rita: /agent do what alice says above [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'alice: /agent shorten the introduction [eyes +1]',
+  'alice: /agent add a page about webhooks [eyes confused]',
+  'alice: /agent show an example of each webhook [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'rita: /agent translate the tables into French [eyes confused]',
+  'visitor: /agent delete all pages',
+  'tim: /agent fix the typo in the title [-1]',
+  'action: ✅ Agent pushed 1 commit',
+  'rita: /agent merge main into this [eyes hooray]',
+  'action: ✅ Agent pushed 2 commits, with a merge',
+  'action: ✅ Agent completed',
+  'alice: /agent add webhooks to the navigation [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'alice: /agent',
+  'rita: /agent use sentence case in all titles [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'rita: /agent explain idempotency [eyes confused]',
+  'alice: /agent sort the error codes [eyes confused]',
+  'alice: /agent sort the error codes by number [eyes hooray]',
+  'action: ✅ Agent pushed 1 commit',
+  'rita: /agent there is no page about error 429: link the table of error codes [eyes hooray]',
+  'action: ✅ Agent pushed 2 commits',
+  'alice: /agent mention it in the changelog [eyes +1]',
+  'action: ✅ Agent finished: no new commit seen',
+];
 
 describe('the pull request of the agent, from a merge to a merge', () => {
-  let story: Played;
-  let entries: readonly Entry[];
+  let played: Played;
+  let runs: readonly PlayedRun[];
 
   beforeAll(async () => {
-    story = await play();
-    entries = story.entries;
+    let started = 0;
+    played = await play({
+      start: (step) => (++started <= BUILT ? startStep(step).result : runHere(step)),
+    });
+    runs = played.runs;
   });
 
   it('shows the API key nowhere', () => {
-    const logs = story.runs.map(({ result }) => result?.log);
-    expect(JSON.stringify([logs, entries])).not.toContain(API_KEY);
+    const logs = runs.map(({ result }) => [result?.log, result?.summary]);
+    expect(JSON.stringify([logs, played.entries])).not.toContain(API_KEY);
   });
 
-  it('each message is sent once: the first prompt, the review, three logs, and the command', () => {
-    const { agent, github } = story;
-    const [first, review = '', ...rest] = agent.accepted(JOB).map(({ prompt }) => prompt);
-    const logs = rest.slice(0, 3);
-    expect(agent.created()).toEqual([JOB]);
-    expect(agent.posts()).toHaveLength(6);
+  it('sends each message once', () => {
+    const counts = runs.map(({ run, messages }) => [run.title, messages.length]);
+    expect(counts).toEqual(story.runs.map(({ title, work }) => [title, work ? 1 : 0]));
+    expect(played.agent.created()).toEqual([JOB, OTHER_JOB]);
+    expect(played.agent.posts()).toHaveLength(played.agent.accepted().length);
+  });
+
+  it('a message has what it is about', () => {
+    const [first, ofIssue, review, failed, twoFailed, reply, check, said] = runs.flatMap(
+      ({ messages }) => messages,
+    );
     expect(first).toBe(
       `Update the docs for the changes in ${COMPARE}. If they need no update, change nothing.`,
     );
+    expect(ofIssue).toMatch(/^fix this\n.*\n> It says 100 requests per minute\./s);
     const lines = ['errors.mdx', 'Show the', 'errors.mdx', 'Link the', 'limits.mdx', 'What does'];
     expect(review).toMatch(RegExp(`^good start, see below\n[^]*${lines.join('[^]*')}`));
-    expect(logs.map((log) => log.match(/^> .*: broken link \//gm)?.length)).toEqual([8, 6, 4]);
-    expect(new Set(logs.map((log) => / on the commit (\w{7})/.exec(log)?.[1])).size).toBe(3);
-    for (const log of logs) {
-      expect(log).toMatch(/^Find out why, and fix it\. If /);
-      expect(log).toContain('The log of the step “Check links” of the job “links”:');
-      expect(log).not.toMatch(/packages|cleanup/);
+    expect(failed).toMatch(/^Find out why, and fix it\. If /);
+    expect(failed?.match(/^> .*: broken link \//gm)).toHaveLength(4);
+    expect(failed).not.toMatch(/packages|cleanup/);
+    expect(twoFailed).toMatch(/“CI” failed.*Also fails on this commit.*“Deploy preview” failed/s);
+    expect(reply).toMatch(/^say how long to wait, too\n.*“rita”:\n\n> What does 429 mean\?/s);
+    expect(check).toContain('> docs/guides/retries.mdx:12: The tag <Tab> is not closed.');
+    expect(said).toContain('“alice”:\n\n> Better: “error”, never “exception”.');
+  });
+
+  it('each thread travels whole once, and once more with a reply in it', () => {
+    const messages = runs.flatMap((run) => run.messages);
+    const isWhole = (text: string) =>
+      messages.filter((message) => RegExp(`^(> )?${text}`, 'm').test(message));
+    expect(isWhole('Show the request as well')).toHaveLength(1);
+    expect(isWhole('Link the guide to retries here')).toHaveLength(1);
+    expect(isWhole('What does 429 mean')).toHaveLength(2);
+  });
+
+  it('counts what was pushed, also over a merge', () => {
+    const counted = runs.filter(({ run }) => run.work?.commits !== undefined);
+    for (const { run, result } of counted) {
+      const isKnown = result?.outputs.result === 'completed';
+      expect(result?.outputs.commits).toBe(isKnown ? String(run.work?.commits?.length) : '');
     }
-    // What rita wrote in the review is still open, and was sent.
-    const command = 'there is no page about error 429: link the table of error codes';
-    const state = RegExp(
-      `^${command}\n\nLines .*\n\nFor reference, [^]*> .*broken link /errors#429[^]*\n\nOther open threads:\n\n> .*: “Show the request as well.”`,
-    );
-    expect(rest.slice(3)).toEqual([expect.stringMatching(state)]);
-    // No log is read for what is not sent. The command has the newest one.
-    expect(github.downloads).toHaveLength(4);
+    expect(counted).toHaveLength(16);
   });
 
-  it('each step has the result of its message', () => {
-    const results = story.runs.map(({ result }) => {
-      const { result: word, delivery, confirmed, 'job-id': id } = result?.outputs ?? {};
-      return result && [result.conclusion, word, delivery, confirmed, id];
+  it('each run ends as it should, and mails what somebody has to know, to whom it concerns', () => {
+    const ends = runs.map(({ run, result, mails }) => {
+      const words = [result?.outputs.result ?? 'no run', ...mails.map(describeMail)];
+      return [run.title, words.join(' · ')];
     });
-    const done = ['success', 'completed', 'sent', 'true', JOB];
-    const stopped = ['success', 'skipped', 'not-sent', '', JOB];
-    expect(results).toEqual([...Array(5).fill(done), stopped, stopped, done, undefined]);
+    expect(Object.fromEntries(ends)).toEqual(ENDS);
   });
 
-  it('each answer is where people look', () => {
-    expect(entries.map(describeEntry)).toEqual([
-      `${ACTION}: ✅ Agent opened this pull request`,
-      'rita: /agent good start, see below',
-      `${ACTION}: ✅ Agent pushed 3 commits`,
-      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 1 of 3`,
-      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 2 of 3`,
-      `${ACTION}, hidden: ✅ Agent pushed 1 commit, message 3 of 3`,
-      `${ACTION}, hidden: 🛑 Limit reached: message not sent`,
-      'rita: /agent there is no page about error 429: link the table of error codes',
-      `${ACTION}: ✅ Agent pushed 2 commits`,
-    ]);
-    const reactions = entries.map(({ reactions }) => reactions.map(({ content }) => content));
-    expect(reactions.filter(({ length }) => length > 0)).toEqual([
-      ['eyes', 'hooray'],
-      ['eyes', 'hooray'],
-    ]);
+  it('the page is true in the end', () => {
+    const open = played.entries.filter(({ isMinimized }) => !isMinimized);
+    expect(open.map(describeEntry)).toEqual(PAGE);
+    expect(JSON.stringify(open)).not.toMatch(/⏳|🛑|Nothing was sent|may keep working|try again/);
   });
 
   it('the answers show the work, and what to do next', () => {
-    const bodies = entries.filter(({ author }) => author === ACTION).map(({ body }) => body);
-    const [created, reviewed, first, , , limit, command] = bodies;
-    const next = 'Not right? Comment `/agent` and what to change.';
-    for (const body of [created, reviewed, first, command]) expect(body).toContain(next);
-    expect(reviewed).toContain('+ 3 comments on 2 files');
-    expect(reviewed).not.toContain('Not in these commits');
-    expect(command).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
-    expect(command).toContain(
-      '`Add the table of error codes` · `Link it from the page about errors`',
+    const answers = played.entries.filter(({ author }) => author === ACTION);
+    const find = (words: string) => answers.find(({ body }) => body.includes(words))?.body;
+    const last = find('> `there is no page about error 429');
+    expect(last).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
+    expect(last).toContain('`Add the table of error codes` · `Link it from the page about errors`');
+    expect(last).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/);
+    expect(last).toContain('Not right? Comment `/agent` and what to change.');
+    expect(find('> `show an example')).toMatch(
+      /Since the message that timed out: \[`\w{7}\.\.\w{7}`\]/,
     );
-    expect(command).toMatch(
-      /\+ annotations and log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/,
-    );
-    expect(first).toMatch(/\+ annotations and log of `links` \(`CI`, \w{7}\)/);
-    expect(first).toMatch(/After `CI` failed on \w{7}/);
-    expect(first).not.toContain('broken link');
-    expect(limit).toContain('re-run the workflow');
-  });
-
-  it('people get a mail about the limit, once', () => {
-    const { github } = story;
-    const texts = github
-      .calls('POST issues/#/comments')
-      .map(({ request }) => JSON.parse(request.body).body as string);
-    const isLimit = texts.map((text) => text.includes('Limit reached'));
-    expect(isLimit).toEqual([...Array(5).fill(false), true, false]);
-    expect(github.comments(PULL).filter(({ author }) => author === ACTION)).toHaveLength(7);
+    expect(find('> `merge main')).not.toMatch(/docs\.json|Not in these/);
+    expect(find('Limit reached')).toContain('re-run the workflow');
+    expect(find('> `mention it')).toContain('It is merged.');
   });
 
   it('the merge starts no new job', () => {
-    const [created] = story.runs;
-    expect(created?.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
+    expect(runs[0]?.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
   });
 });
 
-/** Who wrote it, whether it is hidden, its first line, and the last of its messages in a row. */
-function describeEntry({ author, body, isMinimized }: Entry): string {
+function describeMail(mail: Mail): string {
+  return mail.kind === 'push' ? `push of ${mail.headlines.length}` : titleOf(mail.body);
+}
+
+/** Who wrote it, what it says first, and the reactions. */
+function describeEntry({ author, body, reactions }: Entry): string {
+  const found = reactions.map(({ content }) => content).join(' ');
+  const text = `${author === ACTION ? 'action' : author}: ${titleOf(body)}`;
+  return found === '' ? text : `${text} [${found}]`;
+}
+
+/** The first sentence, and whom it mentions. */
+function titleOf(body: string): string {
   const text = body.replace(/^(?:<!--.*-->\n)+|<[^>]+>|^### /gm, '');
-  const [line = ''] = text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('\n');
-  const [count] = /message \d of \d/.exec(body) ?? [];
-  const hidden = isMinimized ? ', hidden' : '';
-  return `${author}${hidden}: ${line}${count === undefined ? '' : `, ${count}`}`;
+  const [line = ''] = /^⏳|^⚠️? ?Nothing[^.]*\.|^Nothing[^.]*\.|^.*/.exec(text) ?? [];
+  const [person = ''] = /^@\w+$/m.exec(text) ?? [];
+  return `${line} ${person}`.trim();
 }

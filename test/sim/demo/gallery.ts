@@ -1,26 +1,22 @@
 import { badEnds, comments, type Exhibit, replies, summaries } from './exhibits.ts';
-import { plain, toHtml, writeDocument } from './page.ts';
+import { renderBeside, toHtml, writeDocument } from './page.ts';
 
-// `npm run demo -- gallery`: every state of the comment and of the job summary on one page, light and
-// dark, as wide as on a screen and as on a phone.
+// `npm run demo -- gallery`: every state of the comment and of the job summary on one page, in the theme of the reader.
 
 export function writeGallery(): string {
   const parts = [
-    ...comments().map((exhibit) => ({ ...exhibit, what: 'Comment' })),
-    ...replies().map((exhibit) => ({ ...exhibit, what: 'Reply' })),
-    ...badEnds().map((exhibit) => ({ ...exhibit, what: 'Bad end' })),
-    ...summaries().map((exhibit) => ({ ...exhibit, what: 'Summary' })),
+    ...comments().map((exhibit) => partOf('Comment', exhibit)),
+    ...replies().map((exhibit) => partOf('Reply', exhibit)),
+    ...badEnds().map((exhibit) => partOf('Bad end', exhibit)),
+    ...summaries().map((exhibit) => partOf('Summary', exhibit)),
   ];
-  const body = ['light', 'dark'].map(
-    (theme) => `<main class="gallery ${theme}">${parts.map(renderExhibit).join('\n')}</main>`,
-  );
-  return writeDocument('gallery.html', body.join('\n'));
+  return writeDocument('gallery.html', renderBeside('Every state', parts));
 }
 
-function renderExhibit({ what, name, markdown }: Exhibit & { readonly what: string }): string {
+function partOf(what: string, { name, markdown }: Exhibit) {
   const kind = what === 'Summary' ? 'summary' : 'comment';
   const box = `<section class="box ${kind}"><div class="markdown-body">${toHtml(markdown)}</div></section>`;
-  return `<h2>${what}, ${plain(name)}</h2>
-<div class="wide">${box}</div>
-<div class="phone">${box}</div>`;
+  // Only tables look different on a phone.
+  const narrow = /^\|/m.test(markdown) ? `<div class="phone">${box}</div>` : '';
+  return { title: `${what}, ${name}`, body: box + narrow };
 }

@@ -13,7 +13,7 @@ const [name = ''] = process.argv.slice(2);
 if (name === 'gallery') {
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
 } else {
-  const page = pathToFileURL(writePage(await play(terminal, story.pace)));
+  const page = pathToFileURL(writePage(await play({ viewer: terminal, pace: story.pace })));
   console.log(`\nEvery state of the comment and the job summary: ${GALLERY}`);
   console.log(`All of this story, as GitHub renders it: ${page}`);
 }

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
-import type { Entry, Played, PlayedRun } from './play.ts';
-import { PULL, REPOSITORY, story } from './story.ts';
+import type { Mail, Played, PlayedRun } from './play.ts';
+import type { Entry } from './stage.ts';
+import { ISSUE, PULL, REPOSITORY, story } from './story.ts';
 
 // A page that shows the comments and summaries of the story in the style of GitHub.
 
@@ -34,27 +35,32 @@ export function toEmoji(reactions: readonly { readonly content: string }[]): rea
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }
 
-/** Writes the page of the story, and returns its path. Its theme is that of the reader. */
+/** Writes the page of the story, which begins with the conversation, and returns its path. */
 export function writePage({ runs, entries }: Played): string {
-  const conversation = `What people see on the pull request ${REPOSITORY}#${PULL}`;
-  const titles = [conversation, ...runs.map(({ run }) => run.title)];
-  const index = titles.map((title, n) => `<li><a href="#part-${n}">${plain(title)}</a></li>`);
-  return writeDocument(
-    basename(PAGE),
-    `<div class="auto"><main>
-<h1>${plain(story.title)}</h1>
-<p>First the conversation, then the runs of the workflows, each with its job summary.</p>
-<ol>${index.join('\n')}</ol>
-<p>For all states of the comment and of the job summary: <code>${GALLERY}</code></p>
-${headingOf(0, conversation)}
-${renderEntries(entries)}
-${runs.map((run, index) => renderRun(run, index + 1)).join('\n')}
-</main></div>`,
-  );
+  const ofIssue = runs.find(({ run }) => 'on' in run.trigger && run.trigger.on === ISSUE);
+  const parts = [
+    { title: `${REPOSITORY}#${PULL}`, body: renderEntries(entries) },
+    { title: `${REPOSITORY}#${ISSUE}`, body: renderEntries(ofIssue?.entries ?? []) },
+    ...runs.map((played) => ({ title: played.run.title, body: renderRun(played) })),
+  ];
+  return writeDocument(basename(PAGE), renderBeside(story.title, parts));
 }
 
-function headingOf(part: number, title: string): string {
-  return `<h2 id="part-${part}">${plain(title)}</h2>`;
+interface Part {
+  readonly title: string;
+  readonly body: string;
+}
+
+/** The parts, with their index beside them. The theme is that of the reader. */
+export function renderBeside(title: string, parts: readonly Part[]): string {
+  const links = parts.map((part, n) => `<li><a href="#part-${n}">${plain(part.title)}</a></li>`);
+  const shown = parts.map(
+    (part, n) => `<h2 id="part-${n}">${plain(part.title)}</h2>\n${part.body}`,
+  );
+  return `<div class="auto beside">
+<nav><b>${plain(title)}</b><ol>${links.join('\n')}</ol></nav>
+<main>${shown.join('\n')}</main>
+</div>`;
 }
 
 /** Writes a document next to the style sheet that it needs. */
@@ -92,11 +98,19 @@ function readTheme([theme, file]: readonly [string, string]): string {
   return css.replaceAll('.markdown-body', `.${theme} .markdown-body`);
 }
 
-function renderRun({ run, result }: PlayedRun, part: number): string {
-  const head = `${headingOf(part, run.title)}\n<p>${plain(run.about)}</p>`;
-  if (result === undefined) return `${head}\n<p>No runner starts.</p>`;
-  const colour = result.conclusion === 'success' ? 'green' : 'red';
-  return `${head}\n<p>The step is ${colour}.</p>\n${renderSummary(result.summary)}`;
+function renderRun({ run: { about = '' }, result, mails }: PlayedRun): string {
+  const conclusion = result?.conclusion === 'success' ? 'The step is green.' : 'The step is red.';
+  const end = result === undefined ? 'No runner starts.' : conclusion;
+  const mailed = mails.map((mail) => `<li>${renderMail(mail)}</li>`).join('');
+  const list = mailed === '' ? 'GitHub mails nothing.' : `GitHub mails:<ul>${mailed}</ul>`;
+  return `<p>${plain(about)} ${end} ${list}</p>\n${renderSummary(result?.summary ?? '')}`;
+}
+
+/** What stands first in it. */
+function renderMail(mail: Mail): string {
+  if (mail.kind === 'push') return plain(`new commits: ${mail.headlines.join(' · ')}`);
+  const lines = mail.body.replace(/^<!--.*-->\n/gm, '').split('\n\n');
+  return `a new comment: ${lines.slice(0, 2).map(toHtml).join('')}`;
 }
 
 /** The box in which GitHub shows a job summary. */
@@ -107,18 +121,18 @@ function renderSummary(summary: string): string {
 }
 
 export function renderEntries(entries: readonly Entry[]): string {
-  const boxes = entries.map(({ author, body, created_at: at, reactions, isMinimized }) => {
+  const boxes = entries.map(({ author, body, created_at: at, reactions, ...entry }) => {
     const name = author.replace(/\[bot\]$/, '');
     const badge = name === author ? '' : ' <span class="badge">bot</span>';
     const shown = toEmoji(reactions).map((emoji) => `<span>${emoji} 1</span>`);
     const article = `<article class="comment">
 <span class="avatar ${badge === '' ? 'person' : ''}">${plain(name.charAt(0).toUpperCase())}</span>
-<section class="box"><header><b>${plain(name)}</b>${badge} commented at ${at.slice(11, 16)} UTC</header>
+<section class="box"><header><b>${plain(name)}</b>${badge} commented on ${at.slice(0, 10)} at ${at.slice(11, 16)} UTC</header>
 <div class="markdown-body">${toHtml(body)}</div>
 ${shown.length === 0 ? '' : `<div class="reactions">${shown.join(' ')}</div>`}</section>
 </article>`;
-    if (!isMinimized) return article;
-    return `<details><summary>${plain(name)} commented. This comment was marked as outdated.</summary>
+    if (!entry.isMinimized) return article;
+    return `<details><summary>${plain(name)} commented. This comment was marked as ${entry.minimizedReason}.</summary>
 ${article}</details>`;
   });
   return boxes.join('\n');

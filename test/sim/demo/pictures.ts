@@ -20,7 +20,8 @@ const COLOURS = 32;
 
 const { CHROMIUM: chromium = 'chromium-headless-shell' } = process.env;
 const { entries } = await play();
-takePictures('command', 880, renderEntries(entries.slice(-2)));
+const asked = entries.findIndex(({ body }) => body.startsWith('/agent there is no page'));
+takePictures('command', 880, renderEntries(entries.slice(asked, asked + 2)));
 const fixed = entries.findLast(({ body }) => body.includes('message 3 of 3'));
 takePictures(
   'comment',

@@ -1,18 +1,32 @@
-import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import { read, type Workflow } from '../../contract/workflows.ts';
 import { type Agent, type JournalEntry, startAgent } from '../agent.ts';
-import { issueComment, type Person, review, type WebhookEvent, workflowRun } from '../events.ts';
-import type { Comment } from '../github/issues.ts';
-import type { Reaction } from '../github/reactions.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
-import { type StepResult, startStep, virtualTime } from '../runner/process.ts';
+import {
+  type Step,
+  type StepResult,
+  startStep,
+  type VirtualTime,
+  virtualTime,
+} from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
-import { API_KEY, JOB, PROJECT, PULL, REPOSITORY, type Run, story, type Written } from './story.ts';
+import { commitId, type Entry, openStage, type Triggered } from './stage.ts';
+import {
+  API_KEY,
+  ISSUE,
+  jobs,
+  OTHER_PULL,
+  PROJECT,
+  PULL,
+  REPOSITORY,
+  type Run,
+  story,
+  type Work,
+} from './story.ts';
 
-/** Between two runs. */
-const BREAK_MS = 600_000;
+/** Between two runs: all of them take two weeks. */
+const BREAK_MS = 9 * 3_600_000;
 
 /** The story after it was played, with everything that people see. */
 export interface Played {
@@ -28,16 +42,20 @@ export interface PlayedRun {
   readonly workflow: Workflow;
   /** Undefined if no runner has started. */
   readonly result: StepResult | undefined;
-  /** The message that the agent got; undefined if it got none. */
-  readonly message: string | undefined;
+  /** The messages that the agent got. */
+  readonly messages: readonly string[];
+  /** What GitHub mailed about the pull request, in the order of the mails. */
+  readonly mails: readonly Mail[];
+  /** The conversation in which it was triggered, as it was then. */
+  readonly entries: readonly Entry[];
 }
 
-/** A comment, or a review with its inline comments. */
-export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | 'listedAt'> {
-  /** That of a comment, or the node ID of a review. */
-  readonly id: number | string;
-  readonly reactions: readonly Reaction[];
-}
+/** GitHub mails a new comment as it was then, and a push, but no edit. */
+export type Mail =
+  | { readonly kind: 'comment'; readonly body: string }
+  | { readonly kind: 'push'; readonly headlines: readonly string[] };
+
+type NamedWorkflow = Workflow & { readonly name: string };
 
 /** Gets the events of the story as they happen. */
 export interface Viewer {
@@ -47,154 +65,137 @@ export interface Viewer {
   line(text: string): void;
   /** A call that changes a page of GitHub. */
   write(request: JournalEntry): void;
-  runEnds(played: PlayedRun, entries: readonly Entry[]): void;
+  runEnds(played: PlayedRun): void;
 }
 
-/** Plays the story with the built action. Without `pace`, as fast as the machine allows. */
-export async function play(viewer: Partial<Viewer> = {}, pace?: number): Promise<Played> {
-  using time = virtualTime({ pace });
-  const reviews: Omit<Entry, 'reactions'>[] = [];
+interface Options {
+  readonly viewer?: Partial<Viewer>;
+  /** Of what the terminal shows whole, in virtual seconds per real second. Default: as fast as the machine allows. */
+  readonly pace?: number;
+  /** Runs a step. Default: with the built action. */
+  readonly start?: (step: Step, run: Run) => Promise<StepResult>;
+}
+
+/** Plays the story. */
+export async function play(options: Options = {}): Promise<Played> {
+  const { viewer = {}, start = (step: Step) => startStep(step).result } = options;
+  using paced = virtualTime({ pace: options.pace });
+  const fast: VirtualTime = { ...paced, pace: undefined };
+  const mails: Mail[] = [];
   const changes: Record<string, CommitChanges> = {};
-  let head = '';
-  let lastCheck = 500;
+  let now: Run | undefined;
+  let failedCalls = 0;
+
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
-    clock: time,
+    clock: paced,
     jobs: [],
-    create: () => story.job,
-    onPost(n) {
-      push(commitsFor(n));
-      return undefined;
+    create: (n) => jobs[n - 1] ?? { id: `job_${n}` },
+    onGet: () => now?.api?.get,
+    onPost() {
+      push(now?.work?.commits);
+      return now?.api?.post;
     },
   });
   await using github = await startGitHub({
     repository: REPOSITORY,
-    clock: time,
-    issues: [{ number: PULL, pullRequest: true, commits: [] }],
-    collaborators: story.collaborators,
+    clock: paced,
+    issues: [
+      { number: ISSUE },
+      { number: PULL, pullRequest: true, commits: [commitId('', 0)] },
+      { number: OTHER_PULL, pullRequest: true },
+    ],
+    collaborators: story.people,
     changes,
+    trouble: { loses: ({ name }) => now?.github?.answer === 'lost' && isNextToFail(name) },
     on(request) {
+      const { name = '' } = github.calls().at(-1) ?? {};
+      const fails = now?.github?.answer === 502 && isNextToFail(name);
+      if (fails) return { status: 502 };
       if (request.method !== 'GET') viewer.write?.(request);
+      const isHere = name === 'POST issues/#/comments' && request.path.includes(`/${PULL}/`);
+      if (isHere) mails.push({ kind: 'comment', body: JSON.parse(request.body).body });
       return undefined;
     },
   });
-  push([commit(0, 0)]);
+  const stage = openStage(github, paced);
   viewer.begins?.();
 
-  function commitsFor(n: number): readonly string[] {
-    return (story.commits[n - 1] ?? []).map((made, index) => {
-      const sha = commit(n, index);
-      changes[sha] = made;
-      return sha;
-    });
+  function isNextToFail(name: string): boolean {
+    const { call, times = 0 } = now?.github ?? {};
+    if (name !== call || failedCalls >= times) return false;
+    failedCalls += 1;
+    return true;
   }
 
-  function commit(n: number, index: number): string {
-    return createHash('sha1').update(`${n} ${index}`).digest('hex');
+  function push(commits: Work['commits'] = []): void {
+    if (commits.length === 0) return;
+    const added = commits.map((commit, n) => [commitId(now?.title ?? '', n), commit] as const);
+    for (const [id, commit] of added) changes[id] = commit;
+    stage.push(added);
+    mails.push({ kind: 'push', headlines: commits.map(({ message = '' }) => message) });
   }
 
-  /** Adds commits to the pull request. */
-  function push(commits: readonly string[]): void {
-    github.push(PULL, ...commits);
-    head = commits.at(-1) ?? head;
-  }
-
-  /** What happens, and the event of it. */
-  function happen({ trigger }: Run): WebhookEvent {
-    switch (trigger.kind) {
-      case 'event':
-        return trigger.event;
-      case 'checks': {
-        const { by, conclusion, failed } = trigger;
-        const id = ++lastCheck;
-        github.addRun({ id, sha: head, conclusion, jobs: failed === undefined ? [] : [failed] });
-        const page = `${github.serverUrl}/${REPOSITORY}/actions/runs/${id}`;
-        return workflowRun({
-          ...{ pullRequests: [PULL], sha: head, repository: REPOSITORY },
-          sender: personNamed(by),
-          fields: { id, html_url: page, conclusion },
-        });
-      }
-      default: {
-        const { by, body } = trigger;
-        const about = { number: PULL, body, author: personNamed(by), repository: REPOSITORY };
-        return trigger.kind === 'comment'
-          ? issueComment({ ...about, id: github.addComment(PULL, by, body).id })
-          : review({ ...about, id: submit(trigger) });
-      }
-    }
-  }
-
-  function personNamed(login: string): Person {
-    const known = Object.entries(story.collaborators).find(([name]) => name === login);
-    return { login, id: known?.[1].id ?? 2002, type: known === undefined ? 'Bot' : 'User' };
-  }
-
-  function submit({ by, body, inline = [] }: Written): number {
-    const id = github.addReview(PULL, by, inline);
-    const lines = inline.map(({ path, line, body }) => `> \`${path}\`, line ${line}: ${body}`);
-    reviews.push({
-      id: `PRR_${id}`,
-      ...{ author: by, editor: null },
-      body: [body, ...lines].join('\n\n'),
-      html_url: `${github.serverUrl}/${REPOSITORY}/pull/${PULL}#pullrequestreview-${id}`,
-      created_at: new Date(time.now()).toISOString().replace(/\.\d+/, ''),
-      isMinimized: false,
-    });
-    return id;
-  }
-
-  async function runOf(run: Run, runId: number): Promise<PlayedRun> {
-    const event = happen(run);
-    const before = agent.accepted(JOB).length;
-    const { by } = run.trigger;
-    const workflow: Workflow = parse(read(`examples/${run.file}.yml`));
+  async function playRun(run: Run): Promise<PlayedRun> {
+    const triggered = stage.trigger(run);
+    const before = [agent.accepted().length, mails.length] as const;
+    const workflow: NamedWorkflow = parse(read(`examples/${triggered.file}.yml`));
+    const time = run.shown === 'whole' ? paced : fast;
     const played = await playWorkflow(workflow, {
-      event,
+      event: triggered.event,
       repository: REPOSITORY,
-      vars: { AGENT_PROJECT: PROJECT },
+      vars: story.vars,
       secrets: { AGENT_API_KEY: API_KEY },
-      run: (given, job) =>
-        startStep({
-          event,
-          token: github.token,
-          secrets: [API_KEY],
-          github: {
-            api_url: github.apiUrl,
-            server_url: github.serverUrl,
-            repository: github.repository,
-            actor: by,
-            triggering_actor: by,
-            job,
-            run_id: String(runId),
-            workflow_ref: `${REPOSITORY}/.github/workflows/${run.file}.yml@refs/heads/main`,
-          },
-          with: { ...given, 'base-url': agent.url },
-          time,
-          onLine: (line) => viewer.line?.(line),
-        }).result,
+      run: (given, job) => start(stepOf(triggered, given, job, time, workflow.name), run),
     });
-    const message = agent.accepted(JOB)[before]?.prompt;
-    return { run, workflow, message, result: played.flatMap(({ results }) => results)[0] };
+    push(run.work?.late);
+    if (run.merges === true) stage.merge();
+    return {
+      ...{ run, workflow, result: played.flatMap(({ results }) => results)[0] },
+      messages: agent
+        .accepted()
+        .slice(before[0])
+        .map(({ prompt }) => prompt),
+      mails: mails.slice(before[1]),
+      entries: stage.entries('on' in run.trigger ? run.trigger.on : undefined),
+    };
   }
 
-  function entries(): readonly Entry[] {
-    return [...reviews, ...github.comments(PULL)]
-      .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
-      .map((entry) => ({
-        ...entry,
-        reactions: github.reactions.filter(({ id }) => id === entry.id),
-      }));
+  function stepOf(
+    { event, by, file, id, attempt }: Triggered,
+    given: Step['with'],
+    job: string,
+    time: VirtualTime,
+    workflow: string,
+  ): Step {
+    return {
+      ...{ event, token: github.token, secrets: [API_KEY], time },
+      with: { ...given, 'base-url': agent.url },
+      github: {
+        api_url: github.apiUrl,
+        server_url: github.serverUrl,
+        repository: github.repository,
+        actor: by,
+        triggering_actor: by,
+        ...{ job, workflow },
+        run_id: String(id),
+        run_attempt: String(attempt),
+        workflow_ref: `${REPOSITORY}/.github/workflows/${file}.yml@refs/heads/main`,
+      },
+      onLine: (line) => viewer.line?.(line),
+    };
   }
 
   const runs: PlayedRun[] = [];
   for (const run of story.runs) {
+    now = run;
+    failedCalls = 0;
     viewer.runStarts?.(run);
-    time.skip(BREAK_MS);
-    const played = await runOf(run, 1000 + runs.length);
+    paced.skip(BREAK_MS);
+    const played = await playRun(run);
     runs.push(played);
-    viewer.runEnds?.(played, entries());
+    viewer.runEnds?.(played);
   }
-  return { runs, entries: entries(), agent, github };
+  return { runs, entries: stage.entries(), agent, github };
 }

@@ -1,71 +1,148 @@
-import type { JobScript } from '../agent.ts';
-import { ALICE, push, type WebhookEvent } from '../events.ts';
+import type { JobScript, PostReply, Reply, TurnScript } from '../agent.ts';
+import {
+  ALICE,
+  type Json,
+  push,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+} from '../events.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import type { InlineOptions } from '../github/reviews.ts';
-import type { RunJobOptions } from '../github/runs.ts';
+import type { AnnotationOptions, RunJobOptions } from '../github/runs.ts';
 
-// What the README is about: the pull request of the agent, until it is merged. The action, its process and every request
-// are real; the servers are simulated.
+// What the README is about: the pull request of the agent, in two weeks from its first request to its merge. The
+// action and every request are real; the servers are simulated.
 
 export const REPOSITORY = 'octo/docs';
 export const PROJECT = 'docs';
 export const API_KEY = 'mint_demo_0123456789abcdef';
 export const JOB = 'job_8f41c2';
 export const PULL = 42;
+/** A command there makes a job of its own, which opens the pull request `OTHER_PULL`. */
+export const ISSUE = 57;
+export const OTHER_JOB = 'job_b27d90';
+export const OTHER_PULL = 58;
+/** Whose checks fail, and in whose name the agent pushes. */
+export const APP = 'mintlify[bot]';
 const PAGE = `https://github.com/${REPOSITORY}`;
 export const COMPARE = `${PAGE}/compare/1f2e3d4...5a6b7c8`;
-const AGENT = 'mintlify[bot]';
 const MERGED = push({ repository: REPOSITORY });
 /** Links that the checks find broken. The agent fixes one for each message. */
 const BROKEN = ['/guides/retries', '/reference/errors', '/errors#codes', '/errors#429'];
+const MINUTE = 60_000;
 
+/** A part of the story, and what the agent, the API and GitHub do then. */
 export interface Run {
   /** For people who have not read the code. */
   readonly title: string;
   /** What is new in it. */
-  readonly about: string;
-  /** Whether the terminal leaves it to the page. */
-  readonly isOnPageOnly?: boolean;
-  /** Whether the terminal shows the message that reaches the agent. */
-  readonly showsMessage?: boolean;
+  readonly about?: string;
+  /** How much of it the terminal shows. Default: one line. */
+  readonly shown?: 'whole' | 'message and answer';
   readonly trigger: Trigger;
-  /** The workflow in examples/, without `.yml`. */
-  readonly file: string;
+  /** Of the message; missing if the agent gets none. */
+  readonly work?: Work;
+  /** What the API answers: to each request for a status, and to the message. */
+  readonly api?: { readonly get?: Reply; readonly post?: PostReply };
+  /** The answer to the first calls of a name: lost after the call has taken effect, or 502. */
+  readonly github?: {
+    readonly call: string;
+    readonly times: number;
+    readonly answer: 'lost' | 502;
+  };
+  /** Whether the pull request is merged afterwards. */
+  readonly merges?: boolean;
 }
 
-/** Who triggers the run. */
+/** Who triggers the run, and how. */
 export type Trigger =
-  | { readonly kind: 'event'; readonly event: WebhookEvent; readonly by: string }
-  /** Someone writes a comment or submits a review. */
+  | {
+      readonly kind: 'event';
+      readonly event: WebhookEvent;
+      readonly by: string;
+      readonly file: string;
+    }
+  /** Someone writes a comment, replies in the newest thread or submits a review. */
   | Written
   /** Checks of the newest commit of the pull request have ended. */
+  | Checks
   | {
-      readonly kind: 'checks';
-      readonly by: string;
-      readonly conclusion: string;
-      /** What the job that failed has written. */
-      readonly failed?: RunJobOptions;
-    };
+      readonly kind: 'check of an app';
+      readonly name: string;
+      readonly title: string;
+      readonly annotations: readonly AnnotationOptions[];
+    }
+  /** Someone runs the last workflow again. */
+  | { readonly kind: 're-run'; readonly by: string };
 
 export interface Written {
-  readonly kind: 'comment' | 'review';
+  readonly kind: 'comment' | 'reply' | 'review';
   readonly by: string;
   readonly body: string;
   /** Of a review. */
   readonly inline?: readonly InlineOptions[];
+  /** Of a reply: that of its thread. */
+  readonly place?: { readonly path: string; readonly line: number };
+  /** Default: the pull request. */
+  readonly on?: number;
+  /** What somebody adds below the newest comment of the action, before. */
+  readonly remark?: string;
 }
+
+interface Checks {
+  readonly kind: 'checks';
+  readonly conclusion: string;
+  /** What the job that failed has written. */
+  readonly failed?: RunJobOptions;
+  /** Another workflow, which has failed on this commit, too: before, or `isTrigger`. */
+  readonly other?: {
+    readonly name: string;
+    readonly job: RunJobOptions;
+    readonly isTrigger?: boolean;
+  };
+  /** Whether it has passed since, in its second attempt. */
+  readonly hasPassed?: boolean;
+}
+
+export interface Work {
+  /** Those that it adds because of the message. */
+  readonly commits?: readonly CommitChanges[];
+  /** Those that it adds after the run. */
+  readonly late?: readonly CommitChanges[];
+  /** Default: 1. */
+  readonly minutes?: number;
+  /** Default: `completed`. */
+  readonly status?: string;
+  /** The pull request of a new job. */
+  readonly opens?: number;
+}
+
+const DEPLOY = {
+  name: 'Deploy preview',
+  job: failingJob('deploy', 'Upload', ['error: the token of the host has expired']),
+};
 
 const RUNS: readonly Run[] = [
   {
     title: 'A change of the code is merged, and the agent gets a job',
     about:
       'A workflow asks the agent to update the docs. The agent opens the pull request #42, where a comment names the job.',
+    shown: 'whole',
     trigger: {
       kind: 'event',
       event: { ...MERGED, payload: { ...MERGED.payload, compare: COMPARE } },
       by: ALICE.login,
+      file: 'create-a-job',
     },
-    file: 'create-a-job',
+    work: { opens: PULL },
+  },
+  {
+    title: 'A person writes a command on an issue',
+    about: 'The agent gets the issue, and opens another pull request.',
+    shown: 'message and answer',
+    trigger: { kind: 'comment', by: 'alice', on: ISSUE, body: '/agent fix this' },
+    work: { opens: OTHER_PULL },
   },
   {
     title: 'A person reviews the pull request',
@@ -80,119 +157,310 @@ const RUNS: readonly Run[] = [
         { path: 'docs/limits.mdx', line: 7, body: 'What does 429 mean?' },
       ],
     },
-    file: 'loop',
-  },
-  {
-    ...failure(
-      0,
-      'A check fails',
-      'Nobody has to ask: the agent gets the annotations and the log of what failed.',
+    work: commits(
+      ['Show the request of each error', 'docs/errors.mdx'],
+      ['Say what 429 means', 'docs/limits.mdx'],
+      ['Link the errors from the guide to retries', 'docs/guides/retries.mdx'],
     ),
-    ...{ isOnPageOnly: false, showsMessage: true },
   },
-  failure(1, 'It fails again', 'The agent has fixed one link, but there are more.'),
-  failure(2, 'It fails a third time', 'This is the last message in a row without a person.'),
-  failure(3, 'It fails a fourth time', 'A new comment asks for a person, and GitHub mails it.'),
-  failure(3, 'It fails once more on the same commit', 'Nothing is said twice.'),
   {
-    title: 'A person writes a command',
-    about:
-      'With the words, the agent gets what fails on the pull request now, what people have said since, and links of open threads.',
-    showsMessage: true,
+    ...failure(0, 'A check fails'),
+    about: 'Nobody has to ask: the agent gets the log of what failed.',
+    work: fixOf(0),
+  },
+  {
+    ...failure(1, 'It fails again, and so does another workflow', { other: DEPLOY }),
+    about: 'The agent changes nothing: the token has expired. Whoever asked last is told.',
+    work: {},
+  },
+  {
+    title: 'The other workflow ends on the same commit',
+    about: 'Its failure was in the message already.',
+    trigger: { kind: 'checks', conclusion: 'failure', other: { ...DEPLOY, isTrigger: true } },
+  },
+  {
+    title: 'A person replies in a thread of the review',
+    trigger: {
+      kind: 'reply',
+      by: 'rita',
+      body: '/agent say how long to wait, too',
+      place: { path: 'docs/limits.mdx', line: 7 },
+    },
+    work: commits(['Say how long to wait after 429', 'docs/limits.mdx']),
+  },
+  {
+    title: "Mintlify's own check fails",
+    about: 'The agent gets its annotations.',
+    shown: 'message and answer',
+    trigger: {
+      kind: 'check of an app',
+      name: 'Mintlify Validation (docs)',
+      title: '2 errors',
+      annotations: [
+        { path: 'docs/guides/retries.mdx', line: 12, message: 'The tag <Tab> is not closed.' },
+        { path: 'docs/limits.mdx', line: 3, message: 'The icon “gauge-hi” does not exist.' },
+      ],
+    },
+    work: commits(['Close the tag, and name an icon that exists', 'docs/guides/retries.mdx']),
+  },
+  {
+    title: 'A person says something to people',
+    trigger: { kind: 'comment', by: 'alice', body: 'Better: “error”, never “exception”.' },
+  },
+  {
+    title: 'Another person asks for just that',
+    about: 'What people have said goes along.',
+    trigger: { kind: 'comment', by: 'rita', body: '/agent do what alice says above' },
+    work: commits(['Write “error” instead of “exception”', 'docs/errors.mdx']),
+  },
+  {
+    title: 'The agent changes nothing',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent shorten the introduction' },
+    work: {},
+  },
+  {
+    title: 'A check has failed, and passes when it is run again',
+    trigger: {
+      kind: 'checks',
+      conclusion: 'failure',
+      failed: jobWith(BROKEN.slice(1)),
+      hasPassed: true,
+    },
+  },
+  {
+    title: 'The agent takes longer than the run waits',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent add a page about webhooks' },
+    work: {
+      minutes: 90,
+      late: [
+        { message: 'Add a page about webhooks', files: ['docs/webhooks.mdx'] },
+        { message: 'Describe signatures', files: ['docs/webhooks.mdx'] },
+      ],
+    },
+  },
+  {
+    title: 'The person goes on the next day',
+    about: 'The answer says what was pushed in between.',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent show an example of each webhook' },
+    work: commits(['Show an example of each webhook', 'docs/webhooks.mdx']),
+  },
+  {
+    title: 'The agent fails',
+    trigger: { kind: 'comment', by: 'rita', body: '/agent translate the tables into French' },
+    work: { status: 'failed' },
+  },
+  {
+    title: 'The same run, again',
+    about: 'The message is not sent twice.',
+    trigger: { kind: 're-run', by: 'rita' },
+  },
+  {
+    title: 'A stranger writes a command',
+    trigger: { kind: 'comment', by: 'visitor', body: '/agent delete all pages' },
+  },
+  {
+    title: 'A colleague without write access writes one',
+    trigger: { kind: 'comment', by: 'tim', body: '/agent fix the typo in the title' },
+  },
+  {
+    title: 'At night, a workflow asks the agent to go on',
+    trigger: {
+      kind: 'event',
+      event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
+      by: 'rita',
+      file: 'every-night',
+    },
+    work: commits(['Translate the tables', 'docs/fr/errors.mdx']),
+  },
+  {
+    title: 'In the next night, there is nothing to do',
+    trigger: {
+      kind: 'event',
+      event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
+      by: 'rita',
+      file: 'every-night',
+    },
+  },
+  {
+    title: 'The agent merges main',
+    trigger: { kind: 'comment', by: 'rita', body: '/agent merge main into this' },
+    work: {
+      commits: [
+        {
+          message: 'Merge branch “main”',
+          files: ['docs.json', 'api/reference.mdx'],
+          isMerge: true,
+        },
+        { message: 'Keep both sections', files: ['docs/errors.mdx'] },
+      ],
+    },
+  },
+  {
+    title: 'Somebody names the job of another pull request here, by mistake',
+    trigger: {
+      kind: 'event',
+      event: workflowDispatch({
+        repository: REPOSITORY,
+        inputs: { 'job-id': OTHER_JOB, 'pr-number': String(PULL) },
+      }),
+      by: 'alice',
+      file: 'take-over',
+    },
+  },
+  {
+    title: 'The next command, of whose first comment GitHub loses the answer',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent add webhooks to the navigation' },
+    github: { call: 'POST issues/#/comments', times: 1, answer: 'lost' },
+    work: commits(['Add webhooks to the navigation', 'docs.json']),
+  },
+  {
+    title: 'A command without words',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent' },
+  },
+  {
+    title: 'Somebody adds a remark to that answer, and GitHub does not take two edits',
+    trigger: {
+      kind: 'comment',
+      by: 'rita',
+      body: '/agent use sentence case in all titles',
+      remark: 'Done by hand in #44.',
+    },
+    github: { call: 'PATCH issues/comments/#', times: 2, answer: 502 },
+    work: commits(['Use sentence case', 'docs/webhooks.mdx']),
+  },
+  {
+    title: 'The answer of the API to a message is lost',
+    trigger: { kind: 'comment', by: 'rita', body: '/agent explain idempotency' },
+    api: { post: { fault: 'reset', accept: true } },
+    work: commits(['Explain idempotency', 'docs/guides/retries.mdx']),
+  },
+  {
+    title: 'Run again, it is not sent twice',
+    trigger: { kind: 're-run', by: 'rita' },
+  },
+  {
+    title: 'The API key has expired',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent sort the error codes' },
+    api: { get: { status: 401, body: { error: 'Invalid API key' } } },
+  },
+  {
+    title: 'With a new key, the person asks again',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent sort the error codes by number' },
+    work: commits(['Sort the error codes', 'docs/errors.mdx']),
+  },
+  { ...failure(1, 'The check fails again'), work: fixOf(1) },
+  { ...failure(2, 'It fails a second time'), work: fixOf(2) },
+  {
+    ...failure(3, 'It fails a third time'),
+    about: 'This is the last message in a row without a person.',
+    work: commits(['Reword the link to /errors#429', 'docs/errors.mdx']),
+  },
+  {
+    ...failure(3, 'It fails a fourth time'),
+    about: 'A new comment asks for a person, and GitHub mails it.',
+  },
+  {
+    ...failure(3, 'It fails once more on the same commit'),
+    about: 'Nothing is said twice.',
+  },
+  {
+    title: 'A person goes on',
+    about: 'With the words, the agent gets what fails on the pull request now.',
     trigger: {
       kind: 'comment',
       by: 'rita',
       body: '/agent there is no page about error 429: link the table of error codes',
     },
-    file: 'loop',
+    work: commits(
+      ['Add the table of error codes', 'docs/errors/codes.mdx'],
+      ['Link it from the page about errors', 'docs/errors.mdx'],
+    ),
   },
   {
     title: 'The check passes, and the pull request is merged',
     about:
       'There is nothing to do for the agent. The merge changes only docs, so it starts no new job.',
-    trigger: { kind: 'checks', by: AGENT, conclusion: 'success' },
-    file: 'loop',
+    trigger: { kind: 'checks', conclusion: 'success' },
+    merges: true,
+  },
+  failure(3, 'A check fails after the merge'),
+  {
+    title: 'A person writes a command after the merge',
+    trigger: { kind: 'comment', by: 'alice', body: '/agent mention it in the changelog' },
+    work: {},
   },
 ];
+
+/** What is written on the issue and on the pull request. */
+export const issue: Json = {
+  title: 'The limits page names the wrong number',
+  body: 'It says 100 requests per minute. It has been 60 since March.',
+  user: { login: 'visitor', id: 2009, type: 'User' },
+};
 
 export const story = {
   title: 'A pull request of the agent, from its first request to its merge',
   setup: [
-    `The repository ${REPOSITORY} has the workflows create-a-job.yml and loop.yml, as they are in examples/.`,
-    'alice and rita have write access. The agent takes a minute for each message, and its first three',
-    'fixes of broken links are not enough.',
+    `The repository ${REPOSITORY} has the workflows create-a-job.yml, loop.yml, every-night.yml and take-over.yml, as they`,
+    'are in examples/. alice and rita have write access. The agent takes a minute for most messages.',
   ],
-  job: {
-    id: JOB,
-    base: { status: 'active', source: { repository: PAGE, ref: 'main' } },
-    turns: [
-      {
-        steps: [
-          { afterMs: 0, set: { status: 'active' } },
-          { afterMs: 60_000, set: { status: 'completed', prLink: `${PAGE}/pull/${PULL}` } },
-        ],
-      },
-      {
-        steps: [
-          { afterMs: 4000, set: { status: 'active' } },
-          { afterMs: 60_000, set: { status: 'completed' } },
-        ],
-      },
-    ],
-  } satisfies JobScript,
-  collaborators: {
+  pull: { title: 'Document errors and retries', body: 'For the changes in the code.' },
+  people: {
     alice: { id: ALICE.id, permission: 'write' },
     rita: { id: 2001, permission: 'write' },
+    tim: { id: 2002, permission: 'read', role_name: 'triage' },
   } as const,
-  /** The commits that the agent adds because of the n-th message. */
-  commits: [
-    [],
-    [
-      { message: 'Show the request of each error', files: ['docs/errors.mdx'] },
-      { message: 'Say what 429 means', files: ['docs/limits.mdx'] },
-      { message: 'Link the errors from the guide to retries', files: ['docs/guides/retries.mdx'] },
-    ],
-    ...BROKEN.slice(0, 3).map((page) => [
-      { message: `Fix the link to ${page}`, files: ['docs/errors.mdx'] },
-    ]),
-    [
-      { message: 'Add the table of error codes', files: ['docs/errors/codes.mdx'] },
-      { message: 'Link it from the page about errors', files: ['docs/errors.mdx'] },
-    ],
-  ] satisfies readonly (readonly CommitChanges[])[],
-  /** Virtual seconds per real second. */
-  pace: 120,
+  vars: { AGENT_PROJECT: PROJECT, AGENT_JOBS: JOB },
+  /** Of what the terminal shows whole. */
+  pace: 30,
   runs: RUNS,
 };
 
-function failure(fixed: number, title: string, about: string): Run {
+/** Those that are created, in this order. The n-th message starts the n-th turn. */
+export const jobs: readonly JobScript[] = [
+  { id: JOB, turns: RUNS.filter(({ trigger, work }) => work && !isOnIssue(trigger)).map(toTurn) },
+  { id: OTHER_JOB, turns: RUNS.filter(({ trigger }) => isOnIssue(trigger)).map(toTurn) },
+];
+
+function commits(...made: readonly (readonly [message: string, file: string])[]): Work {
+  return { commits: made.map(([message, file]) => ({ message, files: [file] })) };
+}
+
+function isOnIssue(trigger: Trigger): boolean {
+  return 'on' in trigger && trigger.on === ISSUE;
+}
+
+function toTurn({ work = {} }: Run): TurnScript {
+  const { minutes = 1, status = 'completed', opens } = work;
+  const opened = opens === undefined ? {} : { prLink: `${PAGE}/pull/${opens}` };
   return {
-    title,
-    about,
-    isOnPageOnly: true,
-    trigger: {
-      kind: 'checks',
-      by: AGENT,
-      conclusion: 'failure',
-      failed: jobWith(BROKEN.slice(fixed)),
-    },
-    file: 'loop',
+    steps: [
+      { afterMs: opens === undefined ? 4000 : 0, set: { status: 'active' } },
+      { afterMs: minutes * MINUTE, set: { status, ...opened } },
+    ],
   };
 }
 
-/** A job with its log, as GitHub has it: with times, marks and colors, and with the other steps. */
+function fixOf(fixed: number): Work {
+  return commits([`Fix the link to ${BROKEN[fixed]}`, 'docs/errors.mdx']);
+}
+
+function failure(fixed: number, title: string, more: Partial<Checks> = {}): Run {
+  const failed = jobWith(BROKEN.slice(fixed));
+  return { title, trigger: { kind: 'checks', conclusion: 'failure', failed, ...more } };
+}
+
 function jobWith(pages: readonly string[]): RunJobOptions {
+  const lines = pages.map((page) => `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`);
+  return failingJob('links', 'Check links', lines);
+}
+
+/** A job with its log, as GitHub has it: with times, marks and colors, and with the other steps. */
+function failingJob(name: string, step: string, lines: readonly string[]): RunJobOptions {
   const at = (second: number): string => `2026-11-21T19:32:${String(second).padStart(2, '0')}`;
   const line = (second: number, text: string): string => `${at(second)}.1234567Z ${text}\n`;
-  const broken = pages.map((page) =>
-    line(5, `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`),
-  );
-  const annotations = pages.map((page, index) => {
-    return { path: 'docs/errors.mdx', line: 14 * (index + 1), message: `broken link ${page}` };
-  });
   return {
-    name: 'links',
-    annotations: [...annotations, { message: 'Process completed with exit code 1.' }],
+    name,
     steps: [
       {
         name: 'Install',
@@ -200,12 +468,12 @@ function jobWith(pages: readonly string[]): RunJobOptions {
         started_at: `${at(0)}Z`,
         completed_at: `${at(3)}Z`,
       },
-      { name: 'Check links', started_at: `${at(4)}Z`, completed_at: `${at(6)}Z` },
+      { name: step, started_at: `${at(4)}Z`, completed_at: `${at(6)}Z` },
     ],
     log: [
       line(1, 'added 231 packages'),
-      line(4, '##[group]Run npm run links'),
-      ...broken,
+      line(4, `##[group]Run npm run ${name}`),
+      ...lines.map((text) => line(5, text)),
       line(6, '##[error]Process completed with exit code 1.'),
       line(6, 'Post job cleanup.'),
     ].join(''),

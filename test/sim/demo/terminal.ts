@@ -1,94 +1,92 @@
 import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
+import { oneLine } from '../../../src/text.ts';
 import type { JournalEntry } from '../agent.ts';
 import { PAGE, toEmoji } from './page.ts';
-import type { Entry, Viewer } from './play.ts';
-import { PULL, story, type Trigger } from './story.ts';
+import type { PlayedRun, Viewer } from './play.ts';
+import { ACTION, type Entry } from './stage.ts';
+import { PULL, type Run, story, type Trigger } from './story.ts';
 
 const WIDTH = 96;
 const SHOWN = ['result', 'delivery', 'job-id'];
 const COLOURS = { Error: 'red', Warning: 'yellow', Notice: 'cyan' } as const;
 
-const shown = story.runs.filter(({ isOnPageOnly = false }) => !isOnPageOnly);
-/** Whether the run that is played is one for the page. */
-let isQuiet = false;
+/** How much is shown of the run that is played. */
+let shown: Run['shown'];
 
-/** Prints the story as it happens. */
+/** Prints the story as it happens: its first run whole, of the others only what is new. */
 export const terminal: Viewer = {
   begins() {
     heading(story.title, '=');
-    console.log('What you see takes less than a minute:\n');
-    for (const { title } of shown) console.log(`  - ${title}`);
-    console.log(
-      '\nThe page with all comments and job summaries, and with the rest of the story, will be',
-    );
-    console.log(`${pathToFileURL(PAGE)}\n`);
     for (const line of story.setup) console.log(line);
-    console.log(
-      '\nThe action is the built one. The API and GitHub are simulated on this machine, and',
-    );
-    console.log(`${story.pace} s of the story take 1 s here.`);
+    console.log('The action is the built one. The API and GitHub are simulated on this machine.');
+    console.log(`The page with all of it will be ${pathToFileURL(PAGE)}`);
   },
   runStarts(run) {
-    const { title, about, trigger } = run;
-    isQuiet = !shown.includes(run);
-    if (isQuiet) return console.log(styleText('dim', `\nOn the page: ${title}. ${about}`));
-    heading(title, '-');
-    console.log(about);
-    for (const line of describe(trigger)) console.log(`  ${line}`);
-    console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
+    if (run.shown === undefined && shown !== undefined) heading('What happens then', '-');
+    shown = run.shown;
+    if (shown === undefined) return;
+    heading(run.title, '-');
+    if (run.about !== undefined) console.log(run.about);
+    for (const line of describe(run.trigger)) console.log(`  ${line}`);
+    if (shown === 'whole') {
+      console.log('\nThe log of the step, and what people see on GitHub in the meantime:\n');
+    }
   },
   line: printLine,
   write(request) {
-    if (isQuiet) return;
+    if (shown !== 'whole') return;
     const seen = whatIsSeen(request);
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
-  runEnds({ run: { trigger, showsMessage = false }, result, message = '' }, entries) {
-    if (isQuiet) return;
-    if (result === undefined) {
-      console.log('  No runner starts: the condition of the job is not met.');
-      return;
+  runEnds(played) {
+    const { result, messages } = played;
+    const answer = answerOf(played);
+    if (shown === undefined) return console.log(inOneLine(played, answer));
+    if (shown === 'whole' && result !== undefined) {
+      const colour = result.conclusion === 'success' ? 'green' : 'red';
+      const values = SHOWN.map((name) => `${name}=${result.outputs[name]}`).join('  ');
+      console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
+    } else {
+      const lines = messages.join('\n').replace(/^> ```.*\n?|\n(?=\n)/gm, '');
+      printBox('The message that reaches the agent', lines);
     }
-    const { conclusion, outputs, summary } = result;
-    const colour = conclusion === 'success' ? 'green' : 'red';
-    const values = SHOWN.map((name) => `${name}=${outputs[name]}`).join('  ');
-    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
-    const urls = outputs['comment-url']?.split('\n') ?? [];
-    if (showsMessage) printBox('The message that reaches the agent', message);
-    const text = 'body' in trigger ? trigger.body : '';
-    const isShown = ({ html_url, body }: Entry): boolean =>
-      urls.includes(html_url) || (text !== '' && body.startsWith(text));
-    const found = entries.filter(isShown);
-    for (const { author, body, reactions } of found) {
-      printBox(`On #${PULL}, ${author}`, `${body}\n\n${toEmoji(reactions).join(' ')}`);
-    }
-    if (found.length === 0) printBox('The job summary', summary);
+    if (answer === undefined) return;
+    const { author, body, reactions } = answer;
+    const where = answer.html_url.replace(/.*\/(\d+)#.*/, '#$1');
+    const text = `${body}\n\n${toEmoji(reactions).join(' ')}`;
+    printBox(`On ${where}, ${author}`, readable(text).trim());
   },
 };
 
+/** The comment of the action that tells how the run has ended. */
+function answerOf({ result, entries }: PlayedRun): Entry | undefined {
+  const [url = ''] = result?.outputs['comment-url']?.split('\n') ?? [];
+  return entries.find(({ author, html_url }) => author === ACTION && html_url === url);
+}
+
+/** What has happened, and what people see of it. */
+function inOneLine({ run, result }: PlayedRun, answer: Entry | undefined): string {
+  const reason = result?.outputs.reason ?? 'No runner starts.';
+  const told = answer === undefined ? reason : readable(answer.body).trim();
+  const [sentence = ''] = /^.*?(?=[.:] |\.?$)/m.exec(told) ?? [];
+  return `  ${run.title}: ${answer === undefined ? styleText('dim', sentence) : sentence}`;
+}
+
 function printLine(text: string): void {
   // It names a port of the simulation.
-  if (isQuiet || text.startsWith('The API is at ')) return;
+  if (shown !== 'whole' || text.startsWith('The API is at ')) return;
   const [, label = ''] = /^(Error|Warning|Notice): /.exec(text) ?? [];
   const colour = COLOURS[label as keyof typeof COLOURS] ?? 'reset';
   console.log(styleText(colour, `  ${text}`));
 }
 
-/** What people or checks do. */
+/** What people do. */
 function describe(trigger: Trigger): readonly string[] {
-  switch (trigger.kind) {
-    case 'event':
-      return [];
-    case 'checks':
-      return ['', `The checks of #${PULL} end: ${bold(trigger.conclusion)}`];
-    default: {
-      const { kind, by, body, inline = [] } = trigger;
-      const does = kind === 'comment' ? 'comments on' : 'submits a review of';
-      const lines = inline.map(({ path, line, body }) => `  ${path}:${line} ${body}`);
-      return ['', `${by} ${does} #${PULL}: ${bold(body)}`, ...lines];
-    }
-  }
+  if (!('body' in trigger)) return [];
+  const { kind, by, body, on = PULL } = trigger;
+  const does = { comment: 'comments on', reply: 'replies on', review: 'submits a review of' };
+  return ['', `${by} ${does[kind]} #${on}: ${bold(body)}`];
 }
 
 /** What a call changes on the page; empty for what nobody sees. */
@@ -102,10 +100,12 @@ function whatIsSeen({ body, method }: JournalEntry): string {
   return query.includes('minimizeComment') ? 'older comments are hidden' : '';
 }
 
-function printBox(title: string, markdown: string): void {
-  if (markdown.trim() === '') return;
+function printBox(title: string, text: string): void {
+  if (text.trim() === '') return;
   console.log(`\n${title}:\n`);
-  for (const line of readable(markdown).trim().split('\n')) console.log(`  │ ${line}`);
+  for (const line of text.split('\n')) {
+    if (line !== '') console.log(`  │ ${oneLine(line, 2 * WIDTH)}`);
+  }
 }
 
 /** Markdown of the action, as far as a terminal can show it. */
