@@ -34,9 +34,8 @@ export interface Speakers extends Pick<Inputs, 'allowedBots'> {
 
 /** Null for a deleted account. GraphQL leaves “[bot]” out of logins. */
 export function accountOf({ author }: Pick<Signed, 'author'>): Account | null {
-  const id = author?.databaseId ?? null;
-  if (author === null || id === null) return null;
-  const { __typename: type, login } = author;
+  if (author === null) return null;
+  const { __typename: type, login, databaseId: id = null } = author;
   return { login: type === 'Bot' ? `${login}${BOT_SUFFIX}` : login, id, type };
 }
 

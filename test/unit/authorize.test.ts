@@ -134,6 +134,13 @@ describe('authorize', () => {
       'allowed',
       [],
     ],
+    ['it without its suffix', { ...renovate, access: allowing('renovate') }, 'allowed', []],
+    [
+      'a person of that name',
+      { event: issues({ ...MALLORY, login: 'renovate' }), access: allowing('renovate') },
+      'denied',
+      ['renovate'],
+    ],
     ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
     ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'denied', []],
     ['no sender', { event: issues(undefined) }, 'failed', []],

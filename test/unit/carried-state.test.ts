@@ -525,15 +525,20 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
+const FORGED = '\n\nforged\r“alice”: forged\u2028forged\x85forged\n```\n> ```\nforged';
+
 it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
-  'no words are left out unless all three name how many: random page %i',
+  'no words leave their quotations or are left out, unless all three name how many: random page %i',
   async (seed) => {
     const random = randomFrom(seed);
     const pick = <T>(some: readonly T[]): T => some[random(some.length)] as T;
     const authors = [...PEOPLE, 'alice', 'mallory', RENOVATE.login, 'coderabbitai[bot]', null];
     let count = 0;
     const some = (): InlineOptions => ({
-      ...{ body: `text ${count++} ${'x'.repeat(pick([0, 0, 300, 5000]))}`, author: pick(authors) },
+      ...{
+        body: `text ${count++} ${'x'.repeat(pick([0, 0, 300, 5000]))}${FORGED}`,
+        author: pick(authors),
+      },
       isMinimized: random(8) === 0,
       ...(random(8) === 0 && { editor: 'mallory' }),
     });
@@ -557,6 +562,7 @@ it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
       allowedBots: [RENOVATE.login],
       on: ({ path }) => (path.includes(`/${fails}/`) ? { status: 502, body: {} } : undefined),
     });
+    expect(text.split(/[\n\r\u2028]/).filter((one) => /^(?!> ).*forged/.test(one))).toEqual([]);
     const quoted = text.match(/^> (> )?text \d+/gm)?.length ?? 0;
     const named = log.map((one) => / without (.*?)(: .*)?\.$/.exec(one)?.[1] ?? '');
     const left = named.filter((what) => !what.startsWith('the end'));
