@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { duration } from '../clock.ts';
 import type { Redact } from '../runner/log.ts';
 import { explainConnection, readDate, readRetryAfter } from '../runner/network.ts';
 import { anyText } from '../schema.ts';
@@ -70,7 +71,6 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   401: CHECK_TOKEN,
   404: CHECK_NUMBER,
   410: CHECK_NUMBER,
-  429: 'This is a rate limit of GitHub for the token.',
 };
 
 /**
@@ -79,8 +79,14 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
  */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
+  if (error.status === 429) return hintForLimit(error);
   const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
+}
+
+function hintForLimit({ pauseMs }: GitHubError): string {
+  const until = pauseMs === undefined ? '' : `; GitHub asks to wait ${duration(pauseMs)}`;
+  return `This is a rate limit of GitHub for the token${until}.`;
 }
 
 /** Whether the same call may succeed later, with the same settings. */
@@ -157,7 +163,10 @@ export function toGitHubError(
     const { message = '', type = '' } = failed.errors[0] ?? {};
     const status = statusOfGraphql(message, type);
     const why = `GitHub answered with an error${describe(message, status, redact)}`;
-    return new GitHubError(status, why, { cause: error, ...pauseOf(status, failed.headers, now) });
+    return new GitHubError(status, why, {
+      cause: error,
+      ...pauseOf(status, message, failed.headers, now),
+    });
   }
   const { data: refused } = requestError.safeParse(error);
   if (refused === undefined) {
@@ -171,7 +180,10 @@ export function toGitHubError(
   // Octokit adds the address of the documentation.
   const said = response.data === undefined ? '' : message.replace(/ - https:\S+$/, '');
   const why = `GitHub answered ${refused.status}${describe(said, status, redact)}`;
-  return new GitHubError(status, why, { cause: error, ...pauseOf(status, response.headers, now) });
+  return new GitHubError(status, why, {
+    cause: error,
+    ...pauseOf(status, message, response.headers, now),
+  });
 }
 
 /** What GitHub says or, of a rate limit, that it is one. */
@@ -205,6 +217,7 @@ function statusOfGraphql(message: string, type: string): number {
  */
 function pauseOf(
   status: number,
+  message: string,
   headers: LimitHeaders,
   now: number,
 ): { readonly pauseMs?: number } {
@@ -212,8 +225,8 @@ function pauseOf(
   const date = readDate(headers.date) ?? now;
   const asked = readRetryAfter([headers['retry-after']], date);
   if (asked !== null) return { pauseMs: asked };
-  const reset = Number(headers['x-ratelimit-reset']) * 1000;
-  // Of another limit, the reset says nothing.
-  const isReached = reset > 0 && !(Number(headers['x-ratelimit-remaining']) > 0);
-  return isReached ? { pauseMs: Math.max(0, reset - date) } : {};
+  const waitMs = Number(headers['x-ratelimit-reset']) * 1000 - date;
+  // Of another limit, the reset says nothing; nor does one that is over.
+  const isOther = /secondary/i.test(message) || Number(headers['x-ratelimit-remaining']) > 0;
+  return isOther || !(waitMs > 0) ? {} : { pauseMs: waitMs };
 }

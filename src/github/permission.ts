@@ -2,7 +2,7 @@ import { PERMISSIONS, type Permission } from '../inputs.ts';
 import { quote, sentences } from '../text.ts';
 import { type Account, sameLogin } from './account.ts';
 import type { GitHub } from './api.ts';
-import { CHECK_TOKEN, GitHubError, mayPassLater, whyOf } from './errors.ts';
+import { CHECK_TOKEN, GitHubError, hintFor, mayPassLater, whyOf } from './errors.ts';
 
 /** Whether a person has a permission. `why` is a sentence. */
 type PermissionCheck =
@@ -52,8 +52,9 @@ export async function checkPermission(
   }
 }
 
-/** Empty if it may pass, and where GitHub's own words say it, as of SAML, a list of IP addresses or a renamed repository. */
+/** Empty where GitHub's own words say it, as of SAML, a list of IP addresses or a renamed repository. */
 function adviseOnCheck(error: unknown): string {
+  if (mayPassLater(error)) return hintFor(error);
   const isToken = error instanceof GitHubError && error.status === 401;
   return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
 }

@@ -305,7 +305,9 @@ function pauseBeforeCreation(error: unknown, failed: number, hasWaited: boolean)
   if (!error.wasWritten) return CREATE_AGAIN_MS * failed;
   if (isUnnamedLimit(error)) return hasWaited ? Infinity : UNNAMED_PAUSE_MS;
   const { status, pauseMs = Infinity } = error;
-  return status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS ? pauseMs : Infinity;
+  if (status !== 429 || pauseMs > LONGEST_RATE_PAUSE_MS) return Infinity;
+  // Several at once would be refused again.
+  return Math.max(CREATE_AGAIN_MS * failed, pauseMs);
 }
 
 function isUnnamedLimit(error: unknown): boolean {

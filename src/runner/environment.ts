@@ -90,14 +90,22 @@ export function isProxied(
   { url, noProxy }: ProxySettings,
 ): boolean {
   const own = port || (protocol === 'https:' ? '443' : '80');
+  const host = withoutBrackets(hostname);
   const isDirect = noProxy.split(/[,\s]+/).some((entry) => {
-    const [, name = '', only = own] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    // The colons of an IPv6 address without brackets are not followed by a port.
+    const [, before = entry, only = own] = /^(\[.+\]|[^:]+)(?::(\d+))?$/.exec(entry) ?? [];
+    const name = withoutBrackets(before.toLowerCase());
     const domain = name.replace(/^\*?\./, '');
-    const isApex = hostname === domain && !name.startsWith('*');
-    const isHost = name === '*' || isApex || hostname.endsWith(`.${domain}`);
+    const isApex = host === domain && !name.startsWith('*');
+    const isHost = name === '*' || isApex || host.endsWith(`.${domain}`);
     return domain !== '' && only === own && isHost;
   });
   return url !== '' && !isDirect;
+}
+
+/** Of an IPv6 address. */
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.+)\]$/, '$1');
 }
 
 /**

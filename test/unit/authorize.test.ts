@@ -215,7 +215,7 @@ describe('authorize', () => {
     [
       'a rate limit',
       { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
-      ['The permission of “alice” cannot be checked: no.'],
+      ['The permission of “alice” cannot be checked: no. This is a rate limit of GitHub'],
     ],
   ])('explains what to do about %s', async (_, run, words) => {
     const { reason } = (await authorizeRun(run)) as { readonly reason?: string };

@@ -116,6 +116,16 @@ it.each([
 });
 
 it.each([
+  ['::1', false],
+  ['[::1]', false],
+  ['[::1]:443', false],
+  ['[::1]:80', true],
+  ['::2', true],
+])('with NO_PROXY=%j, [::1] is asked through the proxy: %j', (noProxy, expected) => {
+  expect(isProxied(new URL('https://[::1]'), { url: 'http://p:1/', noProxy })).toBe(expected);
+});
+
+it.each([
   ['0', true],
   ['1', false],
   [undefined, false],

@@ -79,6 +79,11 @@ it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
   ]);
 });
 
+it('hintFor: a rate limit says for how long, if GitHub does', () => {
+  const error = new GitHubError(429, 'So.', { pauseMs: 3_480_000 });
+  expect(hintFor(error)).toMatch(/for the token; GitHub asks to wait 58 min\.$/);
+});
+
 describe('toGitHubError', () => {
   /** The error of Octokit for a response. */
   const refused = (status: number, message: string, headers: object = {}): Error =>
@@ -96,6 +101,7 @@ describe('toGitHubError', () => {
     'x-ratelimit-remaining': '0',
     'x-ratelimit-reset': String(NOW / 1000 + 20),
   };
+  const OVER = { ...NONE_LEFT, 'x-ratelimit-reset': String(NOW / 1000 - 20) };
   const DATE = new Date(NOW + 15_000).toUTCString();
   const ABUSE = 'You have triggered an abuse detection mechanism.';
   const LIMIT = 'You have exceeded a secondary rate limit.';
@@ -131,6 +137,8 @@ describe('toGitHubError', () => {
       429,
       `answered 403: “${LIMIT}”`,
     ],
+    [refused(403, LIMIT, NONE_LEFT), 429, `answered 403: “${LIMIT}”`],
+    [refused(403, 'No.', OVER), 429, `answered 403 ${BY_LIMIT}: “No.”`],
     [refused(403, ABUSE), 429, `answered 403: “${ABUSE}”`],
     [refused(429, ''), 429, `answered 429 ${BY_LIMIT}`],
     [refused(429, '', { 'retry-after': 'soon' }), 429, `answered 429 ${BY_LIMIT}`],

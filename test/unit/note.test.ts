@@ -84,6 +84,7 @@ describe('the creation of a note', () => {
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
     ['three times at most', Array(3).fill(unwritten), [1000, 2000], 'created: refused.'],
     ['again after a rate limit', [limited(7000)], [7000], 'ok'],
+    ['a second apart at least', [limited(0), limited(0)], [1000, 2000], 'ok'],
     ['a minute after one without a time', [limited()], [60_000], 'ok', 99_000],
     ['once after that', [limited(), limited()], [60_000], 'slow. This is a rate limit', 99_000],
     ['not without time for that', [limited()], [], 'slow. This is a rate limit'],
