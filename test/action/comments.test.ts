@@ -17,7 +17,6 @@ import {
   callNames,
   errors,
   JOB,
-  LONG_TURN,
   notes,
   ON_ITS_PULL,
   ownComments,
@@ -366,24 +365,6 @@ describe('what the agent has changed', () => {
       if (more === '') expect(shown).not.toMatch(/\.\.[0-9a-f]/);
       else expect(shown).toContain(more);
     }
-  });
-
-  it('is also told of a message that timed out, by the answer to the next one', async () => {
-    await using sim = await simulate({
-      with: { wait: true, 'timeout-minutes': '1' },
-      agent: { jobs: [{ ...LINKED, turns: [LONG_TURN, turnTo('completed', LINK)] }] },
-      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
-    });
-    expect((await sim.run()).outputs.result).toBe('timed-out');
-    sim.github.push(PULL, ...NEW);
-    await sim.pass(900_000);
-    const { summary, outputs } = await sim.run({
-      with: { 'timeout-minutes': '10', 'job-id': '' },
-      step: { github: { run_id: '2' } },
-    });
-    expect(outputs).toMatchObject({ result: 'completed', commits: '0' });
-    const unseen = `Since the message that timed out: [\`0000000..3333333\`](${range.slice(17)}${'3'.repeat(40)})`;
-    for (const shown of [textsOn(sim.github)[1], summary]) expect(shown).toContain(unseen);
   });
 
   it('is not told if the pull request is another one then', async () => {

@@ -242,16 +242,6 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     }
   },
 
-  'every-night': async () => {
-    const base = { status: 'failed', prLink: LINK };
-    await using sim = await simulate({ agent: { jobs: [{ id: JOB, base }] } });
-    const jobs = await playOn(sim, example('every-night'), schedule());
-    expect(outputsOf(jobs)).toMatchObject([SENT]);
-    expect(ownComments(sim.github)).toHaveLength(1);
-    const [idle] = await play('every-night');
-    expect(idle).toMatchObject({ failed: false, results: [{ outputs: { result: 'skipped' } }] });
-  },
-
   'jobs-from-a-file': async () => {
     expect(outputsOf(await play('jobs-from-a-file', LINKED))).toMatchObject([SENT]);
   },
@@ -310,16 +300,6 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     expect(outputsOf(jobs)).toMatchObject([SENT]);
   },
 
-  'take-over': async () => {
-    await using sim = await simulate({
-      agent: { jobs: [{ id: JOB, base: { prLink: LINK, status: 'completed' } }] },
-    });
-    const taken = await playOn(sim, example('take-over'), eventOf('workflow_dispatch', sim));
-    expect(outputsOf(taken)).toMatchObject([{ result: 'completed', delivery: 'not-sent' }]);
-    const command = eventOf('issue_comment', sim);
-    expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
-  },
-
   'tell-the-docs-repository': async () => {
     const told = await play('tell-the-docs-repository');
     expect(told).toMatchObject([{ others: [expect.stringContaining('COMPARE=https')] }]);
@@ -353,7 +333,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 describe.concurrent('every example works', () => {
   // story.test.ts plays these.
   const others = files('examples/*.yml').filter(
-    ({ name }) => !/(loop|create-a-job)\.yml$/.test(name),
+    ({ name }) => !/(loop|create-a-job|every-night|take-over)\.yml$/.test(name),
   );
 
   it.each(others)('$name', async ({ name }) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
-import { issueComment, mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
+import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -284,21 +284,6 @@ describe.concurrent('a list of comments that shows new ones late', () => {
     const third = { github: { ...again.github, run_attempt: '3' } };
     expect((await sim.runHere({ step: third })).outputs).toMatchObject(SENT);
   });
-});
-
-it('a remark below an answer of the action stops no command', async () => {
-  await using attempts = await openAttempts('a comment', { with: { 'job-id': '' } });
-  const { sim, run } = attempts;
-  await run(1, {
-    with: { command: '', prompt: 'Earlier.', 'job-id': JOB },
-    step: { event: mergeGroup() },
-  });
-  const { id } = sim.github.addComment(PULL, 'alice', '/agent');
-  await run(1, { step: { event: issueComment({ number: PULL, body: '/agent', id }) } });
-  const answer = sim.github.comments(PULL).at(-1);
-  expect(answer?.body).toContain('Nothing was sent. Write your message');
-  sim.github.editComment(answer?.id ?? 0, `${answer?.body}\n\nDone by hand in #44.`, 'alice');
-  expect((await run(1)).outputs).toMatchObject(SENT);
 });
 
 it('300 long comments of a stranger do not block a command without job-id', async () => {

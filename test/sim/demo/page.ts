@@ -103,7 +103,7 @@ function renderRun({ run: { about = '' }, result, mails }: PlayedRun): string {
   const end = result === undefined ? 'No runner starts.' : conclusion;
   const mailed = mails.map((mail) => `<li>${renderMail(mail)}</li>`).join('');
   const list = mailed === '' ? 'GitHub mails nothing.' : `GitHub mails:<ul>${mailed}</ul>`;
-  return `<p>${plain(about)} ${end} ${list}</p>\n${renderSummary(result?.summary ?? '')}`;
+  return `<p>${plain(about)} ${end}</p>\n<div>${list}</div>\n${renderSummary(result?.summary ?? '')}`;
 }
 
 /** What stands first in it. */
