@@ -1,6 +1,7 @@
 import { untilAborted } from '../clock.ts';
 import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
+import { codeOf } from '../runner/files.ts';
 import { compressionsOf, explainConnection } from '../runner/network.ts';
 import { type Ok, ok } from '../text.ts';
 
@@ -53,6 +54,8 @@ export async function download<T>(
     const response = await untilAborted(dispatcher.request(request), signal);
     return await untilAborted(readResponse(response, url.hostname, read), signal);
   } catch (error) {
+    // All errors of connections have a code. Without one, it is a bug in what reads the body.
+    if (error instanceof TypeError && codeOf(error) === '') throw error;
     const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
     return notDownloaded(`${url.hostname} did not answer: ${why}`, true);
   } finally {

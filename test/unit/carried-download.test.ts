@@ -117,3 +117,12 @@ it('does not wait for ever for a proxy, whose settings must be valid', async () 
     mayPass: false,
   });
 });
+
+it('lets a bug in what reads the body end the run', async () => {
+  await using site = await startFaultServer({ onRequest: () => answer(whole(200, 'the log')) });
+  const read = async (): Promise<never> => {
+    throw new TypeError('x');
+  };
+  const options = { env: {}, apiUrl: LOCAL, signal: NEVER };
+  await expect(download(site.origin + SIGNED, options, read)).rejects.toThrow(TypeError);
+});
