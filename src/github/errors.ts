@@ -44,7 +44,8 @@ export function isUnclear(error: unknown): boolean {
 export const LONGEST_RATE_PAUSE_MS = 60_000;
 
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
-const CHECK_NUMBER = 'Check “pr-number”, if it is set, and that “github-token” can write there.';
+const CHECK_NUMBER =
+  'Check “pr-number”, if it is set, that “github-token” can write there, and that nobody has deleted or transferred the issue.';
 
 const APP_TOO = 'With the token of a GitHub App, the App needs it.';
 

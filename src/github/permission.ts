@@ -21,6 +21,9 @@ const OTHER_TOKEN =
   `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
   'the workflow then gets in.';
 
+/** Words that people would take for something about the person. */
+const ABOUT_TOKEN = /not accessible by|Must have push access/;
+
 /** Asks GitHub for the permission, because neither `author_association` nor the name of an account proves it. */
 export async function checkPermission(
   { login, id }: Account,
@@ -56,5 +59,5 @@ export async function checkPermission(
 function adviseOnCheck(error: unknown): string {
   if (mayPassLater(error)) return hintFor(error);
   const isToken = error instanceof GitHubError && error.status === 401;
-  return isToken || whyOf(error).includes('not accessible by') ? OTHER_TOKEN : '';
+  return isToken || ABOUT_TOKEN.test(whyOf(error)) ? OTHER_TOKEN : '';
 }

@@ -73,8 +73,8 @@ function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): 
     case 'settings': {
       // What counts by comments cannot do without, nor can a re-run.
       const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;
-      const without = needsComment ? '' : 'To send without one, set “comment: false”.';
-      return endAs('no comment', problem, sentences(without, askAgain(start, false)));
+      const without = needsComment ? '' : 'To send without a comment, set “comment: false”.';
+      return endAs('no comment', problem, sentences(askAgain(start, false), without));
     }
   }
 }

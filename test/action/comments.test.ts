@@ -136,9 +136,8 @@ describe('a comment that cannot be created', () => {
     },
   });
   const SAML = 'Resource protected by organization SAML enforcement.';
-  const WITHOUT =
-    'To send without one, set “comment: false”. Once this is fixed, re-run the workflow.';
   const FIXED = 'Once this is fixed, re-run the workflow.';
+  const WITHOUT = `${FIXED} To send without a comment, set “comment: false”.`;
   const LATER = 'Re-run the workflow later.';
 
   it.each<[string, Scenario, string, string, string]>([

@@ -208,6 +208,14 @@ describe('authorize', () => {
       ],
     ],
     [
+      'a token that may not ask',
+      {
+        collaborator: () =>
+          Promise.reject(new GitHubError(403, 'Must have push access to view collaborator')),
+      },
+      ['Must have push access to view collaborator. Check “github-token”'],
+    ],
+    [
       'a renamed repository',
       { collaborator: () => Promise.reject(new GitHubError(301, 'moved; start a new run')) },
       ['The permission of “alice” cannot be checked: moved; start a new run.'],
