@@ -208,7 +208,7 @@ const RUN_ENDS = {
       sentences(
         `The message was not sent within ${duration(limitMs)}, because the agent was not seen to be done with what it was already doing.`,
         why,
-        `${again} later.`,
+        again,
       ),
   ),
   'the API takes no more': way('skipped', 'not-sent', (why: string) =>

@@ -12,15 +12,22 @@ import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from
  */
 export interface Again {
   /** With a message that was not sent. */
-  readonly start: 'Comment again' | 'Re-run the workflow' | 'Start a new run';
+  readonly start:
+    | 'Comment again'
+    | 'Re-run the workflow'
+    | 'Start a new run'
+    | typeof WITH_THE_REST;
   /** With the wait. `new run of the list`: of a run with several jobs in `job-id`. */
   readonly wait: 're-run' | 'new run' | 'new run of the list';
 }
 
+/** Of several jobs without a note: a run of the whole list would send again what was sent. */
+export const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
+
 /** What people do about what was not sent. `mayPass`: whether the cause may pass by itself. */
 export function askAgain(start: Again['start'], mayPass: boolean): string {
-  if (mayPass) return `${start} later.`;
-  return `Once this is fixed, ${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
+  if (mayPass && start !== WITH_THE_REST) return `${start} later.`;
+  return `${mayPass ? 'Later' : 'Once this is fixed'}, ${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
 }
 
 /** What is true if the process is killed now. */
@@ -63,7 +70,8 @@ export function timedOutEnd(job: Job, again: Again, timeoutMs: number, why: stri
   const last = why === '' ? '' : `The last poll failed: ${why}`;
   if (hasBegun(job)) return lateEnd(job, again, timeoutMs, last);
   const { start } = again;
-  if (job.isWaiting) return endAs('other work was not done in time', timeoutMs, last, start);
+  if (job.isWaiting)
+    return endAs('other work was not done in time', timeoutMs, last, askAgain(start, true));
   return job.isReadOnly
     ? endAs('could not read in time', timeoutMs, why, start)
     : endAs('could not send in time', timeoutMs, why, start);

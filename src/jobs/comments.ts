@@ -1,7 +1,7 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import { isUnclear, whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
-import { changedNothing, deliveryOf, type Job } from '../job/job.ts';
+import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { askAgain } from '../job/reasons.ts';
 import { link } from '../markdown.ts';
 import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../note/data.ts';
@@ -236,7 +236,7 @@ async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promis
     const itself = isWhole ? 'DUPLICATE' : null;
     return note.collapse(gaveWay ? 'OUTDATED' : itself, told !== '' || hasTold(ended));
   });
-  const closed = await note.repeatLast(edited, isWhole ? 0 : plan.deadline);
+  const closed = await note.repeatLast(edited, plan.deadline);
   const outdated = closed.kind === 'problem' ? closed.problem : '';
   if (outdated !== '') runtime.log.warning(outdated);
   return { commentUrls: [isWhole ? told : note.url], outdated };
@@ -279,10 +279,17 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 
+/** Whether this attempt has read the job, or may have sent it the message. */
+function hasReport(job: Job): boolean {
+  const { isReadOnly, message } = job;
+  if (message.kind === 'unknown' && message.isEarlier) return false;
+  return isReadOnly || deliveryOf(job) !== 'not-sent';
+}
+
 /** The pull requests that get a comment only now, each with its jobs. */
 function targetsOf({ plan, jobs, runtime, inputs }: Run): ReadonlyMap<number, readonly Job[]> {
   if (plan.comments.kind !== 'pull requests of the jobs') return new Map();
-  const shown = jobs.filter((job) => job.isReadOnly || deliveryOf(job) !== 'not-sent');
+  const shown = jobs.filter((job) => job.id !== NEW_JOB && hasReport(job));
   const targets = Map.groupBy(shown, ({ record }) => record?.prNumber ?? 0);
   const left = targets.get(0) ?? [];
   if (left.length > 0) {

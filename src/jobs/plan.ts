@@ -4,7 +4,7 @@ import { isTrusted, rerunBy } from '../github/authorize.ts';
 import { BY_PROGRAMS, type Trigger } from '../github/event.ts';
 import type { Inputs } from '../inputs.ts';
 import { endAs } from '../job/ends.ts';
-import type { Again } from '../job/reasons.ts';
+import { type Again, WITH_THE_REST } from '../job/reasons.ts';
 import { isFinal } from '../mintlify.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Limit } from './decide.ts';
@@ -93,8 +93,10 @@ function planAgain(inputs: Inputs, trigger: Trigger, info: Rerun, comments: Comm
   if (comments.kind === 'note' || !send) {
     return { start: startAgain(isCommand, info.attempt), wait: 're-run' };
   }
-  const start = isCommand ? 'Comment again' : 'Start a new run';
-  return { start, wait: jobIds.length > 1 ? 'new run of the list' : 'new run' };
+  if (isCommand) return { start: 'Comment again', wait: 'new run' };
+  return jobIds.length > 1
+    ? { start: WITH_THE_REST, wait: 'new run of the list' }
+    : { start: 'Start a new run', wait: 'new run' };
 }
 
 /** A re-run knows what earlier attempts have sent; a new comment does not. */

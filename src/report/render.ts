@@ -302,7 +302,10 @@ function wordsForMixed(labels: readonly Label[]): string {
     const need = bad === 1 ? 'needs' : 'need';
     return `${bad} of ${jobs} ${need} attention${underway > 0 ? ' so far' : ''}`;
   }
-  return underway > 0 ? `${labels.length - underway} of ${jobs} done` : `${jobs} done`;
+  if (underway > 0) return `${labels.length - underway} of ${jobs} done`;
+  // The agent is at work on what was only sent.
+  const sent = labels.filter((label) => label === 'sent').length;
+  return sent > 0 ? `${sent} of ${jobs} got the message` : `${jobs} done`;
 }
 
 /** What follows everything else, the small print last. */
@@ -360,7 +363,7 @@ export function renderBadEnd(
   person: string,
   details: string,
 ): string {
-  const title = `${icon(iconOf(labelOf(worst)))} ${titleOfJob(worst)}.`;
+  const title = `${titleOfAll(ended, ended.map(labelOf))}.`;
   const why = sentenceToMarkdown(overallReason(worst, ended));
   const next = nextOf(story, ended);
   return dotted([mention(person), title, why, next, details], ' ');

@@ -400,9 +400,9 @@ it('renderBadEnd mentions a person, quotes others as code, and links to the comm
   );
   const [one, ...others] = all;
   const url = '[Details](https://github.com/octo/agents/pull/7#issuecomment-1)';
-  const words = `${icon('failed')} ${titleOf('failed')}. It said \`@octo\`. Comment \`/agent try again\` to try again. ${url}`;
+  const words = `${icon('failed')} 2 agent jobs: failed. 2 of 2 jobs failed (first \`job-1\`, octo/docs#12): It said \`@octo\`. Comment \`/agent try again\` to try again. ${url}`;
   const say = (person: string) =>
-    one && renderBadEnd({ command: '/agent' }, one, [one], person, url);
+    one && renderBadEnd({ command: '/agent' }, one, [one, one], person, url);
   expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
   expect(one && renderBadEnd(STORY, one, [one, ...others], '', url)).toContain(
     '1 of 2 jobs failed (`job-1`, octo/docs#12)',
