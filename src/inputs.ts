@@ -2,6 +2,7 @@ import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from './job/ends.ts';
 import { isId } from './job/job.ts';
 import {
   API_URL,
+  KEY,
   KEY_SCHEME,
   KEYS_URL,
   MESSAGES_PER_HOUR,
@@ -161,18 +162,18 @@ function quoteNames(inputs: readonly string[]): string {
 }
 
 function contradictions(settings: Settings, conversation: number | null): readonly string[] {
-  const { send, comment, command, onlyWhen, whenActive, maxMessages, createJob } = settings;
+  const { send, comment, onlyWhen, whenActive, maxMessages, createJob } = settings;
   const problems: string[] = [];
   const toSend = [
-    command === null ? '' : 'command',
     onlyWhen === null ? '' : 'only-when',
     whenActive === null ? '' : 'when-active',
     maxMessages === null ? '' : 'max-messages',
     createJob ? 'create-job' : '',
   ].filter((name) => name !== '');
   if (!send && toSend.length > 0) {
+    const them = toSend.length === 1 ? 'it' : 'them';
     problems.push(
-      `${quoteNames(toSend)} cannot be combined with “send: false”; remove one of them.`,
+      `${quoteNames(toSend)} cannot be combined with “send: false”; remove ${them}, or “send: false”.`,
     );
   }
   if (send && maxMessages !== null && !comment) {
@@ -234,11 +235,7 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
     wait: optional('wait', true, boolean),
     // A timeout of 0 would leave no time for anything.
     timeoutMs: optional('timeout-minutes', 1_800_000, minutes),
-    failOn: optional(
-      'fail-on',
-      new Set<JobResult>(FAILS_BY_DEFAULT),
-      words(FAIL_ON, 'none', new Set<JobResult>()),
-    ),
+    failOn: optional('fail-on', new Set<JobResult>(FAILS_BY_DEFAULT), failOn),
     comment: optional('comment', true, boolean),
     prNumber: optional('pr-number', null, conversationNumber(env)),
     githubToken: optional('github-token', '', ok),
@@ -293,6 +290,10 @@ function problemWithIds(
   shown: (text: string) => string,
   where: string,
 ): string | undefined {
+  // Never quoted: it may be the key, and the one in “api-key” the ID.
+  if (KEY.test(text)) {
+    return 'contains an API key; put the key in “api-key”, and the ID here. If it was in a log or comment, replace the key.';
+  }
   if (EXPRESSION.test(text)) {
     return (
       `is ${shown(text)}, an expression instead of an ID; write “\${{ vars.NAME }}” in the workflow, ` +
@@ -370,6 +371,11 @@ function words<T extends string, A>(
     return problem(`must be a list of ${form}; it contains ${shown(wrong ?? text)}.`);
   };
 }
+
+const failOn: Check<ReadonlySet<JobResult>> = (text, shown) =>
+  /\b(error|cancelled)\b/.test(text)
+    ? problem('lists “error” or “cancelled”, which always fail the step; leave them out.')
+    : words(FAIL_ON, 'none', new Set<JobResult>())(text, shown);
 
 /** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
 const boolean: Check<boolean> = (text, shown) => {

@@ -29,6 +29,9 @@ export function bodyOf(prompt: string): object {
   return { prompt };
 }
 
+/** What every key of Mintlify begins with, also within other text. */
+export const KEY = /\bmint_/;
+
 /** The keys of two other APIs begin with this. */
 export const OTHER_KEYS = /^mint_(dsc|us)_/;
 

@@ -147,6 +147,13 @@ describe('readInputs refuses', () => {
     ],
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
     ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
+    [
+      'job-id',
+      ['mint_0123456789', 'job-1 mint_x', '"mint_ä'],
+      'contains an API key; put the key in',
+    ],
+    ['project-id', ['mint_0123456789', ' mint_a b'], 'contains an API key; put the key in'],
+    ['fail-on', ['error', 'failed, cancelled'], 'which always fail the step; leave them out.'],
     ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
     [
       'job-id',
@@ -211,11 +218,7 @@ describe('readInputs refuses', () => {
         ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
       ],
     ),
-    [
-      'fail-on',
-      ['error', 'failed, cancelled', 'sent', 'none, failed', 'Failed', ','],
-      'must be a list of failed, archived',
-    ],
+    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, archived'],
     [
       'pr-number',
       ['0', '-3', '##3', '1.5', 'x', '99999999999', 'https://github.com/other/repo/pull/3'],
@@ -230,7 +233,6 @@ describe('readInputs refuses', () => {
   });
 
   it.each<[string, Record<string, string>, number | null]>([
-    ['command', { send: 'false', command: '/agent' }, null],
     ['only-when', { send: 'false', 'only-when': 'failed' }, null],
     ['when-active', { send: 'false', 'when-active': 'send' }, null],
     ['max-messages', { send: 'false', 'max-messages': '3' }, null],
@@ -269,7 +271,7 @@ describe('readInputs refuses', () => {
     expect(namesOf(given)).toEqual(['api-key', 'job-id', 'wait', ...environment, 'prompt']);
     // With send: false, no prompt is missing.
     expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
-      ...['api-key', 'job-id', 'wait', ...environment, 'command'],
+      ...['api-key', 'job-id', 'wait', ...environment],
     ]);
   });
 
