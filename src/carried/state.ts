@@ -5,11 +5,12 @@ import type {
   ReviewThread,
   ThreadPage,
 } from '../github/conversation.ts';
+import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { ok, plural, problem, type Result } from '../text.ts';
 import { type Failing, readFailing } from './failing.ts';
-import { type LeftOut, lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
-import { type Overheard, overhear, quoteTalks, type Talk } from './said.ts';
+import { lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
+import { type Overheard, overhear, quoteTalks } from './said.ts';
 import { chooseSince, type SaidSince, type Scope, timeOf, withoutTask } from './since.ts';
 import { ask, type Missing, type Thing } from './things.ts';
 import { headOf, isThreadOf, nameThreads, tellFirst } from './threads.ts';
@@ -73,7 +74,7 @@ export async function readState(
     missing.push({ what, why: read.problem, isFault: true });
   }
   return ok([
-    ...(reply.value === null ? [] : await tellReply(reading, about, reply.value, speakers)),
+    ...(await tellReply(reading, about, reply.value, speakers)),
     ...(await tellTopic(reading, about, speakers)),
     ...failing,
     ...(await tellSaid(reading, about, said, speakers)),
@@ -134,22 +135,22 @@ function peopleIn(
   reply: ReviewThread | undefined,
 ): readonly Account[] {
   const since = [...comments, ...reviews, ...threads.flatMap((one) => one.comments.nodes)];
-  const ofReply =
-    reply === undefined ? [] : [...reply.comments.nodes.toReversed(), ...reply.first.nodes];
-  const author = isNew ? (asked.topic?.author ?? null) : null;
-  return [
-    ...peopleOf(ofReply),
-    ...(author !== null && isPerson(author) ? [author] : []),
-    ...peopleOf(since.toReversed().toSorted((one, other) => timeOf(other) - timeOf(one))),
-  ];
+  const newest = since.toReversed().toSorted((one, other) => timeOf(other) - timeOf(one));
+  const replied = reply?.comments.nodes.toReversed() ?? [];
+  const people = [...peopleOf([...replied, ...(reply?.first.nodes ?? [])])];
+  const author = asked.topic?.author ?? null;
+  if (isNew && author !== null && isPerson(author)) people.push(author);
+  return [...people, ...peopleOf(newest)];
 }
 
 async function tellReply(
   start: Start,
   about: About,
-  { thread, why, isFault }: Reply,
+  reply: Reply | null,
   speakers: Speakers,
 ): Promise<readonly Thing[]> {
+  if (reply === null) return [];
+  const { thread, why, isFault } = reply;
   if (thread === undefined) {
     const missing = { what: 'the thread of the comment', why, isFault };
     return [{ place: 'reply', missing: [missing] }];
@@ -215,46 +216,48 @@ function tellConflict({ hasRuns }: Failing): string {
 async function tellSaid(
   start: Start,
   about: About,
-  { comments, reviews, threads, quiet, unread }: SaidSince,
+  said: SaidSince,
   speakers: Speakers,
 ): Promise<readonly Thing[]> {
   const { redact } = start.runtime;
   const page = pageOf(start, about);
-  const leftOut: LeftOut[] = [];
-  const talks: { readonly at: number; readonly talk: Talk }[] = [];
-  const add = ({ talk, leftOut: left }: Overheard, at: number): void => {
-    leftOut.push(...left);
-    if (talk.voices.length > 0) talks.push({ at, talk });
-  };
-  for (const one of comments) add(overhear([one], 0, '', '', speakers), timeOf(one));
-  for (const one of reviews) add(overhear([one], 0, '', whichReview(one), speakers), timeOf(one));
-  for (const one of threads) {
-    const { nodes, totalCount } = one.comments;
-    const at = Math.max(...nodes.map(timeOf));
-    add(
-      overhear(nodes, totalCount - nodes.length, headOf(one, redact), ' in this thread', speakers),
-      at,
-    );
-  }
-  // Of those of one second, such as the threads of a review, the later ones are the newer ones.
-  const newestFirst = talks.toReversed().toSorted((one, other) => other.at - one.at);
-  const { parts, count, missing } = await quoteTalks(
-    newestFirst.map(({ talk }) => talk),
-    redact,
-    page,
-  );
+  const { talks, leftOut } = listen(said, speakers, redact);
+  const { parts, count, missing } = await quoteTalks(talks, redact, page);
   const since = Number.isFinite(about.since) ? ' since the last request' : '';
-  const said: Thing = {
+  const words: Thing = {
     place: 'words',
     parts: parts.length === 0 ? [] : [`What was said here${since}, the oldest first:`, ...parts],
     shown: count === 0 ? '' : plural(count, 'comment'),
     missing: [
       ...missing,
       ...tellLeftOut(leftOut),
-      ...unread.map((what) => ({ what, why: `see ${page}` })),
+      ...said.unread.map((what) => ({ what, why: `see ${page}` })),
     ],
   };
-  return about.isOwn ? [said, await nameThreads(quiet, speakers, redact, page)] : [said];
+  return about.isOwn ? [words, await nameThreads(said.quiet, speakers, redact, page)] : [words];
+}
+
+/** What is carried of all that was said, the newest first, and what is not. */
+function listen({ comments, reviews, threads }: SaidSince, speakers: Speakers, redact: Redact) {
+  const heard: { readonly at: number; readonly one: Overheard }[] = [];
+  for (const text of comments) {
+    heard.push({ at: timeOf(text), one: overhear([text], 0, '', '', speakers) });
+  }
+  for (const text of reviews) {
+    heard.push({ at: timeOf(text), one: overhear([text], 0, '', whichReview(text), speakers) });
+  }
+  for (const thread of threads) {
+    const { nodes, totalCount } = thread.comments;
+    const [head, older] = [headOf(thread, redact), totalCount - nodes.length];
+    const at = Math.max(...nodes.map(timeOf));
+    heard.push({ at, one: overhear(nodes, older, head, ' in this thread', speakers) });
+  }
+  // Of those of one second, such as the threads of a review, the later ones are the newer ones.
+  const newestFirst = heard.toReversed().toSorted((one, other) => other.at - one.at);
+  return {
+    talks: newestFirst.map(({ one }) => one.talk),
+    leftOut: heard.flatMap(({ one }) => one.leftOut),
+  };
 }
 
 function whichReview({ state }: PostedReview): string {
