@@ -288,10 +288,13 @@ const RUN_ENDS = {
     'error',
     'not-sent',
     /** `url`: of the comment of the run that creates, or has created, the job. */
-    (url: string) =>
-      `Another run is creating, or may have created, the agent job: ${url}. Once that run is done, comment again, or start a ` +
-      `new run. If its comment names no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to ` +
-      'its ID or, if there is no job, delete that comment.',
+    (url: string, again: string) =>
+      sentences(
+        `Another run is creating, or may have created, the agent job: ${url}. Wait until that run is done. If its comment names ` +
+          `no job then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to its ID or, if there is no job, ` +
+          'delete that comment.',
+        again,
+      ),
   ),
   refused: way('error', 'delivery unknown', (why: string, mayPass: boolean, remedy: string) =>
     sentences(

@@ -61,7 +61,9 @@ export function decide(question: Question, jobId: string): Verdict {
   const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;
   if (earlier !== undefined) return earlier;
   const other = jobId === NEW_JOB ? noteOfOtherJob(notes.value, question.message) : undefined;
-  if (other !== undefined) return endWith(endAs('other creation', other.url));
+  if (other !== undefined) {
+    return endWith(endAs('other creation', other.url, askAgain(question.again, false)));
+  }
   if (limit !== undefined && 'uncounted' in limit) return endWith(limit.uncounted);
   return decideNew(notes.value, { ...question, limit }, jobId);
 }

@@ -44,7 +44,7 @@ export function whichJobs(
   if (first !== undefined) return ok([first[0]]);
   const creating = notes.value.find(({ jobs }) => jobs.some(isCreating));
   if (creating === undefined) return whenNobodyNames(inputs, comments, trigger);
-  return problem(endAs('other creation', creating.url).explanation);
+  return problem(endAs('other creation', creating.url, '').explanation);
 }
 
 /** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */

@@ -167,7 +167,7 @@ describe('a run that would create a job', () => {
 
   it('names the comment that stops it', () => {
     const other = creating('2', 'sending');
-    const end = endAs('other creation', other.url);
+    const end = endAs('other creation', other.url, 'Once this is fixed, comment again.');
     expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'end', end, isNews: false });
   });
 });

@@ -124,7 +124,11 @@ it.each<[End, End['result'], string, boolean?]>([
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
   [endAs('same commit', TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
-  [endAs('other creation', TAKEN), 'error', `have created, the agent job: ${TAKEN}. Once that`],
+  [
+    endAs('other creation', TAKEN, 'So.'),
+    'error',
+    `have created, the agent job: ${TAKEN}. Wait until`,
+  ],
   [
     endAs('not known what was sent', 'so', 'Comment again later.'),
     'error',
