@@ -39,7 +39,7 @@ export interface Run {
   /** What is new in it. */
   readonly about?: string;
   /** How much of it the terminal shows. Default: one line. */
-  readonly shown?: 'whole' | 'message and answer';
+  readonly shown?: 'whole' | 'message';
   readonly trigger: Trigger;
   /** Of the message; missing if the agent gets none. */
   readonly work?: Work;
@@ -140,7 +140,7 @@ const RUNS: readonly Run[] = [
   {
     title: 'A person writes a command on an issue',
     about: 'The agent gets the issue, and opens another pull request.',
-    shown: 'message and answer',
+    shown: 'message',
     trigger: { kind: 'comment', by: 'alice', on: ISSUE, body: '/agent fix this' },
     work: { opens: OTHER_PULL },
   },
@@ -191,7 +191,7 @@ const RUNS: readonly Run[] = [
   {
     title: "Mintlify's own check fails",
     about: 'The agent gets its annotations.',
-    shown: 'message and answer',
+    shown: 'message',
     trigger: {
       kind: 'check of an app',
       name: 'Mintlify Validation (docs)',

@@ -40,22 +40,16 @@ export const terminal: Viewer = {
     if (seen !== '') console.log(styleText('dim', `      GitHub: ${seen}`));
   },
   runEnds(played) {
-    const { result, messages } = played;
-    const answer = answerOf(played);
-    if (shown === undefined) return console.log(inOneLine(played, answer));
-    if (shown === 'whole' && result !== undefined) {
-      const colour = result.conclusion === 'success' ? 'green' : 'red';
-      const values = SHOWN.map((name) => `${name}=${result.outputs[name]}`).join('  ');
-      console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
-    } else {
-      const lines = messages.join('\n').replace(/^> ```.*\n?|\n(?=\n)/gm, '');
-      printBox('The message that reaches the agent', lines);
+    if (shown === undefined) return console.log(`  ${played.run.title}: ${endOf(played)}`);
+    if (shown === 'message') {
+      const text = played.messages.join('\n').replace(/^> ```.*\n?|\n(?=\n)/gm, '');
+      printBox('The message that reaches the agent', text);
+      return console.log(`\nThe end: ${endOf(played)}`);
     }
-    if (answer === undefined) return;
-    const { author, body, reactions } = answer;
-    const where = answer.html_url.replace(/.*\/(\d+)#.*/, '#$1');
-    const text = `${body}\n\n${toEmoji(reactions).join(' ')}`;
-    printBox(`On ${where}, ${author}`, readable(text).trim());
+    const colour = played.result?.conclusion === 'success' ? 'green' : 'red';
+    const values = SHOWN.map((name) => `${name}=${played.result?.outputs[name]}`).join('  ');
+    console.log(`\nThe step is ${styleText(colour, colour)}. Some of its outputs: ${values}`);
+    printBox(`On #${PULL}, ${ACTION}`, readable(answerOf(played)?.body ?? '').trim());
   },
 };
 
@@ -65,12 +59,16 @@ function answerOf({ result, entries }: PlayedRun): Entry | undefined {
   return entries.find(({ author, html_url }) => author === ACTION && html_url === url);
 }
 
-/** What has happened, and what people see of it. */
-function inOneLine({ run, result }: PlayedRun, answer: Entry | undefined): string {
-  const reason = result?.outputs.reason ?? 'No runner starts.';
-  const told = answer === undefined ? reason : readable(answer.body).trim();
-  const [sentence = ''] = /^.*?(?=[.:] |\.?$)/m.exec(told) ?? [];
-  return `  ${run.title}: ${answer === undefined ? styleText('dim', sentence) : sentence}`;
+/** What people see of its end: what stands first in the answer, or why there is none. */
+function endOf(played: PlayedRun): string {
+  const answer = answerOf(played);
+  if (answer !== undefined) return firstOf(readable(answer.body).trim(), /\. |\.?$/m);
+  const reason = played.result?.outputs.reason ?? 'No runner starts.';
+  return styleText('dim', firstOf(reason, /[.:] |\.?$/m));
+}
+
+function firstOf(text: string, end: RegExp): string {
+  return text.split(end)[0] ?? '';
 }
 
 function printLine(text: string): void {
