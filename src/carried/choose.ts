@@ -15,9 +15,15 @@ const LEAST_FOR_FIRST = 600;
 const RED_MARK = '\x01';
 const SCRIPT_MARK = '\x02';
 
+/** Lines beside one that says what failed: they may say why, or where. */
+const NEAR_LINES = 8;
+
 /** A word for what failed, a cross, or a status. It is no part of a name, such as that of a test. */
 const FAILED =
-  /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?:not found|no such|could not|can ?not|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]|\[[45]\d\d\]/i;
+  /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?:not found|no such|could not|can ?not|can['’]t|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]|\[[45]\d\d\]/i;
+/** What may be a path, an address or a file: `docs/errors` says nothing of an error. */
+const NAMES = /[\w.@%#~/\\-]+/g;
+const NAME = /[/\\]|\.(?:mdx?|rst|html?|ya?ml|json|[jt]sx?|py)$/;
 /** A place such as `a.md:12`. */
 const PLACE = /\w\.\w{1,6}[:(]\d/;
 const FINE = /\b(?:0|no) (?:errors?|fail\w*|problems?)\b|\bpass(?:ed)?\b|^\s*[✓✔√]|\bok$/i;
@@ -94,7 +100,7 @@ function howTelling(marked: string, isStrict: boolean): 0 | 1 | 2 | null {
   if (line !== marked || MARKED_ERROR.test(line)) return 0;
   if (WARNING.test(line)) return isStrict ? 1 : null;
   if (FINE.test(line)) return null;
-  if (FAILED.test(line)) return 1;
+  if (FAILED.test(line.replace(NAMES, (name) => (NAME.test(name) ? '' : name)))) return 1;
   return PLACE.test(line) ? 2 : null;
 }
 
@@ -161,9 +167,23 @@ function chooseSome(told: Told, room: number): Choice {
       choice.add((rank % 2 === 0 ? some[rank / 2] : some.at(-(rank + 1) / 2)) ?? 0);
     }
   }
+  addNear(choice, told, room / 5);
   for (const index of telling) choice.add(index);
   for (let index = lines.length - 1; choice.add(index); ) index -= 1;
   return choice;
+}
+
+/** Adds the last lines, and those beside the first of each kind, the nearest first. */
+function addNear(choice: Choice, { lines, kinds }: Told, room: number): void {
+  const least = choice.left - room;
+  for (let distance = 1; distance <= NEAR_LINES; distance += 1) {
+    for (const index of [...kinds.flat(), lines.length]) {
+      for (const near of [index - distance, index + distance]) {
+        if (choice.left < least) return;
+        choice.add(near);
+      }
+    }
+  }
 }
 
 /** Lines that are shown, in their order. */
@@ -179,6 +199,11 @@ class Choice {
 
   get count(): number {
     return this.#taken.size;
+  }
+
+  /** Characters. */
+  get left(): number {
+    return this.#left;
   }
 
   /** Adds a line with that of its file, if there is room for both. */

@@ -38,6 +38,8 @@ describe('a line says what failed', () => {
     'FAILED tests/test_a.py::test_a - assert False',
     "npm error Missing script: 'docs'",
     'bash: vale: No such file or directory',
+    "a.yaml can't resolve $ref ./schemas/Money.yaml",
+    'error: /docs/a.md',
   ])('%j', (line) => {
     expect(readLines(outputOf(`a\n${line}`).text).telling).toEqual([1]);
   });
@@ -56,6 +58,8 @@ describe('a line says what failed', () => {
     'npm error Lifecycle script failed with exit code 1',
     'make: *** [Makefile:12: html] Error 2',
     'Downloading a.md',
+    '[200] https://a.b/guides/errors#fail',
+    'Linting rate-limit-errors.mdx',
   ])('not %j', (line) => {
     const text = `Error: a\n${line}`;
     expect(readLines(outputOf(text).text).telling).toEqual([0]);
@@ -91,7 +95,7 @@ describe('what is shown', () => {
     expect(quoted(lines)).toBe(expected);
   });
 
-  it('of a long log, one of each kind, the others of them, and the end', () => {
+  it('of a long log, one of each kind, what is beside it, the others of them, and the end', () => {
     const links = times(300, (index) => `✗ [404] https://a.b/${'x'.repeat(60)}/${index}`);
     const shown = quoted([
       ...passed(5000),
@@ -102,10 +106,18 @@ describe('what is shown', () => {
       ...passed(900),
     ]);
     expect(shown).toMatch(
-      /^\(what says that something failed comes first; [\d,]+ of 7,102 lines, chosen; “…” stands for the others\)\|fatal: one\|…\|fatal: two\|…\|✗ /,
+      /^\(what says that something failed comes first; [\d,]+ of 7,102 lines, chosen; “…” stands for the others\)\|✗[^|]*\|…\|fatal: one\|…\|fatal: two\|…\|test 4992 ok\|/,
     );
-    expect(shown).toMatch(/✗[^|]*\|…\|fatal: one\|…\|fatal: two\|…\|test 899 ok$|…$/);
+    expect(shown).toMatch(
+      /\/299\|fatal: one\|test 0 ok\|.*\|fatal: two\|test 0 ok\|.*\|test 899 ok$/,
+    );
     expect(shown.match(/✗/g)?.length).toBeGreaterThan(200);
+  });
+
+  it('what comes before all that follows from it, and what it sums up to', () => {
+    const links = times(900, (index) => `✗ a.md:${index} links to /${'x'.repeat(60)}`);
+    const shown = quoted(['1 of 2 files', 'b.yaml: 0 operations', '', ...links, '900 links']);
+    expect(shown).toMatch(/\|1 of 2 files\|b.yaml: 0 operations\|\|✗ a.md:0 .*\|900 links$/);
   });
 
   it('of 9,000 errors of their own kind, as many from the beginning as from the end', () => {
@@ -127,7 +139,7 @@ describe('what is shown', () => {
       ...times(90, (index) => `  ${index + 1}:3  error  Word ${'x'.repeat(30)}  Vale`),
     ]);
     const shown = quoted(['Linting', ...files.flat()]);
-    expect(shown).toMatch(/^[^|]*\)\|…\|docs\/a0\.md\| {2}1:3 {2}error/);
+    expect(shown).toMatch(/^[^|]*\)\|Linting\|\|docs\/a0\.md\| {2}1:3 {2}error/);
     expect(shown).not.toMatch(/…\| {2}\d+:3[^|]*\|docs/);
   });
 
