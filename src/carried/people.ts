@@ -101,8 +101,10 @@ export function judge(text: Signed, speakers: Speakers): Heard | LeftOut {
   if (text.isMinimized) return leaveOut('hidden comment', '', 'it is hidden');
   const account = accountOf(text);
   if (account === null) return leaveOut('comment', ' by a deleted account');
-  if (isEdited(text))
-    return leaveOut('comment', ' that somebody else has edited', 'somebody else has edited it');
+  if (isEdited(text)) {
+    const by = ` by ${quote(account.login, 100)} that somebody else has edited`;
+    return leaveOut('comment', by, 'somebody else has edited it');
+  }
   return judgeAccount(account, speakers);
 }
 

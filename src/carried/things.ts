@@ -3,7 +3,7 @@ import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/e
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
 import { ok, plural, problem, type Result } from '../text.ts';
 import { type Output, quoteOutputs } from './output.ts';
-import { QUOTATIONS } from './quoting.ts';
+import { NO_GUESS, QUOTATIONS } from './quoting.ts';
 
 // What a message carries, as one list of things. The message, what people see of it and the lines of the log are made of that
 // list, each by one function: so what was wanted and is not there is in all three.
@@ -67,7 +67,7 @@ export function messageOf(task: readonly string[], things: readonly Thing[]): st
   const hasQuotations = [asked, carried].some((text) => /^>/m.test(text));
   const left = missingOf(things).filter(({ isTold }) => isTold !== true);
   const named = left.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
-  const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}.`;
+  const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}. ${NO_GUESS}`;
   return blocks([...task, asked, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 

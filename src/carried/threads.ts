@@ -4,7 +4,7 @@ import type { Redact } from '../runner/log.ts';
 import { quote } from '../text.ts';
 import { accountOf, judge, type Speakers } from './people.ts';
 import { describePlace, linesNow } from './place.ts';
-import { quoteLines } from './quoting.ts';
+import { NO_GUESS, quoteLines } from './quoting.ts';
 import { quoteDiff } from './review.ts';
 import type { Missing, Thing } from './things.ts';
 import { cleanText } from './words.ts';
@@ -111,6 +111,6 @@ export function tellFirst(thread: ReviewThread, firstId: number, speakers: Speak
 }
 
 function missingFirst(by: string, why: string, missing: Missing): Thing {
-  const part = `The first comment of this thread${by} is not shown: ${why}. Do not guess it.`;
+  const part = `The first comment of this thread${by} is not shown: ${why}. ${NO_GUESS}`;
   return { place: 'reply', parts: [part], missing: [{ ...missing, isTold: true }] };
 }

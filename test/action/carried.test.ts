@@ -227,7 +227,7 @@ The log of the step “Check links” of the job “links”:
     [
       'the first errors of a job that goes on',
       [twoSteps('lint', [], [...errors, ...passed])],
-      /\([\d,]+ of 3,005 lines, chosen; “…” stands for the others\):\n\n> ```text\n> …\n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> …\n/,
+      /\([\d,]+ of 3,005 lines, chosen; “…” stands for the others\):\n\n> ```text\n> Run check\n> \n> error: docs\/a.md: no heading\n> error: docs\/b.md: no link\n> a.md:0 passed\n/,
     ],
     [
       'the reasons of a job that only counts them at its end',
@@ -252,7 +252,9 @@ The log of the step “Check links” of the job “links”:
     const result = await sim.runHere();
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(warnings(result)).toEqual([`The message goes without the log of “links”: ${why}.`]);
-    expect(prompts(sim)[0]).toMatch(RegExp(`\n\nNot shown: the log of “links” \\(${why}\\)\\.$`));
+    expect(prompts(sim)[0]).toMatch(
+      RegExp(`\n\nNot shown: the log of “links” \\(${why}\\)\\. [^\\n]*$`),
+    );
     expect(commentOf(sim)).toContain(
       'without the log of `links`: the workflow job, or the App of its token, lacks `actions: read`',
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QUOTATIONS } from '../../src/carried/quoting.ts';
+import { NO_GUESS, QUOTATIONS } from '../../src/carried/quoting.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import {
   issueComment,
@@ -145,7 +145,7 @@ An open thread on the file “docs/index.md”:
 
 > This page needs a title.
 
-Not shown: 1 comment by people who may not ask for changes.`,
+Not shown: 1 comment by people who may not ask for changes. ${NO_GUESS}`,
     ]);
     expect(commentOf(sim)).toContain(
       '\n> <sub>+ 3 comments · without 1 comment by people who may not ask for changes</sub>\n',
@@ -193,7 +193,7 @@ describe('a command is sent without', () => {
     expect(warnings(result)).toEqual([`The message goes without ${missing}.`]);
     const [what = ''] = missing.split(': ');
     expect(prompts(sim)).toEqual([
-      `fix the failed checks\n\nNot shown: ${what} (${missing.slice(what.length + 2)}).`,
+      `fix the failed checks\n\nNot shown: ${what} (${missing.slice(what.length + 2)}). ${NO_GUESS}`,
     ]);
     expect(commentOf(sim)).toContain(`without ${missing.replaceAll(/[“”]/g, '`')}`);
   });
@@ -324,7 +324,7 @@ describe('between two requests,', () => {
     const prompt = await ask(sim, '/agent address the review');
     expect(prompt.match(/Reply \d+/g)).toEqual(replies.map((_, n) => `Reply ${n}`).slice(1));
     expect(prompt).toMatch(
-      /Not shown: 2 older comments \(there is no room; see https:\S+\/pull\/7\)\.$/,
+      /Not shown: 2 older comments \(there is no room; see https:\S+\/pull\/7\)\. [^\n]*$/,
     );
     expect(commentOf(sim)).toContain('+ 19 comments · without 2 older comments: there is no room');
   });
@@ -378,7 +378,7 @@ it('an issue has its text once, as a quotation of a stranger', async () => {
   }
   const page = 'https://github.com/octo/agents/issues/8';
   const [first = '', second] = prompts(sim);
-  const end = `Not shown: the end of the text of the issue (see ${page}).`;
+  const end = `Not shown: the end of the text of the issue (see ${page}). ${NO_GUESS}`;
   expect(first.replace(/x{3000,}/, 'x')).toBe(`fix this
 
 ${QUOTATIONS}

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { readFailing, whyOnlyCancelled } from '../../src/carried/failing.ts';
 import { createTurns } from '../../src/carried/job-logs.ts';
+import { NO_GUESS } from '../../src/carried/quoting.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { GitHub } from '../../src/github/api.ts';
 import { GitHubError } from '../../src/github/errors.ts';
@@ -224,7 +225,9 @@ describe('the run of the event', () => {
     expect(text).toContain('“j18”, “j19” and 12 more.');
     const most = 'a message has the logs and annotations of 8 jobs and checks at most';
     expect(text).toMatch(
-      new RegExp(`\\n\\nNot shown: what “j8”, .*, “j27” and 4 more say \\(${most}\\)\\.$`),
+      new RegExp(
+        `\\n\\nNot shown: what “j8”, .*, “j27” and 4 more say \\(${most}\\)\\. ${NO_GUESS}$`,
+      ),
     );
     expect(line).toMatch(
       new RegExp(
@@ -240,7 +243,7 @@ describe('the run of the event', () => {
     const twice = ['log of 1', 'log of 1', 'log of 2', 'log of 3', 'log of 3', 'pause of 5000'];
     expect(asked.slice(-6)).toEqual(twice);
     expect(text).toMatch(
-      /\n\nThe log of the job “links”:\n\n.*“build”.*\n\nNot shown: the log of “test” \(127\.0\.0\.1 answered 404\)\.$/s,
+      /\n\nThe log of the job “links”:\n\n.*“build”.*\n\nNot shown: the log of “test” \(127\.0\.0\.1 answered 404\)\. [^\n]*$/s,
     );
     expect(line).toBe(
       '+ log of `links` and `build` (`CI`, c356495) · without the log of `test`: 127.0.0.1 answered 404',
@@ -286,7 +289,7 @@ describe('the run of the event', () => {
     expect(log).toEqual([expect.stringMatching(/“links”: no time was left for it\.$/)]);
     const none = await carry([], { leftMs: 100, github: { jobsOf: hang } });
     const late = 'the failed jobs of “CI” (GitHub did not answer in time)';
-    expect(none.text).toBe(`${FAILED}\n\nNot shown: ${late}.`);
+    expect(none.text).toBe(`${FAILED}\n\nNot shown: ${late}. ${NO_GUESS}`);
   });
 
   it.each<[string, Partial<CommitTrigger>, readonly string[]]>([
@@ -309,7 +312,7 @@ describe('the run of the event', () => {
     const log = '2026-11-21T19:32:04.1234567Z text\n';
     const { text } = await carry([job(1, 'links', { steps })], { logs: { 1: [log] } });
     expect(text).toContain(`The log of the step “${'a'.repeat(59)}…” of the job “links”:`);
-    expect(text).toMatch(/\n\nNot shown: the log of the step “d” and “e” of “links”\.$/);
+    expect(text).toMatch(/\n\nNot shown: the log of the step “d” and “e” of “links”\. [^\n]*$/);
   });
 
   it.each<[string, WorkflowRun, string, string]>([
@@ -496,7 +499,7 @@ describe('what else fails on the commit', () => {
     expect(text).toContain('The annotations of the job “links”:\n\n> ```text\n> a.md:3: no\n');
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(text).toMatch(
-      `\n\nNot shown: the failed jobs of “CI” (${why}); what else fails there (${why}).`,
+      `\n\nNot shown: the failed jobs of “CI” (${why}); what else fails there (${why}). ${NO_GUESS}`,
     );
   });
 
@@ -532,7 +535,7 @@ it.each<[unknown, string]>([
   const fail = (): Promise<never> => Promise.reject(error);
   const shown = why.replaceAll(/[“”]/g, '`');
   const none = await carry([], { github: { jobsOf: fail } });
-  expect(none.text).toBe(`${FAILED}\n\nNot shown: the failed jobs of “CI” (${why}).`);
+  expect(none.text).toBe(`${FAILED}\n\nNot shown: the failed jobs of “CI” (${why}). ${NO_GUESS}`);
   expect(none.line).toBe(`without the failed jobs of \`CI\`: ${shown}`);
   expect(none.log).toEqual([`warning: The message goes without the failed jobs of “CI”: ${why}.`]);
 

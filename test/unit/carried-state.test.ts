@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_GUESS } from '../../src/carried/quoting.ts';
 import { type About, readState } from '../../src/carried/state.ts';
 import { systemClock } from '../../src/clock.ts';
 import { GitHub } from '../../src/github/api.ts';
@@ -204,7 +205,7 @@ const LEFT = {
   people: '1 comment by people who may not ask for changes',
   deleted: '1 comment by a deleted account',
   bot: '1 comment by “renovate[bot]” (“allowed-bots”)',
-  edited: '1 comment that somebody else has edited',
+  edited: '1 comment by “bob” that somebody else has edited',
   hidden: '1 hidden comment',
 } as const;
 
@@ -224,7 +225,7 @@ describe('comments', () => {
       'an allowed bot, edited by a stranger',
       { ...byBot, editor: 'mallory' },
       '',
-      LEFT.edited,
+      LEFT.edited.replace('bob', RENOVATE.login),
       bots,
     ],
     ['Copilot, by its name in events', byCopilot, 'text 1', '', { allowedBots: ['copilot'] }],
@@ -247,7 +248,7 @@ describe('comments', () => {
           : '+ 1 comment'
         : `without ${left.replaceAll(/[“”]/g, '`')}`,
     );
-    expect(text.endsWith(`Not shown: ${left}.`)).toBe(left !== '');
+    expect(text.endsWith(`Not shown: ${left}. ${NO_GUESS}`)).toBe(left !== '');
     expect(log).toEqual(left === '' ? [] : [`info: The message goes without ${left}.`]);
   });
 
@@ -256,7 +257,7 @@ describe('comments', () => {
     const { text } = await read(all(...authors.map((author, n) => say(author, `text ${n}`))));
     expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
     expect(text).toMatch(
-      /Not shown: 2 comments by others than the first 5 people; 1 comment by people who may not ask for changes\.$/,
+      /Not shown: 2 comments by others than the first 5 people; 1 comment by people who may not ask for changes\. [^\n]*$/,
     );
   });
 
@@ -288,7 +289,7 @@ describe('comments', () => {
     const { text, log } = await read(say('bob', 'text 1'), {
       on: ({ path }) => (path.includes('/bob/') ? { status: 502, body: {} } : undefined),
     });
-    expect(text).toBe('Not shown: 1 comment by “bob” (GitHub answered 502).');
+    expect(text).toBe(`Not shown: 1 comment by “bob” (GitHub answered 502). ${NO_GUESS}`);
     expect(log).toEqual([
       'warning: The message goes without 1 comment by “bob”: GitHub answered 502.',
     ]);
@@ -380,7 +381,9 @@ describe('there is room for 8,000 characters:', () => {
     const { text, line } = await read(all(...said));
     expect(textsIn(text)).toEqual(['text 25', 'text 26', 'text 27', 'text 28']);
     expect(text).toMatch(
-      RegExp(`\\n\\nNot shown: 25 older comments \\(there is no room; see ${PAGE}\\)\\.$`),
+      RegExp(
+        `\\n\\nNot shown: 25 older comments \\(there is no room; see ${PAGE}\\)\\. ${NO_GUESS}$`,
+      ),
     );
     expect(line).toBe(`+ 4 comments · without 25 older comments: there is no room; see ${PAGE}`);
   });
@@ -421,7 +424,7 @@ describe('a command that is a reply', () => {
   it('has the other comments of its thread, wherever it is', async () => {
     const { text, line, calls } = await read(comments(), elsewhere);
     expect(text).toBe(
-      `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\nNot shown: ${LEFT.people}.`,
+      `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ 2 comments of the thread · without ${LEFT.people}`);
     expect(calls.toSorted()).toEqual(['bob', 'mallory', 'said']);
@@ -432,26 +435,26 @@ describe('a command that is a reply', () => {
     [
       'by a bot that is not named',
       { author: 'coderabbitai[bot]' },
-      `${told}, by “coderabbitai[bot]”, is not shown: this workflow does not pass on its words. Do not guess it.`,
+      `${told}, by “coderabbitai[bot]”, is not shown: this workflow does not pass on its words. Do not guess it; if the task needs it, say so.`,
       'without the first comment of the thread by `coderabbitai[bot]` (`allowed-bots`)',
     ],
     [
       'by a stranger',
       { author: 'mallory' },
-      `${told}, by “mallory”, is not shown: this workflow does not pass on its words. Do not guess it.`,
+      `${told}, by “mallory”, is not shown: this workflow does not pass on its words. Do not guess it; if the task needs it, say so.`,
       'without the first comment of the thread by people who may not ask for changes',
     ],
     [
       'that is hidden',
       { isMinimized: true },
-      `${told}, by “bob”, is not shown: it is hidden. Do not guess it.`,
+      `${told}, by “bob”, is not shown: it is hidden. Do not guess it; if the task needs it, say so.`,
       'without the first comment of the thread: it is hidden',
     ],
     [
       'that somebody has edited',
       { editor: 'mallory' },
-      `${told}, by “bob”, is not shown: somebody else has edited it. Do not guess it.`,
-      'without the first comment of the thread that somebody else has edited',
+      `${told}, by “bob”, is not shown: somebody else has edited it. Do not guess it; if the task needs it, say so.`,
+      'without the first comment of the thread by `bob` that somebody else has edited',
     ],
   ])('says first that it lacks a beginning %s', async (_, first, words, shown) => {
     const { text, line } = await read(comments(first), elsewhere);
@@ -482,7 +485,9 @@ describe('a command that is a reply', () => {
       ...elsewhere,
       replyTo: 1_000_000_001,
     });
-    expect(text).toBe('Not shown: the thread of the comment (it is not among the newest).');
+    expect(text).toBe(
+      `Not shown: the thread of the comment (it is not among the newest). ${NO_GUESS}`,
+    );
     expect(line).toBe('without the thread of the comment: it is not among the newest');
     expect(log).toHaveLength(1);
     expect(calls.filter((name) => name === 'older threads')).toHaveLength(4);
@@ -507,7 +512,7 @@ describe('a command that is a reply', () => {
     const { text, line, log } = await read(comments(), { ...elsewhere, forbids: () => true });
     const why = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
     expect(text).toBe(
-      `Not shown: the thread of the comment (${why}); what people have said on #7 (${why}).`,
+      `Not shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
     );
     expect(line).toContain(
       'without the thread of the comment: the workflow job, or the App of its token, lacks `pull-',
@@ -627,7 +632,7 @@ describe('on an issue', () => {
   ])('its text by %s is there, and what was said', async (author, words) => {
     const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
     expect(text).toBe(
-      `${words}\n\nWhat was said here, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}.`,
+      `${words}\n\nWhat was said here, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
   });
@@ -728,7 +733,7 @@ it.each<[string, Given, string]>([
 it('if the notes cannot be read, all three say so', async () => {
   const { text, line, log } = await read(() => {}, { about: { unknown: 'GitHub answered 502' } });
   const what = 'what this action has sent before';
-  expect(text).toBe(`Not shown: ${what} (GitHub answered 502).`);
+  expect(text).toBe(`Not shown: ${what} (GitHub answered 502). ${NO_GUESS}`);
   expect(line).toBe(`without ${what}: GitHub answered 502`);
   expect(log).toHaveLength(1);
 });
