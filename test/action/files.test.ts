@@ -20,8 +20,8 @@ it.for(FAULTS)(
     expect(errors(asked)).toEqual([
       expect.stringMatching(
         outputFile === 'full'
-          ? /The outputs cannot be written \(ENOSPC\), so no message was sent\. Free some disk space\.$/
-          : /\(E\w+\), so no message was sent\.(?: In a container, run as|$)/,
+          ? /The outputs cannot be written \(ENOSPC\), so no message was sent\. Free some disk space\. Once this is fixed, re-run/
+          : /\(E\w+\), so no message was sent\.(?: In a container, run as.*)? Once this is fixed, re-run/,
       ),
     ]);
     expect(asked.stdout).toMatch(/They are: result error, delivery not-sent/);
