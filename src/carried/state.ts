@@ -226,7 +226,8 @@ async function tellSaid(
   const since = Number.isFinite(about.since) ? ' since the last request' : '';
   const words: Thing = {
     place: 'words',
-    parts: parts.length === 0 ? [] : [`What was said here${since}, the oldest first:`, ...parts],
+    parts:
+      parts.length === 0 ? [] : [`What was said on ${page}${since}, the oldest first:`, ...parts],
     shown: count === 0 ? '' : plural(count, 'comment'),
     missing: [
       ...missing,

@@ -125,7 +125,7 @@ The log of the step “Check links” of the job “links”:
 
 ${QUOTATIONS}
 
-What was said here, the oldest first:
+What was said on ${LINK}, the oldest first:
 
 An open thread on the file “docs/guide.md”, line 11:
 
@@ -348,7 +348,7 @@ A list here.
 
 ${QUOTATIONS}
 
-What was said here since the last request, the oldest first:
+What was said on ${LINK} since the last request, the oldest first:
 
 “bob”:
 

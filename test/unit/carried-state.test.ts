@@ -157,7 +157,7 @@ it('what was said is quoted, the oldest first', async () => {
     ),
     { allowedBots: ['renovate'] },
   );
-  expect(text).toBe(`What was said here, the oldest first:
+  expect(text).toBe(`What was said on ${PAGE}, the oldest first:
 
 “bob”:
 
@@ -352,7 +352,7 @@ describe('since the last request', () => {
       about: { sent: new Set(['comment:3000000001']) },
     });
     expect(textsIn(text)).toEqual(['text 1']);
-    expect(text).not.toContain('/agent');
+    expect(text).not.toContain('/agent text');
   });
 
   it.each([
@@ -632,7 +632,7 @@ describe('on an issue', () => {
   ])('its text by %s is there, and what was said', async (author, words) => {
     const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
     expect(text).toBe(
-      `${words}\n\nWhat was said here, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
+      `${words}\n\nWhat was said on https://github.com/octo/agents/issues/8, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
   });
