@@ -89,7 +89,8 @@ function planComments(
 
 function planAgain(inputs: Inputs, trigger: Trigger, info: Rerun, comments: Comments): Again {
   const { send, jobIds } = inputs;
-  const isCommand = askedBy(trigger, inputs) !== null;
+  // A new comment goes to all jobs, also to those that got the message.
+  const isCommand = askedBy(trigger, inputs) !== null && jobIds.length <= 1;
   if (comments.kind === 'note' || !send) {
     return { start: startAgain(isCommand, info.attempt), wait: 're-run' };
   }

@@ -110,6 +110,7 @@ it.each<Row>([
     { again: { wait: 'new run of the list' } },
   ],
   ['a command', COMMAND, ASKS, { again: { start: 'Comment again', wait: 're-run' } }],
+  ['a command to two jobs', COMMAND, { ...ASKS, jobIds: ['a', 'b'] }, { again: RERUN }],
   ['a command, run again', COMMAND, ASKS, { again: RERUN }, AGAIN],
   [
     'a command without a note',
