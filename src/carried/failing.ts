@@ -12,6 +12,7 @@ import {
   type ListedRun,
   listFirst,
   named,
+  namedShort,
   type Read,
   type Source,
   sourcesOf,
@@ -104,7 +105,12 @@ export async function readFailing(
   };
   const sources = sourcesOf(failures, redact);
   const read = await readSources(start, lists, sources.chosen, { until, signal });
-  const telling = { ...commit, redact, where: whereOf(commit), since: SINCE[own.kind] ?? '' };
+  const telling = {
+    ...commit,
+    redact,
+    where: whereOf(commit, redact),
+    since: SINCE[own.kind] ?? '',
+  };
   const things = [
     ...tellFailures(failures, sources, read, telling),
     tellOthers(runs, checks, redact),
@@ -212,9 +218,9 @@ const SINCE: Readonly<Partial<Record<OwnNow['kind'], string>>> = {
   cancelled: 'It was run again since, but that was cancelled.',
 };
 
-function whereOf({ sha, own, page }: CommitToRead): string {
+function whereOf({ sha, own, page }: CommitToRead, redact: Redact): string {
   const pull = page === '' ? '' : ` of the pull request ${page}`;
-  const branch = own?.branch ? ` (branch ${quote(own.branch, 100)})` : '';
+  const branch = own?.branch ? ` (branch ${named(own.branch, redact)})` : '';
   return ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
 }
 
@@ -266,11 +272,12 @@ export function whyPassed(
   { name }: CommitTrigger,
   { own, others }: Failing,
   command: string | null,
+  redact: Redact,
 ): string {
   if (own.kind !== 'passed') return '';
-  const passed = `${quote(name, 60)} has passed since.`;
+  const passed = `${namedShort(name, redact)} has passed since.`;
   if (others.length === 0) return passed;
-  const fail = `${listFirst(others.map((other) => quote(other, 60)))} ${others.length === 1 ? 'fails' : 'fail'} on this commit`;
+  const fail = `${listFirst(others.map((other) => namedShort(other, redact)))} ${others.length === 1 ? 'fails' : 'fail'} on this commit`;
   return `${passed} ${fail}${command === null ? '' : `; comment ${quote(command)} to send that`}.`;
 }
 

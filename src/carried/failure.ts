@@ -391,7 +391,7 @@ export function named(name: string, redact: Redact): string {
 }
 
 /** The same for people. */
-function namedShort(name: string, redact: Redact): string {
+export function namedShort(name: string, redact: Redact): string {
   return quote(redact(name), 60);
 }
 

@@ -10,6 +10,7 @@ import {
 import type { Signed } from '../github/conversation.ts';
 import { checkPermission } from '../github/permission.ts';
 import type { Inputs } from '../inputs.ts';
+import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { plural, quote } from '../text.ts';
 import type { Missing } from './things.ts';
@@ -30,6 +31,7 @@ type Standing =
 /** What is known of the people of a conversation, by their IDs. */
 export interface Speakers extends Pick<Inputs, 'allowedBots'> {
   readonly standings: ReadonlyMap<number, Standing>;
+  readonly redact: Redact;
 }
 
 /** Null for a deleted account. GraphQL leaves “[bot]” out of logins. */
@@ -51,7 +53,7 @@ export function peopleOf(texts: readonly Signed[]): readonly Account[] {
  * to send need the permission that is needed by default.
  */
 export async function lookUp(
-  { github, asked }: Pick<Start, 'github' | 'asked'>,
+  { github, asked, runtime }: Pick<Start, 'github' | 'asked' | 'runtime'>,
   people: readonly Account[],
   { minimumPermission, allowedBots }: Who,
   signal: AbortSignal,
@@ -66,7 +68,7 @@ export async function lookUp(
     }),
   );
   if (asked !== null) standings.set(asked.sender.id ?? 0, { kind: 'may ask' });
-  return { allowedBots, standings };
+  return { allowedBots, standings, redact: runtime.redact };
 
   async function ask(person: Account): Promise<Standing> {
     try {
@@ -93,6 +95,7 @@ export interface LeftOut extends Pick<Missing, 'why' | 'isFault'> {
 
 interface Heard {
   readonly kind: 'person' | 'program';
+  /** Without secrets. */
   readonly login: string;
 }
 
@@ -108,8 +111,8 @@ export function judge(text: Signed, speakers: Speakers): Heard | LeftOut {
   return judgeAccount(account, speakers);
 }
 
-export function judgeAccount(account: Account, { allowedBots, standings }: Speakers) {
-  const { login } = account;
+export function judgeAccount(account: Account, { allowedBots, standings, redact }: Speakers) {
+  const login = redact(account.login);
   if (isHeardBot(account, allowedBots)) return { kind: 'program', login } as const;
   // As one has to write it there.
   if (isBot(account)) return leaveOut('comment', ` by ${quote(login, 100)} (“allowed-bots”)`);

@@ -130,7 +130,8 @@ export async function readFailures(
   const page = pull === null ? '' : `${start.info.repositoryUrl}/pull/${pull}`;
   const about = { sha: commit.sha, own: commit, page };
   const failing = await readFailing(start, about, until);
-  return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command) };
+  const { redact } = start.runtime;
+  return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command, redact) };
 }
 
 /** Reads what belongs to a command or a review besides its words; see state.ts. */

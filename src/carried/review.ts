@@ -37,7 +37,7 @@ interface Review {
  */
 export async function readReview(
   { nodeId, authorId, id, conversation }: CommentTrigger,
-  { github, info }: Pick<Start, 'github' | 'info'>,
+  { github, info, runtime }: Pick<Start, 'github' | 'info' | 'runtime'>,
   until: number,
 ): Promise<Result<Review>> {
   let comments: readonly ReviewComment[];
@@ -58,7 +58,7 @@ export async function readReview(
   const commentsOn = new Map(byFile.map(([path, { length }]) => [path, length]));
   const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({
-    things: await quoteInline(own, url),
+    things: await quoteInline(own, url, runtime.redact),
     commentsOn,
     areReplies: own.every(({ replyTo }) => replyTo !== null),
   });
@@ -75,10 +75,11 @@ const FEW = 20;
 export async function quoteInline(
   comments: readonly ReviewComment[],
   url: string,
+  redact: Redact,
 ): Promise<readonly Thing[]> {
   if (comments.length === 0) return [];
   const placed = comments.map((comment) => ({
-    ...comment,
+    ...withoutSecrets(comment, redact),
     ...linesNow(comment),
   }));
   placed.sort(
@@ -110,11 +111,17 @@ async function quoteOne(comment: ReviewComment, mostLines: number): Promise<stri
 }
 
 /** The code that a single inline comment is about. */
-export function describeCode(context: CodeContext, redact: Redact): Thing {
+export function describeCode(code: CodeContext, redact: Redact): Thing {
+  const context = withoutSecrets(code, redact);
   const where = `Context: this was written on ${describePlace(context)}.`;
   const hunk = quoteDiff(context.diffHunk, MOST_DIFF_LINES);
   const part = hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
-  return { place: 'about', parts: [part], shown: quote(redact(context.path), 60) };
+  return { place: 'about', parts: [part], shown: quote(context.path, 60) };
+}
+
+/** Only the words of a comment are as its author has written them. */
+function withoutSecrets<T extends CodeContext>(code: T, redact: Redact): T {
+  return { ...code, path: redact(code.path), diffHunk: redact(code.diffHunk) };
 }
 
 /** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */

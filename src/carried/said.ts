@@ -18,6 +18,7 @@ const LONGEST_SAID = SAID_ROOM / 2;
 /** A text that is carried. */
 export interface Voice {
   readonly kind: 'person' | 'program';
+  /** Without secrets. */
   readonly login: string;
   /** What follows the name, such as ` in a review`. */
   readonly where: string;
@@ -113,7 +114,7 @@ async function readVoice(
   const whole = redact(kind === 'program' ? clean(words) : words).trim();
   if (!hasVisibleText(whole)) return { text: '', isCut: false };
   const text = beginningOf(whole, LONGEST_SAID);
-  const name = `${quote(redact(login), 100)}${where}`;
+  const name = `${quote(login, 100)}${where}`;
   const quoted =
     kind === 'program'
       ? `${name}, which is a program:\n\n${fenced(text)}`

@@ -105,7 +105,7 @@ export function tellFirst(thread: ReviewThread, firstId: number, speakers: Speak
   const heard = judge(first, speakers);
   if (heard.kind !== 'left out') return null;
   const { by, why, isFault, told } = heard;
-  const name = accountOf(first)?.login ?? '';
+  const name = speakers.redact(accountOf(first)?.login ?? '');
   const missing = first.isMinimized ? { what, why: told } : { what: what + by, why, isFault };
   return missingFirst(name === '' ? '' : `, by ${quote(name, 100)},`, why || told, missing);
 }

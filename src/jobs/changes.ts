@@ -157,7 +157,8 @@ function filesOf(
 ): Pick<PlainCommits, 'files' | 'untouched'> {
   if (changed === null || changed.length >= MOST_LISTED_FILES) return { untouched: new Map() };
   const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
-  const untouched = new Map([...commentsOn].filter(([path]) => !touched.has(path)));
+  const left = [...commentsOn].filter(([path]) => !touched.has(path));
+  const untouched = new Map(left.map(([path, count]) => [redact(path), count]));
   return { files: changed.map(({ filename }) => redact(filename)), untouched };
 }
 

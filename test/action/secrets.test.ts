@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../sim/agent.ts';
-import { issueComment } from '../sim/events.ts';
+import { issueComment, reviewComment, SHA, workflowRun } from '../sim/events.ts';
 import {
   errors,
   findTraces,
@@ -69,6 +69,16 @@ const TEXTS: readonly (readonly [string, (secret: string) => string])[] = [
   ]),
 ];
 
+/** A run failed on a commit of which GitHub has these runs. */
+function failed(text: string, runs: NonNullable<Scenario['github']>['runs']): Scenario {
+  const fields = { id: 41, name: text, conclusion: 'failure', head_branch: text };
+  return {
+    with: { command: '/agent', prompt: '' },
+    step: { event: workflowRun({ pullRequests: [PULL], fields }) },
+    github: { ...(runs && { runs }) },
+  };
+}
+
 describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
   const key = 'canary-0f8e2d5b7a-"of\\the+api"';
   const secrets = { key, token: TOKEN, more: [key.slice(0, 20)] };
@@ -107,11 +117,35 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
     ['the name of a file', { with: { attach: text } }],
     ['an error of GitHub', refused],
+    [
+      'the branch of a run that failed',
+      failed(text, [{ id: 41, sha: SHA, name: text, jobs: [{ name: text }] }]),
+    ],
+    [
+      'the names of a run that has passed since, and of another',
+      failed(text, [
+        { id: 41, sha: SHA, name: text, conclusion: 'success', jobs: [] },
+        { id: 42, sha: SHA, name: text, path: '.github/workflows/b.yml', jobs: [] },
+      ]),
+    ],
+    [
+      'the code that a comment is about',
+      {
+        with: { command: '/agent', prompt: '' },
+        step: {
+          event: reviewComment({
+            ...{ number: PULL, body: '/agent Fix this.', path: text, diffHunk: `@@\n+${text}` },
+          }),
+        },
+      },
+    ],
   ])('from %s', async (_, scenario) => {
     await using sim = await simulate(withKey(key, scenario));
     const result = await sim.runHere();
     // The action sends the prompt of the workflow unchanged.
-    const agent = { journal: sim.agent.journal.map((request) => ({ ...request, body: '' })) };
+    const isPrompt = scenario.with?.prompt === text;
+    const journal = sim.agent.journal.map((request) => ({ ...request, body: '' }));
+    const agent = isPrompt ? { journal } : sim.agent;
     // The path of a permission check contains a login, which is from GitHub.
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
     expect(findTraces(secrets, result, agent, github)).toEqual([]);

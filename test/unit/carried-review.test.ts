@@ -4,7 +4,7 @@ import type { ReviewComment } from '../../src/github/answers.ts';
 import type { CodeContext } from '../../src/github/event.ts';
 import { told } from './told.ts';
 
-const redact = (text: string): string => text;
+const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
 const CODE: CodeContext = {
   path: 'docs/a.md',
@@ -74,7 +74,7 @@ describe('quoteInline', () => {
   const whole = { line: null, diffHunk: '' };
   const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
   const quoted = async (...comments: readonly Partial<ReviewComment>[]) =>
-    (await quoteInline(comments.map(inline), URL)).flatMap(({ parts = [] }) => parts);
+    (await quoteInline(comments.map(inline), URL, redact)).flatMap(({ parts = [] }) => parts);
 
   it('cuts a long comment, so that the others have room, too', async () => {
     const parts = await quoted({ body: 'x'.repeat(64_000) }, { body: 'B', line: 13 });
@@ -103,6 +103,11 @@ describe('quoteInline', () => {
     ['only hidden text', { body: '<!-- b -->' }, `line 12:\n\n${DIFF}`],
     ['no diff', { diffHunk: '' }, 'line 12:\n\nShorter.'],
     [
+      'a secret, which stays only in the words',
+      { diffHunk: '@@\n+s3cret', body: 's3cret' },
+      'line 12:\n\n> ```diff\n> @@\n> +***\n> ```\n\ns3cret',
+    ],
+    [
       'a suggestion',
       { body: '```suggestion\r\n  <!-- vale off -->\r\n```', diffHunk: '' },
       'line 12:\n\n```suggestion\n  <!-- vale off -->\n```',
@@ -129,7 +134,7 @@ describe('quoteInline', () => {
     [9, '+ 2 of 9 comments on 1 file', '7 comments'],
   ])('has no room for more than two of %i long comments', async (count, attached, left) => {
     const comments = Array.from({ length: count }, () => inline({ body: 'a'.repeat(29_000) }));
-    const { text, line } = told(await quoteInline(comments, URL));
+    const { text, line } = told(await quoteInline(comments, URL, redact));
     expect(text.match(/^Comment \d/gm)).toHaveLength(2);
     expect(text).toMatch(
       RegExp(`\n\nNot shown: ${left} \\(there is no room; see ${URL}\\)\\. [^\\n]*$`),

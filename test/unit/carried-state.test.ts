@@ -276,9 +276,13 @@ describe('comments', () => {
     expect(text.split('“bob”:\n\n')[1]).toBe(shown);
   });
 
-  it('with a secret in the code that they are about', async () => {
-    const { text } = await read(inline({ body: 'text 1', diffHunk: `@@\n+a ${SECRET}` }));
+  it('with a secret in the code that they are about, or in a login', async () => {
+    const bot = { body: 'text 2', author: `${SECRET}[bot]`, isReply: true };
+    const play = inline({ body: 'text 1', diffHunk: `@@\n+a ${SECRET}` }, bot);
+    const { text, line } = await read(play);
     expect(text).toContain('> +a ***');
+    expect(text).toContain('Not shown: 1 comment by “***[bot]” (“allowed-bots”).');
+    expect(line).not.toContain(SECRET);
   });
 
   it('without visible text are not quoted', async () => {

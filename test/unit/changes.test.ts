@@ -6,7 +6,7 @@ import { found, job } from './record.ts';
 type Compared = Parameters<typeof changeOf>[0];
 
 const RANGE = { before: 'a', after: 'b' };
-const ON_C = new Map([['c.md', 2]]);
+const ON_C = new Map([['s3cret/c.md', 2]]);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
 function commit(message = 'Say more', login: string | null = 'mintlify[bot]', parents = 1) {
@@ -60,9 +60,14 @@ it('tells the files, the first lines and the authors, without secrets', () => {
 });
 
 it.each<[string, Compared['files'], readonly string[], boolean]>([
-  ['another file', files('a.md'), ['c.md'], true],
-  ['the file', files('c.md'), [], true],
-  ['the file under another name', [{ filename: 'd.md', previous_filename: 'c.md' }], [], true],
+  ['another file', files('a.md'), ['***/c.md'], true],
+  ['the file', files('s3cret/c.md'), [], true],
+  [
+    'the file under another name',
+    [{ filename: 'd.md', previous_filename: 's3cret/c.md' }],
+    [],
+    true,
+  ],
   ['more files than GitHub lists', files(...Array(300).fill('a.md')), [], false],
   ['files that cannot be read', null, [], false],
 ])('the commits change %s', (_, changed, untouched, isKnown) => {
