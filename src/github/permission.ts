@@ -35,7 +35,7 @@ export async function checkPermission(
     const found = await github.collaborator(login);
     if (found !== null && (id === null ? !sameLogin(found.login, login) : found.id !== id)) {
       const cause = 'GitHub returned another user';
-      const why = `${cause} when asked for the permission of ${name}.`;
+      const why = `${cause} when asked for the permission of ${name}. If the account was renamed, write a new comment or start a new run.`;
       return { kind: 'not known', why, cause, mayPass: false };
     }
     const levels: readonly string[] = ['none', ...PERMISSIONS];

@@ -69,7 +69,7 @@ const CHECKS = {
 };
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +
-  'and the job in the dashboard (https://app.mintlify.com).';
+  'and the job in the dashboard (https://app.mintlify.com). Once this is fixed, comment again.';
 const CLOSED = 'The API answered 409 to the message: “Job is archived”. Use another job.';
 const UNREADABLE =
   'The API answered 403 when the status of the job was read: “Forbidden”. The API key lacks the read scope.';
