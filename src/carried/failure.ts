@@ -305,7 +305,7 @@ function outputsOfCheck(
 function outputsOf(name: string, { parts }: KeptLog, redact: Redact): readonly Output[] {
   return parts.map(({ step, tail, isOptional }) => {
     const of = step === null ? '' : `the step ${namedShort(step, redact)} of `;
-    const mayFail = isOptional ? ', which failed, but may fail' : '';
+    const mayFail = isOptional ? ', which failed although the workflow went on' : '';
     return toOutput(`The log of ${of}the job ${name}${mayFail}`, tail, redact, isOptional);
   });
 }

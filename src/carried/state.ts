@@ -7,7 +7,7 @@ import type {
 } from '../github/conversation.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
-import { ok, plural, problem, type Result } from '../text.ts';
+import { ok, plural, problem, quote, type Result } from '../text.ts';
 import { type Failing, readFailing } from './failing.ts';
 import { lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
 import { type Overheard, overhear, quoteTalks } from './said.ts';
@@ -190,15 +190,18 @@ async function tellTopic(
 async function readPull(
   reading: Reading,
   about: About,
-  { headRefOid: sha, mergeable }: Conversation,
+  { headRefOid: sha, headRefName = '', baseRefName = '', mergeable }: Conversation,
   endsAt: number,
 ): Promise<readonly Thing[]> {
   if (!about.isOwn || sha === undefined || about.asked.kind === 'review') return [];
   const fails = await readFailing(reading, { sha, own: null, page: '' }, endsAt);
   const conflict = mergeable === 'CONFLICTING' ? [tellConflict(fails)] : [];
   const told = [...fails.things.flatMap(({ parts = [] }) => parts), ...conflict];
+  const [branch, base] = [headRefName, baseRefName].map((name) =>
+    quote(reading.runtime.redact(name), 100),
+  );
   const head =
-    `For reference, this is the state of the pull request ${pageOf(reading, about)} at the commit ${sha.slice(0, 7)}. ` +
+    `For reference, this is the state of the pull request ${pageOf(reading, about)} (branch ${branch}, base ${base}) at the commit ${sha.slice(0, 7)}. ` +
     'Use it as far as the request above needs it.';
   return [
     { place: 'about', parts: told.length > 0 ? [head] : [] },

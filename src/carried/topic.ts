@@ -1,6 +1,6 @@
 import type { Topic } from '../github/event.ts';
 import type { Redact } from '../runner/log.ts';
-import { hasVisibleText, quote } from '../text.ts';
+import { hasVisibleText, oneLine, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
 import { judgeAccount, type Speakers } from './people.ts';
 import { beginningOf, quoteLines } from './quoting.ts';
@@ -10,7 +10,8 @@ import { cleanQuotation, cleanText } from './words.ts';
 // The title and text of an issue or pull request that is not the job's own. Whoever commands there has them before their eyes, so
 // they are carried whoever wrote them; of the event, so that nobody changes them after the command.
 
-/** Characters of the text. */
+/** Characters of the title and of the text. */
+const LONGEST_TITLE = 300;
 const LONGEST_TOPIC = 4000;
 
 /** `what`: `issue` or `pull request`. `url`: its page. */
@@ -31,12 +32,14 @@ export async function quoteTopic(
   const by =
     author === null ? ', by a deleted account' : `, by ${quote(redact(author.login), 100)}`;
   const remark = isStranger ? ', who may not ask you for changes' : '';
-  const head = `The ${what} ${quote(redact(title), 300)}${by}${isProgram ? ', which is a program' : remark}`;
-  const end = hasVisibleText(text) ? ':' : ' has no text.';
-  const quoted = isProgram ? fenced(text) : quoteLines(text);
+  const end = hasVisibleText(text) ? '' : ', without a text';
+  const head = `The ${what}${by}${isProgram ? ', which is a program' : remark}${end}:`;
+  // The title is theirs, too, and so within the quotation.
+  const all = `${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim();
+  const quoted = isProgram ? fenced(all) : quoteLines(all);
   return {
     place: 'about',
-    parts: [head + end, hasVisibleText(text) ? quoted : ''],
+    parts: [head, quoted],
     shown: `text of the ${what}`,
     missing:
       text === whole ? [] : [{ what: `the end of the text of the ${what}`, why: `see ${url}` }],

@@ -34,7 +34,7 @@ const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
     issueOrPullRequest(number: $number) {
       ... on Issue { ${COMMENTS} }
       ... on PullRequest {
-        headRefOid
+        headRefOid headRefName baseRefName
         mergeable
         ${COMMENTS}
         reviews(last: ${MOST_REVIEWS}) {
@@ -113,6 +113,8 @@ const conversation = z.object({
   comments: z.object({ pageInfo, nodes: listOf(written) }),
   /** An issue has none of these. */
   headRefOid: z.optional(commitSha),
+  headRefName: z.optional(z.string()),
+  baseRefName: z.optional(z.string()),
   /** `MERGEABLE`, `CONFLICTING`, or `UNKNOWN` until GitHub has computed it. */
   mergeable: z.optional(z.string()),
   reviews: z.optional(z.object({ pageInfo, nodes: listOf(review) })),

@@ -238,7 +238,7 @@ The log of the step “Check links” of the job “links”:
           ['2 gates failed'],
         ),
       ],
-      /> Run check\n> \n> 2 gates failed\n.*“Before” of the job “gates”, which failed, but may fail:\n.*no heading\n> error: docs\/b.md: no link\n/s,
+      /> Run check\n> \n> 2 gates failed\n.*“Before” of the job “gates”, which failed although the workflow went on:\n.*no heading\n> error: docs\/b.md: no link\n/s,
     ],
   ])('has %s', async (_, jobs, words) => {
     await using sim = await simulate(afterRun(jobs));

@@ -98,7 +98,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
   expect(sim.agent.created()).toEqual([NEW]);
   expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual([
     expect.stringMatching(
-      RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue “.*\n\n> .*$`),
+      RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n\n> `),
     ),
     `shorter, please (2)\n\n${ABOUT}`,
     'shorter, please (3)',

@@ -94,6 +94,8 @@ function issueNode(repository: Repository, issue: Issue): object {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
     comments: (page: Page) => comments(repository, repository.listed(issue), page),
     headRefOid: issue.commits.at(-1),
+    headRefName: issue.branch,
+    baseRefName: 'main',
     mergeable: issue.mergeable,
     reviews: ({ last }: Page) =>
       newest(repository.reviewsOf(issue.number), last, (one) => reviewNode(repository, one)),

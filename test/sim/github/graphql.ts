@@ -22,6 +22,8 @@ const SCHEMA = buildSchema(`
   type PullRequest {
     comments(last: Int, before: String): IssueCommentConnection!
     headRefOid: GitObjectID!
+    headRefName: String!
+    baseRefName: String!
     mergeable: MergeableState!
     reviews(last: Int): PullRequestReviewConnection!
     reviewThreads(last: Int, before: String): PullRequestReviewThreadConnection!
