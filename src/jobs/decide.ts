@@ -241,7 +241,12 @@ function noteAboutCommit(
   return notes.find((note) => note.commit === message.commit && isCounted(note, message, jobId));
 }
 
-function isLimitTold(notes: readonly FoundNote[], { step }: MessageId, jobId: string): boolean {
+/** Whether the newest note of this step about the job tells the limit. */
+export function isLimitTold(
+  notes: readonly FoundNote[],
+  { step }: MessageId,
+  jobId: string,
+): boolean {
   const newest = notes.findLast(
     (note) => note.step === step && deliveryTo(note, jobId) !== undefined,
   );

@@ -3,19 +3,20 @@ import { changedNothing, type Job, statusOf } from '../job/job.ts';
 import { isFinal } from '../mintlify.ts';
 import { loginOf } from '../note/data.ts';
 import type { Ended } from '../report/outputs.ts';
+import { isLimitTold } from './decide.ts';
 import { askerOf } from './occasion.ts';
 import { conversationOf } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // Which ends are told by a comment of their own, and whom it mentions: GitHub mails a new comment, but not an edit.
 
-type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'notes' | 'trigger'>;
+type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'messageId' | 'notes' | 'trigger'>;
 
 /** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter((job) => {
     if (job.isReadOnly || isOfOtherAttempt(job)) return false;
-    return RESULTS[job.end.result].isBad || isLateLimit(job) || isUnseen(run, job);
+    return RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
   });
 }
 
@@ -26,9 +27,10 @@ function isOfOtherAttempt({ message, end, after }: Ended): boolean {
   return message.kind === 'sent' && message.isEarlier && isKnown;
 }
 
-/** The note has announced the message, which had its number then, and the limit has stopped it since. */
-function isLateLimit({ end, nthInARow }: Ended): boolean {
-  return end.label === 'limited' && nthInARow !== undefined;
+/** The note has announced the message, which had its number then, and the limit has stopped it since. No note above tells it. */
+function isLateLimit({ notes, messageId }: ToldRun, { id, end, nthInARow }: Ended): boolean {
+  if (end.label !== 'limited' || nthInARow === undefined) return false;
+  return notes.kind === 'problem' || !isLimitTold(notes.value, messageId, id);
 }
 
 /** The agent is done, and certainly has changed nothing here: GitHub mails what it pushes to this pull request. */

@@ -184,9 +184,10 @@ export class Note {
     // What gives way to another run leaves the comments of that one.
     if (itself !== 'OUTDATED') {
       const comments = await github.newestOwnComments(conversation).catch(() => []);
+      const limits = limitsIn(comments, own.project);
       for (const { id, body, url, isMinimized } of comments) {
         const isAbove = !isMinimized && commentId(url) < commentId(this.url);
-        if (isAbove && isOutdatedBy(body, own, hasTold)) collapsed.push([id, 'OUTDATED']);
+        if (isAbove && isOutdatedBy(body, own, hasTold, limits)) collapsed.push([id, 'OUTDATED']);
       }
     }
     if (collapsed.length > 0) await github.hide(collapsed);
@@ -346,21 +347,42 @@ export async function readNotes(
   }
 }
 
+/** The messages, as hashes, that a limit has stopped, by their notes. A reply to one tells the limit, too. */
+export function limitsIn(
+  comments: readonly { readonly body: string }[],
+  project: string,
+): ReadonlySet<string> {
+  const limits = new Set<string>();
+  for (const { body } of comments) {
+    const note = readNote(body, project);
+    if (typeof note !== 'string' && isStopped(note)) limits.add(replyIdOf(note).message);
+  }
+  return limits;
+}
+
+function isStopped({ jobs }: NoteData): boolean {
+  return jobs.length > 0 && jobs.every(({ limited = false }) => limited);
+}
+
 /** Whether a comment of the same identity above the note says nothing of use any more once the process of the note is done. */
-export function isOutdatedBy(body: string, own: NoteData, hasTold: boolean): boolean {
+export function isOutdatedBy(
+  body: string,
+  own: NoteData,
+  hasTold: boolean,
+  limits: ReadonlySet<string>,
+): boolean {
   const reply = readReply(body);
-  if (reply !== undefined) return hasTold && isFollowed(reply, replyIdOf(own), false);
+  if (reply !== undefined) return hasTold && isFollowed(reply, replyIdOf(own), limits);
   const note = readNote(body, own.project);
   if (typeof note === 'string' || note.process === own.process) return false;
-  const isLimit = note.jobs.length > 0 && note.jobs.every(({ limited = false }) => limited);
-  const isOver = isLimit && hasTold && isFollowed(replyIdOf(note), replyIdOf(own), true);
+  const isOver = isStopped(note) && hasTold && isFollowed(replyIdOf(note), replyIdOf(own), limits);
   return isOver || isReplaced(note, own);
 }
 
 /** A person who goes on has also seen what checks were told of a limit. */
-function isFollowed(one: ReplyId, own: ReplyId, isLimit: boolean): boolean {
+function isFollowed(one: ReplyId, own: ReplyId, limits: ReadonlySet<string>): boolean {
   if (one.message === own.message) return true;
-  const isOfSameKind = one.by === own.by || (own.by === 'person' && isLimit);
+  const isOfSameKind = one.by === own.by || (own.by === 'person' && limits.has(one.message));
   return one.step === own.step && isOfSameKind;
 }
 

@@ -135,9 +135,40 @@ it('five runs at once, in processes of their own, never send more than three, wh
   expect(counts(sim).filter((count) => count !== undefined)).toEqual(numbers);
   // People get a mail only of a new comment.
   const noted = new Set(ownComments(sim.github).map(({ id }) => id));
-  const answers = sim.github.comments(PULL).filter(({ id }) => !noted.has(id));
-  expect(answers.map(({ body }) => body)).toEqual(Array(2).fill(expect.stringContaining(LIMIT)));
+  const [answer, ...more] = sim.github.comments(PULL).filter(({ id }) => !noted.has(id));
+  expect(answer?.body).toContain(LIMIT);
+  // The second one may not have seen yet that the first one tells it.
+  expect(more.length).toBeLessThan(2);
   expect(resultsOf(await runs(sim, 1))).toEqual(['skipped']);
+  // A person has seen all of it.
+  const body = '/agent Go on.';
+  const asks = issueComment({
+    number: PULL,
+    body,
+    id: sim.github.addComment(PULL, ALICE.login, body).id,
+  });
+  await sim.runHere({ with: { command: '/agent', prompt: '' }, step: { event: asks } });
+  expect(sim.agent.posts()).toHaveLength(4);
+  const open = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
+  expect(open.filter(({ body }) => body.includes(LIMIT))).toEqual([]);
+});
+
+it('a limit that another run tells before the own comment is there is told once', async () => {
+  let creations = 0;
+  await using sim = await simulate({
+    with: { ...BOT, 'max-messages': 1 },
+    github: {
+      ...PULLS,
+      async on({ path, method }) {
+        if (method !== 'POST' || !path.endsWith('/comments') || creations++ > 0) return undefined;
+        expect(resultsOf(await runs(sim, 2))).toEqual(['sent', 'skipped']);
+        return undefined;
+      },
+    },
+    step: { event: BY_BOT },
+  });
+  expect((await sim.runHere()).outputs.result).toBe('skipped');
+  expect(sim.github.comments(PULL)).toHaveLength(3);
 });
 
 describe('while the comments are counted,', () => {

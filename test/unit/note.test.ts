@@ -10,7 +10,7 @@ import {
   readNote,
   replyIdOf,
 } from '../../src/note/data.ts';
-import { isOutdatedBy, Note, readNotes } from '../../src/note/note.ts';
+import { isOutdatedBy, limitsIn, Note, readNotes } from '../../src/note/note.ts';
 import { NOTE, START } from './record.ts';
 
 const PAGE = 'https://github.com/octo/agents/pull/7';
@@ -279,7 +279,7 @@ describe('a note collapses above it', () => {
     ['of another project', { project: OTHER }, false],
     ['of its own process', { process: OWN.process }, false],
   ])('a note of a step %s: %j', (_, parts, expected) => {
-    expect(isOutdatedBy(body(parts), OWN, false)).toBe(expected);
+    expect(isOutdatedBy(body(parts), OWN, false, new Set())).toBe(expected);
   });
 
   const check: Partial<NoteData> = {};
@@ -293,14 +293,21 @@ describe('a note collapses above it', () => {
     ['people, for a check', check, { ...person, ...others }, false, false],
     ['checks, for a person', person, { ...others }, false, true],
     ['another step', check, { ...others, step: OTHER }, false, false],
-  ])('replies and limits of %s', (_, own, other, reply, limit) => {
+  ])('replies, limits, and replies that tell them, of %s', (_, own, other, reply, limit) => {
     const mine = { ...OWN, ...own };
     const jobs = [{ id: 'job-2', delivery: 'not-sent', limited: true }] as const;
     const about = { ...OWN, ...other };
     const bodies = [composeReply(replyIdOf(about), 'x'), body({ ...about, process: OTHER, jobs })];
-    expect(bodies.map((text) => isOutdatedBy(text, mine, true))).toEqual([reply, limit]);
+    const limits = limitsIn(
+      bodies.map((text) => ({ body: text })),
+      OWN.project,
+    );
+    const which = (hasTold: boolean, told: ReadonlySet<string>) =>
+      bodies.map((text) => isOutdatedBy(text, mine, hasTold, told));
+    expect(which(true, new Set())[0]).toBe(reply);
+    expect(which(true, limits)).toEqual([limit, limit]);
     // A process that has told nothing leaves them.
-    expect(bodies.map((text) => isOutdatedBy(text, mine, false))).toEqual([false, false]);
+    expect(which(false, limits)).toEqual([false, false]);
   });
 
   it('nothing else', () => {
@@ -311,7 +318,7 @@ describe('a note collapses above it', () => {
         { id: 'b', delivery: 'sent' },
       ],
     });
-    const all = [damaged, both, 'x'].map((text) => isOutdatedBy(text, OWN, true));
+    const all = [damaged, both, 'x'].map((text) => isOutdatedBy(text, OWN, true, new Set()));
     expect(all).toEqual([false, false, false]);
   });
 
