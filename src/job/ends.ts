@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
 import { DASHBOARD_URL, type FinalStatus } from '../mintlify.ts';
-import { listing, plural, sentences } from '../text.ts';
+import { listing, plural, quote, sentences } from '../text.ts';
 import type { Label } from './labels.ts';
 
 // How a job can end: for each way its result, which the outputs and `fail-on` say, its label, which people see, and its sentence:
@@ -256,10 +256,11 @@ const RUN_ENDS = {
   'same commit': way(
     'skipped',
     'skipped',
-    /** `url`: of the comment of the run that sends, or has sent, a message about the same commit. */
-    (url: string) =>
-      `Another run has taken this commit: ${url}. Its message has what GitHub showed as failed then; “/agent” sends what has ` +
-      'failed since.',
+    /** `url`: of the comment of the run that sends, or has sent, a message about the same commit. `command`: the word of one. */
+    (url: string, command: string | null) => {
+      const since = command === null ? '' : `; ${quote(command)} sends what has failed since`;
+      return `Another run has taken this commit: ${url}. Its message has what GitHub showed as failed then${since}.`;
+    },
   ),
   limit: way(
     'skipped',

@@ -31,6 +31,8 @@ export interface Question {
   readonly again: Again['start'];
   /** How it ends if the commit of the event needs no message any more. */
   readonly past?: End | undefined;
+  /** The word of a command that sends what has failed since; null without one. */
+  readonly command: string | null;
 }
 
 export type Verdict =
@@ -98,11 +100,11 @@ function noteOfOtherJob(notes: readonly FoundNote[], message: MessageId): FoundN
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
 function decideNew(
   notes: readonly FoundNote[],
-  { message, limit, past }: NewQuestion,
+  { message, limit, past, command }: NewQuestion,
   jobId: string,
 ): Verdict {
   const same = noteAboutCommit(notes, message, jobId);
-  if (same !== undefined) return endWith(endAs('same commit', same.url));
+  if (same !== undefined) return endWith(endAs('same commit', same.url, command));
   if (past !== undefined) return endWith(past);
   if (limit === undefined) return { kind: 'send' };
   const nthInARow = runsSinceCommand(notes, message, jobId).size + 1;
@@ -121,7 +123,7 @@ export function whyPast(commit: CommitTrigger, seen: Seen | undefined): End | un
   return sha === commit.sha ? undefined : endAs('newer commits');
 }
 
-interface NewQuestion extends Pick<Question, 'message' | 'past'> {
+interface NewQuestion extends Pick<Question, 'message' | 'past' | 'command'> {
   readonly limit: Extract<Limit, { most: number }> | undefined;
 }
 

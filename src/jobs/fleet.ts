@@ -88,7 +88,9 @@ function isNews(verdict: Verdict | undefined): boolean {
 function decideOn(run: Run, notes: Result<readonly FoundNote[]>): ReadonlyMap<Job, Verdict> {
   const { plan, messageId: message, past } = run;
   const { isRerun, limit, again } = plan;
-  const question = { notes, message, isRerun, past, again: again.start, ...(limit && { limit }) };
+  const { command } = run.inputs;
+  const about = { notes, message, isRerun, past, command, again: again.start };
+  const question = limit === undefined ? about : { ...about, limit };
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
 }
 

@@ -26,7 +26,8 @@ function ofJob(id: string, delivery: Delivery): Partial<NoteData> {
 }
 
 function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId = JOB): Verdict {
-  const question = { message: NOTE, isRerun: false, again: 'Comment again', ...parts } as const;
+  const asked = { message: NOTE, isRerun: false, again: 'Comment again', command: null } as const;
+  const question = { ...asked, ...parts };
   return decide({ notes: ok(notes), ...question }, jobId);
 }
 
@@ -255,7 +256,7 @@ describe('an event about a commit', () => {
   ])('gets one message: %s', (_, other, isStopped) => {
     // A command in between changes nothing.
     const notes = [note('3'), other, note('7', 'sent', { command: 'comment:7' })];
-    const expected = isStopped ? { end: endAs('same commit', other.url) } : { kind: 'send' };
+    const expected = isStopped ? { end: endAs('same commit', other.url, null) } : { kind: 'send' };
     expect(ask(notes, { message })).toMatchObject(expected);
   });
 

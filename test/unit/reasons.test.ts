@@ -123,7 +123,12 @@ it.each<[End, End['result'], string, boolean?]>([
   [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
   [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
-  [endAs('same commit', TAKEN), 'skipped', `Another run has taken this commit: ${TAKEN}.`],
+  [endAs('same commit', TAKEN, null), 'skipped', 'showed as failed then.'],
+  [
+    endAs('same commit', TAKEN, '/docs'),
+    'skipped',
+    `${TAKEN}. Its message has what GitHub showed as failed then; “/docs” sends`,
+  ],
   [
     endAs('other creation', TAKEN, 'So.'),
     'error',

@@ -128,7 +128,8 @@ export function startNote(process: Process): Process {
 
 function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Verdict {
   const isRerun = message.attempt > 1;
-  const question = { notes, message, isRerun, again: 'Re-run the workflow' } as const;
+  const again = 'Re-run the workflow';
+  const question = { notes, message, isRerun, again, command: null } as const;
   return decide({ ...question, ...(limit && { limit }) }, id);
 }
 
