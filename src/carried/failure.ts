@@ -82,7 +82,7 @@ function sourcesIn(
   if (one.jobs.kind === 'problem') return [];
   const of = isOneOfMany ? ` of ${named(one.run.name, redact)}` : '';
   return one.jobs.value
-    .filter((job) => (hasFailed(job) && !neverStarted(job)) || wasCancelled(job))
+    .filter((job) => (hasFailed(job) || wasCancelled(job)) && !neverStarted(job))
     .map((job) => ({ id: job.id, name: `${named(job.name, redact)}${of}`, of: one, job }));
 }
 
@@ -276,9 +276,9 @@ function whyNeverStarted(jobs: readonly RunJob[], redact: Redact): string {
 /** Why nobody can fix what failed in a run, as a sentence: GitHub ran none of the jobs. Empty if a job failed by itself. */
 export function whyNothingRan({ jobs }: ListedRun, redact: Redact): string {
   if (jobs.kind === 'problem') return '';
-  const failed = jobs.value.filter((job) => hasFailed(job) || wasCancelled(job));
-  const isAll = failed.every((job) => hasFailed(job) && neverStarted(job));
-  return isAll ? whyNeverStarted(jobs.value, redact) : '';
+  const started = jobs.value.filter((job) => !neverStarted(job));
+  const mayHaveFailed = started.some((job) => hasFailed(job) || wasCancelled(job));
+  return mayHaveFailed ? '' : whyNeverStarted(jobs.value, redact);
 }
 
 /** The title and the summary explain the text, of which only a part may be shown. Of a long summary, the beginning has the result. */

@@ -348,6 +348,7 @@ describe('the run of the event', () => {
         job(1, 'a', NEVER_STARTED),
         job(2, 'b', NEVER_STARTED),
         job(3, 'c', { conclusion: 'skipped' }),
+        job(4, 'd', { ...NEVER_STARTED, ...CANCELLED }),
       ],
       'GitHub did not run the jobs “a” and “b”; their pages say why.',
     ],
@@ -367,8 +368,12 @@ describe('the run of the event', () => {
     );
     expect(asked.filter((one) => one.startsWith('log'))).toEqual(['log of 2']);
     const exit = '##[error]Process completed with exit code 1.';
-    const silent = await carry(jobs, { logs: { 2: [exit], 3: ['the server is down'] } });
+    const silent = await carry([...jobs, job(4, 'e2e (2)', { ...NEVER_STARTED, ...CANCELLED })], {
+      logs: { 2: [exit], 3: ['the server is down'] },
+    });
     expect(silent.text).toContain('> the server is down\n');
+    expect(silent.text).toContain('Cancelled jobs: “e2e” and “e2e (2)”.');
+    expect(silent.asked.filter((one) => one.endsWith(' of 4'))).toEqual([]);
   });
 });
 
