@@ -140,6 +140,7 @@ function way<L extends Label, Given extends readonly unknown[]>(
 
 const noWords = (): string => '';
 const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK} before you send it again.`;
+const NO_COMMENT = 'No message is sent without its comment.';
 const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
 
 /** `why` has the code of the error. */
@@ -218,15 +219,15 @@ const RUN_ENDS = {
     sentences(`${why}, so no message was sent.`, adviseOnFile(why), again),
   ),
   'no comment': way('error', 'not-sent', (why: string, again: string) =>
-    sentences(why, 'No message is sent without its comment.', again),
+    sentences(why, NO_COMMENT, again),
   ),
-  /** `again`: what people do then. */
-  'comment in doubt': way('error', 'not-sent', (why: string, again: string) =>
-    sentences(
-      why,
-      `Nothing was sent. ${again}; if a comment of this run appears later, delete it.`,
-    ),
-  ),
+  /** `again`: what people do then. In a re-run, the comment of an earlier attempt must stay. */
+  'comment in doubt': way('error', 'not-sent', (why: string, again: string, isRerun: boolean) => {
+    const remedy = isRerun
+      ? 'if a comment of this attempt appears later, delete only that'
+      : 'if a comment of this run appears later, delete it';
+    return sentences(why, NO_COMMENT, `${again}; ${remedy}.`);
+  }),
 
   // The message is not meant for the job, or not now.
   'only-when': way(

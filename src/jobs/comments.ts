@@ -63,7 +63,7 @@ function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): 
   const { start } = plan.again;
   switch (cause) {
     case 'unclear':
-      return endAs('comment in doubt', problem, start);
+      return endAs('comment in doubt', problem, start, plan.isRerun);
     case 'rate limit':
     case 'no answer':
       return endAs('no comment', problem, askAgain(start, true));
