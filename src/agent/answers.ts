@@ -24,7 +24,7 @@ import {
   sentences,
 } from '../text.ts';
 import { type AgentContext, type Answer, type Exchange, type Failure, isFromApi } from './http.ts';
-import { isPassing4xx, retryAfterMs } from './retry.ts';
+import { isPassing4xx, NETWORK_LOGIN, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
 // their readers did not write the workflow: so it says “the API key”, and not the name of the input.
@@ -136,9 +136,6 @@ function whoAnswered({ status, body }: Answer): string {
     ? 'The API, or something before it,'
     : 'Something before the API, such as a proxy or firewall,';
 }
-
-/** The network wants the runner to log in (RFC 6585, 6). */
-const NETWORK_LOGIN = 511;
 
 /** What is set up wrongly is named by the reason. */
 function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): string {

@@ -158,11 +158,13 @@ describe('a failed poll', () => {
   });
 
   it('may pass by itself, unless something is set up wrongly', () => {
-    const passing = [200, ...PASSING_4XX, 500, 503, 599].map((status) => response(status));
+    const passing = [200, ...PASSING_4XX, 500, 503, 510, 512, 599].map((status) =>
+      response(status),
+    );
     for (const exchange of [failure(true), failure(false), ...passing]) {
       expect([exchange, mayPass(exchange)]).toEqual([exchange, true]);
     }
-    const lasting = statuses(300, 500).filter((status) => !PASSING_4XX.includes(status));
+    const lasting = [...statuses(300, 500), 511].filter((status) => !PASSING_4XX.includes(status));
     for (const exchange of [failure(false, 'setup'), ...lasting.map((one) => response(one))]) {
       expect([exchange, mayPass(exchange)]).toEqual([exchange, false]);
     }
