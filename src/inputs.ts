@@ -253,12 +253,13 @@ const MOST_JOBS = MESSAGES_PER_HOUR;
 
 const jobIds: Check<readonly string[]> = (text, shown) => {
   const list = text.startsWith('[') ? readJsonList(text) : itemsOf(text);
-  const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
-  if (ids.length === 0) {
+  if (list === null) {
     return problem(
       `must be IDs, or a JSON array of strings, as in ["job_8f41c2"]; it is ${shown(text)}.`,
     );
   }
+  // A list that a step or a variable has may well have no entry.
+  const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
   if (ids.length > MOST_JOBS) {
     return problem(
       `contains ${ids.length} IDs; one step takes at most ${MOST_JOBS}, so split the list with a matrix.`,
@@ -270,10 +271,10 @@ const jobIds: Check<readonly string[]> = (text, shown) => {
   return wrong === undefined ? ok(ids) : problem(wrong + separators);
 };
 
-/** Empty if it is not a JSON array of strings. */
-function readJsonList(text: string): readonly string[] {
+/** Null if it is not a JSON array of strings. */
+function readJsonList(text: string): readonly string[] | null {
   const list = parseJson(text);
-  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : [];
+  return Array.isArray(list) && list.every((item) => typeof item === 'string') ? list : null;
 }
 
 function itemsOf(text: string): readonly string[] {
@@ -400,12 +401,13 @@ const maxMessages: Check<number> = (text, shown) =>
     ? ok(Number(text))
     : problem(`must be a whole number from 1 to 100; it is ${shown(text)}.`);
 
-/** A number, `#42`, or the address of a pull request or issue in this repository. */
+/** A number, `#42`, or the address of a page of a pull request or issue in this repository. */
 function conversationNumber(env: Env): Check<number> {
   const { repositoryUrl } = readRunInfo(env);
-  const address = RegExp(`^${RegExp.escape(repositoryUrl)}/(?:pull|issues)/(?=\\d+$)`, 'i');
+  const page = RegExp.escape(repositoryUrl);
+  const address = RegExp(`^${page}/(?:pull|issues)/(\\d+)(?:[/?#].*)?$`, 'i');
   return (text, shown) => {
-    const number = text.replace(address, '').replace(/^#/, '');
+    const number = text.replace(address, '$1').replace(/^#/, '');
     return /^[1-9][0-9]{0,9}$/.test(number)
       ? ok(Number(number))
       : problem(

@@ -57,7 +57,7 @@ describe('readInputs accepts', () => {
     ['False', { wait: 'False' }, { wait: false }],
     ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
     ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
-    ['an address', { 'pr-number': 'https://github.com/O/r/pull/42' }, { prNumber: 42 }],
+    ['an address', { 'pr-number': 'https://github.com/O/r/pull/42/files' }, { prNumber: 42 }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
     [
       'a command with invisible characters',
@@ -66,6 +66,8 @@ describe('readInputs accepts', () => {
     ],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
     ['no job-id', { 'job-id': '' }, { jobIds: [] }],
+    ['no entry', { 'job-id': ', ,' }, { jobIds: [] }],
+    ['no entry in JSON', { 'job-id': '[""]' }, { jobIds: [] }],
     ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
     ['IDs of a YAML block', { 'job-id': 'a\nb\r\n  c\n' }, { jobIds: ['a', 'b', 'c'] }],
     ['any separators', { 'job-id': ' a,\t b ,,\u00a0c,' }, { jobIds: ['a', 'b', 'c'] }],
@@ -175,7 +177,7 @@ describe('readInputs refuses', () => {
     ],
     [
       'job-id',
-      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]', ', ,', '[]', '[""]'],
+      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
       'must be IDs, or a JSON array of strings',
     ],
     ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
@@ -221,7 +223,7 @@ describe('readInputs refuses', () => {
     ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, archived'],
     [
       'pr-number',
-      ['0', '-3', '##3', '1.5', 'x', '99999999999', 'https://github.com/other/repo/pull/3'],
+      ['0', '-3', '##3', '1.5', 'x', '7/files', 'https://github.com/other/repo/pull/3'],
       'must be the number of a pull request',
     ],
   ])('%s: %j', (name, values, words) => {
