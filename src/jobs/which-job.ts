@@ -101,9 +101,9 @@ function whenNobodyNames(
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
     return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT) };
   }
-  // Who pushes or sets a clock may know nothing of it.
-  const isAskedFor = isByPerson(trigger) && !isTrusted(trigger);
-  const creation = send && isAskedFor ? '“create-job: true” to create a job, or ' : '';
+  // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
+  const mayAdvise = send && isRead && isByPerson(trigger) && !isTrusted(trigger);
+  const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
   const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
   // People also review pull requests of people.

@@ -340,17 +340,19 @@ describe('if job-id is empty', () => {
 
   const EMPTY = '“job-id” is empty, so there is no job to send to. Look at the variable';
   const NOBODY = 'No comment of this action names an agent job here, and “job-id” is empty. Set';
+  const LONE = '“job-id” is empty. Set “job-id” to the ID of a job. If it comes from a variable';
   const LATER = 'use two steps instead, the second with the output “job-id”';
   const bot = { 'allowed-bots': RENOVATE.login };
   const opened = (sender: Person) => pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
 
   it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
-    ['a schedule', 'skipped', schedule(), {}, EMPTY, false],
+    ['a schedule', 'skipped', schedule(), { 'job-id': '[]' }, EMPTY, false],
     ['a dispatch, without a message', 'skipped', workflowDispatch(), { send: false }, EMPTY, false],
     ['a push, without comments', 'skipped', push(), { comment: false }, EMPTY, false],
     ['a schedule with pr-number', 'error', schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
+    ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],
     ['a pull request of a bot', 'error', opened(RENOVATE), bot, LATER, false],
     [
       'one that would create',
