@@ -130,9 +130,11 @@ export function readInputs(
   const inputs =
     proxy.kind === 'ok' && problems.length === 0
       ? {
-          ...{ ...settings, proxy: proxy.value },
+          ...settings,
+          proxy: proxy.value,
           prompt: prompt.kind === 'ok' ? prompt.value : '',
-          ...{ keyProblem: ofKey.join(' '), promptProblem: ofPrompt.join(' ') },
+          keyProblem: ofKey.join(' '),
+          promptProblem: ofPrompt.join(' '),
         }
       : null;
   return { whoMaySend: settings, isKeyEmpty: empty.includes('api-key'), inputs, problems };

@@ -32,13 +32,13 @@ import { sentences } from './text.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
-  // Later ones replace these. The process may be killed at any time, or end because of a bug.
-  const isAgain = readRunInfo(runtime.env).attempt > 1;
-  const reason = isAgain
-    ? 'This attempt ended before it sent anything.'
-    : 'The run ended before anything was sent.';
-  saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
   const info = readRunInfo(runtime.env);
+  // Later ones replace these. The process may be killed at any time, or end because of a bug.
+  const reason =
+    info.attempt > 1
+      ? 'This attempt ended before it sent anything.'
+      : 'The run ended before anything was sent.';
+  saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
   const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   if (read.kind === 'problem') {
@@ -64,21 +64,40 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const github = new GitHub({ ...info, ...runtime, token: whoMaySend.githubToken });
   const asked = askedBy(trigger, whoMaySend);
   const start: Start = { runtime, info, trigger, github, asked };
-  const authorization = await authorize(trigger, info, whoMaySend, github);
-  if (runtime.signal.aborted) return cancelled(runtime);
-  if (authorization.kind === 'denied') {
-    const code = deny(runtime, authorization.reason, authorization.level);
-    // Nobody looks into the log of a green run.
-    if (authorization.isOfColleague && whoMaySend.command !== null) await react(start, '-1');
-    return code;
-  }
-  if (authorization.kind === 'failed') {
-    const again = askAgain(startAgain(asked !== null, info.attempt), true);
-    return fail(runtime, sentences(authorization.reason, authorization.mayPass ? again : ''));
-  }
-
+  const refused = await refuse(start, whoMaySend);
+  if (refused !== null) return refused;
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
+  return send(start, inputs, isRerun);
+}
+
+/** Ends a run that is not allowed, and resolves to its exit code; null if it is. */
+async function refuse(
+  start: Start,
+  whoMaySend: Pick<Inputs, 'command' | 'minimumPermission' | 'allowedBots'>,
+): Promise<0 | 1 | null> {
+  const { runtime, info, trigger, github, asked } = start;
+  const authorization = await authorize(trigger, info, whoMaySend, github);
+  if (runtime.signal.aborted) return cancelled(runtime);
+  switch (authorization.kind) {
+    case 'allowed':
+      return null;
+    case 'denied': {
+      const code = deny(runtime, authorization.reason, authorization.level);
+      // Nobody looks into the log of a green run.
+      if (authorization.isOfColleague && whoMaySend.command !== null) await react(start, '-1');
+      return code;
+    }
+    case 'failed': {
+      const again = askAgain(startAgain(asked !== null, info.attempt), true);
+      return fail(runtime, sentences(authorization.reason, authorization.mayPass ? again : ''));
+    }
+  }
+}
+
+/** Called only if the run is allowed and its settings are valid. */
+async function send(start: Start, inputs: Inputs, isRerun: boolean): Promise<0 | 1> {
+  const { runtime } = start;
   const source = () => readContent(start, inputs);
   // What is to be sent may be gone since an earlier attempt sent it. So a re-run first finds out what was sent.
   if (isRerun) return followUp(start, inputs, NO_CONTENT, source);
@@ -96,7 +115,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
 }
 
-/** Called only if the run is allowed and its settings are valid. `source` reads the content of the message. */
+/** `source` reads the content of the message. */
 async function followUp(
   start: Start,
   inputs: Inputs,

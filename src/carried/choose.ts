@@ -111,7 +111,7 @@ function kindOf(line: string): string {
   );
 }
 
-export interface Shown {
+interface Shown {
   readonly shown: readonly string[];
   /** How many of the lines are shown. */
   readonly count: number;
@@ -246,6 +246,6 @@ class Choice {
 }
 
 /** Characters of lines in a quotation. */
-export function sizeOf(lines: readonly string[]): number {
+function sizeOf(lines: readonly string[]): number {
   return lines.reduce((size, line) => size + QUOTED + line.length + 1, 0);
 }

@@ -46,7 +46,7 @@ const MOST_RUNS = 10;
 const CHECKS = 'checks: read';
 
 /** A commit, and the run or check of the event on it, if that failed. */
-export interface CommitToRead {
+interface CommitToRead {
   readonly sha: string;
   readonly own: CommitTrigger | null;
   /** The page of its pull request, if the message does not say that elsewhere; or empty. */

@@ -140,7 +140,7 @@ function saysWhy(source: Source, read: Read, redact: Redact): boolean {
 }
 
 /** What the failures are told with. */
-export interface Telling {
+interface Telling {
   /** The commit, and where it is: ` on the commit 311411a of the pull request https://…`. */
   readonly sha: string;
   readonly where: string;

@@ -109,7 +109,7 @@ function withFirst(content: Content, things: readonly Thing[]): Content {
   return { ...content, things: [...things, ...content.things] };
 }
 
-export interface LateRead {
+interface LateRead {
   readonly things: readonly Thing[];
   /** Why nothing is sent after all, as a sentence; or empty. */
   readonly nothing?: string;

@@ -1,6 +1,7 @@
 import type { Page } from '../github/api.ts';
 import { type CommitTrigger, FAILURES, type HowFailed } from '../github/event.ts';
 import type { CheckRun, WorkflowRun } from '../github/runs.ts';
+import { blocks } from '../markdown.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import type { Result } from '../text.ts';
 
@@ -99,13 +100,12 @@ export interface FailedCheck extends Pick<CommitTrigger, 'id' | 'name' | 'url' |
 function toFailedCheck(check: CheckRun, failure: HowFailed): FailedCheck {
   const { id, name, html_url, output } = check;
   const { title, summary, text, annotations_count: annotations } = output;
-  const said = [title, summary].filter((part) => part !== '').join('\n\n');
   return {
     id,
     name,
     url: html_url ?? '',
     failure,
-    said,
+    said: blocks([title, summary]),
     text,
     annotations,
     runId: runOf(check),

@@ -16,7 +16,7 @@ const SAID_ROOM = 8000;
 const LONGEST_SAID = SAID_ROOM / 2;
 
 /** A text that is carried. */
-export interface Voice {
+interface Voice {
   readonly kind: 'person' | 'program';
   /** Without secrets. */
   readonly login: string;
@@ -26,7 +26,7 @@ export interface Voice {
 }
 
 /** What was said in one place: a comment, a review or a thread. */
-export interface Talk {
+interface Talk {
   /** Paragraphs above it, without secrets; empty for none. */
   readonly head: string;
   /** The oldest first. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { Over } from '../job/job.ts';
+import { blocks } from '../markdown.ts';
 import { anyText, commitSha, lenient, listOf } from '../schema.ts';
 import { ok, parseJson, problem, type Result } from '../text.ts';
 import type { Account } from './account.ts';
@@ -230,7 +231,8 @@ const payloadSchema = z.object({
   pull_request: lenient(
     z.extend(topic, {
       number: positive,
-      ...{ state: anyText, merged_at: mergedAt },
+      state: anyText,
+      merged_at: mergedAt,
       /** The repository is null if it is a fork that was deleted. */
       head: lenient(z.object({ repo: lenient(z.nullable(z.object({ id: positive }))) })),
     }),
@@ -349,7 +351,7 @@ function readCommit(
       failure: HAS_ENDED.has(payload.action) ? readFailure(kind, about.conclusion) : null,
       name: about.name,
       url: about.html_url,
-      said: [title, summary].filter((part) => part !== '').join('\n\n'),
+      said: blocks([title, summary]),
       text,
       annotations: annotations_count,
       app: about.app?.id ?? null,

@@ -39,7 +39,9 @@ const checkRun = z.object({
   app: z.catch(z.nullish(z.object({ id: z.number() })), null),
   output: z.catch(
     z.object({
-      ...{ title: anyText, summary: anyText, text: anyText },
+      title: anyText,
+      summary: anyText,
+      text: anyText,
       annotations_count: z.catch(z.number(), 0),
     }),
     { title: '', summary: '', text: '', annotations_count: 0 },

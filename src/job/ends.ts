@@ -87,12 +87,16 @@ interface AgentEnd {
 /** One for each final status. */
 export const AGENT_ENDS: Readonly<Record<FinalStatus, AgentEnd>> = {
   completed: {
-    ...{ result: 'completed', label: 'completed', doubtful: 'unconfirmed' },
+    result: 'completed',
+    label: 'completed',
+    doubtful: 'unconfirmed',
     mayHaveChanges: true,
     say: (certainty, doubt) => (certainty === 'unconfirmed' ? doubt : ''),
   },
   failed: {
-    ...{ result: 'failed', label: 'failed', doubtful: 'failure unconfirmed' },
+    result: 'failed',
+    label: 'failed',
+    doubtful: 'failure unconfirmed',
     mayHaveChanges: true,
     say: (certainty, doubt) =>
       certainty === 'unconfirmed'
@@ -100,7 +104,9 @@ export const AGENT_ENDS: Readonly<Record<FinalStatus, AgentEnd>> = {
         : `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`,
   },
   archived: {
-    ...{ result: 'archived', label: 'archived', doubtful: 'archived' },
+    result: 'archived',
+    label: 'archived',
+    doubtful: 'archived',
     mayHaveChanges: false,
     say: (certainty) => ARCHIVED[certainty],
   },

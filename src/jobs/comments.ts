@@ -93,7 +93,9 @@ function openNote(run: Run, conversation: number, jobs: readonly Job[], until: n
   const { messageId, runtime, github } = run;
   return new Note({
     ...runtime,
-    ...{ github, conversation, until },
+    github,
+    conversation,
+    until,
     data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
     render: (limit) => renderNote(run, jobs, conversation, limit),
   });
@@ -192,7 +194,7 @@ function isAbove(url: string, own: string): boolean {
 }
 
 /** What is known at the end. */
-export interface Finished {
+interface Finished {
   /** The URLs of the comments. */
   readonly commentUrls: readonly string[];
   /** Why the comment is not up to date, in sentences; empty if it is. */

@@ -169,14 +169,14 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
  */
 function endElsewhere(run: Run, job: Job): End | undefined {
   const { inputs, trigger, notes } = run;
-  const place = conversationOf(run);
-  if (trigger.commit === null || inputs.jobIds.length > 0 || place === null) return undefined;
+  const number = conversationOf(run);
+  if (trigger.commit === null || inputs.jobIds.length > 0 || number === null) return undefined;
   const own = ownPull(job, notes.kind === 'ok' ? notes.value : []);
-  if (own === place) return undefined;
+  if (own === number) return undefined;
   const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.commit.failure === null ? what : `failed ${what}`;
   const shown = own === undefined ? job.record?.prLink : `#${own}`;
-  return endAs('another pull request', failed, place, shown);
+  return endAs('another pull request', failed, number, shown);
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */

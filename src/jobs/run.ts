@@ -102,7 +102,13 @@ export async function prepare(
   const place = sayPlace({ ...start, inputs, notes, jobs });
   return ok({
     ...start,
-    ...{ inputs, plan, past, notes, jobs, source, messageId },
+    inputs,
+    plan,
+    past,
+    notes,
+    jobs,
+    source,
+    messageId,
     hasDecided: false,
     message: new Message(runtime, content, place),
     agent: agentContext(start, inputs, plan),
@@ -162,8 +168,11 @@ function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
   const { info, runtime } = start;
   const { deadline, limit } = plan;
   return {
-    ...{ info, command, startedAt: runtime.clock.now() },
-    ...{ failure: failureOf(start), occasion: occasionOf(start, send) },
+    info,
+    command,
+    startedAt: runtime.clock.now(),
+    failure: failureOf(start),
+    occasion: occasionOf(start, send),
     mergedOrClosed: whatIsOver({ ...start, inputs }),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
