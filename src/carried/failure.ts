@@ -60,8 +60,8 @@ export interface Read {
 }
 
 /**
- * In the order in which they count: those of the event, checks with annotations, others, and jobs that were cancelled, which may be
- * past their time limits. A job that never started has nothing.
+ * In the order in which they count: those of the event, also cancelled ones if its run was cancelled, which may be past their time
+ * limits; checks with annotations; others; and other jobs that were cancelled. A job that never started has nothing.
  */
 export function sourcesOf({ all }: Failures, redact: Redact) {
   const runs = all.filter(({ kind }) => kind === 'run').length;
@@ -87,9 +87,11 @@ function sourcesIn(
 }
 
 function rankOfSource({ of, job }: Source): number {
-  if (job !== null && wasCancelled(job)) return 3;
+  if (job !== null && wasCancelled(job)) {
+    return of.isOwn && of.run.failure === 'was cancelled' ? 1 : 4;
+  }
   if (of.isOwn) return 0;
-  return of.kind === 'check' && of.check.annotations > 0 ? 1 : 2;
+  return of.kind === 'check' && of.check.annotations > 0 ? 2 : 3;
 }
 
 export function hasFailed({ conclusion }: Pick<RunJob, 'conclusion'>): boolean {

@@ -411,9 +411,10 @@ describe('a run that was cancelled', () => {
     expect(await onlyCancelled()).toBe(why);
   });
 
-  it('has the log of a job past its time limit', async () => {
+  it('has the log of a job past its time limit, whatever else fails on the commit', async () => {
     const jobs = [job(1, 'a', CANCELLED), job(2, 'b', CANCELLED)];
-    const { text } = await carry(jobs, { own, annotations, logs: { 1: ['waiting for x'] } });
+    const checks = Array.from({ length: 8 }, (_, n) => check(90 + n, `check ${n}`));
+    const { text } = await carry(jobs, { own, annotations, checks, logs: { 1: ['waiting for x'] } });
     expect(text).toMatch(/^The workflow “CI” was cancelled on the commit/);
     expect(text).toContain('Job stopped at its time limit: “a”.\n\nCancelled job: “b”.');
     expect(text).toContain(`> ${limit}\n`);
