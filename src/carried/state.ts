@@ -13,7 +13,7 @@ import { lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people
 import { type Overheard, overhear, quoteTalks } from './said.ts';
 import { chooseSince, type SaidSince, type Scope, timeOf, withoutTask } from './since.ts';
 import { ask, type Missing, type Thing } from './things.ts';
-import { headOf, isThreadOf, nameThreads, tellFirst } from './threads.ts';
+import { headOf, isFirst, isThreadOf, nameThreads, tellFirst } from './threads.ts';
 import { quoteTopic } from './topic.ts';
 
 // What belongs to a command or a review besides its words: the thread that it replies to, what people have said since they last
@@ -89,7 +89,7 @@ function permissionFor({ isPull }: About): string {
   return isPull ? 'pull-requests: read' : 'issues: read';
 }
 
-function pageOf({ info }: Start, { number, isPull }: About): string {
+function pageOf({ info }: Start, { number, isPull }: Pick<About, 'number' | 'isPull'>): string {
   return `${info.repositoryUrl}/${isPull ? 'pull' : 'issues'}/${number}`;
 }
 
@@ -137,10 +137,11 @@ function peopleIn(
   const since = [...comments, ...reviews, ...threads.flatMap((one) => one.comments.nodes)];
   const newest = since.toReversed().toSorted((one, other) => timeOf(other) - timeOf(one));
   const replied = reply?.comments.nodes.toReversed() ?? [];
-  const people = [...peopleOf([...replied, ...(reply?.first.nodes ?? [])])];
-  const author = asked.topic?.author ?? null;
-  if (isNew && author !== null && isPerson(author)) people.push(author);
-  return [...people, ...peopleOf(newest)];
+  const author = (isNew && asked.topic?.author) || null;
+  return [
+    ...(author !== null && isPerson(author) ? [author] : []),
+    ...peopleOf([...replied, ...(reply?.first.nodes ?? []), ...newest]),
+  ];
 }
 
 async function tellReply(
@@ -155,14 +156,14 @@ async function tellReply(
     const missing = { what: 'the thread of the comment', why, isFault };
     return [{ place: 'reply', missing: [missing] }];
   }
-  const first = tellFirst(thread, about.asked.replyTo ?? 0, speakers);
+  const replyTo = about.asked.replyTo ?? 0;
+  const first = tellFirst(thread, replyTo, speakers);
   const head = 'The other comments of this thread:';
   const { nodes, totalCount } = withoutTask(thread, about).comments;
   // What is said of a first one that is missing is enough.
-  const [beginning] = thread.first.nodes;
-  const others = first === null ? nodes : nodes.filter(({ url }) => url !== beginning?.url);
+  const others = first === null ? nodes : nodes.filter((one) => !isFirst(one, replyTo));
   const { talk, leftOut } = overhear(others, totalCount - nodes.length, head, '', speakers);
-  const url = `${pageOf(start, about)}#discussion_r${about.asked.replyTo}`;
+  const url = `${pageOf(start, about)}#discussion_r${replyTo}`;
   const { parts, count, missing } = await quoteTalks([talk], start.runtime.redact, url);
   const shown = count === 0 ? '' : `${plural(count, 'comment')} of the thread`;
   const all: Thing = {
@@ -180,10 +181,13 @@ async function tellTopic(
   about: About,
   speakers: Speakers,
 ): Promise<readonly Thing[]> {
-  const { topic } = about.asked;
+  const { topic, conversation: number } = about.asked;
   if (!about.isNew || topic === null) return [];
-  const what = about.isPull ? 'pull request' : 'issue';
-  return [await quoteTopic(topic, what, pageOf(start, about), speakers, start.runtime.redact)];
+  // Of the event, also where “pr-number” names another one.
+  const isPull = start.trigger.place === 'pull';
+  const page = pageOf(start, { number, isPull });
+  const what = isPull ? 'pull request' : 'issue';
+  return [await quoteTopic(topic, what, page, speakers, start.runtime.redact)];
 }
 
 /** What fails on the own pull request, and a conflict. A review has its own task. */

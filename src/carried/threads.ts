@@ -31,11 +31,12 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Whether the comment of this key is in the thread, or the thread begins with that of an ID. */
 export function isThreadOf(thread: ReviewThread, key: string, firstId: number): boolean {
   const keys = thread.comments.nodes.map(({ url }) => keyOfUrl(url));
-  return keys.includes(key) || firstKey(thread) === `review-comment:${firstId}`;
+  return keys.includes(key) || isFirst(thread.first.nodes[0], firstId);
 }
 
-function firstKey({ first }: ReviewThread): string {
-  return keyOfUrl(first.nodes[0]?.url ?? '');
+/** Whether the ID is that of the comment. Once the first one of a thread is deleted, another one is first there. */
+export function isFirst(comment: Pick<ThreadComment, 'url'> | undefined, firstId: number): boolean {
+  return keyOfUrl(comment?.url ?? '') === `review-comment:${firstId}`;
 }
 
 /** The thread without drafts, which only the owner of a personal token sees, and without some other comments. */
@@ -99,7 +100,7 @@ export async function nameThreads(
 export function tellFirst(thread: ReviewThread, firstId: number, speakers: Speakers): Thing | null {
   const [first] = thread.first.nodes;
   const what = 'the first comment of the thread';
-  if (first === undefined || firstKey(thread) !== `review-comment:${firstId}`) {
+  if (first === undefined || !isFirst(first, firstId)) {
     return missingFirst('', 'it was deleted', { what, why: 'it was deleted' });
   }
   const heard = judge(first, speakers);

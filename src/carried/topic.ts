@@ -4,7 +4,7 @@ import { hasVisibleText, oneLine, quote } from '../text.ts';
 import { clean, fenced } from './output.ts';
 import { judgeAccount, type Speakers } from './people.ts';
 import { beginningOf, quoteLines } from './quoting.ts';
-import type { Thing } from './things.ts';
+import type { Missing, Thing } from './things.ts';
 import { cleanQuotation, cleanText } from './words.ts';
 
 // The title and text of an issue or pull request that is not the job's own. Whoever commands there has them before their eyes, so
@@ -29,19 +29,33 @@ export async function quoteTopic(
   const words = await (isStranger ? cleanQuotation(body) : cleanText(body));
   const whole = redact(isProgram ? clean(words) : words).trim();
   const text = beginningOf(whole, LONGEST_TOPIC);
-  const by =
-    author === null ? ', by a deleted account' : `, by ${quote(redact(author.login), 100)}`;
-  const remark = isStranger ? ', who may not ask you for changes' : '';
-  const end = hasVisibleText(text) ? '' : ', without a text';
-  const head = `The ${what}${by}${isProgram ? ', which is a program' : remark}${end}:`;
+  const name = author === null ? 'a deleted account' : quote(redact(author.login), 100);
+  const hasText = hasVisibleText(text);
+  const head = `The ${what}, by ${name}${remarkOn(heard)}${hasText ? '' : ', without a text'}:`;
+  const missing: Missing[] = [];
+  if (heard?.kind === 'left out' && heard.isFault) {
+    const permission = `the permission of ${name}, who wrote the ${what}`;
+    missing.push({ what: permission, why: heard.why, isTold: true, isFault: true });
+  }
+  if (text !== whole) {
+    missing.push({ what: `the end of the text of the ${what}`, why: `see ${url}` });
+  }
   // The title is theirs, too, and so within the quotation.
   const all = `${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim();
   const quoted = isProgram ? fenced(all) : quoteLines(all);
   return {
     place: 'about',
     parts: [head, quoted],
-    shown: `text of the ${what}`,
-    missing:
-      text === whole ? [] : [{ what: `the end of the text of the ${what}`, why: `see ${url}` }],
+    shown: `${hasText ? 'text' : 'title'} of the ${what}`,
+    missing,
   };
+}
+
+function remarkOn(heard: ReturnType<typeof judgeAccount> | null): string {
+  if (heard?.kind === 'person') return '';
+  if (heard?.kind === 'program') return ', which is a program';
+  const why = heard?.why ?? '';
+  return why === ''
+    ? ', who may not ask you for changes'
+    : `, whose permission is not known (${why})`;
 }

@@ -95,7 +95,7 @@ function eventOf({ replyTo, reviewId, about }: Given) {
   const written = { number: about?.number ?? PULL, body: '/agent go', id: ASKED_ID };
   if (reviewId !== undefined) return review({ ...written, id: reviewId });
   if (replyTo !== undefined) return reviewComment({ ...written, replyTo });
-  return issueComment(written);
+  return issueComment({ ...written, onPullRequest: about?.isPull ?? true });
 }
 
 /** Inline comments of bob, if nothing else is said. */
@@ -469,6 +469,7 @@ describe('a command that is a reply', () => {
   it('says that the beginning was deleted', async () => {
     const { text, line } = await read(comments(), { ...elsewhere, replyTo: 5 });
     expect(text).toMatch(/^The first comment of this thread is not shown: it was deleted\. Do not/);
+    expect(textsIn(text)).toEqual(['text 2', 'text 3']);
     expect(line).toContain('without the first comment of the thread: it was deleted');
   });
 
@@ -639,6 +640,18 @@ describe('on an issue', () => {
       `${words}\n\nWhat was said on https://github.com/octo/agents/issues/8, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
+  });
+
+  it('its author may be somebody whose permission is not known', async () => {
+    const on: Given['on'] = ({ path }) =>
+      path.includes('/bob/') ? { status: 502, body: {} } : undefined;
+    const { text, line, log } = await read(() => {}, { ...given('bob', 'See a.md'), on });
+    expect(text).toBe(
+      'The issue, by “bob”, whose permission is not known (GitHub answered 502):\n\n> Broken “links”\n> \n> See a.md',
+    );
+    const what = 'the permission of “bob”, who wrote the issue: GitHub answered 502';
+    expect(line).toBe(`+ text of the issue · without ${what.replaceAll(/[“”]/g, '`')}`);
+    expect(log).toEqual([`warning: The message goes without ${what}.`]);
   });
 
   it('it has 4,000 characters', async () => {
