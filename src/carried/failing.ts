@@ -60,7 +60,7 @@ export interface Failing {
   readonly hasRuns: boolean;
   /** What became of the run or check of the event. */
   readonly own: OwnNow;
-  /** The names of what else fails. */
+  /** The names of what else fails, if that of the event has passed since. */
   readonly others: readonly string[];
   /** Why there is nothing to fix in the run of the event, as a sentence; or empty. */
   readonly nothing: string;
@@ -83,12 +83,12 @@ export async function readFailing(
   const lists = await readLists(start, commit.sha, signal);
   const own = ownNow(commit.own, lists);
   const runs = chooseRunsOf(start, commit, lists);
-  const names = runs.failed.map(({ name }) => name);
   const hasRuns = lists.runs.kind === 'problem' || lists.runs.value.all.length > 0;
-  const known = { own, hasRuns };
+  const known = { own, hasRuns, others: [] };
   if (own.kind === 'passed') {
-    const { listed } = chooseChecksOf(start, commit.own, lists, []);
-    const others = [...names, ...listed.map(({ check }) => check.name)];
+    const failed = runs.failed.filter(({ failure }) => failure !== 'was cancelled');
+    const checks = chooseChecksOf(start, commit.own, lists, []).failed;
+    const others = [...failed, ...checks].map(({ name }) => name);
     return { ...known, things: [], others, nothing: '' };
   }
   const ownRun = commit.own?.kind === 'workflow_run' ? runNow(commit.own, own) : null;
@@ -97,7 +97,7 @@ export async function readFailing(
     toRead.map((run) => listRun(start, run, run === ownRun, { until, signal })),
   );
   const nothing = listed.map((one) => (one.isOwn ? whyNothingRan(one, redact) : '')).join('');
-  if (nothing !== '') return { ...known, things: [], others: names, nothing };
+  if (nothing !== '') return { ...known, things: [], nothing };
   const checks = chooseChecksOf(start, commit.own, lists, listed);
   const failures: Failures = {
     all: [...ownCheckOf(commit.own, own), ...listed, ...checks.listed],
@@ -116,8 +116,7 @@ export async function readFailing(
     tellOthers(runs, checks, redact),
     tellLists(start, commit, lists, failures),
   ];
-  const others = [...names, ...checks.listed.map(({ check }) => check.name)];
-  return { ...known, things, others, nothing: '' };
+  return { ...known, things, nothing: '' };
 }
 
 async function readLists({ github }: Start, sha: string, signal: AbortSignal): Promise<Lists> {
