@@ -60,11 +60,10 @@ export function chooseSince(
     threads,
     quiet,
     unread: [
-      hasUnread(comments, scope, timeOf) ? `all comments before the newest ${MOST_COMMENTS}` : '',
-      reviews && hasUnread(reviews, scope, timeOf)
-        ? `all reviews before the newest ${MOST_REVIEWS}`
-        : '',
-      reviewThreads && hasUnread(reviewThreads, scope, lastPublishedAt)
+      hasUnread(comments, scope) ? `all comments before the newest ${MOST_COMMENTS}` : '',
+      reviews && hasUnread(reviews, scope) ? `all reviews before the newest ${MOST_REVIEWS}` : '',
+      // Each of them may have a new comment.
+      reviewThreads?.pageInfo.hasPreviousPage
         ? `all threads before the newest ${MOST_THREADS}`
         : '',
     ].filter((what) => what !== ''),
@@ -109,16 +108,11 @@ export function timeOf({ publishedAt }: Post): number {
   return Date.parse(publishedAt ?? '');
 }
 
-function lastPublishedAt({ comments }: ReviewThread): number {
-  return Math.max(...comments.nodes.map(timeOf));
-}
-
 /** If the oldest one that was read is older, so are all before. */
-function hasUnread<T>(
-  { pageInfo, nodes }: { pageInfo: { hasPreviousPage: boolean }; nodes: readonly T[] },
+function hasUnread(
+  { pageInfo, nodes }: Pick<Conversation['comments'], 'pageInfo' | 'nodes'>,
   { since }: Scope,
-  at: (one: T) => number,
 ): boolean {
   const [oldest] = nodes;
-  return pageInfo.hasPreviousPage && !(oldest !== undefined && at(oldest) <= since);
+  return pageInfo.hasPreviousPage && !(oldest !== undefined && timeOf(oldest) <= since);
 }

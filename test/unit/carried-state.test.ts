@@ -375,6 +375,12 @@ describe('since the last request', () => {
     );
     expect(line.includes('without all comments before the newest 30')).toBe(isNamed);
   });
+
+  it('older threads are named, because each may have a new comment', async () => {
+    const threads = Array.from({ length: 101 }, () => ({ body: 'Old.', isResolved: true }));
+    const { line } = await read(inline(...threads), { about: { since: START + 1000 } });
+    expect(line).toBe(`without all threads before the newest 100: see ${PAGE}`);
+  });
 });
 
 describe('there is room for 8,000 characters:', () => {
@@ -490,11 +496,14 @@ describe('a command that is a reply', () => {
       ...elsewhere,
       replyTo: 1_000_000_001,
     });
+    const older = 'all threads before the newest 100';
     expect(text).toBe(
-      `Not shown: the thread of the comment (it is not among the newest). ${NO_GUESS}`,
+      `Not shown: the thread of the comment (it is not among the newest); ${older} (see ${PAGE}). ${NO_GUESS}`,
     );
-    expect(line).toBe('without the thread of the comment: it is not among the newest');
-    expect(log).toHaveLength(1);
+    expect(line).toBe(
+      `without the thread of the comment: it is not among the newest · without ${older}: see ${PAGE}`,
+    );
+    expect(log).toHaveLength(2);
     expect(calls.filter((name) => name === 'older threads')).toHaveLength(4);
   });
 
