@@ -20,7 +20,7 @@ describe('action.yml', () => {
     });
     readInputs(env, (text) => text);
     names.delete('');
-    const where = 'change readInputs in src/inputs.ts, or action.yml';
+    const where = 'change readSettings in src/inputs.ts, or action.yml';
     expect([...names].sort(), where).toEqual(Object.keys(action.inputs).sort());
   });
 
@@ -104,7 +104,7 @@ describe('action.yml', () => {
       .map(([name, input]) => [`INPUT_${name.toUpperCase()}`, input.default]);
     const unchanged = (text: string): string => text;
     const withDefaults = readInputs({ ...Object.fromEntries(defaults), ...required }, unchanged);
-    const what = 'give it the same default in action.yml and readInputs';
+    const what = 'give it the same default in action.yml and readSettings';
     expect(withDefaults, what).toEqual(readInputs(required, unchanged));
   });
 

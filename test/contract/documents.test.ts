@@ -51,10 +51,11 @@ describe('the tables', () => {
 });
 
 describe('the lists of statuses and results', () => {
-  const never = STATUS_NAMES.filter((status) => STATUSES[status].showsWork === 'never');
+  const final = STATUS_NAMES.filter(isFinal);
+  const never = final.filter((status) => STATUSES[status].showsWork === 'never');
   it.each<[string, RegExp, readonly string[]]>([
     ['docs/mintlify.md', /^\| A job is (`.*?)\. /m, STATUS_NAMES],
-    ['docs/delivery.md', /^A \*final\* status \((.*?)\)/m, STATUS_NAMES.filter(isFinal)],
+    ['docs/delivery.md', /^A \*final\* status \((.*?)\)/m, final],
     ['docs/delivery.md', /another final status except (.*?), and then/, never],
     ['README.md', /^The output `result` says how it ended: (.*?)\. The$/m, RESULT_NAMES],
     ['examples/use-the-outputs.yml', /fromJSON\('\[(.*?)\]'\)/, FAILS_BY_DEFAULT],
@@ -70,6 +71,13 @@ it('docs/permissions.md lists the events without a permission check', () => {
     /^On these events, nobody is checked: (.*?)\.\s/ms.exec(read('docs/permissions.md')) ?? [];
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
   expect(names.sort()).toEqual([...TRUSTED_EVENTS].sort());
+});
+
+it('docs/permissions.md lists what calls to GitHub need', () => {
+  const sources = files('src/**/*.ts').map(({ text }) => text);
+  const needed = sources.flatMap((text) => [...text.matchAll(/'([a-z-]+: )read'/g)]);
+  const missing = needed.filter(([, name]) => !read('docs/permissions.md').includes(`| \`${name}`));
+  expect([needed.length > 0, missing]).toEqual([true, []]);
 });
 
 it('docs/delivery.md lists the 4xx that pass by themselves', () => {

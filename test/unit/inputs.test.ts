@@ -220,7 +220,7 @@ describe('readInputs refuses', () => {
         ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
       ],
     ),
-    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, archived'],
+    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, '],
     [
       'pr-number',
       ['0', '-3', '##3', '1.5', 'x', '7/files', 'https://github.com/other/repo/pull/3'],
