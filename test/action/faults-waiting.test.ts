@@ -118,7 +118,7 @@ describe('waits for a job with', () => {
     ],
     ...(
       [
-        ['queued', 'queued'],
+        ['that is not documented', 'odd'],
         ['with a space', ' needs input '],
         ['that is missing', undefined],
       ] as const
@@ -134,7 +134,7 @@ describe('waits for a job with', () => {
         },
         {
           ...timedOut,
-          warns: [/no status|status “(queued|needs input)”, which this action does not know/],
+          warns: [/no status|status “(odd|needs input)”, which this action does not know/],
         },
       ],
     ),

@@ -22,7 +22,7 @@ describe('send: false', () => {
     ['active', 'active', 'success', ''],
     ['failed', 'failed', 'failure', 'The API does not say why the agent failed. Open the job in'],
     ['archived', 'archived', 'failure', 'The agent does not work on archived jobs; use another'],
-    ['queued', 'active', 'success', ''],
+    ['odd', 'active', 'success', ''],
   ])('polls a job that is %s once: %s', async (status, expected, conclusion, reason) => {
     await using sim = await simulate({
       with: READ_ONLY,

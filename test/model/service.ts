@@ -12,7 +12,7 @@ export interface JobScript {
   readonly earlier: { readonly endsAt: number; readonly ends: FinalStatus; readonly link: boolean };
   /** From the message, or the end of the work before it, until the work on it begins. */
   readonly queueMs: number;
-  /** Whether the status is `queued` while a message is queued. */
+  /** Whether the status is one that is not documented while a message is queued. */
   readonly showsQueue: boolean;
   /** Whether our message becomes part of work that is active. */
   readonly joins: boolean;
@@ -59,7 +59,7 @@ export function show(job: JobScript, sentAt: number | null, now: number): Partia
   const ended = works.findLast(({ end }) => end <= now);
   return {
     id: job.id,
-    status: isActive ? 'active' : isQueued ? 'queued' : (ended?.ends ?? 'active'),
+    status: isActive ? 'active' : isQueued ? 'odd' : (ended?.ends ?? 'active'),
     source: { repository: 'https://github.com/octo/agents', ref: null },
     model: 'sonnet\n::error::x ##[add-mask]e | <img> `',
     prLink: job.earlier.link || works.some(({ isOurs, end }) => isOurs && end <= now) ? LINK : null,

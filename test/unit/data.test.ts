@@ -153,7 +153,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
     job({
       message: { kind: 'sent', at: 1.6, isEarlier: false },
       after: { since: 1.6, work: 'our message' },
-      base: { status: 'queued' },
+      base: { status: 'odd' },
       record: record({ prNumber: 7 }),
       head: { number: 7, sha: 'd'.repeat(40), commits: 2, over: null },
     }),

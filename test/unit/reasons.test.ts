@@ -64,7 +64,7 @@ it.each<[End, End['result'], string, boolean?]>([
     'timed-out',
     'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
   ],
-  [timedOut('queued', 'So.'), 'timed-out', 'is “queued”, and it may keep working. The last poll'],
+  [timedOut('odd', 'So.'), 'timed-out', 'is “odd”, and it may keep working. The last poll'],
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
   [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
   [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `${LATER}“job-id: job-1”.`],

@@ -262,7 +262,7 @@ function transportOf(world: World, setup: Setup, life: Life): Run['agent']['tran
     postOnce: (path) =>
       request(world, setup, life, () => {
         if (world.chance(luck.refuses)) return answer(401, { error: 'No.' });
-        if (!world.chance(luck.doubts)) return answer(200, { id: accept(path), status: 'queued' });
+        if (!world.chance(luck.doubts)) return answer(200, { id: accept(path), status: 'odd' });
         if (world.chance(0.5)) accept(path);
         return answer(503, { error: 'Later.' });
       }),
