@@ -172,18 +172,25 @@ The text of the output of the check “Vale”:
   });
 
   it('has the beginning of a long summary, and annotations before it', async () => {
-    const own = { ...CHECK, said: `2 errors\n\n${'word '.repeat(2000)}`, annotations: 40 };
+    const words = 'word '.repeat(297);
+    const said = `2 errors\n\n${words}.secret ${words.repeat(6)}`;
+    const own = { ...CHECK, said, annotations: 40 };
     const all = Array.from({ length: 40 }, (_, line) => ({
-      ...{ path: 'docs/a.md', start_line: line, message: `no ${line} ${'x'.repeat(500)}` },
+      ...{
+        path: 'docs/a.md',
+        start_line: line,
+        message: `no ${line} ${'x'.repeat(275)}secret${'x'.repeat(275)}`,
+      },
       annotation_level: line < 35 ? 'warning' : 'failure',
     }));
     const { text } = await carry([], { own, annotations: { 9: all } });
     expect(text).toMatch(
-      /\n\n30 of the 40 annotations of the check “Vale”:\n\n> ```text\n> docs\/a\.md:35: no 35 x{279}…\n(> .{300}\n){4}> docs\/a\.md: warning: no 0 x+…\n(> .{300}\n){24}> ```\n\n/,
+      /\n\n30 of the 40 annotations of the check “Vale”:\n\n> ```text\n> docs\/a\.md:35: no 35 x{275}\*\*\*x…\n(> .{300}\n){4}> docs\/a\.md: warning: no 0 x+…\n(> .{300}\n){24}> ```\n\n/,
     );
     expect(text).toMatch(
       /\n\nThe beginning of the output of the check “Vale”:\n\n> ```text\n> 2 errors\n/,
     );
+    expect(text).toContain('word .***\n');
     expect(text.length).toBeLessThan(20_000);
   });
 
@@ -413,14 +420,12 @@ describe('a run that was cancelled', () => {
 
   it('has the log of a job past its time limit, whatever else fails on the commit', async () => {
     const jobs = [job(1, 'a', CANCELLED), job(2, 'b', CANCELLED)];
+    const runs = [run(41, 'CI', { ...CANCELLED, run_attempt: 2 })];
     const checks = Array.from({ length: 8 }, (_, n) => check(90 + n, `check ${n}`));
-    const { text } = await carry(jobs, {
-      own,
-      annotations,
-      checks,
-      logs: { 1: ['waiting for x'] },
-    });
+    const given = { own, runs, checks, annotations, logs: { 1: ['waiting for x'] } };
+    const { text } = await carry(jobs, given);
     expect(text).toMatch(/^The workflow “CI” was cancelled on the commit/);
+    expect(text).not.toContain('again');
     expect(text).toContain('Job stopped at its time limit: “a”.\n\nCancelled job: “b”.');
     expect(text).toContain(`> ${limit}\n`);
     expect(text).toContain('> waiting for x\n');
@@ -492,7 +497,7 @@ describe('what else fails on the commit', () => {
     expect(text).toMatch(/what “j12” of “Docs”, “j13” of “Docs”, “j14” of “Docs” and “quiet” say/);
   });
 
-  it('is known by checks where runs cannot be read', async () => {
+  it('is known by checks where runs, or their jobs, cannot be read', async () => {
     const forbidden = () => Promise.reject(new GitHubError(403, 'not accessible by integration'));
     const ofJob = {
       html_url: `${page}/41/job/1`,
@@ -502,13 +507,15 @@ describe('what else fails on the commit', () => {
     const annotations = {
       1: [{ path: 'a.md', start_line: 3, message: 'no', annotation_level: 'failure' }],
     };
-    const given = { checks, annotations, github: { runsOn: forbidden, jobsOf: forbidden } };
-    const { text } = await carry([], given);
+    const given = { checks, annotations, runs: [run(41, 'CI', { html_url: PAGE })] };
+    const { text: withRuns } = await carry([], { ...given, github: { jobsOf: forbidden } });
+    const github = { runsOn: forbidden, jobsOf: forbidden };
+    const { text } = await carry([], { ...given, github });
     const jobFailed = (name: string, id: number, runId: number): string =>
       `The job “${name}” failed: ${page}/${runId}/job/${id}`;
-    expect(text).toContain(
-      [FAILED, jobFailed('links', 1, 41), ALSO, jobFailed('other', 2, 42)].join('\n\n'),
-    );
+    const all = [FAILED, jobFailed('links', 1, 41), ALSO, jobFailed('other', 2, 42)].join('\n\n');
+    expect(withRuns).toContain(all);
+    expect(text).toContain(all);
     expect(text).toContain('The annotations of the job “links”:\n\n> ```text\n> a.md:3: no\n');
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(text).toMatch(

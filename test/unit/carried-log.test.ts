@@ -101,6 +101,9 @@ describe('readLog', () => {
     expect(await read(log, [step('test', 5, 5)])).toEqual([
       ['test', 'a\n##[error]b\nc\n##[error]d\n'],
     ]);
+    expect(await read(log + line(6, 'e'), [step('test', 5, 6)])).toEqual([
+      ['test', 'a\n##[error]b\nc\n##[error]d\nof the next step\ne\n'],
+    ]);
     const part = log.slice(0, log.indexOf('of the next') - 29);
     for (const end of [part, part.trimEnd()]) {
       const [[, text] = []] = await read(end, [step('test', 5, 5)]);
