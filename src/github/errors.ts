@@ -8,7 +8,7 @@ import { quote } from '../text.ts';
 // Why a call to GitHub failed, and what to do about it.
 
 export class GitHubError extends Error {
-  /** 0 without a response, or with one that cannot be read; 429 for every rate limit. */
+  /** 0 without a response, or with one that cannot be read; 200 with one that is too large; 429 for every rate limit. */
   readonly status: number;
   /** Whether any byte of the request may have been sent. If not, GitHub certainly did nothing. */
   readonly wasWritten: boolean;

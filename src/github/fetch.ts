@@ -36,12 +36,18 @@ export function createFetch(connections: Dispatcher, wantsRedirect: boolean, wri
       headers: { ...options.headers, 'accept-encoding': 'identity' },
     });
     const bytes = await readBody(response, MOST_ANSWER_BYTES);
-    if (bytes === null) throw new GitHubError(0, 'GitHub gave an answer that is too large');
+    if (bytes === null) throw tooLarge(response);
     // undici reuses the connection only after that; the next request would open another one.
     await new Promise(setImmediate);
     if (!wantsRedirect) refuseRedirect(response);
     return toResponse(url, response, bytes);
   };
+}
+
+/** What is read again would be as large; whether something was created is not known. */
+function tooLarge({ statusCode }: Dispatcher.ResponseData): GitHubError {
+  const status = statusCode === 200 ? statusCode : 0;
+  return new GitHubError(status, 'GitHub gave an answer that is too large');
 }
 
 /** Octokit would take it for a success. */

@@ -523,15 +523,23 @@ describe('a command that is a reply', () => {
     );
   });
 
-  it('is sent without a permission, which all three say', async () => {
-    const { text, line, log } = await read(comments(), { ...elsewhere, forbids: () => true });
-    const why = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
+  it.each<[string, Given, string]>([
+    [
+      'without a permission',
+      { forbids: () => true },
+      'the workflow job, or the App of its token, lacks “pull-requests: read”',
+    ],
+    [
+      'if what was said is too much for an answer',
+      { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) },
+      'GitHub gave an answer that is too large',
+    ],
+  ])('is sent %s, which all three say', async (_, given, why) => {
+    const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
     expect(text).toBe(
       `Not shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
     );
-    expect(line).toContain(
-      'without the thread of the comment: the workflow job, or the App of its token, lacks `pull-',
-    );
+    expect(line).toContain(`without the thread of the comment: ${why.replaceAll(/[“”]/g, '`')}`);
     expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
   });
 });

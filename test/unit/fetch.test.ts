@@ -37,7 +37,10 @@ it('refuses an answer that does not end', async () => {
       ...{ chunk: Buffer.alloc(MIB), times: 1024 },
     }),
   });
-  await expect(open()(site.origin, GET)).rejects.toThrow('an answer that is too large');
+  await expect(open()(site.origin, GET)).rejects.toMatchObject({
+    status: 200,
+    message: 'GitHub gave an answer that is too large',
+  });
   expect(site.written).toBeLessThan(64 * MIB);
 });
 
