@@ -484,8 +484,12 @@ export function adviseOnSettings(inputs: Inputs, { log, env }: Pick<Runtime, 'lo
       '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
     );
   }
-  if (!inputs.send && (env.INPUT_PROMPT ?? '') !== '') {
-    log.warning('“prompt” is not sent, because “send” is false; remove one of them.');
+  const given = ['prompt', 'prompt-file', 'attach'].filter((name) => rawInput(env, name) !== '');
+  if (!inputs.send && given.length > 0) {
+    const [are, them] = given.length === 1 ? ['is', 'it'] : ['are', 'them'];
+    log.warning(
+      `${quoteNames(given)} ${are} not sent, because “send” is false; remove ${them}, or “send: false”.`,
+    );
   }
   if (env.INPUT_PROMPT?.includes('${{')) {
     log.warning(

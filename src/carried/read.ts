@@ -41,9 +41,9 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
   const { runtime, trigger, asked } = start;
   const { prompt, send, attach, promptProblem } = inputs;
   if (promptProblem !== '') return problem(promptProblem);
+  if (!send) return ok(NO_CONTENT);
   const files = attach === '' ? ok([]) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
-  if (!send) return ok(NO_CONTENT);
   const words = asked === null ? '' : await readWords(asked, inputs.command);
   const content = { ...NO_CONTENT, things: files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);

@@ -137,6 +137,12 @@ it.each<[string, Inputs, string]>([
     { 'create-job': 'true', 'minimum-permission': 'none' },
     'everyone who can start this workflow can create jobs',
   ],
+  ['a prompt that is not sent', { send: 'false' }, '“prompt” is not sent, because “send” is false'],
+  [
+    'files that are not sent',
+    { send: 'false', prompt: '', 'prompt-file': 'gone.md', attach: 'gone.txt' },
+    '“prompt-file” and “attach” are not sent, because “send” is false; remove them, or',
+  ],
 ])('warns of %s', async (_, inputs, words) => {
   await using sim = await simulate({ with: inputs });
   expect(warnings(await sim.runHere())).toEqual([expect.stringContaining(words)]);
