@@ -11,8 +11,8 @@ import {
   type ListedCheck,
   type ListedRun,
   listFirst,
-  named,
-  namedShort,
+  quoteName,
+  quoteNameShort,
   type Read,
   type Source,
   sourcesOf,
@@ -32,7 +32,7 @@ import {
   type OwnNow,
   ownNow,
 } from './runs.ts';
-import { ask, type Missing, type Thing } from './things.ts';
+import { askGitHub, type Missing, type Thing } from './things.ts';
 
 // Reads all that fails on a commit: of runs of workflows their jobs, with annotations and logs, and checks of apps.
 
@@ -101,7 +101,7 @@ export async function readFailing(
   const checks = chooseChecksOf(start, commit.own, lists, listed);
   const failures: Failures = {
     all: [...ownCheckOf(commit.own, own), ...listed, ...checks.listed],
-    further: runs.failed.slice(MOST_RUNS).map(({ name }) => named(name, redact)),
+    further: runs.failed.slice(MOST_RUNS).map(({ name }) => quoteName(name, redact)),
   };
   const sources = sourcesOf(failures, redact);
   const read = await readSources(start, lists, sources.chosen, { until, signal });
@@ -121,8 +121,8 @@ export async function readFailing(
 
 async function readLists({ github }: Start, sha: string, signal: AbortSignal): Promise<Lists> {
   const [runs, checks] = await Promise.all([
-    ask(() => github.runsOn(sha), ACTIONS, signal),
-    ask(() => github.checksOn(sha), CHECKS, signal),
+    askGitHub(() => github.runsOn(sha), ACTIONS, signal),
+    askGitHub(() => github.checksOn(sha), CHECKS, signal),
   ]);
   return { runs, checks };
 }
@@ -153,7 +153,7 @@ async function listRun(
   { until, signal }: Time,
 ): Promise<ListedRun> {
   const read = () => github.jobsOf(run.id, run.attempt, until);
-  const jobs = run.failure === 'could not start' ? ok([]) : await ask(read, ACTIONS, signal);
+  const jobs = run.failure === 'could not start' ? ok([]) : await askGitHub(read, ACTIONS, signal);
   return { kind: 'run', run, isOwn, jobs };
 }
 
@@ -196,7 +196,7 @@ async function readSources(
   const [annotations, logs] = await Promise.all([
     Promise.all(
       asked.map(async ({ id }) => {
-        const answer = await ask(() => start.github.annotations(id), CHECKS, signal);
+        const answer = await askGitHub(() => start.github.annotations(id), CHECKS, signal);
         return [id, answer] as const;
       }),
     ),
@@ -219,13 +219,15 @@ const SINCE: Readonly<Partial<Record<OwnNow['kind'], string>>> = {
 
 function whereOf({ sha, own, page }: CommitToRead, redact: Redact): string {
   const pull = page === '' ? '' : ` of the pull request ${page}`;
-  const branch = own?.branch ? ` (branch ${named(own.branch, redact)})` : '';
+  const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
   return ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
 }
 
 function tellOthers(runs: ChosenRuns, checks: ChosenChecks, redact: Redact): Thing {
   const list = (what: string, names: readonly string[]): readonly string[] =>
-    names.length === 0 ? [] : [`${what}: ${listFirst(names.map((name) => named(name, redact)))}.`];
+    names.length === 0
+      ? []
+      : [`${what}: ${listFirst(names.map((name) => quoteName(name, redact)))}.`];
   const waiting = [...runs.waiting, ...checks.waiting];
   const parts = [
     ...list('Not finished yet', [...runs.open, ...checks.open]),
@@ -274,9 +276,9 @@ export function whyPassed(
   redact: Redact,
 ): string {
   if (own.kind !== 'passed') return '';
-  const passed = `${namedShort(name, redact)} has passed since.`;
+  const passed = `${quoteNameShort(name, redact)} has passed since.`;
   if (others.length === 0) return passed;
-  const fail = `${listFirst(others.map((other) => namedShort(other, redact)))} ${others.length === 1 ? 'fails' : 'fail'} on this commit`;
+  const fail = `${listFirst(others.map((other) => quoteNameShort(other, redact)))} ${others.length === 1 ? 'fails' : 'fail'} on this commit`;
   return `${passed} ${fail}${command === null ? '' : `; comment ${quote(command)} to send that`}.`;
 }
 
@@ -298,7 +300,7 @@ export async function whyOnlyCancelled(
   if (nothing !== '' || listed.jobs.value.some(hasFailed)) return nothing;
   const jobs = sourcesOf({ all: [listed], further: [] }, redact).chosen;
   const read = await Promise.all(
-    jobs.map(({ id }) => ask(() => start.github.annotations(id), CHECKS, signal)),
+    jobs.map(({ id }) => askGitHub(() => start.github.annotations(id), CHECKS, signal)),
   );
   const isLate = read.some((answer) => answer.kind === 'ok' && isPastTimeLimit(answer.value));
   const unread = read.find((answer) => answer.kind === 'problem');

@@ -77,13 +77,13 @@ function sourcesIn(
 ): readonly Source[] {
   if (one.kind === 'check') {
     const { id, name } = one.check;
-    return [{ id, name: named(name, redact), of: one, job: null }];
+    return [{ id, name: quoteName(name, redact), of: one, job: null }];
   }
   if (one.jobs.kind === 'problem') return [];
-  const of = isOneOfMany ? ` of ${named(one.run.name, redact)}` : '';
+  const of = isOneOfMany ? ` of ${quoteName(one.run.name, redact)}` : '';
   return one.jobs.value
     .filter((job) => (hasFailed(job) || wasCancelled(job)) && !neverStarted(job))
-    .map((job) => ({ id: job.id, name: `${named(job.name, redact)}${of}`, of: one, job }));
+    .map((job) => ({ id: job.id, name: `${quoteName(job.name, redact)}${of}`, of: one, job }));
 }
 
 function rankOfSource({ of, job }: Source): number {
@@ -217,7 +217,7 @@ function describeAll({ all, further }: Failures, read: Read, telling: Telling): 
 
 function sayFailed(one: ListedRun | ListedCheck, where: string, redact: Redact): string {
   const { name, failure, url } = one.kind === 'run' ? one.run : one.check;
-  const said = `The ${whatIs(one)} ${named(name, redact)} ${failure}${where}`;
+  const said = `The ${whatIs(one)} ${quoteName(name, redact)} ${failure}${where}`;
   return url === '' ? said : `${said}: ${url}`;
 }
 
@@ -261,7 +261,7 @@ function tellJobs(
   redact: Redact,
 ): string {
   if (jobs.length === 0) return '';
-  const names = jobs.map(({ name }) => named(name, redact));
+  const names = jobs.map(({ name }) => quoteName(name, redact));
   return `${names.length === 1 ? one : many}: ${listFirst(names)}.`;
 }
 
@@ -269,7 +269,7 @@ function tellJobs(
 function whyNeverStarted(jobs: readonly RunJob[], redact: Redact): string {
   const never = jobs.filter((job) => hasFailed(job) && neverStarted(job));
   if (never.length === 0) return '';
-  const names = listFirst(never.map(({ name }) => named(name, redact)));
+  const names = listFirst(never.map(({ name }) => quoteName(name, redact)));
   return never.length === 1
     ? `GitHub did not run the job ${names}; its page says why.`
     : `GitHub did not run the jobs ${names}; their pages say why.`;
@@ -306,7 +306,7 @@ function outputsOfCheck(
 
 function outputsOf(name: string, { parts }: KeptLog, redact: Redact): readonly Output[] {
   return parts.map(({ step, tail, isOptional }) => {
-    const of = step === null ? '' : `the step ${namedShort(step, redact)} of `;
+    const of = step === null ? '' : `the step ${quoteNameShort(step, redact)} of `;
     const mayFail = isOptional ? ', which failed although the workflow went on' : '';
     return toOutput(`The log of ${of}the job ${name}${mayFail}`, tail, redact, isOptional);
   });
@@ -330,13 +330,13 @@ function showTo(
       read.logs.get(id)?.kind === 'ok' ? 'log' : '',
       of.kind === 'check' && hasOutput(of.check) ? 'output' : '',
     ].filter((what) => what !== '');
-    const name = namedShort(job?.name ?? (of.kind === 'check' ? of.check.name : ''), redact);
+    const name = quoteNameShort(job?.name ?? (of.kind === 'check' ? of.check.name : ''), redact);
     const kind = listing(has);
     if (kind !== '') kinds.set(kind, [...(kinds.get(kind) ?? []), name]);
   }
   const phrases = [...kinds].map(([what, names]) => `${what} of ${listFirst(names, MOST_SHOWN)}`);
   if (phrases.length === 0) return { place: 'about' };
-  const run = one.kind === 'run' ? `${namedShort(one.run.name, redact)}, ` : '';
+  const run = one.kind === 'run' ? `${quoteNameShort(one.run.name, redact)}, ` : '';
   return { place: 'about', shown: `${listing(phrases)} (${run}${sha.slice(0, 7)})` };
 }
 
@@ -346,7 +346,7 @@ function hasOutput({ said, text }: FailedCheck): boolean {
 
 function missingJobs(one: ListedRun | ListedCheck, redact: Redact): Thing {
   if (one.kind === 'check' || one.jobs.kind === 'ok') return { place: 'about' };
-  const what = `the failed jobs of ${namedShort(one.run.name, redact)}`;
+  const what = `the failed jobs of ${quoteNameShort(one.run.name, redact)}`;
   return { place: 'about', missing: [{ what, why: one.jobs.problem, isFault: true }] };
 }
 
@@ -371,7 +371,7 @@ function missingLogs(shown: readonly Source[], { annotations, logs }: Read, reda
     const log = logs.get(id);
     const without = log?.kind === 'ok' ? log.value.without : [];
     const steps = listFirst(
-      without.map((step) => namedShort(step, redact)),
+      without.map((step) => quoteNameShort(step, redact)),
       MOST_SHOWN,
     );
     if (without.length > 0)
@@ -388,12 +388,12 @@ function leftOut(left: readonly Source[]): readonly Missing[] {
 }
 
 /** A name by others in a message, in one line. */
-export function named(name: string, redact: Redact): string {
+export function quoteName(name: string, redact: Redact): string {
   return quote(redact(name), 100);
 }
 
 /** The same for people. */
-export function namedShort(name: string, redact: Redact): string {
+export function quoteNameShort(name: string, redact: Redact): string {
   return quote(redact(name), 60);
 }
 

@@ -64,13 +64,13 @@ export async function lookUp(
   others.delete(asked?.sender.id ?? null);
   await Promise.all(
     [...others.values()].slice(0, MOST_PEOPLE).map(async (person) => {
-      standings.set(person.id ?? 0, await ask(person));
+      standings.set(person.id ?? 0, await standingOf(person));
     }),
   );
   if (asked !== null) standings.set(asked.sender.id ?? 0, { kind: 'may ask' });
   return { allowedBots, standings, redact: runtime.redact };
 
-  async function ask(person: Account): Promise<Standing> {
+  async function standingOf(person: Account): Promise<Standing> {
     try {
       const check = await untilAborted(checkPermission(person, minimum, github), signal);
       if (check.kind === 'not known') return { kind: 'not known', why: check.cause };

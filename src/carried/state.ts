@@ -12,7 +12,7 @@ import { type Failing, readFailing } from './failing.ts';
 import { lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './people.ts';
 import { type Overheard, overhear, quoteTalks } from './said.ts';
 import { chooseSince, type SaidSince, type Scope, timeOf, withoutTask } from './since.ts';
-import { ask, type Missing, type Thing } from './things.ts';
+import { askGitHub, type Missing, type Thing } from './things.ts';
 import { headOf, isFirst, isThreadOf, nameThreads, tellFirst } from './threads.ts';
 import { quoteTopic } from './topic.ts';
 
@@ -55,7 +55,11 @@ export async function readState(
   const reading = { ...start, signal: AbortSignal.any([clock.timeout(ms), cancelled]) };
   const { number } = about;
   const { signal } = reading;
-  const read = await ask(() => start.github.conversation(number), permissionFor(about), signal);
+  const read = await askGitHub(
+    () => start.github.conversation(number),
+    permissionFor(about),
+    signal,
+  );
   const reply = await findReply(reading, about, read);
   if (reply.kind === 'problem') return reply;
   const thread = reply.value?.thread;
@@ -121,7 +125,7 @@ async function findReply(
     if (pageInfo?.hasPreviousPage !== true || !before || pages === MOST_PAGES) {
       return ok({ why: 'it is not among the newest', isFault: false });
     }
-    page = await ask(() => github.olderThreads(number, before), permissionFor(about), signal);
+    page = await askGitHub(() => github.olderThreads(number, before), permissionFor(about), signal);
   }
   if (!page.mayPass) return ok({ why: page.problem, isFault: true });
   const url = `${pageOf(reading, about)}#discussion_r${replyTo}`;

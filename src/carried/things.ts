@@ -103,7 +103,7 @@ function without({ what, why }: Missing): string {
  * What GitHub shows, or why it does not, as a phrase. A signal limits the time. `permission`: what the workflow job may lack, such
  * as `actions: read`. Rejects if a bug is the cause.
  */
-export async function ask<T>(
+export async function askGitHub<T>(
   read: () => Promise<T>,
   permission: string,
   signal: AbortSignal,
