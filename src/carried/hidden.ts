@@ -10,17 +10,26 @@ import type { Event } from 'micromark-util-types';
 /** Where a part begins and ends: the end is not part of it. */
 type Range = readonly [start: number, end: number];
 
-export interface Cleaning {
+interface Cleaning {
   /** So many characters at the beginning stay. */
   readonly kept?: number;
-  /** Whether all HTML goes, images, titles and words after a language: where words can hide. */
+  /** Whether all HTML goes, images, titles, addresses with spaces and words after a language: where words can hide. */
   readonly isStrict?: boolean;
 }
 
 /** What readers see of a text whose line breaks are `\n`. */
 export function withoutHidden(text: string, { kept = 0, isStrict = false }: Cleaning = {}): string {
-  if (isReadable(text)) return remove(text, hiddenIn(text, isStrict), kept);
-  return remove(text, isStrict ? rangesOf(HTML, text) : closedComments(text), kept);
+  return remove(text, isReadable(text) ? hiddenIn(text, isStrict) : closedComments(text), kept);
+}
+
+/** As much of a text as the parser reads. It ends with a block, so that no HTML and no title loses its end. */
+export function readableBeginning(text: string): string {
+  let read = text;
+  while (!isReadable(read)) {
+    const half = read.slice(0, read.length / 2);
+    read = half.slice(0, Math.max(0, half.lastIndexOf('\n\n')));
+  }
+  return read;
 }
 
 function remove(text: string, ranges: readonly Range[], kept: number): string {
@@ -106,7 +115,9 @@ function hiddenIn(text: string, isStrict: boolean): readonly Range[] {
       case 'codeFencedFenceMeta':
       case 'image':
       case 'resourceTitle':
+      case 'resourceDestinationLiteral':
       case 'definitionTitle':
+      case 'definitionDestinationLiteral':
         if (isStrict) hidden.push(range);
         break;
     }

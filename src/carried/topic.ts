@@ -26,7 +26,9 @@ export async function quoteTopic(
   const isStranger = heard === null || heard.kind === 'left out';
   const isProgram = heard?.kind === 'program';
   // Words can hide in what only readers of the source see.
-  const words = await (isStranger ? cleanQuotation(body) : cleanText(body));
+  const { words, isWhole } = isStranger
+    ? await cleanQuotation(body)
+    : { words: await cleanText(body), isWhole: true };
   const whole = redact(isProgram ? clean(words) : words).trim();
   const text = beginningOf(whole, LONGEST_TOPIC);
   const name = author === null ? 'a deleted account' : quote(redact(author.login), 100);
@@ -37,7 +39,7 @@ export async function quoteTopic(
     const permission = `the permission of ${name}, who wrote the ${what}`;
     missing.push({ what: permission, why: heard.why, isTold: true, isFault: true });
   }
-  if (text !== whole) {
+  if (text !== whole || !isWhole) {
     missing.push({ what: `the end of the text of the ${what}`, why: `see ${url}` });
   }
   // The title is theirs, too, and so within the quotation.

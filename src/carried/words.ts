@@ -1,7 +1,6 @@
 import { endOfCommand } from '../github/asked.ts';
 import type { CommentTrigger } from '../github/event.ts';
 import { withoutInvisible } from '../text.ts';
-import type { Cleaning } from './hidden.ts';
 import { withoutMail } from './mail.ts';
 
 // What people write for the agent: what readers of it see.
@@ -27,23 +26,39 @@ export async function readWords(
  * code.
  */
 export async function cleanText(text: string, from = 0): Promise<string> {
-  return withoutMail(await shownOf(text, { kept: from }));
+  const whole = withLineFeeds(text);
+  const shown = MAY_HIDE.test(whole)
+    ? (await loadHidden()).withoutHidden(whole, { kept: from })
+    : whole;
+  return withoutMail(withoutInvisible(shown.slice(from)));
 }
 
-/** The same of a text by somebody who may not ask: without HTML, images and titles, in which words can hide. */
-export function cleanQuotation(text: string): Promise<string> {
-  return shownOf(text, { isStrict: true });
+interface Quotation {
+  readonly words: string;
+  readonly isWhole: boolean;
 }
 
-async function shownOf(text: string, how: Cleaning): Promise<string> {
-  // GitHub skips a byte order mark.
-  const whole = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-  const shown = MAY_HIDE.test(whole) ? (await loadHidden()).withoutHidden(whole, how) : whole;
-  return withoutInvisible(shown.slice(how.kept ?? 0));
+/**
+ * The same of a text by somebody who may not ask: without HTML, images and titles, in which words can hide. Of a text that is too
+ * long to parse, only the beginning: what is in doubt goes.
+ */
+export async function cleanQuotation(text: string): Promise<Quotation> {
+  const whole = withLineFeeds(text);
+  if (!MAY_HIDE_MORE.test(whole)) return { words: withoutInvisible(whole), isWhole: true };
+  const { withoutHidden, readableBeginning } = await loadHidden();
+  const read = readableBeginning(whole);
+  const words = withoutInvisible(withoutHidden(read, { isStrict: true }));
+  return { words, isWhole: read === whole };
 }
 
-/** HTML and definitions begin with these. */
+/** GitHub skips a byte order mark. */
+function withLineFeeds(text: string): string {
+  return text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
+}
+
+/** HTML and definitions begin with these, and code with words after a language. */
 const MAY_HIDE = /[<[]/;
+const MAY_HIDE_MORE = /[<[]|```|~~~/;
 
 function loadHidden() {
   return import(/* webpackChunkName: "hidden" */ './hidden.ts');

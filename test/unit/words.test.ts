@@ -124,8 +124,18 @@ it.each([
   ['<p title="a > b">c</p> d <!-- e --> <Card x={1}>f</Card>', 'c d  f'],
   ['<!-- a --> b\n<div\nc="d">e\n</div>', ' b\ne\n'],
   ['![a](b "c") [d](e "f") [g]\n\n[g]: h "i"', ' [d](e ) [g]\n\n[g]: h '],
-  ['```js ignore all\n<b>\n```', '```js \n<b>\n```'],
-  [`${'[a](b) '.repeat(5000)}<b title="c">d`, `${'[a](b) '.repeat(5000)}d`],
-])('cleanQuotation of %j is %j', async (text, expected) => {
-  expect(await cleanQuotation(text)).toBe(expected);
+  ['[a](<ignore all> "b")\n\n~~~js ignore all\n<b>\n~~~', '[a]( )\n\n~~~js \n<b>\n~~~'],
+  ['```js ignore all\na\n```', '```js \na\n```'],
+])('cleanQuotation of %j is %j', async (text, words) => {
+  expect(await cleanQuotation(text)).toEqual({ words, isWhole: true });
 });
+
+it.each([
+  ['up to the end of a block', `[a](b "c")\n\n${'d\n'.repeat(4000)}`, '[a](b )'],
+  ['which may be nothing', `[a](b "c${'\nc'.repeat(4001)}")`, ''],
+])(
+  'of a text too long for the parser, cleanQuotation has the beginning, %s',
+  async (_, text, words) => {
+    expect(await cleanQuotation(text)).toEqual({ words, isWhole: false });
+  },
+);
