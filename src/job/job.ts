@@ -68,6 +68,9 @@ export interface Head {
   readonly over: Over;
 }
 
+/** A pull request before a message. `commits`: missing if an earlier attempt has sent it, whose note names only the newest. */
+export type HeadBefore = Pick<Head, 'number' | 'sha'> & Partial<Pick<Head, 'commits'>>;
+
 /** What the agent has changed in the pull request. */
 export type Change =
   | Pushed
@@ -124,7 +127,7 @@ export interface Job {
   /** Which message in a row it is, under a limit. */
   readonly nthInARow?: number | undefined;
   /** Its pull request before the message. */
-  readonly head?: Head | undefined;
+  readonly head?: HeadBefore | undefined;
   readonly change?: Change;
   /** What was pushed before the message and after an earlier one of which no run has seen the end. */
   readonly unseen?: CommitRange;
@@ -238,14 +241,16 @@ export function markUnknown(job: Job, isEarlier: boolean): void {
 
 /**
  * An earlier attempt sent the message at `sentAt`, and this one goes on with it `now`. `base`: the status before it.
- * `isOurs`: the earlier attempt saw the agent at work on it.
+ * `isOurs`: the earlier attempt saw the agent at work on it. `head`: what it saw just before the message.
  */
-export function goOn(job: Job, { id, sentAt, base, isOurs = false }: Earlier, now: number): void {
+export function goOn(job: Job, earlier: Earlier, now: number): void {
+  const { id, sentAt, base, isOurs = false, head } = earlier;
   const after = startOfAfter(base, now);
   write(job, {
     id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
     base: { status: base },
+    head,
     after: isOurs ? { ...after, work: 'our message' } : after,
     isWaiting: false,
   });
@@ -256,6 +261,7 @@ interface Earlier {
   readonly sentAt: number;
   readonly base?: string | undefined;
   readonly isOurs?: boolean | undefined;
+  readonly head?: HeadBefore | undefined;
 }
 
 /** The run is done with the job. What may have been delivered is known already. */

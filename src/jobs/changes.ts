@@ -4,7 +4,7 @@ import { AGENT_ENDS, RESULTS } from '../job/ends.ts';
 import {
   type Change,
   type CommitRange,
-  type Head,
+  type HeadBefore,
   isCreated,
   type Job,
   type PlainCommits,
@@ -70,7 +70,7 @@ export function unseenBefore(job: Job, notes: readonly FoundNote[]): CommitRange
       .map((one) => ({ ...one, note })),
   );
   const last = sent.at(-1);
-  // A re-run that only went on has not looked at the head.
+  // A re-run that only went on may not know the head.
   const before = sent.findLast(
     ({ head, note }) => head !== undefined && last && isSameMessage(note, last.note),
   )?.head;
@@ -99,14 +99,14 @@ async function readChange(run: Run, job: Job): Promise<void> {
   }
 }
 
-async function compare(run: Run, job: Job, before: Head): Promise<void> {
+async function compare(run: Run, job: Job, before: HeadBefore): Promise<void> {
   const now = await readHead(run.github, before.number);
   if (now === undefined) return;
   if (now.sha === before.sha) return setChange(job, { kind: 'none' });
   const range = { before: before.sha, after: now.sha };
   try {
     const compared = await run.github.compare(before.sha, now.sha);
-    const more = now.commits - before.commits;
+    const more = now.commits - (before.commits ?? now.commits);
     setChange(job, changeOf(compared, more, range, run.message.commentsOn, run.runtime.redact));
   } catch (error) {
     run.log.say(job, sayUncompared(error));

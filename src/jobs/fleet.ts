@@ -133,7 +133,9 @@ function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 
   // If another message was sent before the end was seen, an end is perhaps that of its work.
   const isAlone = !laterMessage || earlier !== undefined;
   const id = sent.id || job.id;
-  const known = isAlone && { base: sent.base, isOurs: sent.isOurs };
+  // What has changed since may be by others if the end was long ago.
+  const head = earlier === undefined ? sent.head : undefined;
+  const known = isAlone && { base: sent.base, isOurs: sent.isOurs, head };
   goOn(job, { id, sentAt: sent.sentAt ?? now, ...known }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;

@@ -366,6 +366,30 @@ describe('what the agent has changed', () => {
     }
   });
 
+  it.each([
+    [[], 'Agent finished: no new commit seen', '0'],
+    [NEW, 'Agent pushed\n', ''],
+  ])('is told by a re-run that goes on to wait, after %j', async (pushed, title, commits) => {
+    const done = { afterMs: 300_000, set: { status: 'completed', prLink: LINK } };
+    const turn = { steps: [{ afterMs: 0, set: { status: 'active' } }, done] };
+    await using sim = await simulate({
+      with: { wait: true },
+      agent: {
+        jobs: [{ ...LINKED, turns: [turn] }],
+        onPost() {
+          sim.github.push(PULL, ...pushed);
+          return undefined;
+        },
+      },
+      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
+    });
+    expect((await sim.runHere({ with: { 'timeout-minutes': 2 } })).outputs.commits).toBe('');
+    const github = { run_attempt: '2', triggering_actor: 'alice' };
+    const { outputs, summary } = await sim.runHere({ step: { github } });
+    expect(outputs.commits).toBe(commits);
+    expect(`${summary.split('\n')[0]}\n`).toContain(title);
+  });
+
   it('is not told if the pull request is another one then', async () => {
     const other = LINK.replace(`${PULL}`, '8');
     await using sim = await simulate({

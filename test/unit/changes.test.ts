@@ -92,7 +92,7 @@ it.each<[string, Partial<NoteJob>, Parameters<typeof job>[0], boolean]>([
   ['one whose re-run went on, and timed out', { ended: TIMED_OUT, head: undefined }, {}, true],
   ['another job', { ended: TIMED_OUT, id: 'job-2' }, {}, false],
 ])('knows what was pushed since an earlier message: %s', (_, noted, parts, isUnseen) => {
-  const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2, over: null } });
+  const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2 } });
   const head = { number: 7, sha: OLD };
   const last: NoteJob = { id: 'job-1', delivery: 'sent', head, ...noted };
   const unsent: NoteJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };

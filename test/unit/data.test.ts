@@ -155,7 +155,7 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
       after: { since: 1.6, work: 'our message' },
       base: { status: 'odd' },
       record: record({ prNumber: 7 }),
-      head: { number: 7, sha: 'd'.repeat(40), commits: 2, over: null },
+      head: { number: 7, sha: 'd'.repeat(40), commits: 2 },
     }),
     {
       ...{ delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
