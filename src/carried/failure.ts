@@ -86,12 +86,17 @@ function sourcesIn(
     .map((job) => ({ id: job.id, name: `${quoteName(job.name, redact)}${of}`, of: one, job }));
 }
 
-function rankOfSource({ of, job }: Source): number {
-  if (job !== null && wasCancelled(job)) {
-    return of.isOwn && of.run.failure === 'was cancelled' ? 1 : 4;
-  }
-  if (of.isOwn) return 0;
+function rankOfSource(source: Source): number {
+  const { of, job } = source;
+  if (isBeside(source)) return 4;
+  if (of.isOwn) return job !== null && wasCancelled(job) ? 1 : 0;
   return of.kind === 'check' && of.check.annotations > 0 ? 2 : 3;
+}
+
+/** A job that was cancelled, perhaps because another one failed. */
+function isBeside({ of, job }: Source): boolean {
+  const isCancelled = job !== null && wasCancelled(job);
+  return isCancelled && !(of.isOwn && of.run.failure === 'was cancelled');
 }
 
 export function hasFailed({ conclusion }: Pick<RunJob, 'conclusion'>): boolean {
@@ -381,7 +386,7 @@ function missingLogs(shown: readonly Source[], { annotations, logs }: Read, reda
 }
 
 function leftOut(left: readonly Source[]): readonly Missing[] {
-  const names = left.filter(({ job }) => job === null || hasFailed(job)).map(({ name }) => name);
+  const names = left.filter((source) => !isBeside(source)).map(({ name }) => name);
   if (names.length === 0) return [];
   const why = `a message has the logs and annotations of ${MOST_SOURCES} jobs and checks at most`;
   return [{ what: `what ${listFirst(names)} say`, why }];

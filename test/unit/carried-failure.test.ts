@@ -430,6 +430,12 @@ describe('a run that was cancelled', () => {
     expect(text).toContain(`> ${limit}\n`);
     expect(text).toContain('> waiting for x\n');
   });
+
+  it('names the jobs of which it is not known whether they reached their time limits', async () => {
+    const jobs = Array.from({ length: 9 }, (_, id) => job(id, `j${id}`, CANCELLED));
+    const { text } = await carry(jobs, { own, annotations });
+    expect(text).toContain('Not shown: the log of “j1” (127.0.0.1 answered 404); what “j8” say (');
+  });
 });
 
 describe('what else fails on the commit', () => {
