@@ -78,8 +78,8 @@ async function readJobLog(
       readLog(inTurn(body), steps),
     );
   } catch (error) {
-    if (over.aborted) return inTime('no time was left for it');
-    return signal.aborted ? inTime('GitHub did not answer in time') : unread(error);
+    if (over.aborted) return notInTime('no time was left for it');
+    return signal.aborted ? notInTime('GitHub did not answer in time') : unread(error);
   }
 }
 
@@ -109,7 +109,7 @@ export function createTurns() {
   };
 }
 
-function inTime(problem: string): Unread {
+function notInTime(problem: string): Unread {
   return { kind: 'problem', problem, mayPass: true };
 }
 

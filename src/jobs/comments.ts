@@ -1,5 +1,5 @@
 import { LEAST_POST_MS } from '../agent/retry.ts';
-import { isUnclear, whyOf } from '../github/errors.ts';
+import { whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { askAgain } from '../job/reasons.ts';
@@ -12,6 +12,7 @@ import {
   isGone,
   type NotCreated,
   Note,
+  pauseBeforeEdit,
   readNotes,
 } from '../note/note.ts';
 import { type Ended, endedNow, worstFirst } from '../report/outputs.ts';
@@ -115,9 +116,6 @@ function renderNote(run: Run, jobs: readonly Job[], conversation: number, limit:
 /** Characters of the paragraph that mentions a person. */
 const ROOM_FOR_NAME = 50;
 
-/** Milliseconds before the comment is edited once more, unless GitHub asks for a longer pause. */
-const EDIT_AGAIN_MS = 15_000;
-
 /**
  * A delayed message goes out only if its comment can still be edited, once for each run: the token may have expired meanwhile,
  * or the comment may be gone, and would say for ever that nothing was sent. Resolves to the end of the job if it is not sent.
@@ -144,13 +142,13 @@ async function editNote(run: Run): Promise<Confirmation> {
     const edited = await note.edit();
     if (edited === 'done') return { kind: 'ok' };
     const why = explainEdit(edited);
-    if (!isUnclear(edited) && edited.status !== 429) {
+    const pauseMs = pauseBeforeEdit(edited);
+    if (pauseMs === undefined) {
       // With the next run come another comment and another token.
       const isOver = isGone(edited) || edited.status === 401;
       const { start } = plan.again;
       return { kind: 'refused', why, again: isOver ? `${start}.` : askAgain(start, false) };
     }
-    const pauseMs = Math.max(EDIT_AGAIN_MS, edited.pauseMs ?? 0);
     if (signal.aborted || clock.now() + pauseMs >= plan.deadline - LEAST_POST_MS) {
       return { kind: 'no time', why };
     }

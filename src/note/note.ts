@@ -47,8 +47,8 @@ const CREATE_AGAIN_MS = 1000;
 const UNNAMED_PAUSE_MS = 60_000;
 /** Milliseconds before each further list that may show a comment whose creation had no answer. */
 const FIND_MS = [1000, 2000, 4000, 8000];
-/** Milliseconds before the last edit is made once more: one without an answer may come late, and be the last word. */
-const LAST_EDIT_AGAIN_MS = 15_000;
+/** Milliseconds before an edit is made once more: one without an answer may come late, and be the last word. */
+const EDIT_AGAIN_MS = 15_000;
 /** Milliseconds for which the last edit is repeated, while there is time. */
 const LAST_EDITS_MS = 120_000;
 /** Milliseconds before each further last edit of a run that is cancelled, and for all of them: the runner ends it soon. */
@@ -151,14 +151,16 @@ export class Note {
     const { clock, signal } = this.#options;
     const end = Math.min(until, clock.now() + LAST_EDITS_MS);
     if (first === 'done' && this.#mayBeLate && !signal.aborted) {
-      await clock.sleep(LAST_EDIT_AGAIN_MS, signal).catch(() => {});
+      await clock.sleep(EDIT_AGAIN_MS, signal).catch(() => {});
       await this.#edit();
     }
     let edited = first;
-    for (let again = 1; edited !== 'done' && mayBeTaken(edited); again += 1) {
+    for (let again = 1; edited !== 'done'; again += 1) {
+      const askedMs = pauseBeforeEdit(edited);
+      if (askedMs === undefined) break;
       const pauseMs = signal.aborted
         ? this.#pauseIfCancelled()
-        : pauseBeforeEdit(edited, end - clock.now(), again === 1);
+        : fitPause(askedMs, end - clock.now(), again === 1);
       if (pauseMs === undefined) break;
       await clock.sleep(pauseMs, signal.aborted ? NEVER : signal).catch(() => {});
       edited = await this.#edit();
@@ -236,17 +238,17 @@ function hintForEdit(error: GitHubError): string {
   return error.status === 401 ? 'Tokens of GitHub Apps live an hour.' : hintFor(error);
 }
 
-/** Whether GitHub may take the same edit later. */
-function mayBeTaken(error: GitHubError): boolean {
-  return isUnclear(error) || error.status === 429;
+/** Milliseconds until GitHub may take the same edit; undefined if it will refuse that again. */
+export function pauseBeforeEdit(error: GitHubError): number | undefined {
+  if (!isUnclear(error) && error.status !== 429) return undefined;
+  const { status, pauseMs = status === 429 ? UNNAMED_PAUSE_MS : 0 } = error;
+  return Math.max(EDIT_AGAIN_MS, pauseMs);
 }
 
 /** Milliseconds; undefined if there is no time. The first repetition needs none. */
-function pauseBeforeEdit(error: GitHubError, leftMs: number, isFirst: boolean): number | undefined {
-  const { status, pauseMs = status === 429 ? UNNAMED_PAUSE_MS : 0 } = error;
-  const askedMs = Math.max(LAST_EDIT_AGAIN_MS, pauseMs);
+function fitPause(askedMs: number, leftMs: number, isFirst: boolean): number | undefined {
   if (askedMs <= leftMs) return askedMs;
-  return isFirst ? LAST_EDIT_AGAIN_MS : undefined;
+  return isFirst ? EDIT_AGAIN_MS : undefined;
 }
 
 /**

@@ -140,10 +140,18 @@ describe('a delayed message whose comment cannot be kept true', () => {
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it('is sent later if that passes', async () => {
-    const github = failing({ status: 502 }, 3);
+  const secondary = { message: 'You have exceeded a secondary rate limit.' };
+  it.each<[string, Scripted<Reply>, number, number]>([
+    ['GitHub was down', { status: 502 }, 3, 15],
+    ['GitHub limited the rate, and named no time', { status: 403, body: secondary }, 1, 60],
+  ])('is sent later if that passes: %s', async (_, reply, most, seconds) => {
+    const github = failing(reply, most);
     await using sim = await simulate({ with: WAIT, agent: busy(5), github });
     expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+    const [first, next] = sim.github
+      .calls('PATCH issues/comments/#')
+      .map(({ request }) => request.at);
+    expect((next ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(seconds * 1000);
   });
 
   it('is confirmed once for ten jobs', async () => {
