@@ -43,7 +43,7 @@ export function accountOf({ author }: Pick<Signed, 'author'>): Account | null {
 
 /** Everyone whose permission matters, in the order of the texts. */
 export function peopleOf(texts: readonly Signed[]): readonly Account[] {
-  const shown = texts.filter((text) => !text.isMinimized && !isEdited(text));
+  const shown = texts.filter((text) => !text.isMinimized);
   const accounts = shown.map(accountOf).filter((account) => account !== null);
   return accounts.filter(isPerson);
 }

@@ -143,6 +143,10 @@ describe('what is shown', () => {
     expect(shown).not.toMatch(/…\| {2}\d+:3[^|]*\|docs/);
   });
 
+  it('no name of a file above a place with its own', () => {
+    expect(readLines('docs/a.md\nb.md:3: error').files.size).toBe(0);
+  });
+
   it.each([
     'docs/a.md',
     '[docs/a.md]:',

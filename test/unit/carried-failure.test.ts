@@ -249,6 +249,9 @@ describe('the run of the event', () => {
     const { asked, text, line, log } = await carry(jobs, { logs });
     const twice = ['log of 1', 'log of 1', 'log of 2', 'log of 3', 'log of 3', 'pause of 5000'];
     expect(asked.slice(-6)).toEqual(twice);
+    const limit = new GitHubError(429, 'GitHub answered 429', { pauseMs: 5001 });
+    const limited = await carry(jobs, { github: { logUrl: () => Promise.reject(limit) } });
+    expect(limited.asked.join()).not.toContain('pause');
     expect(text).toMatch(
       /\n\nThe log of the job “links”:\n\n.*“build”.*\n\nNot shown: the log of “test” \(127\.0\.0\.1 answered 404\)\. [^\n]*$/s,
     );

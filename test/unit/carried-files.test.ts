@@ -12,7 +12,7 @@ const workspace = join(folder, 'workspace');
 mkdirSync(join(workspace, 'docs'), { recursive: true });
 writeFileSync(join(workspace, 'vale.txt'), '\ufeffa.md:1: \x1b[31msecret\x1b[0m\r\n');
 writeFileSync(join(workspace, 'docs/b.txt'), 'b\n'.repeat(30_000));
-writeFileSync(join(workspace, 'empty'), '');
+writeFileSync(join(workspace, 'empty secret'), '');
 writeFileSync(join(workspace, 'large'), '');
 truncateSync(join(workspace, 'large'), 10 * MIB);
 writeFileSync(join(workspace, 'larger'), '');
@@ -27,14 +27,14 @@ function carry(paths: string) {
 }
 
 it('carries the ends of files', () => {
-  const carried = carry('\n vale.txt \r\ndocs/b.txt\n\nempty\n');
+  const carried = carry('\n vale.txt \r\ndocs/b.txt\n\nempty secret\n');
   const { text, line } = told(carried);
   expect(text).toContain('The file “vale.txt”:\n\n> ```text\n> a.md:1: ***\n> ```\n\n');
   expect(text).toMatch(
     /\n\nThe file “docs\/b\.txt” \(4,99\d of 30,000 lines, chosen; [^)]*\):\n\n> ```/,
   );
-  expect(text).toMatch(/\n\nThe file “empty” is empty\.$/);
-  expect(line).toBe('+ `vale.txt`, `docs/b.txt` and `empty`');
+  expect(text).toMatch(/\n\nThe file “empty \*\*\*” is empty\.$/);
+  expect(line).toBe('+ `vale.txt`, `docs/b.txt` and `empty ***`');
 });
 
 it.each(['', ' \n\r\n '])('carries nothing for %j', (paths) => {

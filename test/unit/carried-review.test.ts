@@ -77,7 +77,7 @@ describe('quoteInline', () => {
     (await quoteInline(comments.map(inline), URL, redact)).flatMap(({ parts = [] }) => parts);
 
   it('cuts a long comment, so that the others have room, too', async () => {
-    const parts = await quoted({ body: 'x'.repeat(64_000) }, { body: 'B', line: 13 });
+    const parts = await quoted({ body: 'B', line: 13 }, { body: 'x'.repeat(64_000) });
     expect(parts.map((part) => part.length)).toEqual([30_000, expect.any(Number)]);
     expect(parts[1]).toMatch(/^Comment 2 of 2, .*\n\nB$/s);
   });

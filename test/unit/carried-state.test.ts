@@ -37,7 +37,7 @@ const START = Date.parse('2026-11-21T12:00:00Z');
 const PEOPLE = ['bob', 'carol', 'dave', 'erin', 'frank', 'grace'];
 const COLLABORATORS: NonNullable<GitHubOptions['collaborators']> = {
   alice: { id: ALICE.id, permission: 'write' },
-  mallory: { id: 2002, permission: 'read' },
+  mallory: { id: 2002, permission: 'read', role_name: 'triage' },
   ...Object.fromEntries(PEOPLE.map((login, n) => [login, { id: 3000 + n, permission: 'write' }])),
   [RENOVATE.login]: { id: RENOVATE.id, permission: 'none' },
 };
@@ -309,7 +309,7 @@ describe('since the last request', () => {
       all(
         all(
           say('bob', 'text 1'),
-          inline({ body: 'text 2', path: 'old.md' }),
+          inline({ body: `text 2 ${SECRET}`, path: 'old.md' }),
           submit('bob', 'text 3'),
         ),
       ),
@@ -318,7 +318,7 @@ describe('since the last request', () => {
     );
     expect(textsIn(text)).toEqual(['text 3']);
     expect(text).toContain(
-      `\n\nOther open threads:\n\n> On the file “old.md”, line 1 (${PAGE}#discussion_r1000000001): “text 2”`,
+      `\n\nOther open threads:\n\n> On the file “old.md”, line 1 (${PAGE}#discussion_r1000000001): “text 2 ***”`,
     );
     expect(line).toBe('+ 1 comment · + link of 1 open thread');
   });
@@ -388,7 +388,7 @@ describe('there is room for 8,000 characters:', () => {
   const long = (n: number, length: number): string => `text ${n}\n${'x'.repeat(length)}`;
 
   it('the newest ones win', async () => {
-    const said = Array.from({ length: 29 }, (_, n) => say('bob', long(n, 1800)));
+    const said = Array.from({ length: 29 }, (_, n) => say('bob', long(n, n === 0 ? 1 : 1800)));
     const { text, line } = await read(all(...said));
     expect(textsIn(text)).toEqual(['text 25', 'text 26', 'text 27', 'text 28']);
     expect(text).toMatch(
@@ -400,10 +400,13 @@ describe('there is room for 8,000 characters:', () => {
   });
 
   it('of a longer thread, its last comments', async () => {
-    const comments = Array.from({ length: 40 }, (_, n) => reply(long(n, 1800), { isReply: n > 0 }));
+    const diffHunk = `@@${`\n+${'y'.repeat(190)}`.repeat(10)}`;
+    const comments = Array.from({ length: 40 }, (_, n) =>
+      reply(long(n, 1800), { isReply: n > 0, diffHunk }),
+    );
     const { text, line } = await read(inline(...comments));
-    expect(textsIn(text)).toEqual(['text 36', 'text 37', 'text 38', 'text 39']);
-    expect(line).toContain('without 36 older comments');
+    expect(textsIn(text)).toEqual(['text 37', 'text 38', 'text 39']);
+    expect(line).toContain('without 37 older comments');
   });
 
   it.each([
