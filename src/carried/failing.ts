@@ -298,12 +298,14 @@ export async function whyOnlyCancelled(
   }
   const nothing = whyNothingRan(listed, redact);
   if (nothing !== '' || listed.jobs.value.some(hasFailed)) return nothing;
-  const jobs = sourcesOf({ all: [listed], further: [] }, redact).chosen;
+  const { chosen, left } = sourcesOf({ all: [listed], further: [] }, redact);
   const read = await Promise.all(
-    jobs.map(({ id }) => askGitHub(() => start.github.annotations(id), CHECKS, signal)),
+    chosen.map(({ id }) => askGitHub(() => start.github.annotations(id), CHECKS, signal)),
   );
-  const isLate = read.some((answer) => answer.kind === 'ok' && isPastTimeLimit(answer.value));
+  if (read.some((answer) => answer.kind === 'ok' && isPastTimeLimit(answer.value))) return '';
   const unread = read.find((answer) => answer.kind === 'problem');
-  if (isLate || unread === undefined) return isLate ? '' : said;
-  return `${said} Whether a job reached its time limit is not known: ${unread.problem}.`;
+  if (unread === undefined && left.length === 0) return said;
+  const all = chosen.length + left.length;
+  const why = unread?.problem ?? `only ${chosen.length} of ${all} jobs were looked at`;
+  return `${said} Whether a job reached its time limit is not known: ${why}.`;
 }

@@ -399,6 +399,12 @@ describe('a run that was cancelled', () => {
     ['has only jobs that were cancelled', [job(1, 'a', CANCELLED)], {}, 'The run was cancelled.'],
     ['has none', [], {}, 'The run was cancelled.'],
     [
+      'has nine jobs that were cancelled',
+      Array.from({ length: 9 }, (_, id) => job(10 + id, `j${id}`, CANCELLED)),
+      {},
+      'The run was cancelled. Whether a job reached its time limit is not known: only 8 of 9 jobs were looked at.',
+    ],
+    [
       'has one that never started',
       [job(1, 'a', NEVER_STARTED)],
       {},
