@@ -68,7 +68,7 @@ export async function readReview(
 const REVIEW_ROOM = 60_000;
 /** Characters of one of them, so that the others have room, too. */
 const LONGEST_COMMENT = REVIEW_ROOM / 2;
-/** Of a review with more comments, less of the code around each is shown. */
+/** Of a review with more comments, or for which there is no room, less of the code around each is shown. */
 const FEW = 20;
 
 /** The inline comments, in the order of the files and lines. People find those for which there is no room at the URL. */
@@ -78,21 +78,26 @@ export async function quoteInline(
   redact: Redact,
 ): Promise<readonly Thing[]> {
   if (comments.length === 0) return [];
-  const placed = comments.map((comment) => ({
+  const reading = comments.map(async (comment) => ({
     ...withoutSecrets(comment, redact),
     ...linesNow(comment),
+    said: (await cleanText(comment.body)).trim(),
   }));
+  const placed = await Promise.all(reading);
   placed.sort(
     (one, other) =>
       Number(one.path > other.path) - Number(one.path < other.path) ||
       (one.line ?? 0) - (other.line ?? 0),
   );
-  const whole: string[] = [];
-  const mostLines = comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES;
-  for (const [index, comment] of placed.entries()) {
-    const quoted = await quoteOne(comment, mostLines);
-    whole.push(`Comment ${index + 1} of ${comments.length}, ${quoted}`);
-  }
+  const withCode = (mostLines: number): readonly string[] =>
+    placed.map((comment, index) => {
+      const where = `on ${describePlace(comment, comment.outdated)}:`;
+      const head = `Comment ${index + 1} of ${comments.length}, ${where}`;
+      return blocks([head, quoteDiff(comment.diffHunk, mostLines), comment.said]);
+    });
+  let whole = withCode(comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES);
+  // Code must not take the room of words.
+  if (!haveRoom(whole)) whole = withCode(FEW_DIFF_LINES);
   const quoted = whole.map((part) => cut(part, LONGEST_COMMENT));
   const parts = fitting(quoted, REVIEW_ROOM);
   const isCut = (part: string, index: number): boolean => part !== whole[index];
@@ -104,10 +109,9 @@ export async function quoteInline(
   return [{ place: 'task', parts, shown, missing }];
 }
 
-async function quoteOne(comment: ReviewComment, mostLines: number): Promise<string> {
-  const where = `on ${describePlace(comment, comment.outdated)}:`;
-  const said = (await cleanText(comment.body)).trim();
-  return blocks([where, quoteDiff(comment.diffHunk, mostLines), said]);
+function haveRoom(parts: readonly string[]): boolean {
+  const areShort = parts.every(({ length }) => length <= LONGEST_COMMENT);
+  return areShort && fitting(parts, REVIEW_ROOM).length === parts.length;
 }
 
 /** The code that a single inline comment is about. */

@@ -82,6 +82,16 @@ describe('quoteInline', () => {
     expect(parts[1]).toMatch(/^Comment 2 of 2, .*\n\nB$/s);
   });
 
+  it('shows less of the code where words would have no room', async () => {
+    const code = (width: number) => ({ diffHunk: `@@${`\n+${'x'.repeat(width)}`.repeat(50)}` });
+    const long = await quoted(code(700));
+    const several = await quoted(...Array(8).fill(code(200)));
+    for (const part of [...long, ...several]) {
+      expect(part).toMatch(/\n> @@\n> …\n(?:> \+x+\n){10}> ```\n\nShorter\.$/);
+    }
+    expect(several).toHaveLength(8);
+  });
+
   it.each<[string, Partial<ReviewComment>, string]>([
     ['a line', {}, `line 12:\n\n${DIFF}\n\nShorter.`],
     ['several lines', { startLine: 9 }, `lines 9 to 12:\n\n${DIFF}\n\nShorter.`],
