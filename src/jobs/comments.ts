@@ -228,7 +228,8 @@ async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
 async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promise<Finished> {
   const { plan, jobs, runtime } = run;
   const edited = await note.edit();
-  const told = await tellEnd(run, note, ended);
+  const telling = await tellEnd(run, note, ended);
+  const told = telling.kind === 'ok' ? telling.value : '';
   // Of several jobs, the table stays in the note.
   const isWhole = told !== '' && jobs.length === 1;
   const gaveWay = ended.every(({ end }) => end.why === 'same commit');
@@ -238,7 +239,9 @@ async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promis
   });
   const closed = await note.repeatLast(edited, plan.deadline);
   const outdated = closed.kind === 'problem' ? closed.problem : '';
-  if (outdated !== '') runtime.log.warning(outdated);
+  // Both can have one cause, and the note says more.
+  const untold = telling.kind === 'problem' ? telling.problem : '';
+  if (outdated !== '' || untold !== '') runtime.log.warning(outdated || untold);
   return { commentUrls: [isWhole ? told : note.url], outdated };
 }
 
@@ -247,12 +250,12 @@ function hasTold(ended: readonly Ended[]): boolean {
   return ended.some((job) => deliveryOf(job) === 'sent' || job.end.label === 'limited');
 }
 
-/** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. */
-async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<string> {
+/** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
+async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<Result<string>> {
   const { runtime, github, plan, messageId, jobs } = run;
   const story = storyOf(run);
   const [worst] = worstFirst(newsOf(run, ended));
-  if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return '';
+  if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return ok('');
   const { conversation } = plan.comments;
   const person = personToTell(run, worst);
   const text =
@@ -261,12 +264,9 @@ async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<s
       : renderBadEnd(story, worst, ended, person, link('Details', note.url));
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => composeReply(replyIdOf(messageId), text));
-  if (created.kind === 'problem') {
-    runtime.log.warning(created.problem);
-    return '';
-  }
+  if (created.kind === 'problem') return created;
   runtime.log.info(`The comment about the end is ${created.value.url}.`);
-  return created.value.url;
+  return ok(created.value.url);
 }
 
 /** Characters. */

@@ -535,4 +535,15 @@ describe('the end as a comment of its own', () => {
     expect([note?.isMinimized, result.outputs['comment-url']]).toEqual([false, note?.html_url]);
     expect(note?.body).toContain(titleOf('failed'));
   });
+
+  it('that a dead token does not let through is one warning, about the note', async () => {
+    const dead = { status: 401, body: { message: 'Bad credentials' } };
+    const isDead = () => sim.github.calls('PATCH issues/comments/#').length > 0;
+    await using sim = await simulate({
+      ...FAILS,
+      github: { on: () => (isDead() ? dead : undefined) },
+    });
+    const said = expect.stringMatching(/^The comment is not up to date: .* Apps live an hour\.$/);
+    expect(warnings(await sim.runHere())).toEqual([said]);
+  });
 });
