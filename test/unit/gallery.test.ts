@@ -106,7 +106,8 @@ it.each([...comments(), ...summaries()])(
 );
 
 it.each(badEnds())('the comment about the bad end "$name" mentions one person', ({ markdown }) => {
-  expect(forgedIn(rendered(markdown), isOwn)).toEqual(['@octocat']);
+  // And the pull request of the job.
+  expect(forgedIn(rendered(markdown), isOwn)).toEqual(['@octocat', '#42']);
 });
 
 it.each(replies())('the reply "$name" is not forged', ({ markdown }) => {
