@@ -47,10 +47,16 @@ export function whyNothing(
 /** Why a run or check that did not fail is not for the agent, as words that can end a sentence. */
 export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
   const what = kind === 'workflow_run' ? 'run' : 'check';
-  if (conclusion === 'cancelled') return `The ${what} was cancelled`;
-  return conclusion === 'action_required'
-    ? `The ${what} waits for an approval`
-    : 'Nothing has failed';
+  switch (conclusion) {
+    case '':
+      return `Only the type “completed” says how the ${what} ended`;
+    case 'cancelled':
+      return `The ${what} was cancelled`;
+    case 'action_required':
+      return `The ${what} waits for an approval`;
+    default:
+      return 'Nothing has failed';
+  }
 }
 
 /** Whoever quotes a comment of this action, also in an answer by mail, does not pretend to be it. */

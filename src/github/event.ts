@@ -48,7 +48,7 @@ export interface CommitTrigger {
   readonly isElsewhere: boolean;
   /** How it failed, or perhaps did; null if it did not. */
   readonly failure: HowFailed | null;
-  /** As GitHub calls it; empty while it is at work. */
+  /** As GitHub calls it; empty if the event does not tell the end. */
   readonly conclusion: string;
   /** Of the workflow or the check. */
   readonly name: string;
@@ -333,6 +333,7 @@ function readCommit(
   const isRun = kind === 'workflow_run';
   const branch = (isRun ? about.head_branch : about.check_suite.head_branch) ?? null;
   const pull = choosePull(pulls, { sha: about.head_sha, branch });
+  const conclusion = HAS_ENDED.has(payload.action) ? about.conclusion : '';
   const { title, summary, text, annotations_count } = about.output;
   return {
     commit: {
@@ -347,8 +348,8 @@ function readCommit(
       isElsewhere: isRun
         ? about.head_repository?.id !== repository?.id
         : branch === null && pulls.length === 0,
-      conclusion: about.conclusion,
-      failure: HAS_ENDED.has(payload.action) ? readFailure(kind, about.conclusion) : null,
+      conclusion,
+      failure: readFailure(kind, conclusion),
       name: about.name,
       url: about.html_url,
       said: blocks([title, summary]),

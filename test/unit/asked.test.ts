@@ -89,6 +89,11 @@ describe('whyNothing', () => {
     ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
     ['a run that passed', workflowRun(), nothing],
     [
+      'a check that failed before, and is asked for again',
+      checkRun({ action: 'rerequested', fields: { conclusion: 'failure' } }),
+      'Only the type “completed” says how the check ended. There is nothing to send.',
+    ],
+    [
       'a check that was cancelled',
       checkRun({ fields: { conclusion: 'cancelled' } }),
       'The check was cancelled. There is nothing to send.',
