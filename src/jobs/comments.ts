@@ -1,4 +1,3 @@
-import { LEAST_POST_MS } from '../agent/retry.ts';
 import { whyOf } from '../github/errors.ts';
 import { type End, endAs, RESULTS } from '../job/ends.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
@@ -149,7 +148,7 @@ async function editNote(run: Run): Promise<Confirmation> {
       const { start } = plan.again;
       return { kind: 'refused', why, again: isOver ? `${start}.` : askAgain(start, false) };
     }
-    if (signal.aborted || clock.now() + pauseMs >= plan.deadline - LEAST_POST_MS) {
+    if (signal.aborted || clock.now() + pauseMs >= plan.deadline) {
       return { kind: 'no time', why };
     }
     await pause(run, pauseMs);

@@ -61,7 +61,7 @@ function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
 /** The jobs of which a note says that this is their pull request. */
 function jobsOfPull(notes: readonly FoundNote[], conversation: number): ReadonlySet<string> {
   const jobs = notes.flatMap((note) => note.jobs);
-  const here = jobs.filter(({ id, prNumber }) => id !== NEW_JOB && prNumber === conversation);
+  const here = jobs.filter(({ prNumber }) => prNumber === conversation);
   return new Set(here.map(({ id }) => id));
 }
 

@@ -319,13 +319,13 @@ describe('a call', () => {
 });
 
 describe('the jobs of a run', () => {
-  const jobs = Array.from({ length: 250 }, (_, index) => ({ name: `j${index}` }));
+  const jobs = Array.from({ length: 200 }, (_, index) => ({ name: `j${index}` }));
 
   it('are found on all pages', async () => {
     await using sim = await simulate({ runs: [{ id: 41, jobs }] });
     const found = await connect(sim).jobsOf(41, 1, Infinity);
     expect(found.map(({ name }) => name)).toEqual(jobs.map(({ name }) => name));
-    expect(callsOf(sim)).toHaveLength(3);
+    expect(callsOf(sim)).toHaveLength(2);
   });
 
   it('are not listed when the time for them is over', async () => {

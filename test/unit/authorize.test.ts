@@ -142,7 +142,15 @@ describe('authorize', () => {
       ['renovate'],
     ],
     ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
-    ['an organization', { event: issues({ ...ALICE, type: 'Organization' }) }, 'denied', []],
+    [
+      'an organization that is named',
+      {
+        event: issues({ ...RENOVATE, type: 'Organization' }),
+        access: allowing('renovate'),
+      },
+      'denied',
+      [],
+    ],
     ['no sender', { event: issues(undefined) }, 'failed', []],
     ['no sender, without a check', { event: issues(null), access: noCheck }, 'failed', []],
     ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],

@@ -371,7 +371,8 @@ describe('the run of the event', () => {
   );
 
   it('names jobs that never started and those that were cancelled, and reads the others', async () => {
-    const jobs = [job(1, 'build', NEVER_STARTED), job(2, 'links'), job(3, 'e2e', CANCELLED)];
+    const links = job(2, 'links', { runner_id: undefined });
+    const jobs = [job(1, 'build', NEVER_STARTED), links, job(3, 'e2e', CANCELLED)];
     const { text, asked } = await carry(jobs, { logs: { 2: ['a.md: broken'], 3: ['x'] } });
     expect(text).toContain(
       'Failed job: “links”.\n\nCancelled job: “e2e”.\n\nGitHub did not run the job “build”; its page says why.',

@@ -133,9 +133,9 @@ describe('toGitHubError', () => {
     [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`],
     // Of a secondary limit, the reset of the primary one says nothing.
     [
-      refused(403, LIMIT, { ...NONE_LEFT, 'x-ratelimit-remaining': '9' }),
+      refused(403, ABUSE, { ...NONE_LEFT, 'x-ratelimit-remaining': '9' }),
       429,
-      `answered 403: “${LIMIT}”`,
+      `answered 403: “${ABUSE}”`,
     ],
     [refused(403, LIMIT, NONE_LEFT), 429, `answered 403: “${LIMIT}”`],
     [refused(403, 'No.', OVER), 429, `answered 403 ${BY_LIMIT}: “No.”`],

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { ownPull } from '../../src/jobs/own-pull.ts';
+import { ownPull, whatIsOver } from '../../src/jobs/own-pull.ts';
 import type { FoundNote } from '../../src/note/data.ts';
+import { readRunInfo } from '../../src/runner/environment.ts';
+import { issueComment, triggerOf } from '../sim/events.ts';
 import { found, job, record } from './record.ts';
 
 function note(run: string, prNumber?: number, id = 'job-1'): FoundNote {
@@ -18,4 +20,19 @@ it.each<[string, number | null | undefined, readonly FoundNote[], number | undef
 ])('the own pull request is %s', (_, prNumber, notes, expected) => {
   const one = job(prNumber === undefined ? {} : { record: record({ prNumber }) });
   expect(ownPull(one, notes)).toBe(expected);
+});
+
+it.each([
+  [null, { number: 7, how: 'merged' }],
+  [7, { number: 7, how: 'merged' }],
+  [8, undefined],
+])('with pr-number %j, what is over is %j', (prNumber, expected) => {
+  const trigger = {
+    ...triggerOf(issueComment({ number: 7, body: '/agent go' })),
+    over: 'merged' as const,
+  };
+  const info = readRunInfo({});
+  expect(whatIsOver({ asked: trigger.comment, trigger, info, inputs: { prNumber } })).toEqual(
+    expected,
+  );
 });

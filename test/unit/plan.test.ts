@@ -144,7 +144,7 @@ it.each<Row>([
   ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
   ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
   ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
-  ['re-run by a bot', PERSON, {}, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
+  ['re-run by a bot', COMMAND, ASKS, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
   [
     'a bot without a suffix, re-run by it',
     pullRequest({ number: 7, sender: COPILOT }),
