@@ -95,8 +95,8 @@ export async function prepare(
   const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') {
     // An earlier attempt may have sent the message.
-    if (past === undefined || plan.isRerun) return jobIds;
-    return { kind: 'skipped', reason: past.explanation };
+    const isPast = past !== undefined && !plan.isRerun;
+    return isPast ? { kind: 'skipped', reason: past.explanation } : jobIds;
   }
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
   const place = sayPlace({ ...start, inputs, notes, jobs });
@@ -113,13 +113,17 @@ export async function prepare(
     message: new Message(runtime, content, place),
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
-    queue: {
-      firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
-      sends: pLimit(MOST_SENDS_AT_ONCE),
-      stop: new AbortController(),
-    },
+    queue: createQueue(),
     story: beginStory(start, inputs, plan),
   });
+}
+
+function createQueue(): Queue {
+  return {
+    firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
+    sends: pLimit(MOST_SENDS_AT_ONCE),
+    stop: new AbortController(),
+  };
 }
 
 /** Only events about a commit can leave out their pull request. */
