@@ -99,7 +99,6 @@ export async function prepare(
     return isPast ? { kind: 'skipped', reason: past.explanation } : jobIds;
   }
   const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
-  const place = sayPlace({ ...start, inputs, notes, jobs });
   return ok({
     ...start,
     inputs,
@@ -110,7 +109,7 @@ export async function prepare(
     source,
     messageId,
     hasDecided: false,
-    message: new Message(runtime, content, place),
+    message: new Message(runtime, content, sayPlace({ ...start, inputs, notes, jobs })),
     agent: agentContext(start, inputs, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: createQueue(),
