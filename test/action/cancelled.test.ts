@@ -110,6 +110,18 @@ const PHASES: readonly Phase[] = [
     delivery: 'sent',
   },
   { ...creating({}), delivery: 'not-sent' },
+  {
+    name: 'while it lists the comments below its own',
+    scenario(interrupt) {
+      let lists = 0;
+      const on = ({ body }: { readonly body: string }) => {
+        if (body.includes('hasPreviousPage')) lists += 1;
+        return lists === 2 ? hang(interrupt) : undefined;
+      };
+      return { with: { 'max-messages': '3' }, github: { issues: [{ number: PULL }], on } };
+    },
+    delivery: 'not-sent',
+  },
 ];
 
 /** The list of the comments also asks by POST. */
