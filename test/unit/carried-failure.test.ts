@@ -502,15 +502,16 @@ describe('what else fails on the commit', () => {
   it('of eight, those of the event come first, then checks with annotations', async () => {
     const runs = [run(42, 'Docs')];
     const output = { title: '1 error', summary: '', text: '', annotations_count: 1 };
-    const checks = [check(90, 'quiet'), check(91, 'Mintlify', { output })];
+    const telling = [91, 92, 93, 94].map((id) => check(id, `check ${id}`, { output }));
+    const checks = [check(90, 'quiet'), ...telling];
     const [own, other] = [0, 10].map((first) =>
       Array.from({ length: 5 }, (_, n) => job(first + n, `j${first + n}`)),
     );
     const { asked, text } = await carry({ 41: own ?? [], 42: other ?? [] }, { runs, checks });
     expect(asked.filter((one) => one.startsWith('annotations'))).toEqual(
-      [0, 1, 10, 11, 2, 3, 4, 91].map((id) => `annotations of ${id}`),
+      [0, 1, 2, 3, 4, 91, 92, 93].map((id) => `annotations of ${id}`),
     );
-    expect(text).toMatch(/what “j12” of “Docs”, “j13” of “Docs”, “j14” of “Docs” and “quiet” say/);
+    expect(text).toMatch(/what “check 94”, “j10” of “Docs”, .* and “quiet” say/);
   });
 
   it('is known by checks where runs, or their jobs, cannot be read', async () => {
