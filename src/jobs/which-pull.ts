@@ -42,7 +42,7 @@ export async function locate(
   }
   const here = isJobKnown ? all.filter(({ head }) => head.ref === commit.branch) : all;
   const open = here.filter(({ over }) => over === null);
-  const over = choosePull(here, commit) ?? here[0];
+  const over = choosePull(here, commit) ?? here.find((one) => one.over === 'merged') ?? here[0];
   const pull = open.length > 0 ? choosePull(open, commit) : over;
   if (pull !== undefined) return ok(withPull(start, commit, pull));
   if (open.length > 0) return skip(whySeveral(commit, open));

@@ -203,6 +203,14 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     ],
     ['one that is merged', [{ ...pull, over: 'merged' }], `#${PULL} is merged.`],
     ['one that is closed', [{ ...pull, over: 'closed', ...older }], `#${PULL} is closed.`],
+    [
+      'one that is closed, and one that is merged',
+      [
+        { ...pull, over: 'closed' },
+        { ...other, over: 'merged' },
+      ],
+      '#8 is merged.',
+    ],
     ['only one of a fork', [{ ...pull, fork: 'mallory/agents' }], NO_PULL],
     ['only one of a fork that was deleted', [{ ...pull, fork: null }], NO_PULL],
     ['none', [{ ...pull, commits: [NEWER] }], NO_PULL],
