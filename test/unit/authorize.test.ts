@@ -145,7 +145,7 @@ describe('authorize', () => {
     [
       'an organization that is named',
       {
-        event: issues({ ...RENOVATE, type: 'Organization' }),
+        event: issues({ ...RENOVATE, login: 'renovate', type: 'Organization' }),
         access: allowing('renovate'),
       },
       'denied',

@@ -289,14 +289,19 @@ describe('comments', () => {
     expect((await read(say('bob', '<!-- hidden -->'))).text).toBe('');
   });
 
-  it('whose permission cannot be checked are left out', async () => {
-    const { text, log } = await read(say('bob', 'text 1'), {
-      on: ({ path }) => (path.includes('/bob/') ? { status: 502, body: {} } : undefined),
-    });
-    expect(text).toBe(`Not shown: 1 comment by “bob” (GitHub answered 502). ${NO_GUESS}`);
-    expect(log).toEqual([
-      'warning: The message goes without 1 comment by “bob”: GitHub answered 502.',
-    ]);
+  it.each<[string, Given]>([
+    [
+      'GitHub answered 502',
+      { on: ({ path }) => (path.includes('/bob/') ? { status: 502, body: {} } : undefined) },
+    ],
+    [
+      'GitHub did not answer in time',
+      { on: ({ path }) => (path.includes('/bob/') ? { fault: 'hang' } : undefined), leftMs: 200 },
+    ],
+  ])('whose permission cannot be checked are left out: %s', async (why, given) => {
+    const { text, log } = await read(say('bob', 'text 1'), given);
+    expect(text).toBe(`Not shown: 1 comment by “bob” (${why}). ${NO_GUESS}`);
+    expect(log).toEqual([`warning: The message goes without 1 comment by “bob”: ${why}.`]);
   });
 });
 
@@ -629,11 +634,14 @@ describe('on an issue', () => {
   const topic = (author: string, body: string, title = 'Broken “links”') => ({
     title,
     body,
-    author: {
-      login: author,
-      id: COLLABORATORS[author]?.id ?? 9,
-      type: author.endsWith(']') ? 'Bot' : 'User',
-    },
+    author:
+      author === ''
+        ? null
+        : {
+            login: author,
+            id: COLLABORATORS[author]?.id ?? 9,
+            type: author.endsWith(']') ? 'Bot' : 'User',
+          },
   });
   const given = (author: string, body: string): Given => {
     const { comment } = triggerOf(eventOf({ about: issue }));
@@ -652,6 +660,10 @@ describe('on an issue', () => {
       'The issue, by “mallory”, who may not ask you for changes:\n\n> Broken “links”\n> \n> See\n> a.md',
     ],
     [
+      '',
+      'The issue, by a deleted account, who may not ask you for changes:\n\n> Broken “links”\n> \n> See\n> a.md',
+    ],
+    [
       COPILOT.login,
       'The issue, by “Copilot”, who may not ask you for changes:\n\n> Broken “links”\n> \n> See\n> a.md',
     ],
@@ -661,6 +673,16 @@ describe('on an issue', () => {
       `${words}\n\nWhat was said on https://github.com/octo/agents/issues/8, the oldest first:\n\n“bob”:\n\n> text 1\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
+  });
+
+  it('its author may be a bot that the workflow names', async () => {
+    const { text } = await read(() => {}, {
+      ...given(RENOVATE.login, 'See a.md'),
+      allowedBots: [RENOVATE.login],
+    });
+    expect(text).toMatch(
+      /^The issue, by “renovate\[bot\]”, which is a program:\n\n> ```text\n> Broken/,
+    );
   });
 
   it('its author may be somebody whose permission is not known', async () => {
