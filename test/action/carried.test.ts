@@ -16,10 +16,11 @@ import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
+  commentOf,
   notes,
   ON_ITS_PULL,
-  ownComments,
   PULL,
+  prompts,
   type Scenario,
   type Simulation,
   simulate,
@@ -34,15 +35,6 @@ const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const NO_PROMPT = { prompt: '' };
 const COMMAND = { prompt: '', command: '/agent' };
-
-/** What the agent got. */
-function prompts({ agent }: Simulation): readonly string[] {
-  return agent.accepted().map(({ prompt }) => prompt);
-}
-
-function commentOf({ github }: Simulation): string {
-  return ownComments(github).at(-1)?.body ?? '';
-}
 
 describe('a review without a command', () => {
   const [FIRST, SECOND, THIRD]: readonly InlineOptions[] = [

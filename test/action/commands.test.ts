@@ -25,6 +25,7 @@ import {
   ON_ITS_PULL,
   ownComments,
   PULL,
+  prompts,
   type Scenario,
   type Simulation,
   simulate,
@@ -60,7 +61,7 @@ async function comment(body: string, scenario: Scenario = {}, isBuilt = false) {
   const step = stepFor(sim, body);
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
   await sim[Symbol.asyncDispose]();
-  return { sim, result, prompts: sim.agent.accepted().map(({ prompt }) => prompt) };
+  return { sim, result, prompts: prompts(sim) };
 }
 
 describe('the prompt is the text after the command', () => {

@@ -17,6 +17,7 @@ import {
   notes,
   ownComments,
   PULL,
+  prompts,
   type Scenario,
   type Simulation,
   simulate,
@@ -96,7 +97,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
     expect(outputs).toMatchObject({ ...DONE, 'job-id': NEW });
   }
   expect(sim.agent.created()).toEqual([NEW]);
-  expect(sim.agent.accepted().map(({ prompt }) => prompt)).toEqual([
+  expect(prompts(sim)).toEqual([
     expect.stringMatching(
       RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n\n> `),
     ),

@@ -9,6 +9,7 @@ import {
   ON_ITS_PULL,
   ownComments,
   PULL,
+  prompts,
   type Scenario,
   type Simulation,
   simulate,
@@ -47,7 +48,7 @@ async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submi
   const id = sim.github.addReview(PULL, author.login, comments);
   const step = { event: review({ number: PULL, id, body, author }) };
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
-  return { sim, result, prompts: sim.agent.accepted().map(({ prompt }) => prompt) };
+  return { sim, result, prompts: prompts(sim) };
 }
 
 /** An inline comment with a short diff. */

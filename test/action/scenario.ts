@@ -267,6 +267,16 @@ export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
   return github.comments(number).filter(({ body }) => readNote(body, hashOf(PROJECT)) !== 'none');
 }
 
+/** The newest comment of the action. */
+export function commentOf({ github }: Simulation): string {
+  return ownComments(github).at(-1)?.body ?? '';
+}
+
+/** What the agent got. */
+export function prompts({ agent }: Simulation): readonly string[] {
+  return agent.accepted().map(({ prompt }) => prompt);
+}
+
 /** What the comments of the action on a conversation say, the oldest first. */
 export function notes(github: GitHub, number = PULL): readonly NoteData[] {
   return ownComments(github, number).map(({ body, html_url }) => {

@@ -11,9 +11,11 @@ import {
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { StepRun } from '../sim/runner/process.ts';
 import {
+  commentOf,
   JOB,
   ownComments,
   PULL,
+  prompts,
   type Scenario,
   type Simulation,
   simulate,
@@ -66,15 +68,6 @@ function onOwn(more: Scenario = {}): Scenario {
 
 function byCommand(body: string) {
   return { event: issueComment({ number: PULL, body }) };
-}
-
-/** What the agent got. */
-function prompts({ agent }: Simulation): readonly string[] {
-  return agent.accepted().map(({ prompt }) => prompt);
-}
-
-function commentOf({ github }: Simulation): string {
-  return ownComments(github).at(-1)?.body ?? '';
 }
 
 const RERUN = { run_attempt: '2', triggering_actor: 'alice' };

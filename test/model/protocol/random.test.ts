@@ -33,6 +33,9 @@ const COMMAND = { command: '/agent' };
 const LIMIT = { 'job-id': 'x', 'allowed-bots': BOT.login, 'max-messages': '2', prompt: 'Go.' };
 const byBot = pullRequest({ number: PULL, author: BOT });
 
+/** The kinds whose worlds have sent something: where nothing is sent, nothing can be wrong. */
+const sentIn = new Set<string>();
+
 /** The runs of a world. Legs of a matrix have one run. */
 function plansOf(kind: (typeof KINDS)[number], world: World): readonly Plan[] {
   const count = 2 + world.upTo(3);
@@ -100,6 +103,7 @@ async function playWorld(seed: number): Promise<readonly string[]> {
   const wrong: string[] = [];
   const count = (keys: readonly string[]) => keys.length - new Set(keys).size;
   const { accepted } = world;
+  if (accepted.length > 0) sentIn.add(kind);
   if (count(accepted.map(({ run, job }) => `${run} ${job}`)) > 0) wrong.push('twice');
   if (kind === 'creation' && accepted.filter(({ job }) => job === '').length > 1) {
     wrong.push('created twice');
@@ -154,4 +158,5 @@ test(`${WORLDS} random worlds: never twice, never beyond a limit, and told once`
     for (const what of await playWorld(seed)) wrong[what] = [...(wrong[what] ?? []), seed];
   }
   expect(wrong).toEqual({});
+  expect(KINDS.filter((kind) => !sentIn.has(kind))).toEqual(['refused creation']);
 });

@@ -20,8 +20,6 @@ export interface WorkflowRunOptions {
   readonly event?: string;
   /** Default: `failure`. Null: it is in progress. */
   readonly conclusion?: string | null;
-  /** What the list of runs says: that number lags. Default: the attempt. */
-  readonly listedAttempt?: number;
   /** Default: our own. */
   readonly headRepository?: string;
 }
@@ -128,7 +126,7 @@ export function openRuns(
   function toRun({ id, attempt = 1, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
     const path = run.path ?? '.github/workflows/ci.yml';
     return {
-      ...{ id, run_attempt: run.listedAttempt ?? attempt, head_sha: sha, conclusion },
+      ...{ id, run_attempt: attempt, head_sha: sha, conclusion },
       name: run.name ?? 'CI',
       workflow_id: crc32(path),
       status: conclusion === null ? 'in_progress' : 'completed',
