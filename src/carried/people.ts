@@ -105,7 +105,7 @@ export function judge(text: Signed, speakers: Speakers): Heard | LeftOut {
   const account = accountOf(text);
   if (account === null) return leaveOut('comment', ' by a deleted account');
   if (isEdited(text)) {
-    const by = ` by ${quote(account.login, 100)} that somebody else has edited`;
+    const by = ` by ${quote(speakers.redact(account.login), 100)} that somebody else has edited`;
     return leaveOut('comment', by, 'somebody else has edited it');
   }
   return judgeAccount(account, speakers);

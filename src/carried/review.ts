@@ -32,8 +32,7 @@ interface Review {
 
 /**
  * Reads the inline comments by the author of the review, until a time of the clock. The problem says why it cannot be sent:
- * half a review is worse than none. This is the only text by people that does not come from the event, so what somebody else
- * has edited is refused.
+ * half a review is worse than none. So a review with a comment that somebody else has edited is refused.
  */
 export async function readReview(
   { nodeId, authorId, id, conversation }: CommentTrigger,
@@ -136,7 +135,7 @@ const LONGEST_DIFF_LINE = 1000;
 
 export function quoteDiff(
   diffHunk: string,
-  mostLines = MOST_DIFF_LINES,
+  mostLines: number,
   longestLine = LONGEST_DIFF_LINE,
 ): string {
   // With a line break for a lone \r, a line would not begin with the sign of the diff.

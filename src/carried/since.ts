@@ -9,7 +9,7 @@ import {
   type ReviewThread,
   type ThreadComment,
 } from '../github/conversation.ts';
-import type { CommentTrigger } from '../github/event.ts';
+import { type CommentTrigger, keyOfComment } from '../github/event.ts';
 import { MARKER } from '../text.ts';
 import { accountOf } from './people.ts';
 import { keyOfUrl, withoutComments } from './threads.ts';
@@ -49,7 +49,9 @@ export function chooseSince(
     const own = withoutTask(thread, scope);
     if (own.comments.nodes.length === 0) continue;
     // A reply in the review that is sent belongs to what it replies to.
-    const isSince = thread.comments.nodes.some((one) => isPublishedSince(one, scope));
+    const isSince = thread.comments.nodes.some(
+      (one) => one.state !== 'PENDING' && isPublishedSince(one, scope),
+    );
     (isSince ? threads : quiet).push(own);
   }
   return {
@@ -83,7 +85,7 @@ function isTask({ url, pullRequestReview }: ThreadComment, scope: Scope): boolea
 
 function isTaken(url: string, { asked, sent }: Scope): boolean {
   const key = keyOfUrl(url);
-  return key === `${asked.kind}:${asked.id}` || sent.has(key);
+  return key === keyOfComment(asked) || sent.has(key);
 }
 
 /** Comments of this action are no words. */

@@ -5,6 +5,7 @@ import type {
   ReviewThread,
   ThreadPage,
 } from '../github/conversation.ts';
+import { keyOfComment } from '../github/event.ts';
 import type { Redact } from '../runner/log.ts';
 import type { Start } from '../start.ts';
 import { ok, plural, problem, quote, type Result } from '../text.ts';
@@ -114,7 +115,7 @@ async function findReply(
   const { asked, number } = about;
   const { replyTo } = asked;
   if (replyTo === null) return ok(null);
-  const key = `${asked.kind}:${asked.id}`;
+  const key = keyOfComment(asked);
   let page: Result<ThreadPage | undefined> =
     read.kind === 'ok' ? ok(read.value.reviewThreads) : read;
   for (let pages = 1; page.kind === 'ok'; pages += 1) {

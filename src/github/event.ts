@@ -54,7 +54,7 @@ export interface CommitTrigger {
   readonly name: string;
   /** The page for people; empty if the payload has none. */
   readonly url: string;
-  /** The title, summary and text of a check; empty for none. */
+  /** The title and summary of a check; empty for none. */
   readonly said: string;
   /** The text of its output; empty for none. */
   readonly text: string;
@@ -95,6 +95,11 @@ export interface CommentTrigger {
   readonly replyTo: number | null;
   /** What it is written on; null if the payload does not say so. */
   readonly topic: Topic | null;
+}
+
+/** Which comment or review it is, as notes have it. */
+export function keyOfComment({ kind, id }: Pick<CommentTrigger, 'kind' | 'id'>): string {
+  return `${kind}:${id}`;
 }
 
 /** An issue or pull request. */

@@ -3,6 +3,7 @@ import { type AgentContext, createTransport } from '../agent/http.ts';
 import { LEAST_POST_MS } from '../agent/retry.ts';
 import type { Content, ContentRead } from '../carried/read.ts';
 import type { GitHub } from '../github/api.ts';
+import { keyOfComment } from '../github/event.ts';
 import { type Inputs, isDefaultUrl } from '../inputs.ts';
 import { type End, unsureEnd } from '../job/ends.ts';
 import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
@@ -205,7 +206,7 @@ function messageIdOf(start: Start, { projectId }: Inputs, { byBot }: Plan): Mess
 
 /** What tells the message of a run from others. */
 export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 'step' | 'command'> {
-  const command = asked === null ? '' : `${asked.kind}:${asked.id}`;
+  const command = asked === null ? '' : keyOfComment(asked);
   return { run: info.runId, step: hashOf(info.workflow, info.step), command };
 }
 

@@ -230,6 +230,12 @@ describe('comments', () => {
     ],
     ['Copilot, by its name in events', byCopilot, 'text 1', '', { allowedBots: ['copilot'] }],
     ['the one who asks, as a draft', { isDraft: true, author: 'alice' }, '', ''],
+    [
+      'a login with a secret, edited',
+      { author: SECRET, editor: 'bob' },
+      '',
+      LEFT.edited.replace('bob', '***'),
+    ],
     ['bob, hidden', { isMinimized: true }, '', LEFT.hidden],
     ['bob, edited by himself', { editor: 'bob' }, 'text 1', ''],
     ['bob, edited by the one who asks', { editor: 'alice' }, '', LEFT.edited],
@@ -342,6 +348,16 @@ describe('since the last request', () => {
     // The simulated review is published with its comments, whenever they were drafted.
     const { text } = await read(all(say('bob', 'text 1'), inline({ body: 'text 2' })), since);
     expect(textsIn(text)).toEqual(['text 2']);
+  });
+
+  it('a draft, which nobody else sees, makes no thread new', async () => {
+    const play: Play = (page, later) => {
+      inline({ body: 'text 1' })(page, later);
+      later();
+      later();
+      inline(reply('text 2', { isDraft: true }))(page, later);
+    };
+    expect(textsIn((await read(play, since)).text)).toEqual([]);
   });
 
   it('twenty open threads are named, of those of strangers without their words', async () => {
