@@ -84,7 +84,7 @@ function whenNobodyNames(
   if (trigger.commit !== null) {
     return {
       kind: 'skipped',
-      reason: `${none}${createJob ? '; failed checks create no job' : ''}.`,
+      reason: `${none}${createJob ? '; runs and checks create no job' : ''}.`,
     };
   }
   if (createJob) {

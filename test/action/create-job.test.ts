@@ -255,6 +255,7 @@ describe('nothing is created', () => {
 
   it.each<[string, WebhookEvent]>([
     ['after a failed run', workflowRun(failed)],
+    ['after a run that passed', workflowRun({ pullRequests: [PULL] })],
     ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
     ['after the checks of what a person pushed', byAlice('check_suite')],
     ['after a status with the token of a person', byAlice('status')],

@@ -88,7 +88,7 @@ it.each<Row>([
   ].map(
     (given): Row => [given.name, given, {}, { comments: { kind: 'pull requests of the jobs' } }],
   ),
-  ...['status', 'deployment_status', 'page_build', 'check_suite'].map(
+  ...['status', 'deployment', 'deployment_status', 'page_build', 'check_suite'].map(
     (name): Row => [name, event(name), { createJob: true }, none(NOWHERE)],
   ),
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
