@@ -24,7 +24,7 @@ import {
   sentences,
 } from '../text.ts';
 import { type AgentContext, type Answer, type Exchange, type Failure, isFromApi } from './http.ts';
-import { isPassing4xx, NETWORK_LOGIN, retryAfterMs } from './retry.ts';
+import { isPassing4xx, isPassing5xx, retryAfterMs } from './retry.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
 // their readers did not write the workflow: so it says “the API key”, and not the name of the input.
@@ -132,7 +132,7 @@ export function explainExchange(exchange: Exchange, doing: Doing, context: Agent
 /** The API answers with a JSON object. Pages for 5xx come as often from its own edge as from something else on the way. */
 function whoAnswered({ status, body }: Answer): string {
   if (isFromApi(body)) return 'The API';
-  return status >= 500 && status !== NETWORK_LOGIN
+  return isPassing5xx(status)
     ? 'The API, or something before it,'
     : 'Something before the API, such as a proxy or firewall,';
 }
@@ -179,7 +179,7 @@ function adviseOnWay({ isDefaultUrl }: AgentContext): string {
 
 /** Of an answer that is not the API's. Firewalls look into messages, too: one that has let a poll through may refuse a text. */
 function adviseOnStranger(status: number, doing: Doing, context: AgentContext): string {
-  if (isPassing4xx(status) || (status >= 500 && status !== NETWORK_LOGIN)) return '';
+  if (isPassing4xx(status) || isPassing5xx(status)) return '';
   const refusesText = status === 403 || status === 406;
   if (refusesText && doing !== 'poll' && context.transport.hasAnswered()) {
     return 'It may refuse what the message says, such as commands in a log. Ask those who run it to let such messages through to the API.';

@@ -174,11 +174,15 @@ function isRateLimited(exchange: Exchange): boolean {
 export function mayPass(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
-  return status < 300 || (status >= 500 && status !== NETWORK_LOGIN) || isPassing4xx(status);
+  return status < 300 || isPassing5xx(status) || isPassing4xx(status);
 }
 
 /** The network wants the runner to log in (RFC 6585, 6). */
-export const NETWORK_LOGIN = 511;
+const NETWORK_LOGIN = 511;
+
+export function isPassing5xx(status: number): boolean {
+  return status >= 500 && status !== NETWORK_LOGIN;
+}
 
 /** All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them. */
 export function isPassing4xx(status: number): boolean {

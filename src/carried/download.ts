@@ -3,7 +3,7 @@ import { createConnections } from '../github/fetch.ts';
 import { type Runtime, readProxy } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import { compressionsOf, explainConnection } from '../runner/network.ts';
-import { type Ok, ok } from '../text.ts';
+import { ok, problem, type Result } from '../text.ts';
 
 // Downloads the log of a job from the host that GitHub redirects to. The URL is signed: whoever has it can read the log.
 // So no text here has more of it than the host.
@@ -19,32 +19,21 @@ interface DownloadOptions extends Pick<Runtime, 'env'> {
   readonly signal: AbortSignal;
 }
 
-/** The problem is a phrase. */
-type Downloaded<T> =
-  | Ok<T>
-  | {
-      readonly kind: 'problem';
-      readonly problem: string;
-      /** Whether it may work a moment later: GitHub answers 404 while a log is being written. */
-      readonly mayPass: boolean;
-    };
-
 /**
  * Follows no further redirect. The other host gets nothing of ours, so not the token. `read` gets the body and reads it
- * to its end.
+ * to its end. The problem is a phrase; GitHub answers 404 while a log is being written.
  */
 export async function download<T>(
   address: string,
   { env, apiUrl, signal }: DownloadOptions,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-): Promise<Downloaded<T>> {
+): Promise<Result<T>> {
   const url = URL.parse(address);
   if (url === null || !isSafe(url, new URL(apiUrl))) {
-    return notDownloaded('GitHub did not redirect to an https URL', false);
+    return problem('GitHub did not redirect to an https URL');
   }
   const proxy = readProxy(env, url);
-  if (proxy.kind === 'problem')
-    return notDownloaded('the settings of the proxy are not valid', false);
+  if (proxy.kind === 'problem') return problem('the settings of the proxy are not valid');
   const dispatcher = createConnections(proxy.value);
   try {
     signal.throwIfAborted();
@@ -57,7 +46,7 @@ export async function download<T>(
     // All errors of connections have a code. Without one, it is a bug in what reads the body.
     if (error instanceof TypeError && codeOf(error) === '') throw error;
     const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
-    return notDownloaded(`${url.hostname} did not answer: ${why}`, true);
+    return problem(`${url.hostname} did not answer: ${why}`, true);
   } finally {
     dispatcher.destroy().catch(() => {});
   }
@@ -71,7 +60,7 @@ async function readResponse<T>(
   }: Awaited<ReturnType<ReturnType<typeof createConnections>['request']>>,
   host: string,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
-): Promise<Downloaded<T>> {
+): Promise<Result<T>> {
   // Without a listener, the error of a body that nobody reads to its end would end the process.
   body.on('error', () => {});
   const used = compressionsOf(headers);
@@ -79,14 +68,7 @@ async function readResponse<T>(
   // Not destroyed: that raises an error which nothing can handle.
   for await (const _ of body);
   const what = statusCode === 200 ? ` with a body in ${used.join(', ')}` : '';
-  return notDownloaded(
-    `${host} answered ${statusCode}${what}`,
-    statusCode === 404 || statusCode >= 500,
-  );
-}
-
-function notDownloaded(what: string, mayPass: boolean): Downloaded<never> {
-  return { kind: 'problem', problem: what, mayPass };
+  return problem(`${host} answered ${statusCode}${what}`, statusCode === 404 || statusCode >= 500);
 }
 
 /** The runner, too, uses http only for what is on its own machine. */

@@ -164,21 +164,21 @@ export function tellFailures(
 ): readonly Thing[] {
   const { redact } = telling;
   const shown = chosen.filter((source) => isShown(source, read));
-  const annotations: Output[] = [];
+  const annotations = new Map<Source, Output>();
   const said: Output[] = [];
   const logs: (readonly Output[])[] = [];
   for (const source of shown) {
     const { id, name, of } = source;
     const quoted = annotationsOf(source, read, redact);
-    if (quoted !== undefined) annotations.push(quoted);
+    if (quoted !== undefined) annotations.set(source, quoted);
     if (of.kind === 'check') said.push(...outputsOfCheck(name, of.check, redact));
     const log = read.logs.get(id);
     if (log?.kind === 'ok') logs.push(outputsOf(name, log.value, redact));
   }
   return [
     { place: 'about', parts: describeAll(failures, read, telling) },
-    { place: 'logs', outputs: [...annotations, ...said, ...withoutRepetition(logs)] },
-    ...failures.all.map((one) => showTo(one, shown, read, telling)),
+    { place: 'logs', outputs: [...annotations.values(), ...said, ...withoutRepetition(logs)] },
+    ...failures.all.map((one) => showTo(one, shown, annotations, read, telling)),
     { place: 'logs', missing: [...missingLogs(shown, read, redact), ...leftOut(left)] },
     ...failures.all.map((one) => missingJobs(one, redact)),
   ];
@@ -323,6 +323,7 @@ function outputsOf(name: string, { parts }: KeptLog, redact: Redact): readonly O
 function showTo(
   one: ListedRun | ListedCheck,
   shown: readonly Source[],
+  annotations: ReadonlyMap<Source, Output>,
   read: Read,
   { sha, redact }: Telling,
 ): Thing {
@@ -331,7 +332,7 @@ function showTo(
   for (const source of here) {
     const { id, of, job } = source;
     const has = [
-      annotationsOf(source, read, redact) === undefined ? '' : 'annotations',
+      annotations.has(source) ? 'annotations' : '',
       read.logs.get(id)?.kind === 'ok' ? 'log' : '',
       of.kind === 'check' && hasOutput(of.check) ? 'output' : '',
     ].filter((what) => what !== '');

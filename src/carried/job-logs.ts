@@ -2,7 +2,7 @@ import { untilAborted } from '../clock.ts';
 import { GitHubError, isUnclear } from '../github/errors.ts';
 import type { RunJob } from '../github/runs.ts';
 import type { Start } from '../start.ts';
-import type { Ok } from '../text.ts';
+import { problem, type Result } from '../text.ts';
 import { DOWNLOAD_MS, download } from './download.ts';
 import { type KeptLog, readLog } from './log.ts';
 import { whyNot } from './things.ts';
@@ -20,16 +20,8 @@ const LARGE = 1024 ** 2;
 /** What logs and lists of runs and jobs need. */
 export const ACTIONS = 'actions: read';
 
-/** Why a log could not be read. */
-interface Unread {
-  readonly kind: 'problem';
-  /** A phrase. */
-  readonly problem: string;
-  /** Whether it may work a moment later. */
-  readonly mayPass: boolean;
-}
-
-export type LogRead = Ok<KeptLog> | Unread;
+/** The problem is a phrase. */
+export type LogRead = Result<KeptLog>;
 
 /** By the IDs of the jobs. Each log is asked for at most twice, with one pause for all. `until`: a time of the clock. */
 export async function readJobLogs(
@@ -78,8 +70,8 @@ async function readJobLog(
       readLog(inTurn(body), steps),
     );
   } catch (error) {
-    if (over.aborted) return notInTime('no time was left for it');
-    return signal.aborted ? notInTime('GitHub did not answer in time') : unread(error);
+    if (over.aborted) return problem('no time was left for it', true);
+    return signal.aborted ? problem('GitHub did not answer in time', true) : unread(error);
   }
 }
 
@@ -109,12 +101,8 @@ export function createTurns() {
   };
 }
 
-function notInTime(problem: string): Unread {
-  return { kind: 'problem', problem, mayPass: true };
-}
-
-function unread(error: unknown): Unread {
+function unread(error: unknown): Result<never> {
   const { status = 0, pauseMs = Infinity } = error instanceof GitHubError ? error : {};
   const mayPass = status === 404 || (status === 429 && pauseMs <= PAUSE_MS) || isUnclear(error);
-  return { kind: 'problem', problem: whyNot(error, ACTIONS), mayPass };
+  return problem(whyNot(error, ACTIONS), mayPass);
 }

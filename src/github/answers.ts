@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { anyText, commitSha, listOf } from '../schema.ts';
 
-// What is asked of GitHub with GraphQL, and the shape of all answers. conversation.ts has those that only a command or a review needs. Any other
-// shape is that of a proxy or a captive portal. https://docs.github.com/en/graphql/reference and /en/rest describe them.
+// What is asked of GitHub with GraphQL, and the shape of its answers; conversation.ts and runs.ts have those that few runs need. Any other shape
+// is that of a proxy or a captive portal. https://docs.github.com/en/graphql/reference and /en/rest describe them.
 
 export interface Query<T> {
   readonly query: string;
@@ -133,7 +133,7 @@ export const reviewComments = {
   }),
 };
 
-// Pull requests, runs and people, of REST.
+// Pull requests, commits and people, of REST.
 
 const closing = { state: anyText, merged_at: z.catch(z.nullish(z.string()), null) };
 export const pull = z.object({

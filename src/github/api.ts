@@ -72,7 +72,7 @@ export interface GitHubOptions
 const CALL_MS = 10_000;
 /** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
 const AFTER_CANCEL_MS = 6000;
-/** The most jobs, runs, checks or annotations that GitHub lists at once. */
+/** The most jobs, runs, checks, annotations or pull requests that GitHub lists at once. */
 const MOST_AT_ONCE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -282,7 +282,7 @@ export class GitHub {
   async pullsOf(sha: string): Promise<readonly PullOfSha[]> {
     const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
     const { pullsOfCommit } = await loadAnswers();
-    const pulls = await this.#read(route, { sha, per_page: 100 }, pullsOfCommit);
+    const pulls = await this.#read(route, { sha, per_page: MOST_AT_ONCE }, pullsOfCommit);
     const here = this.#options.repository.toLowerCase();
     return pulls
       .filter(({ head, base }) =>

@@ -18,7 +18,7 @@ const THREADS = `
   pageInfo { hasPreviousPage startCursor }
   nodes {
     isResolved isOutdated path line startLine originalLine originalStartLine
-    first: comments(first: 1) { nodes { ${WRITTEN} diffHunk state } }
+    first: comments(first: 1) { nodes { ${WRITTEN} diffHunk } }
     comments(last: ${MOST_COMMENTS}) {
       totalCount
       nodes { ${WRITTEN} body publishedAt state pullRequestReview { url } }
@@ -88,7 +88,7 @@ const threadComment = z.extend(written, {
 });
 export type ThreadComment = Readonly<z.infer<typeof threadComment>>;
 
-const first = z.extend(signed, { diffHunk: z.string(), state });
+const first = z.extend(signed, { diffHunk: z.string() });
 const thread = z.object({
   isResolved: z.boolean(),
   isOutdated: z.boolean(),

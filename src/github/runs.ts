@@ -72,7 +72,6 @@ const runJob = z.object({
   id: z.number(),
   name: z.string(),
   conclusion: z.nullable(z.string()),
-  html_url: z.catch(z.nullish(z.string()), null),
   /** 0 or null, and without a name, if no runner has taken the job. */
   runner_id: z.catch(z.nullish(z.number()), undefined),
   runner_name: z.catch(z.nullish(z.string()), undefined),

@@ -19,7 +19,7 @@ import { isFinal } from '../mintlify.ts';
 import { type FoundNote, isSameMessage } from '../note/data.ts';
 import type { Redact } from '../runner/log.ts';
 import { sentences } from '../text.ts';
-import { readHead } from './own-pull.ts';
+import { knownNotes, readHead } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
@@ -34,7 +34,7 @@ export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefin
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
-  const unseen = unseenBefore(job, run.notes.kind === 'ok' ? run.notes.value : []);
+  const unseen = unseenBefore(job, knownNotes(run));
   if (unseen !== undefined && sentAtOf(job) !== undefined) setUnseen(job, unseen);
   await readChange(run, job);
   if (job.change !== undefined) run.log.say(job, sayChange(job.change));

@@ -18,7 +18,7 @@ import { type Result, sentences } from '../text.ts';
 import { confirmNote, createNote, listAgain } from './comments.ts';
 import { decide, type Verdict } from './decide.ts';
 import { readLate } from './late.ts';
-import { conversationOf, ownPull, sayPlace } from './own-pull.ts';
+import { conversationOf, knownNotes, ownPull, sayPlace } from './own-pull.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { whyNoWords } from './reply.ts';
 import { endJob, pendingJobs, type Run, save } from './run.ts';
@@ -170,10 +170,10 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
  * there; `job-id` says that it is meant all the same.
  */
 function endElsewhere(run: Run, job: Job): End | undefined {
-  const { inputs, trigger, notes } = run;
+  const { inputs, trigger } = run;
   const number = conversationOf(run);
   if (trigger.commit === null || inputs.jobIds.length > 0 || number === null) return undefined;
-  const own = ownPull(job, notes.kind === 'ok' ? notes.value : []);
+  const own = ownPull(job, knownNotes(run));
   if (own === number) return undefined;
   const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.commit.failure === null ? what : `failed ${what}`;

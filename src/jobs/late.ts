@@ -4,7 +4,7 @@ import { type End, endAs } from '../job/ends.ts';
 import type { Job } from '../job/job.ts';
 import { askAgain } from '../job/reasons.ts';
 import { whatIsKnown } from './heard.ts';
-import { conversationOf, isOwnPlace, sayPlace } from './own-pull.ts';
+import { conversationOf, isOwnPlace, knownNotes, sayPlace } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
@@ -55,6 +55,6 @@ function aboutOf(run: Run, job: Job): About | null {
     isOwn,
     isPull: trigger.place === 'pull' || number !== asked.conversation,
     unknown: notes.kind === 'problem' ? notes.problem : '',
-    ...whatIsKnown(notes.kind === 'ok' ? notes.value : [], ids, isOwnEvent),
+    ...whatIsKnown(knownNotes(run), ids, isOwnEvent),
   };
 }

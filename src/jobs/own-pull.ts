@@ -33,9 +33,13 @@ export function conversationOf({ inputs, trigger }: EventRun): number | null {
   return inputs.prNumber ?? trigger.conversation;
 }
 
+/** The notes of the conversation, as far as they are known. */
+export function knownNotes({ notes }: Pick<EventRun, 'notes'>): readonly FoundNote[] {
+  return notes.kind === 'ok' ? notes.value : [];
+}
+
 export function isOwnPlace(run: EventRun, job: Job): boolean {
-  const known = run.notes.kind === 'ok' ? run.notes.value : [];
-  return ownPull(job, known) === conversationOf(run);
+  return ownPull(job, knownNotes(run)) === conversationOf(run);
 }
 
 /** Of a command on a pull request that is merged or closed: which, and how it has ended. */

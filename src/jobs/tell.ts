@@ -5,7 +5,7 @@ import { loginOf } from '../note/data.ts';
 import type { Ended } from '../report/outputs.ts';
 import { isLimitTold } from './decide.ts';
 import { askerOf } from './occasion.ts';
-import { conversationOf } from './own-pull.ts';
+import { conversationOf, knownNotes } from './own-pull.ts';
 import type { Run } from './run.ts';
 
 // Which ends are told by a comment of their own, and whom it mentions: GitHub mails a new comment, but not an edit.
@@ -56,7 +56,8 @@ function isNotHere({ change, record }: Job, conversation: number | null): boolea
 }
 
 /** The login of the person whom an end concerns that needs somebody; empty for nobody. */
-export function personToTell({ trigger, notes }: ToldRun, job: Job): string {
+export function personToTell(run: ToldRun, job: Job): string {
+  const { trigger } = run;
   const { end } = job;
   const isBad = end !== undefined && RESULTS[end.result].isBad;
   const isLimit = end?.label === 'limited';
@@ -64,6 +65,5 @@ export function personToTell({ trigger, notes }: ToldRun, job: Job): string {
   if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
   if (!isLimit && !isOfCheck) return loginOf(askerOf(trigger)) ?? '';
   // Nobody has asked for this message, so it concerns whoever asked last.
-  const all = notes.kind === 'ok' ? notes.value : [];
-  return all.findLast(({ command }) => command !== '')?.askedBy ?? '';
+  return knownNotes(run).findLast(({ command }) => command !== '')?.askedBy ?? '';
 }

@@ -135,12 +135,7 @@ export class Note {
   write(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    void this.#edit();
-  }
-
-  /** Edits the comment, and resolves to what GitHub answered. */
-  edit(): Promise<Edited> {
-    return this.#edit();
+    void this.edit();
   }
 
   /**
@@ -152,7 +147,7 @@ export class Note {
     const end = Math.min(until, clock.now() + LAST_EDITS_MS);
     if (first === 'done' && this.#mayBeLate && !signal.aborted) {
       await clock.sleep(EDIT_AGAIN_MS, signal).catch(() => {});
-      await this.#edit();
+      await this.edit();
     }
     let edited = first;
     for (let again = 1; edited !== 'done'; again += 1) {
@@ -163,7 +158,7 @@ export class Note {
         : fitPause(askedMs, end - clock.now(), again === 1);
       if (pauseMs === undefined) break;
       await clock.sleep(pauseMs, signal.aborted ? NEVER : signal).catch(() => {});
-      edited = await this.#edit();
+      edited = await this.edit();
     }
     return edited === 'done' ? ok(this.url) : problem(explainLastEdit(edited));
   }
@@ -200,7 +195,8 @@ export class Note {
     return composeNote(data(), render);
   }
 
-  #edit(): Promise<Edited> {
+  /** Edits the comment, and resolves to what GitHub answered. */
+  edit(): Promise<Edited> {
     const { github } = this.#options;
     const edited = this.#editing.then(async () => {
       this.#isDue = false;

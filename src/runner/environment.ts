@@ -29,8 +29,6 @@ export interface RunInfo {
   readonly step: string;
   /** The file of the workflow, or its name if the runner does not tell the file. */
   readonly workflow: string;
-  /** Who started this attempt or, if the runner does not say so, the run; for people to read. */
-  readonly actor: string;
   /** Who started this attempt; empty if the runner does not say so. */
   readonly triggeringActor: string;
 }
@@ -51,7 +49,6 @@ export function readRunInfo(env: Env): RunInfo {
     attempt: /^[1-9]\d{0,8}$/.test(attempt) ? Number(attempt) : 1,
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
     workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
-    actor: env.GITHUB_TRIGGERING_ACTOR || env.GITHUB_ACTOR || '',
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
 }

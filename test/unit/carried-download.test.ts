@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { download } from '../../src/carried/download.ts';
+import { problem } from '../../src/text.ts';
 import { answer, type Behaviour, head, startFaultServer, whole } from '../sim/fault-server.ts';
 
 const SIGNED = '/log?sig=signature';
@@ -37,7 +38,6 @@ it.each([
 ])('does not follow %s', async (_, address, apiUrl) => {
   expect(await get(address, { apiUrl })).toEqual({
     kind: 'problem',
-    mayPass: false,
     problem: 'GitHub did not redirect to an https URL',
   });
 });
@@ -58,8 +58,7 @@ it.each<[string, Behaviour, string, boolean]>([
   ['an unwanted body that ends too early', cutOff(500), 'did not answer: connection closed', true],
 ])('explains %s', async (_, behaviour, why, mayPass) => {
   await using site = await startFaultServer({ onRequest: () => behaviour });
-  const problem = `127.0.0.1 ${why}`;
-  expect(await get(site.origin + SIGNED)).toEqual({ kind: 'problem', problem, mayPass });
+  expect(await get(site.origin + SIGNED)).toEqual(problem(`127.0.0.1 ${why}`, mayPass));
   expect(site.journal).toHaveLength(1);
 });
 
@@ -114,7 +113,6 @@ it('does not wait for ever for a proxy, whose settings must be valid', async () 
   expect(await get(`https://logs.example${SIGNED}`, invalid)).toEqual({
     kind: 'problem',
     problem: 'the settings of the proxy are not valid',
-    mayPass: false,
   });
 });
 

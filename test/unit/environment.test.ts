@@ -21,7 +21,7 @@ it.each<[string, Record<string, string>, object]>([
     {},
     {
       ...{ apiUrl: 'https://api.github.com', repository: '', repositoryUrl: 'https://github.com/' },
-      ...{ runId: '', attempt: 1, step: ':', workflow: '', actor: '', triggeringActor: '' },
+      ...{ runId: '', attempt: 1, step: ':', workflow: '', triggeringActor: '' },
     },
   ],
   [
@@ -30,10 +30,10 @@ it.each<[string, Record<string, string>, object]>([
     {
       ...{ apiUrl: `${SERVER}/api/v3`, repository: 'octo/agents', runId: '7', attempt: 2 },
       ...{ repositoryUrl: `${SERVER}/octo/agents`, step: 'build:step', workflow: 'o/r/w.yml' },
-      ...{ actor: 'bob', triggeringActor: 'bob' },
+      ...{ triggeringActor: 'bob' },
     },
   ],
-  ['only the first actor', { GITHUB_ACTOR: 'alice' }, { actor: 'alice', triggeringActor: '' }],
+  ['only the first actor', { GITHUB_ACTOR: 'alice' }, { triggeringActor: '' }],
   [
     'servers with a slash',
     { GITHUB_SERVER_URL: `${SERVER}/`, GITHUB_API_URL: `${SERVER}/api/v3/` },
