@@ -7,7 +7,7 @@ import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
-import { createLog, maskInLog, redactor } from './runner/log.ts';
+import { createLog, maskInLog, redactor } from './runner/logger.ts';
 
 const LEAST_NODE = 24;
 

@@ -1,5 +1,5 @@
 import { pullRequestName } from './link.ts';
-import { DASHBOARD_URL } from './mintlify.ts';
+import { DASHBOARD_URL } from './service.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
 // Building blocks for Markdown. Text by others is only in code spans and fences, where

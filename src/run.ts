@@ -1,15 +1,13 @@
-import { type Content, type ContentRead, NO_CONTENT, readContent } from './carried/read.ts';
-import { GitHub } from './github/api.ts';
-import { askedBy, whyNothing } from './github/asked.ts';
-import { authorize } from './github/authorize.ts';
-import { mayCarry, readTrigger, whyNoSecrets } from './github/event.ts';
-import { adviseOnSettings, doesSend, type Inputs, readInputs } from './inputs.ts';
-import { askAgain } from './job/reasons.ts';
-import { finishOnGitHub } from './jobs/comments.ts';
-import { runJobs } from './jobs/fleet.ts';
-import { startAgain } from './jobs/plan.ts';
-import { complain, react, replyWithUsage } from './jobs/reply.ts';
-import { prepare, type Run, storyOf } from './jobs/run.ts';
+import { isUnnamed } from './comment/render.ts';
+import { complain, react, replyWithUsage } from './comment/reply.ts';
+import type { Start } from './context.ts';
+import { runJobs } from './delivery/deliver.ts';
+import { prepare, type Run, storyOf } from './delivery/run-state.ts';
+import { GitHub } from './github/client.ts';
+import { askAgain } from './job/explain.ts';
+import { startAgain } from './plan/plan.ts';
+import { type Content, type ContentRead, NO_CONTENT, readContent } from './prompt/request.ts';
+import { finishOnGitHub } from './report/comments.ts';
 import {
   annotate,
   cancelled,
@@ -24,11 +22,13 @@ import {
   withoutJobs,
 } from './report/finish.ts';
 import { endedNow, failing } from './report/outputs.ts';
-import { isUnnamed } from './report/render.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
-import type { Start } from './start.ts';
+import { adviseOnSettings, doesSend, type Inputs, readInputs } from './runner/inputs.ts';
 import { sentences } from './text.ts';
+import { authorize } from './trigger/authorize.ts';
+import { askedBy, whyNothing } from './trigger/command.ts';
+import { mayCarry, readTrigger, whyNoSecrets } from './trigger/payload.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { duration } from '../clock.ts';
-import type { Redact } from '../runner/log.ts';
+import type { Redact } from '../runner/logger.ts';
 import { explainConnection, readDate, readRetryAfter } from '../runner/network.ts';
 import { anyText } from '../schema.ts';
 import { quote } from '../text.ts';

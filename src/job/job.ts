@@ -1,6 +1,6 @@
-import { isFinal, isKnownStatus, STATUSES } from '../mintlify.ts';
-import type { End } from './ends.ts';
+import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
+import type { End } from './outcome.ts';
 
 // What a run knows of a job, the words for it, and the rule that says when the agent is done with a message.
 

@@ -1,16 +1,16 @@
-import { doesSend } from '../inputs.ts';
-import { adviseOnFile } from '../job/ends.ts';
+import { renderStory, type Story } from '../comment/render.ts';
+import { showStatus } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
-import { showStatus } from '../job/reasons.ts';
+import { adviseOnFile } from '../job/outcome.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
-import { isFinal } from '../mintlify.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
-import type { Log } from '../runner/log.ts';
+import { doesSend } from '../runner/inputs.ts';
+import type { Log } from '../runner/logger.ts';
+import { isFinal } from '../service.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
 import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
-import { renderStory, type Story } from './render.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
 

@@ -1,4 +1,4 @@
-import { type End, type JobResult, RESULT_NAMES, RESULTS } from '../job/ends.ts';
+import { endNow } from '../job/explain.ts';
 import {
   DELIVERIES,
   type Delivery,
@@ -9,7 +9,7 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { byAttention, isBad, type Label, wordOf } from '../job/labels.ts';
-import { endNow } from '../job/reasons.ts';
+import { type End, type JobResult, RESULT_NAMES, RESULTS } from '../job/outcome.ts';
 import { pullRequestName } from '../link.ts';
 import { oneLine, quote } from '../text.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { ok, problem, type Result } from '../text.ts';
-import type { Log, Redact } from './log.ts';
+import type { Log, Redact } from './logger.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

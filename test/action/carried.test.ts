@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { QUOTATIONS } from '../../src/carried/quoting.ts';
+import { QUOTATIONS } from '../../src/prompt/quote.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import {
   checkRun,

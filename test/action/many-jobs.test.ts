@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { STATUSES } from '../../src/mintlify.ts';
+import { STATUSES } from '../../src/service.ts';
 import type { JobScript } from '../sim/agent.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashOf, type NoteJob } from '../../src/note/data.ts';
+import { hashOf, type NoteJob } from '../../src/ledger/record.ts';
 import { MARKER } from '../../src/text.ts';
 import type { Answer } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { hashOf, type NoteData, readNote } from '../../src/note/data.ts';
+import { hashOf, type NoteData, readNote } from '../../src/ledger/record.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
 import {
   type Agent,

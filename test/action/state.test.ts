@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_GUESS, QUOTATIONS } from '../../src/carried/quoting.ts';
+import { NO_GUESS, QUOTATIONS } from '../../src/prompt/quote.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import {
   issueComment,

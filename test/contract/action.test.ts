@@ -1,11 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readInputs } from '../../src/inputs.ts';
-import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/ends.ts';
-import { isFinal, STATUS_NAMES } from '../../src/mintlify.ts';
+import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/outcome.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
+import { readInputs } from '../../src/runner/inputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
+import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
@@ -20,7 +20,7 @@ describe('action.yml', () => {
     });
     readInputs(env, (text) => text);
     names.delete('');
-    const where = 'change readSettings in src/inputs.ts, or action.yml';
+    const where = 'change readSettings in src/runner/inputs.ts, or action.yml';
     expect([...names].sort(), where).toEqual(Object.keys(action.inputs).sort());
   });
 

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { SEND_RULES } from '../../src/agent/retry.ts';
+import { SEND_RULES } from '../../src/mintlify/retry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

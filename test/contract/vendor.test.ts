@@ -28,7 +28,7 @@ it('undici: has the same objects as its index', async () => {
 
 it('@actions/core: the log writes the same commands as its functions', async () => {
   const log = `
-    const { createLog, maskInLog } = await import('${own('runner/log.ts')}');
+    const { createLog, maskInLog } = await import('${own('runner/logger.ts')}');
     const log = createLog((text) => text, (line) => console.log(line));`;
   const toolkit = `
     import * as core from '@actions/core';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { withoutRepetition } from '../../src/carried/alike.ts';
-import { readLog } from '../../src/carried/log.ts';
-import { type Output, quoteOutputs, toOutput } from '../../src/carried/output.ts';
+import { type Output, quoteOutputs, toOutput } from '../../src/prompt/logs/clean.ts';
+import { readLog } from '../../src/prompt/logs/failed-steps.ts';
+import { withoutRepetition } from '../../src/prompt/logs/repeated-lines.ts';
 
 const { MODEL_RUNS } = process.env;
 const RUNS = MODEL_RUNS === undefined ? { numRuns: 100, seed: 1 } : { numRuns: Number(MODEL_RUNS) };

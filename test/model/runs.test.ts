@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { type JobResult, statusWith } from '../../src/job/ends.ts';
 import type { Delivery } from '../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
-import { isFinal, STATUS_NAMES } from '../../src/mintlify.ts';
-import { hashOf, readNote } from '../../src/note/data.ts';
+import { type JobResult, statusWith } from '../../src/job/outcome.ts';
+import { hashOf, readNote } from '../../src/ledger/record.ts';
+import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import { labelFor } from '../unit/record.ts';
 import { EPOCH } from './clock.ts';

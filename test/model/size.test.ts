@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { readRecord } from '../../src/agent/answers.ts';
-import { cleanText } from '../../src/carried/words.ts';
-import { readTrigger } from '../../src/github/event.ts';
+import { readNote } from '../../src/ledger/record.ts';
 import { checkPrLink } from '../../src/link.ts';
 import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
-import { readNote } from '../../src/note/data.ts';
-import { escapeCommands, redactor } from '../../src/runner/log.ts';
+import { readRecord } from '../../src/mintlify/responses.ts';
+import { cleanText } from '../../src/prompt/sanitize/sanitize.ts';
+import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
+import { readTrigger } from '../../src/trigger/payload.ts';
 
 const SIZE = 256 * 1024;
 /** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes minutes. */

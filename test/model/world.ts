@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { composeNote, hashOf, type NoteData, readNote } from '../../src/note/data.ts';
+import { composeNote, hashOf, type NoteData, readNote } from '../../src/ledger/record.ts';
 import { run } from '../../src/run.ts';
 import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { readTrigger, type Trigger } from '../../src/github/event.ts';
+import { readTrigger, type Trigger } from '../../src/trigger/payload.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
+import { composeNote, readNote } from '../../src/ledger/record.ts';
 import { ACTION_URL, checkPrLink } from '../../src/link.ts';
 import { code } from '../../src/markdown.ts';
-import { composeNote, readNote } from '../../src/note/data.ts';
 import type { Ended } from '../../src/report/outputs.ts';
-import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/report/render.ts';
 import { quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';

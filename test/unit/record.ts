@@ -1,9 +1,9 @@
-import { type Inputs, readInputs } from '../../src/inputs.ts';
-import { AGENT_ENDS, type End, statusWith } from '../../src/job/ends.ts';
 import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
-import type { FoundNote, NoteData } from '../../src/note/data.ts';
+import { AGENT_ENDS, type End, statusWith } from '../../src/job/outcome.ts';
+import type { FoundNote, NoteData } from '../../src/ledger/record.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
+import { type Inputs, readInputs } from '../../src/runner/inputs.ts';
 
 /** When the runs of a test start. */
 export const START = Date.UTC(2026, 10, 21, 12);

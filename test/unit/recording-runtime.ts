@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock.ts';
 import type { Runtime } from '../../src/runner/environment.ts';
-import type { Log } from '../../src/runner/log.ts';
+import type { Log } from '../../src/runner/logger.ts';
 
 /** A runtime that records the outputs, the summaries and the log, with lines such as `info: text`. */
 export function recordingRuntime(parts: Partial<Runtime> = {}, canWrite = true) {

@@ -1,5 +1,5 @@
-import { QUOTATIONS } from '../../src/carried/quoting.ts';
-import { lineOf, logOf, messageOf, type Thing } from '../../src/carried/things.ts';
+import { QUOTATIONS } from '../../src/prompt/quote.ts';
+import { lineOf, logOf, messageOf, type Thing } from '../../src/prompt/sections.ts';
 
 /** What a list of things becomes: the message without a task, what people see of it, and what the log says. */
 export function told(things: readonly Thing[]) {

@@ -1,17 +1,17 @@
-import type { Exchange } from '../../../src/agent/http.ts';
-import { NO_CONTENT } from '../../../src/carried/read.ts';
 import type { Clock } from '../../../src/clock.ts';
-import type { Classifier, GitHub } from '../../../src/github/api.ts';
-import { askedBy } from '../../../src/github/asked.ts';
+import { complain } from '../../../src/comment/reply.ts';
+import { runJobs } from '../../../src/delivery/deliver.ts';
+import { prepare, type Run } from '../../../src/delivery/run-state.ts';
+import type { Classifier, GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
-import { type Inputs, readInputs } from '../../../src/inputs.ts';
-import { finishOnGitHub } from '../../../src/jobs/comments.ts';
-import { runJobs } from '../../../src/jobs/fleet.ts';
-import { complain } from '../../../src/jobs/reply.ts';
-import { prepare, type Run } from '../../../src/jobs/run.ts';
+import type { Exchange } from '../../../src/mintlify/transport.ts';
+import { NO_CONTENT } from '../../../src/prompt/request.ts';
+import { finishOnGitHub } from '../../../src/report/comments.ts';
 import { endedNow, toOutputs } from '../../../src/report/outputs.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
+import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { ok } from '../../../src/text.ts';
+import { askedBy } from '../../../src/trigger/command.ts';
 import { triggerOf, type WebhookEvent } from '../../sim/events.ts';
 import { recordingRuntime } from '../../unit/recording-runtime.ts';
 

@@ -1,10 +1,10 @@
-import type { Trigger } from '../../../src/github/event.ts';
-import type { Inputs } from '../../../src/inputs.ts';
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { decide, type Limit, type Verdict } from '../../../src/jobs/decide.ts';
-import { whichJobs } from '../../../src/jobs/which-job.ts';
-import type { FoundNote, MessageId, NoteJob } from '../../../src/note/data.ts';
+import { decide, type Limit, type Verdict } from '../../../src/ledger/decide.ts';
+import type { FoundNote, MessageId, NoteJob } from '../../../src/ledger/record.ts';
+import { whichJobs } from '../../../src/plan/resolve-jobs.ts';
+import type { Inputs } from '../../../src/runner/inputs.ts';
 import { ok, type Result } from '../../../src/text.ts';
+import type { Trigger } from '../../../src/trigger/payload.ts';
 
 // A process is one execution of a step in one attempt: the way to the message in docs/delivery.md. What is to be decided, the
 // real `decide` decides.

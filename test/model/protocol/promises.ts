@@ -1,5 +1,5 @@
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { isSameMessage, type NoteJob } from '../../../src/note/data.ts';
+import { isSameMessage, type NoteJob } from '../../../src/ledger/record.ts';
 import type { Process, Setup, State } from './process.ts';
 import type { IsWrong } from './search.ts';
 import { at, type Scenario, type World } from './world.ts';

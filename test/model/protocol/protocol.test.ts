@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { hashOf } from '../../../src/note/data.ts';
+import { hashOf } from '../../../src/ledger/record.ts';
 import type { Rule, Setup } from './process.ts';
 import * as is from './promises.ts';
 import { type Found, type IsWrong, search } from './search.ts';

@@ -1,4 +1,4 @@
-import { composeNote, readNote } from '../../../src/note/data.ts';
+import { composeNote, readNote } from '../../../src/ledger/record.ts';
 import { ok, problem } from '../../../src/text.ts';
 import {
   afterList,

@@ -1,4 +1,18 @@
-import { type End, endAs } from '../../../src/job/ends.ts';
+import {
+  renderBadEnd,
+  renderProblem,
+  renderStory,
+  renderUsage,
+  type Story,
+} from '../../../src/comment/render.ts';
+import {
+  cancelledEnd,
+  doneEnd,
+  doubtfulEnd,
+  lostEnd,
+  timedOutEnd,
+  unwantedEnd,
+} from '../../../src/job/explain.ts';
 import {
   type Job,
   type JobRecord,
@@ -8,27 +22,13 @@ import {
   type Pushed,
 } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
-import {
-  cancelledEnd,
-  doneEnd,
-  doubtfulEnd,
-  lostEnd,
-  timedOutEnd,
-  unwantedEnd,
-} from '../../../src/job/reasons.ts';
+import { type End, endAs } from '../../../src/job/outcome.ts';
 import { link } from '../../../src/markdown.ts';
-import { CAUSES } from '../../../src/mintlify.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
 import { endedNow } from '../../../src/report/outputs.ts';
-import {
-  renderBadEnd,
-  renderProblem,
-  renderStory,
-  renderUsage,
-  type Story,
-} from '../../../src/report/render.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
+import { CAUSES } from '../../../src/service.ts';
 
 // Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
 // and for tests. The sentences are those of the action.

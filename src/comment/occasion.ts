@@ -1,0 +1,50 @@
+import type { Start } from '../context.ts';
+import { code } from '../markdown.ts';
+import type { Redact } from '../runner/logger.ts';
+import { isPerson } from '../trigger/account.ts';
+import type { CommitTrigger, Trigger } from '../trigger/payload.ts';
+
+// Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what else started the run.
+
+interface Started extends Pick<Start, 'trigger'> {
+  readonly runtime: Pick<Start['runtime'], 'redact' | 'env'>;
+}
+
+/** `` `CI` failed on 311411a ``; empty if nothing did. */
+export function failureOf({ runtime: { redact }, trigger: { commit } }: Started): string {
+  const how = commit?.failure ?? null;
+  return commit === null || how === null ? '' : sayCommit(commit, ` ${how}`, redact);
+}
+
+/** For the small print. With `send: false`, nobody has asked. */
+export function occasionOf(start: Started, send: boolean): string {
+  const { trigger, runtime } = start;
+  const { redact, env } = runtime;
+  const { commit, sender } = trigger;
+  if (commit !== null) return `After ${failureOf(start) || sayCommit(commit, '', redact)}`;
+  const who = sender === null ? '' : code(redact(sender.login), 100);
+  if (who !== '' && isPush(trigger)) return `After a push by ${who}`;
+  if (who !== '' && send && isAsked(trigger)) return `Asked by ${who}`;
+  const workflow = code(redact(env.GITHUB_WORKFLOW ?? ''), 60);
+  return workflow === '' ? '' : `By the workflow ${workflow}`;
+}
+
+function sayCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): string {
+  return `${code(redact(name), 60) || 'a check'}${how} on ${sha.slice(0, 7)}`;
+}
+
+function isPush({ event, action }: Trigger): boolean {
+  return event === 'push' || (event.startsWith('pull_request') && action === 'synchronize');
+}
+
+/** The login of the person who has asked for the message; empty if nobody has. */
+export function askerOf(trigger: Trigger): string {
+  return (isAsked(trigger) && trigger.sender?.login) || '';
+}
+
+/** Who opens a pull request, or publishes a release, may know nothing of the agent. */
+function isAsked({ event, action, comment, sender }: Trigger): boolean {
+  if (comment !== null) return true;
+  const isStarted = event === 'workflow_dispatch' || action === 'labeled';
+  return isStarted && sender !== null && isPerson(sender);
+}

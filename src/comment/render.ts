@@ -1,0 +1,384 @@
+import { inUtc } from '../clock.ts';
+import {
+  changedNothing,
+  deliveryOf,
+  isCreated,
+  type Job,
+  labelOf,
+  NEW_JOB,
+  type Over,
+  sentAtOf,
+} from '../job/job.ts';
+import {
+  askForMore,
+  byAttention,
+  countLabels,
+  iconOf,
+  isBad,
+  isUnderway,
+  type Label,
+  nextStep,
+  titleOf,
+  wordOf,
+} from '../job/labels.ts';
+import { ACTION_URL } from '../link.ts';
+import {
+  blocks,
+  code,
+  dotted,
+  fence,
+  folded,
+  icon,
+  link,
+  pullRequestLink,
+  quotation,
+  sentenceToMarkdown,
+  small,
+} from '../markdown.ts';
+import { type Ended, overallReason } from '../report/outputs.ts';
+import type { RunInfo } from '../runner/environment.ts';
+import { DASHBOARD_URL } from '../service.ts';
+import { cut, grouped, quote, sentences } from '../text.ts';
+import { filesIn, nameCommits, renderCommits, renderUnseen } from './commits.ts';
+import { renderJobs, timeTaken } from './job-table.ts';
+
+// What people read of a run, in the comment and in the job summary: the state first, then the links, then
+// everything else.
+
+/** A run, for the comment and the summary. */
+export interface Story {
+  readonly info: RunInfo;
+  /** What failed, as Markdown: `` `CI` failed on 311411a ``; or empty. */
+  readonly failure?: string;
+  /** Who asked for it, or after what it was sent, as Markdown; or empty. */
+  readonly occasion: string;
+  /** As a whole, redacted; empty if nothing is sent. */
+  readonly prompt: string;
+  /** What belongs to the prompt and is not shown; empty for nothing. */
+  readonly attached: string;
+  /** All that is sent, redacted; empty if nothing is. */
+  readonly message: string;
+  readonly startedAt: number;
+  /** When messages and waits end, in milliseconds since 1970; missing without a wait. */
+  readonly until?: number;
+  /** The word of a command that asked for it; null without one. */
+  readonly command: string | null;
+  /** Whether a command begins a job where no comment names one. */
+  readonly createsJobs?: boolean;
+  /** The pull request of the event, if it was over when the message was sent. */
+  readonly mergedOrClosed?:
+    | { readonly number: number; readonly how: NonNullable<Over> }
+    | undefined;
+  /** The most messages in a row, if there is a limit. */
+  readonly most?: number;
+  /** What to change so that a comment names a job that this run creates on its pull request; empty if one does. */
+  readonly unnamed?: string;
+}
+
+/** Where a story is shown. */
+interface Place {
+  /** The number of the pull request or issue with the comment; undefined for the summary. */
+  readonly conversation?: number;
+  /** The most characters. */
+  readonly limit: number;
+  /** Links to the comments, in the summary. */
+  readonly comments?: string;
+}
+
+export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
+  const [only, ...others] = jobs;
+  const isOne = only !== undefined && others.length === 0;
+  const told = isOne ? renderJob(story, only, place) : renderAll(story, jobs, place);
+  return place.conversation === undefined ? blocks([told, renderMessage(story, jobs)]) : told;
+}
+
+/** Characters of the message in the summary. */
+const LONGEST_MESSAGE = 60_000;
+
+/** The whole message that this attempt has sent, or may have sent. */
+function renderMessage({ message }: Story, jobs: readonly Job[]): string {
+  const wasSent = jobs.some(
+    (job) =>
+      deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
+  );
+  if (message === '' || !wasSent) return '';
+  const { length: count } = message;
+  const length = `${grouped(count)} ${count === 1 ? 'character' : 'characters'}`;
+  const part = count > LONGEST_MESSAGE ? ', only the beginning' : '';
+  return folded(`The message (${length}${part})`, fence(cut(message, LONGEST_MESSAGE)));
+}
+
+function renderJob(story: Story, job: Job, place: Place): string {
+  const { conversation } = place;
+  const label = labelOf(job);
+  const log = logLink(story.info);
+  const links = dotted([
+    renderPull(job, conversation),
+    reviewLink(story, job, conversation),
+    timeTaken(job),
+  ]);
+  // What to do about what needs attention stands beside it.
+  const isCalm = !isBad(label);
+  const next = conversation === undefined ? '' : nextOf(story, [job]);
+  return blocks([
+    heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
+    isUnderway(label) ? renderRequest(story, [job]) : '',
+    links === '' ? '' : dotted([links, log]),
+    renderResult(job),
+    renderUnseen(job),
+    dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
+    isUnderway(label) ? '' : renderPrompt(story, [job]),
+    sayIfOver(story),
+    outlook(story, job, conversation === undefined),
+    ...ending(story, isCalm ? next : '', place, [
+      isUnderway(label) && story.failure ? '' : story.occasion,
+      job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
+      renderNumber(story, job),
+      // A line of its own would have nothing else to say.
+      links === '' ? log : '',
+    ]),
+  ]);
+}
+
+/** What became of the message: the answer of an agent that has changed no file is not in the API. */
+function renderResult(job: Job): string {
+  if (changedNothing(job)) {
+    const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
+    return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
+  }
+  return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
+}
+
+/** While it is new: GitHub mails a new comment, and a mail says first what it is about. */
+function renderRequest(story: Story, jobs: readonly Job[]): string {
+  return blocks([story.failure ?? '', renderPrompt(story, jobs)]);
+}
+
+function sayIfOver({ mergedOrClosed }: Story): string {
+  if (mergedOrClosed === undefined) return '';
+  return `The request is about #${mergedOrClosed.number}. It is ${mergedOrClosed.how}.`;
+}
+
+/** A re-run that only goes on may have another prompt than the one that was sent. */
+function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
+  const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
+  return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
+}
+
+/** What was not sent does not count. */
+function renderNumber({ most }: Story, job: Job): string {
+  if (job.nthInARow === undefined || most === undefined) return '';
+  if (job.end !== undefined && deliveryOf(job) === 'not-sent') return '';
+  return `message ${job.nthInARow} of ${most}`;
+}
+
+function heading(text: string, isSummary: boolean): string {
+  return `${isSummary ? '##' : '###'} ${text}`;
+}
+
+/** What follows. A comment that is much older than the deadline is that of a killed run. */
+function outlook({ until, unnamed = '' }: Story, job: Job, isSummary: boolean): string {
+  const label = labelOf(job);
+  const isNew = (label === 'creating' || isCreated(job)) && (isUnderway(label) || label === 'sent');
+  return sentences(
+    isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
+    outlookOf(label, until),
+    isUnnamed(job) && isSummary ? sentenceToMarkdown(unnamed) : '',
+  );
+}
+
+/** Whether no comment can name the job that this run has created where commands follow it up. */
+export function isUnnamed(job: Job): boolean {
+  return isCreated(job) && !job.record?.prNumber;
+}
+
+function outlookOf(label: Label, until: number | undefined): string {
+  if (label === 'sent') return 'This run does not wait for the result.';
+  if (!isUnderway(label) || until === undefined) return '';
+  const unsent =
+    label === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
+  return `This run waits until ${inUtc(until)}.${unsent}`;
+}
+
+/** The link to the pull request of the job; empty on that pull request. */
+function renderPull(job: Job, conversation: number | undefined): string {
+  const prLink = job.record?.prLink;
+  return prLink && !isOn(job, conversation) ? `**${pullRequestLink(job.record)}**` : '';
+}
+
+function isOn({ record }: Job, conversation: number | undefined): boolean {
+  return conversation !== undefined && record?.prNumber === conversation;
+}
+
+/** Where to review what the agent has changed; empty if no change is known. */
+function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | undefined): string {
+  const { change, end, record } = job;
+  const isClosed = mergedOrClosed !== undefined && record?.prNumber === mergedOrClosed.number;
+  if (!record?.prLink || isClosed) return '';
+  if (change?.kind === 'commits') return link('Review changes', filesIn(record.prLink, change));
+  const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
+  const mayHaveChanges = isOver && change?.kind !== 'none';
+  return isOn(job, conversation) && mayHaveChanges
+    ? link('Review changes', `${record.prLink}/files`)
+    : '';
+}
+
+/** The news: what the agent has done, if that is known. */
+function titleOfJob(job: Job, conversation?: number): string {
+  const label = labelOf(job);
+  const { change, record } = job;
+  if (label === 'failed' && change?.kind === 'commits') {
+    return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
+  }
+  if (label !== 'completed' || change === undefined) return titleOf(label);
+  switch (change.kind) {
+    case 'commits':
+      return dotted(['Agent pushed', nameCommits(change)], ' ');
+    case 'created':
+      return `Agent opened ${isOn(job, conversation) ? 'this pull request' : pullRequestLink(record ?? {})}`;
+    case 'rewritten':
+      return 'Agent rewrote the branch';
+    case 'none':
+      return 'Agent finished: no new commit seen';
+    case 'no-pull-request':
+      return 'Agent finished without a pull request';
+  }
+}
+
+/** Several jobs: first what needs attention, then the counts, then a table of them. */
+function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
+  const { conversation, limit } = place;
+  const labels = jobs.map(labelOf);
+  const underway = labels.find(isUnderway);
+  const log = logLink(story.info);
+  // The title counts jobs that are all the same, and a line has more than a link to the log.
+  const areAlike = areSame(labels);
+  const head = blocks([
+    heading(titleOfAll(jobs, labels), conversation === undefined),
+    underway === undefined ? '' : renderRequest(story, jobs),
+    areAlike ? '' : dotted([countLabels(labels, ' · '), log]),
+    underway === undefined ? renderPrompt(story, jobs) : outlookOf(underway, story.until),
+    sayIfOver(story),
+  ]);
+  // Nobody can reply to a summary.
+  const next = conversation === undefined ? '' : nextOf(story, jobs);
+  const occasion = underway !== undefined && story.failure ? '' : story.occasion;
+  const end = blocks(ending(story, next, place, [occasion, areAlike ? log : '']));
+  return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
+}
+
+function areSame(labels: readonly Label[]): boolean {
+  return new Set(labels.map(wordOf)).size === 1;
+}
+
+/** `7 of 60 agent jobs need attention`, with the worst icon. */
+function titleOfAll(jobs: readonly Job[], labels: readonly Label[]): string {
+  const [worst = 'completed'] = labels.toSorted(byAttention);
+  const underway = labels.find(isUnderway);
+  const words = areSame(labels)
+    ? dotted([wordsForSame(worst, labels.length), causeOfAll(jobs)], ', ')
+    : wordsForMixed(labels);
+  return `${icon(iconOf(underway ?? worst))} ${words}`;
+}
+
+/** What all jobs share that end for a reason that has a few words; or empty. */
+function causeOfAll(jobs: readonly Job[]): string {
+  const [cause = '', ...others] = new Set(jobs.map(({ end }) => end?.cause));
+  return others.length === 0 ? cause : '';
+}
+
+function wordsForSame(label: Label, count: number): string {
+  const jobs = `${count} agent jobs`;
+  if (label === 'sending') return `Sending a message to ${jobs}`;
+  if (label === 'sent') return `${jobs} got the message`;
+  return `${jobs}: ${wordOf(label)}`;
+}
+
+function wordsForMixed(labels: readonly Label[]): string {
+  const jobs = `${labels.length} agent jobs`;
+  const underway = labels.filter(isUnderway).length;
+  const bad = labels.filter(isBad).length;
+  if (bad > 0) {
+    const need = bad === 1 ? 'needs' : 'need';
+    return `${bad} of ${jobs} ${need} attention${underway > 0 ? ' so far' : ''}`;
+  }
+  if (underway > 0) return `${labels.length - underway} of ${jobs} done`;
+  // The agent is at work on what was only sent.
+  const sent = labels.filter((label) => label === 'sent').length;
+  return sent > 0 ? `${sent} of ${jobs} got the message` : `${jobs} done`;
+}
+
+/** What follows everything else, the small print last. */
+function ending(
+  story: Story,
+  next: string,
+  { comments = '' }: Place,
+  details: readonly string[],
+): readonly string[] {
+  const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
+  return [next, comments, small(dotted([...details, ...about]))];
+}
+
+/** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */
+function nextOf(
+  { command, createsJobs = false }: Pick<Story, 'command' | 'createsJobs'>,
+  jobs: readonly Job[],
+): string {
+  if (command === null) return '';
+  const steps = jobs.map((job) =>
+    changedNothing(job) ? askForMore(command) : nextStep(labelOf(job), command, createsJobs),
+  );
+  const [next, ...others] = new Set(steps);
+  return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
+}
+
+export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
+  const run = `${repositoryUrl}/actions/runs/${runId}`;
+  return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
+}
+
+/** The answer to a command that the settings of the workflow stop. */
+export function renderProblem(problem: string, info: RunInfo): string {
+  const what = `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)}`;
+  return dotted([what, logLink(info)]);
+}
+
+/** Mentions a person below the title of a text; nobody if the login is empty. */
+export function renderFor(login: string, text: string): string {
+  const [title = '', ...rest] = text.split('\n\n');
+  return blocks([title, mention(login), ...rest]);
+}
+
+function mention(login: string): string {
+  return /^[a-z\d][a-z\d_-]*$/i.test(login) ? `@${login}` : '';
+}
+
+/**
+ * A bad end of one of several jobs, the worst, for whoever asked: `person` is a login, or empty. `details` is a link to the rest.
+ */
+export function renderBadEnd(
+  story: Pick<Story, 'command' | 'createsJobs'>,
+  worst: Ended,
+  ended: readonly Ended[],
+  person: string,
+  details: string,
+): string {
+  const title = `${titleOfAll(ended, ended.map(labelOf))}.`;
+  const why = sentenceToMarkdown(overallReason(worst, ended));
+  const next = nextOf(story, ended);
+  return dotted([mention(person), title, why, next, details], ' ');
+}
+
+/** The answer to a command without a prompt. It must not begin with the command itself. */
+export function renderUsage(command: string, isReplyByMail = false): string {
+  const why = isReplyByMail
+    ? 'Nothing was sent: above the text that it quotes, your reply by mail has no words.'
+    : 'Nothing was sent.';
+  return [
+    `${why} Write your message to the agent after ${code(command)} in a new comment:`,
+    '',
+    fence(`${command} also add error handling examples`),
+    '',
+    'The message can have several lines.',
+  ].join('\n');
+}

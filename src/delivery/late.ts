@@ -1,0 +1,60 @@
+import { askAgain } from '../job/explain.ts';
+import type { Job } from '../job/job.ts';
+import { type End, endAs } from '../job/outcome.ts';
+import { whatIsKnown } from '../ledger/ledger.ts';
+import { conversationOf, isOwnPlace, knownNotes, sayPlace } from '../plan/own-pull-request.ts';
+import type { About } from '../prompt/conversation/fetch.ts';
+import { readAround, readFailures } from '../prompt/request.ts';
+import type { Run } from './run-state.ts';
+
+// What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
+
+/**
+ * Reads the logs of a run that failed or, for a command or a review, what people have said since they last asked and the state of
+ * the own pull request. It is read anew for a further attempt, before which the agent was at work again, but not for each of several
+ * jobs. Resolves to the end of the job if it is not sent.
+ */
+export async function readLate(run: Run, job: Job): Promise<End | undefined> {
+  const { message, jobs } = run;
+  if (message.reading === undefined || jobs.length === 1) {
+    message.reading = read(run, aboutOf(run, job));
+  }
+  return message.reading;
+}
+
+async function read(run: Run, about: About | null): Promise<End | undefined> {
+  const { inputs, plan, runtime, message } = run;
+  const now = runtime.clock.now();
+  // What is slow must leave time for the message.
+  const until = now + (plan.deadline - now) / 2;
+  const late =
+    about === null
+      ? await readFailures(run, inputs, until)
+      : await readAround(run, about, inputs, until);
+  if (late.nothing) return endAs('nothing to send', late.nothing);
+  // A cancelled run reports that alone, when it would send.
+  if (late.problem && !runtime.signal.aborted) {
+    const start = askAgain(plan.again.start, true);
+    return endAs('could not send', `${late.problem} ${start}`);
+  }
+  message.setLate(late.things, sayPlace(run));
+  return undefined;
+}
+
+/** Null unless a person asks. */
+function aboutOf(run: Run, job: Job): About | null {
+  const { asked, trigger, notes } = run;
+  if (asked === null) return null;
+  const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);
+  const number = (isOwn && conversationOf(run)) || asked.conversation;
+  const ids = run.jobs.map(({ id }) => id);
+  const isOwnEvent = isOwn && number === asked.conversation;
+  return {
+    asked,
+    number,
+    isOwn,
+    isPull: trigger.place === 'pull' || number !== asked.conversation,
+    unknown: notes.kind === 'problem' ? notes.problem : '',
+    ...whatIsKnown(knownNotes(run), ids, isOwnEvent),
+  };
+}

@@ -1,0 +1,290 @@
+import { afterPause, duration } from '../clock.ts';
+import { askAgain, doneEnd, lostEnd, showStatus } from '../job/explain.ts';
+import {
+  doubtMs,
+  isDone,
+  type Job,
+  type JobRecord,
+  mayBeSent,
+  NEW_JOB,
+  recordPoll,
+  recordResponse,
+  recordWait,
+  SETTLE_MS,
+  sentAtOf,
+  setWaiting,
+  statusBefore,
+  statusOf,
+} from '../job/job.ts';
+import type { Certainty, End } from '../job/outcome.ts';
+import { getJob, type Missed } from '../mintlify/client.ts';
+import { askedPause } from '../mintlify/responses.ts';
+import {
+  type FailedPoll,
+  LONGEST_OUTAGE_MS,
+  mayPass,
+  pollAgainMs,
+  pollNowAgainMs,
+} from '../mintlify/retry.ts';
+import { type Exchange, isFromApi } from '../mintlify/transport.ts';
+import { CAUSES, isFinal, isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
+import { quote, sentences } from '../text.ts';
+import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run-state.ts';
+
+// Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
+// it shows a mistake (one that is refused for its rate is repeated for two minutes); in a wait, any poll may fail for ten minutes.
+
+/** After polls that failed: the end of the job, or milliseconds until the next one. `forMs`: for how long all have failed. */
+type Rule = (missed: Missed, failed: number, forMs: number) => End | number;
+
+/** Polls until that succeeds or the rule ends the job, and resolves to that end. */
+async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
+  const { clock, signal } = run.runtime;
+  const since = clock.now();
+  let lastWhy = '';
+  for (let failed = 1; ; failed += 1) {
+    const missed = await pollOnce(run, job);
+    if (signal.aborted) return cancelledJob(run, job);
+    if (missed === undefined) return undefined;
+    const next = rule(missed, failed, clock.now() - since);
+    if (typeof next !== 'number') return next;
+    const { why } = missed;
+    if (why !== lastWhy) {
+      run.log.say(job, `Polling failed. ${why} Polling again ${afterPause(next)}.`);
+    }
+    lastWhy = why;
+    run.log.beat('Polling still fails');
+    await pause(run, next);
+  }
+}
+
+/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
+export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
+  const { clock, random } = run.runtime;
+  if (clock.now() >= run.plan.deadline) return timedOutJob(run, job);
+  const all: FailedPoll[] = [];
+  return poll(run, job, ({ why, exchange }, failed) => {
+    all.push({ exchange, at: clock.now() });
+    const nextMs = pollNowAgainMs(all, random);
+    if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
+    const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
+    const last = sentences(count, why, askedPause(exchange, run.agent));
+    return lostAfter(run, job, exchange, last);
+  });
+}
+
+function lostAfter({ plan }: Run, job: Job, exchange: Exchange, why: string): End {
+  const start = askAfter(exchange, job, plan);
+  return withCause(lostEnd(job, plan.again, why, start), exchange, job);
+}
+
+/** What people do for a message that was not sent after this. Empty if the job takes none: a new one would go to it as well. */
+export function askAfter(exchange: Exchange, job: Job, { again }: Run['plan']): string {
+  const status = statusByApi(exchange);
+  if (isClosed(status, job)) return '';
+  return askAgain(again.start, mayPass(exchange) && status !== 429);
+}
+
+/** An end because of what the API answered, in a few words as well. */
+export function withCause(end: End, exchange: Exchange, job: Job): End {
+  const status = statusByApi(exchange);
+  const cause = CAUSES[status];
+  const isShut = end.label === 'not-sent' && isClosed(status, job);
+  return { ...end, ...(isShut && { label: 'closed' }), ...(cause !== undefined && { cause }) };
+}
+
+/** 0 if the API has not answered: what stands before it knows neither keys nor jobs. */
+function statusByApi(exchange: Exchange): number {
+  return exchange.kind === 'answer' && isFromApi(exchange.body) ? exchange.status : 0;
+}
+
+function isClosed(status: number, { id }: Job): boolean {
+  return status === JOB_IS_CLOSED && id !== NEW_JOB;
+}
+
+/**
+ * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
+ * have failed for ten minutes in a row or until the deadline. Then it resolves to the end of the job.
+ */
+function pollInWait(run: Run, job: Job): Promise<End | undefined> {
+  const { clock, random } = run.runtime;
+  return poll(run, job, ({ why, exchange }, failed, forMs) => {
+    const last = sentences(why, askedPause(exchange, run.agent));
+    const leftMs = run.plan.deadline - clock.now();
+    if (leftMs <= 0) return timedOutJob(run, job, last);
+    if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
+    return lostAfter(run, job, exchange, `All polls failed for ${duration(forMs)}. ${last}`);
+  });
+}
+
+/** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
+async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
+  const answer = await getJob(run.agent, job.id);
+  if (answer.kind === 'missed') return answer;
+  const { record, from, to } = answer;
+  const before = statusOf(job);
+  const isFirst = job.after.seenAt === undefined;
+  recordPoll(job, record, from, to);
+  logRecord(run, job, record, before, isFirst);
+  if (!isKnownStatus(record.status)) {
+    const what =
+      record.status === undefined
+        ? 'no status'
+        : `the status ${quote(record.status)}, which this action does not know`;
+    const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
+    run.log.warn(job, `The job has ${what}; ${counts}.`);
+  }
+  const what = job.isWaiting
+    ? 'Waiting until the agent is done with what it is doing: the job'
+    : 'The job';
+  const status = statusOf(job);
+  run.log.beat(`${what} is ${status === undefined ? 'in an unknown status' : showStatus(status)}`);
+  return undefined;
+}
+
+/** Takes in the response to the message, which is no poll. */
+export function takeResponse(run: Run, job: Job, record: JobRecord): void {
+  const before = statusOf(job);
+  recordResponse(job, record);
+  logRecord(run, job, record, before, false);
+}
+
+/** Logs what is new in a record. Of the first poll after the message, that nothing has changed is news as well. */
+function logRecord(
+  run: Run,
+  job: Job,
+  { status, linkProblem }: JobRecord,
+  before: string | undefined,
+  isFirst: boolean,
+): void {
+  if (status !== undefined && (status !== before || (isFirst && isFromBefore(job)))) {
+    run.log.say(job, describeStatus(run, job, status));
+  }
+  if (linkProblem !== undefined) {
+    run.log.warn(job, `The pull request link of the job is left out: ${linkProblem}.`);
+  }
+}
+
+function describeStatus({ runtime }: Run, job: Job, status: string): string {
+  const { message } = job;
+  if (isFromBefore(job)) return `The job still shows ${showStatus(status)} from before.`;
+  // The runner of an earlier attempt may have had another time.
+  if (message.kind === 'sent' && !message.isEarlier) {
+    const since = duration(runtime.clock.now() - message.at);
+    return `The job is ${showStatus(status)}, ${since} after the message.`;
+  }
+  return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${showStatus(status)}.`;
+}
+
+/** Whether the status may be older than the message. */
+function isFromBefore(job: Job): boolean {
+  const { base, after, record } = job;
+  if (sentAtOf(job) === undefined || after.work === 'our message') return false;
+  return base !== undefined && record?.status === base.status;
+}
+
+// The waits: until the agent is done, and until it is done with earlier work.
+
+/** Milliseconds. Short jobs are polled often, long ones at most twice a minute. */
+const SHORTEST_MS = 2000;
+const LONGEST_MS = 30_000;
+/** An interval of a twentieth of the elapsed time wastes at most a twentieth of the wait. */
+const SHARE_OF_ELAPSED = 1 / 20;
+
+/** Milliseconds until the next poll, `sinceMs` after the message or the start of the wait. */
+export function nextPollMs(sinceMs: number): number {
+  // A job that is done within seconds is seen at work only early.
+  if (sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
+  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
+}
+
+export async function waitForAgent(run: Run, job: Job): Promise<End> {
+  const { plan, runtime } = run;
+  const { clock } = runtime;
+  const since = job.isReadOnly ? clock.now() : job.after.since;
+  for (;;) {
+    const now = clock.now();
+    const certainty = howDone(job);
+    if (certainty !== 'no' && (await staysDone(run, job))) return doneEnd(job, certainty);
+    if (now >= plan.deadline) return timedOutJob(run, job);
+    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
+    // In a re-run, the agent may already be done.
+    const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
+    await pause(run, pauseMs);
+    const end = await pollInWait(run, job);
+    if (end !== undefined) return end;
+  }
+}
+
+function howDone(job: Job): Certainty | 'no' {
+  if (job.isReadOnly) return isFinal(statusOf(job)) ? 'no message' : 'no';
+  return isDone(job);
+}
+
+/** Milliseconds between looks at an end. */
+const LOOK_AGAIN_MS = 3000;
+/** If each poll asks one of two replicas at random, of which one is 15 s behind, 0.5 % of the ends are too early. */
+const MOST_LOOKS = 4;
+
+/**
+ * Whether an end after work is still there when it is looked at again: the API may answer from replicas of which some are
+ * behind, and show the end of earlier work. A link that comes with a look counts. If there is none, because it fails or the
+ * run ends, only an end that may be from before the message is not taken.
+ */
+async function staysDone(run: Run, job: Job): Promise<boolean> {
+  const { clock } = run.runtime;
+  for (let looks = 0; ; looks += 1) {
+    const most = looksAtEnd(job, clock.now());
+    if (looks >= most) return true;
+    const isSeen = await lookAgain(run, job);
+    if (!isFinal(statusOf(job))) return false;
+    if (!isSeen) return most < MOST_LOOKS;
+  }
+}
+
+/** Resolves to whether there was time for it, and an answer. */
+async function lookAgain(run: Run, job: Job): Promise<boolean> {
+  const { clock, signal } = run.runtime;
+  if (run.plan.deadline - clock.now() < LOOK_AGAIN_MS) return false;
+  await pause(run, LOOK_AGAIN_MS);
+  return !signal.aborted && (await pollOnce(run, job)) === undefined;
+}
+
+/** What has settled needs none. A status from before the message may be that of a replica that does not know the message yet. */
+function looksAtEnd(job: Job, now: number): number {
+  const { work, since } = job.after;
+  if (!job.isReadOnly && work !== 'our message') return 0;
+  const isFromBefore = !job.isReadOnly && statusOf(job) === statusBefore(job);
+  return isFromBefore && now - since < SETTLE_MS ? MOST_LOOKS : 1;
+}
+
+/** With `when-active: wait`: polls until the agent is done with what it is at work on, or the job has to end. */
+export async function waitForEarlierWork(
+  run: Run,
+  job: Job,
+): Promise<End | 'waited' | 'not at work'> {
+  const { plan, runtime } = run;
+  const { clock } = runtime;
+  const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
+  if (!mustWait) return 'not at work';
+  const startedAt = clock.now();
+  // The comment says it already if the first poll has shown it.
+  const isNew = !job.isWaiting;
+  setWaiting(job, true);
+  if (isNew) run.note?.write();
+  run.log.say(
+    job,
+    'The agent is at work. The message waits until it is done with what it is doing.',
+  );
+  while (!isFinal(statusBefore(job))) {
+    const late = endIfTooLate(run, job);
+    if (late !== undefined) return late;
+    const now = clock.now();
+    const pauseMs = Math.min(nextPollMs(now - startedAt), plan.deadline - now);
+    await pause(run, pauseMs);
+    const end = await pollInWait(run, job);
+    if (end !== undefined) return end;
+  }
+  recordWait(job, clock.now() - startedAt);
+  return 'waited';
+}

@@ -1,0 +1,294 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { askerOf, failureOf, occasionOf } from '../comment/occasion.ts';
+import type { Story } from '../comment/render.ts';
+import { type Note, readNotes } from '../comment/tracking-comment.ts';
+import type { Start } from '../context.ts';
+import type { GitHub } from '../github/client.ts';
+import { cancelledEnd, timedOutEnd } from '../job/explain.ts';
+import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
+import { type End, unsureEnd } from '../job/outcome.ts';
+import { isKnownUnsent, type Seen, whyPast } from '../ledger/decide.ts';
+import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../ledger/record.ts';
+import { LEAST_POST_MS } from '../mintlify/retry.ts';
+import { type AgentContext, createTransport } from '../mintlify/transport.ts';
+import { readHead, sayPlace, whatIsOver } from '../plan/own-pull-request.ts';
+import { makePlan, type Plan, whyNoNote } from '../plan/plan.ts';
+import { type Skipped, whichJobs } from '../plan/resolve-jobs.ts';
+import type { Located } from '../plan/resolve-pull-request.ts';
+import { Message } from '../prompt/prompt.ts';
+import type { Content, ContentRead } from '../prompt/request.ts';
+import { saveOutputs } from '../report/finish.ts';
+import { endedNow } from '../report/outputs.ts';
+import { isProxied } from '../runner/environment.ts';
+import { type Inputs, isDefaultUrl } from '../runner/inputs.ts';
+import { ok, problem, quote, type Result } from '../text.ts';
+import { keyOfComment } from '../trigger/payload.ts';
+import { JobLog } from './progress.ts';
+
+// What a run works with.
+
+export interface Run extends Start {
+  readonly inputs: Inputs;
+  readonly plan: Plan;
+  /** Reads the content of the message. */
+  readonly source: () => Promise<ContentRead>;
+  readonly message: Message;
+  /** What people read, besides the message. */
+  readonly story: Omit<Story, keyof Message['shown']>;
+  /** How it ends if the commit of the event needs no message any more, as was seen before the note. */
+  readonly past: End | undefined;
+  /**
+   * The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. Once the run has
+   * decided again, those above its own.
+   */
+  notes: Result<readonly FoundNote[]>;
+  /** Whether it has decided below its own note, and so knows the notes of earlier attempts. Only fleet.ts sets it. */
+  hasDecided: boolean;
+  /** Only requests to the API use it. */
+  readonly agent: AgentContext;
+  readonly jobs: readonly Job[];
+  readonly log: JobLog;
+  readonly queue: Queue;
+  /** Which message it is, for other runs and attempts. */
+  readonly messageId: MessageId;
+  /** The comment of this process, once there is one, and whether it can still be edited. Only comments.ts sets them. */
+  note?: Note;
+  confirmation?: Promise<Confirmation>;
+  /** Whether GitHub has taken no comment because of a rate limit. */
+  takesNoComment?: boolean;
+}
+
+interface Queue {
+  /** The first polls of all jobs would come at once, and come back together if the API limits their rate. */
+  readonly firstPolls: LimitFunction;
+  /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
+  readonly sends: LimitFunction;
+  /** Aborted, with the `End` of the others, when no more messages can be sent. */
+  readonly stop: AbortController;
+}
+
+export type Confirmation =
+  | { readonly kind: 'ok' }
+  /** Sentences. `again`: what people do then. */
+  | { readonly kind: 'refused'; readonly why: string; readonly again: string }
+  | { readonly kind: 'no time'; readonly why: string };
+
+const MOST_FIRST_POLLS_AT_ONCE = 10;
+const MOST_SENDS_AT_ONCE = 4;
+
+/** Resolves to the problem if it is not known which jobs the run is about. */
+export async function prepare(
+  started: Start,
+  inputs: Inputs,
+  content: Content,
+  source: Run['source'],
+): Promise<Result<Run> | Skipped> {
+  const located = await locateCommit(started, inputs);
+  if (located.kind !== 'ok') return located;
+  const { start, seen } = located.value;
+  const { runtime, info, trigger, github } = start;
+  const plan = makePlan(inputs, trigger, info, runtime.clock.startedAt);
+  const [notes, past] = await Promise.all([
+    listNotes(plan, github, inputs),
+    readWhyPast(start, plan, seen),
+  ]);
+  const messageId = messageIdOf(start, inputs, plan);
+  const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
+  if (jobIds.kind !== 'ok') {
+    // An earlier attempt may have sent the message.
+    const isPast = past !== undefined && !plan.isRerun;
+    return isPast ? { kind: 'skipped', reason: past.explanation } : jobIds;
+  }
+  const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
+  return ok({
+    ...start,
+    inputs,
+    plan,
+    past,
+    notes,
+    jobs,
+    source,
+    messageId,
+    hasDecided: false,
+    message: new Message(runtime, content, sayPlace({ ...start, inputs, notes, jobs })),
+    agent: agentContext(start, inputs, plan),
+    log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
+    queue: createQueue(),
+    story: beginStory(start, inputs, plan),
+  });
+}
+
+function createQueue(): Queue {
+  return {
+    firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
+    sends: pLimit(MOST_SENDS_AT_ONCE),
+    stop: new AbortController(),
+  };
+}
+
+/** Only events about a commit can leave out their pull request. */
+async function locateCommit(start: Start, inputs: Inputs): Promise<Result<Located> | Skipped> {
+  if (start.trigger.commit === null) return ok({ start });
+  const { locate } = await import(
+    /* webpackChunkName: "carried" */ '../plan/resolve-pull-request.ts'
+  );
+  return locate(start, inputs);
+}
+
+/**
+ * Why no message about the commit is needed any more, before the note: by the event and, if that shows nothing, by what GitHub
+ * shows. What it does not tell stops nothing.
+ */
+async function readWhyPast(
+  { trigger: { commit }, github }: Start,
+  { headOf: number }: Plan,
+  seen: Seen | undefined,
+): Promise<End | undefined> {
+  if (commit === null || number === undefined) return undefined;
+  if (seen !== undefined) return whyPast(commit, seen);
+  const atEvent = whyPast(commit, { number, sha: commit.head ?? commit.sha, over: null });
+  if (atEvent !== undefined || commit.failure === null) return atEvent;
+  return whyPast(commit, await readHead(github, number));
+}
+
+async function listNotes(
+  { comments, listsNotes, isRerun, deadline }: Plan,
+  github: GitHub,
+  { projectId }: Inputs,
+): Promise<Result<readonly FoundNote[]>> {
+  if (!listsNotes) return ok([]);
+  if ('conversation' in comments) {
+    return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+  }
+  // Only an earlier attempt has sent what no comment tells.
+  return isRerun ? problem(whyNoNote(comments)) : ok([]);
+}
+
+/** What people read of the run now. */
+export function storyOf(run: Run): Story {
+  return { ...run.story, ...run.message.shown };
+}
+
+function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
+  const { command, wait, send, createJob, jobIds } = inputs;
+  const { info, runtime } = start;
+  const { deadline, limit } = plan;
+  return {
+    info,
+    command,
+    startedAt: runtime.clock.now(),
+    failure: failureOf(start),
+    occasion: occasionOf(start, send),
+    mergedOrClosed: whatIsOver({ ...start, inputs }),
+    ...(wait && { until: deadline }),
+    ...(limit !== undefined && 'most' in limit && { most: limit.most }),
+    createsJobs: createJob && jobIds.length === 0,
+    unnamed: adviseOnUnnamed(inputs),
+  };
+}
+
+/** What to change so that a comment names a new job on its pull request, for those who write workflows; empty if one does. */
+function adviseOnUnnamed({ createJob, comment, githubToken, wait }: Inputs): string {
+  if (!createJob || (comment && githubToken !== '' && wait)) return '';
+  const input = comment && githubToken !== '' ? '“wait: true”' : '“comment: true” and a token';
+  return `Set ${input}: without it, commands on the pull request of the job find no job.`;
+}
+
+function messageIdOf(start: Start, { projectId }: Inputs, { byBot }: Plan): MessageId {
+  return {
+    ...whichMessage(start),
+    project: hashOf(projectId),
+    attempt: start.info.attempt,
+    commit: start.trigger.commit?.sha ?? '',
+    byBot,
+    askedBy: loginOf(askerOf(start.trigger)),
+    process: newWord(),
+  };
+}
+
+/** What tells the message of a run from others. */
+export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 'step' | 'command'> {
+  const command = asked === null ? '' : keyOfComment(asked);
+  return { run: info.runId, step: hashOf(info.workflow, info.step), command };
+}
+
+function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {
+  const { baseUrl, projectId, proxy } = inputs;
+  const isDirect = !isProxied(baseUrl, proxy);
+  const through = isDirect ? '' : ` (proxy ${quote(new URL(proxy.url).host)})`;
+  return {
+    ...runtime,
+    transport: createTransport({ ...inputs, ...runtime }),
+    where: `${quote(baseUrl.host)}${through}`,
+    isDefaultUrl: isDefaultUrl(baseUrl),
+    projectId,
+    repositoryUrl: info.repositoryUrl,
+    deadline: plan.deadline,
+  };
+}
+
+/** Writes the outputs as they are now. A problem says that this was not possible. */
+export function save({ runtime, inputs, jobs, note }: Run): Result<null> {
+  return saveOutputs(runtime, {
+    ended: endedNow(jobs, inputs.wait),
+    commentUrls: [note?.url ?? ''],
+  });
+}
+
+export function pendingJobs({ jobs }: Run): readonly Job[] {
+  return jobs.filter((job) => job.end === undefined && job.message.kind === 'pending');
+}
+
+/** `at`: a time of the clock, or when an earlier attempt saw the end. */
+export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now()): void {
+  // After a wait that saw no end, nothing is confirmed.
+  const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
+  const confirmed = end.confirmed ?? (isOpen ? false : undefined);
+  const isUnsure = mayBeOfEarlier(run, job);
+  if (isUnsure) markUnknown(job, true);
+  const known = isUnsure ? unsureEnd(end) : end;
+  recordEnd(job, { ...known, ...(confirmed !== undefined && { confirmed }) }, at);
+  run.log.ended(job);
+}
+
+/**
+ * Whether an earlier attempt may have sent the message that this one did not send: before its second list, a re-run knows only
+ * what the notes there say.
+ */
+function mayBeOfEarlier(
+  { plan, hasDecided, notes, messageId }: Run,
+  { id, message }: Job,
+): boolean {
+  if (!plan.isRerun || hasDecided || message.kind !== 'pending') return false;
+  return notes.kind === 'problem' || !isKnownUnsent(notes.value, messageId, id);
+}
+
+// When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
+// messages.
+
+/**
+ * How the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
+ * last request failed.
+ */
+export function endIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): End | undefined {
+  const { clock, signal } = run.runtime;
+  const stop = run.queue.stop.signal;
+  if (signal.aborted) return cancelledJob(run, job);
+  if (stop.aborted) return stop.reason;
+  const leftMs = run.plan.deadline - clock.now() - afterMs;
+  return leftMs <= LEAST_POST_MS ? timedOutJob(run, job, why) : undefined;
+}
+
+/** How the job ends at the deadline. */
+export function timedOutJob({ plan, inputs }: Run, job: Job, why = ''): End {
+  return timedOutEnd(job, plan.again, inputs.timeoutMs, why);
+}
+
+export function cancelledJob({ plan, inputs }: Run, job: Job): End {
+  return cancelledEnd(job, plan.again, inputs.wait);
+}
+
+/** A cancellation ends the pause early. */
+export function pause({ runtime: { clock, signal } }: Run, ms: number): Promise<void> {
+  return clock.sleep(ms, signal).catch(() => {});
+}

@@ -1,0 +1,135 @@
+import { afterPause } from '../clock.ts';
+import { askAgain, doubtfulEnd } from '../job/explain.ts';
+import {
+  type Job,
+  markCreated,
+  markSending,
+  markSent,
+  markUnknown,
+  NEW_JOB,
+  recordLastLook,
+  statusBefore,
+} from '../job/job.ts';
+import { type End, endAs } from '../job/outcome.ts';
+import { whyPast } from '../ledger/decide.ts';
+import { postMessage, type Sent } from '../mintlify/client.ts';
+import type { SendClass } from '../mintlify/retry.ts';
+import { readHead } from '../plan/own-pull-request.ts';
+import { pullOf } from '../report/changes.ts';
+import { isFinal } from '../service.ts';
+import { quote, sentences } from '../text.ts';
+import { askAfter, pollNow, takeResponse, withCause } from './poll.ts';
+import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run-state.ts';
+
+// Sends one message: the last poll just before it, the request, and what becomes of it.
+
+/**
+ * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to the end of the job if it is
+ * not sent; `busy`: it has to wait for the agent first. `failed` has the classes of its failed requests.
+ */
+export async function sendMessage(
+  run: Run,
+  job: Job,
+  failed: SendClass[],
+): Promise<End | 'sent' | 'busy'> {
+  for (;;) {
+    const tooLate = endIfTooLate(run, job);
+    if (tooLate !== undefined) return tooLate;
+    const looked = await lastLook(run, job);
+    if (looked !== 'ready') return looked;
+    // From here to the request, nothing is awaited: another job may stop all messages.
+    const end = endIfTooLate(run, job) ?? markAllAsSending(run);
+    if (end !== undefined) return end;
+    run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
+    const sent = await postMessage(run.agent, job.id, run.message.text, failed);
+    if (sent.kind !== 'refused') return afterSend(run, job, sent);
+    failed.push(sent.sendClass);
+    const refused = await afterRefusal(run, job, sent);
+    if (refused !== undefined) return refused;
+  }
+}
+
+/**
+ * What the API and GitHub show just before the message, all read at once: the status that tells what the message starts,
+ * what is already pushed, and whether the commit of the event is the newest. It counts however long it took; what GitHub does
+ * not tell stops nothing.
+ */
+async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
+  const { plan, inputs, trigger } = run;
+  // Of a new job, there is nothing to see.
+  const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
+  const pull = pullOf(run, job);
+  const reading = readHead(run.github, pull);
+  const readingOfEvent = plan.headOf === pull ? reading : readHead(run.github, plan.headOf);
+  if (needsBase) {
+    const end = await pollNow(run, job);
+    if (end !== undefined) return end;
+    if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
+  }
+  const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
+  const past = trigger.commit && whyPast(trigger.commit, headOfEvent);
+  if (past) return past;
+  recordLastLook(job, head, needsBase);
+  return 'ready';
+}
+
+/**
+ * From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent, and this returns
+ * the end of all jobs.
+ */
+function markAllAsSending(run: Run): End | undefined {
+  const jobs = pendingJobs(run);
+  if (jobs.length === 0) return undefined;
+  for (const job of jobs) markSending(job);
+  const saved = save(run);
+  if (saved.kind === 'ok') return undefined;
+  const again = askAgain(run.plan.again.start, false);
+  const end = endAs('outputs cannot be written', saved.problem, again);
+  run.queue.stop.abort(end);
+  return end;
+}
+
+function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): End | 'sent' {
+  if (sent.kind === 'doubtful') {
+    markUnknown(job, false);
+    return doubtfulEnd(job, sent.why, run.runtime.signal.aborted);
+  }
+  const now = run.runtime.clock.now();
+  if (job.id === NEW_JOB && sent.record !== null) {
+    markCreated(job, sent.record.id, now);
+    run.log.say(job, `The job ${job.id} is created.`);
+  } else {
+    markSent(job, now);
+    // Without a wait, the end follows at once and says it.
+    run.log.say(job, 'The message is delivered.', run.inputs.wait ? 'info' : 'debug');
+  }
+  if (sent.warning !== '') run.log.warn(job, sent.warning);
+  if (sent.record !== null) takeResponse(run, job, sent.record);
+  return 'sent';
+}
+
+/** The message was certainly not accepted. After a pause it may be sent again; otherwise this resolves to the end of the job. */
+async function afterRefusal(
+  run: Run,
+  job: Job,
+  { exchange, why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
+): Promise<End | undefined> {
+  const { clock, signal } = run.runtime;
+  const { stop } = run.queue;
+  const again = askAfter(exchange, job, run.plan);
+  if (signal.aborted) return cancelledJob(run, job);
+  if (afterMs === null && sendClass === 'rate-limited') {
+    if (stop.signal.aborted) return stop.signal.reason;
+    // Messages to other jobs fall under the same limit.
+    const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
+    stop.abort(withCause(endAs('the API takes no more', sentences(refused, again)), exchange, job));
+  }
+  if (afterMs === null)
+    return withCause(endAs('could not send', sentences(why, again)), exchange, job);
+  const late = endIfTooLate(run, job, afterMs, why);
+  if (late !== undefined) return late;
+  run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
+  // This keeps its place in the queue: all messages count against the same rate limit.
+  await clock.sleep(afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
+  return undefined;
+}

@@ -1,0 +1,495 @@
+import type * as z from 'zod/mini';
+import { untilAborted } from '../clock.ts';
+import type { Head, Over } from '../job/job.ts';
+import {
+  type ProxySettings,
+  problemWithCertificates,
+  type RunInfo,
+  type Runtime,
+  readProxy,
+} from '../runner/environment.ts';
+import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
+import { USER_AGENT } from '../runner/network.ts';
+import { isEdited } from '../trigger/account.ts';
+import { type CommentTrigger, type PullOfCommit, readOver } from '../trigger/payload.ts';
+import { getOctokit, type Octokit } from '../vendor/actions.ts';
+import type { Dispatcher } from '../vendor/undici.ts';
+import type { Annotation, CheckRun, RunJob, WorkflowRun } from './checks.ts';
+import type { Conversation, ThreadPage } from './conversation.ts';
+import {
+  GitHubError,
+  isUnclear,
+  LONGEST_RATE_PAUSE_MS,
+  toGitHubError,
+  unexpectedResponse,
+} from './errors.ts';
+import { createConnections, createFetch } from './fetch.ts';
+import type { Comparison, NewestComment, Query, ReviewComment } from './responses.ts';
+
+// All calls to the API of GitHub.
+
+/** The permission of a person; `none` means less than triage. */
+export interface Collaborator {
+  readonly id: number;
+  readonly login: string;
+  readonly permission: Permission | 'none';
+}
+
+/** A comment that this process has created. */
+export interface CreatedComment {
+  readonly id: number;
+  /** Its ID in GraphQL. */
+  readonly nodeId: string;
+  readonly url: string;
+}
+
+/** Each with its name in GraphQL. */
+const REACTIONS = {
+  '+1': 'THUMBS_UP',
+  '-1': 'THUMBS_DOWN',
+  confused: 'CONFUSED',
+  eyes: 'EYES',
+  hooray: 'HOORAY',
+} as const;
+export type ReactionContent = keyof typeof REACTIONS;
+
+/** The first ones of a list. `total`: how many it has. */
+export interface Page<T> {
+  readonly all: readonly T[];
+  readonly total: number;
+}
+
+/** Why a comment is collapsed. */
+export type Classifier = 'OUTDATED' | 'DUPLICATE';
+
+export interface GitHubOptions
+  extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
+    Pick<RunInfo, 'repository' | 'apiUrl'> {
+  readonly token: string;
+}
+
+/** The limit of one call, in milliseconds. */
+const CALL_MS = 10_000;
+/** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
+const AFTER_CANCEL_MS = 6000;
+/** The most jobs, runs, checks, annotations or pull requests that GitHub lists at once. */
+const MOST_AT_ONCE = 100;
+/** Sent with every call: the default version may change. */
+const API_VERSION = { 'x-github-api-version': '2022-11-28' };
+
+/** A pull request that has a commit, and whose branch is in this repository. */
+export interface PullOfSha extends PullOfCommit {
+  readonly over: Over;
+}
+
+interface OwnComment {
+  readonly id: string;
+  readonly body: string;
+  readonly url: string;
+  /** ISO 8601, in whole seconds. */
+  readonly createdAt: string;
+  /** Whether somebody else has edited it last. */
+  readonly isEdited: boolean;
+}
+
+const REACTION_ROUTES = {
+  comment: '/repos/{owner}/{repo}/issues/comments/{id}/reactions',
+  'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
+} as const;
+
+interface Connected {
+  readonly octokit: Octokit;
+  /** These are kept alive between calls. */
+  readonly connections: Dispatcher;
+  readonly proxy: ProxySettings;
+}
+
+/** Loads the client only now, because a run without calls to GitHub does not need it. */
+async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected> {
+  if (token === '') throw new GitHubError(401, '“github-token” is empty');
+  if (!/^[!-~]+$/.test(token)) {
+    const why = '“github-token” contains a space, a line break or a character outside ASCII';
+    throw new GitHubError(401, why);
+  }
+  const unsafe = problemWithCertificates(env);
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false, isSetup: true });
+  const proxy = readProxy(env, new URL(apiUrl));
+  if (proxy.kind === 'problem') {
+    const why = `GitHub cannot be reached: ${proxy.problem}`;
+    throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
+  }
+  const octokit = await getOctokit(token, apiUrl, USER_AGENT);
+  return { octokit, connections: createConnections(proxy.value), proxy: proxy.value };
+}
+
+/**
+ * What can be asked of GitHub. It connects when it is first asked. Each call rejects with a `GitHubError`. Only reads and
+ * reactions are repeated, once.
+ */
+export class GitHub {
+  readonly #options: GitHubOptions;
+  /** Aborted when the time after a cancellation is over. */
+  readonly #over = new AbortController();
+  #connected: Promise<Connected> | undefined;
+  /** The own comments that were read or created, by their IDs. */
+  readonly #comments = new Map<string, OwnComment>();
+
+  constructor(options: GitHubOptions) {
+    this.#options = options;
+    const { clock, signal } = options;
+    const endSoon = (): void => {
+      const end = (): void => this.#over.abort();
+      clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, () => {});
+    };
+    signal.addEventListener('abort', endSoon, { once: true });
+  }
+
+  /**
+   * All comments there by the identity of the token, the oldest first. A later list reads their texts again only if there
+   * is a new comment. `until`: a time of the clock, after which no further page is read.
+   */
+  async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
+    // One may be deleted between the list and its text; then they are listed once more.
+    for (let lists = 1; lists <= 2; lists += 1) {
+      const ids = await this.#listOwnIds(number, until);
+      if (!ids.every((id) => this.#comments.has(id))) await this.#readTexts(ids, until);
+      const found = ids.map((id) => this.#comments.get(id)).filter((one) => one !== undefined);
+      if (found.length === ids.length) return found;
+    }
+    throw new GitHubError(0, 'the comments changed while they were read');
+  }
+
+  async #listOwnIds(number: number, until: number): Promise<readonly string[]> {
+    const { ownIds } = await loadAnswers();
+    const ids: string[] = [];
+    let before: string | null = null;
+    do {
+      this.#checkTime(until);
+      const variables: object = { ...this.#repository, number, before };
+      const answer = await this.#query(ownIds, variables);
+      const { nodes, pageInfo } = answer.repository.issueOrPullRequest.comments;
+      ids.unshift(...nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor).map(({ id }) => id));
+      before = pageInfo.hasPreviousPage ? nextCursor(pageInfo.startCursor, before) : null;
+    } while (before !== null);
+    return ids;
+  }
+
+  #checkTime(until: number): void {
+    if (this.#options.clock.now() <= until) return;
+    throw new GitHubError(0, 'GitHub did not list everything in time');
+  }
+
+  async #readTexts(ids: readonly string[], until: number): Promise<void> {
+    const { texts, COMMENTS_AT_ONCE } = await loadAnswers();
+    for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
+      this.#checkTime(until);
+      const some = ids.slice(from, from + COMMENTS_AT_ONCE);
+      const { nodes } = await this.#query(texts, { ids: some }).catch(noneIfGone);
+      for (const one of nodes) {
+        if (one !== null) this.#comments.set(one.id, { ...one, isEdited: isEdited(one) });
+      }
+    }
+  }
+
+  /** All inline comments of a review, or none: a part of them would be misleading. */
+  async reviewComments(nodeId: string, until: number): Promise<readonly ReviewComment[]> {
+    const { reviewComments } = await loadAnswers();
+    const found: ReviewComment[] = [];
+    let after: string | null = null;
+    for (;;) {
+      this.#checkTime(until);
+      const variables: object = { id: nodeId, after };
+      const answer = await this.#query(reviewComments, variables);
+      const { nodes, pageInfo } = answer.node.comments;
+      found.push(...nodes);
+      if (!pageInfo.hasNextPage) return found;
+      after = nextCursor(pageInfo.endCursor, after);
+    }
+  }
+
+  /** Of the newest comments there, those by the identity of the token. */
+  async newestOwnComments(number: number): Promise<readonly NewestComment[]> {
+    const variables = { ...this.#repository, number };
+    const { newestComments } = await loadAnswers();
+    const answer = await this.#query(newestComments, variables);
+    const { nodes } = answer.repository.issueOrPullRequest.comments;
+    return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
+  }
+
+  /** Collapses comments, each for a reason. */
+  async hide(comments: readonly (readonly [nodeId: string, why: Classifier])[]): Promise<void> {
+    const names = comments.map((_, index) => `$id${index}: ID!`).join(', ');
+    const calls = comments.map(
+      ([, why], index) =>
+        `c${index}: minimizeComment(input: { subjectId: $id${index}, classifier: ${why} }) ` +
+        '{ clientMutationId }',
+    );
+    const variables = Object.fromEntries(comments.map(([id], index) => [`id${index}`, id]));
+    await this.#graphql(`mutation (${names}) { ${calls.join('\n')} }`, variables);
+  }
+
+  /** On a connection of its own: one that is kept alive may be closed at the moment the request is written. */
+  async createComment(number: number, body: string): Promise<CreatedComment> {
+    const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+    const { createdComment } = await loadAnswers();
+    const data = await this.#request(route, { number, body }, 'own connection');
+    const { id, node_id, html_url, created_at: createdAt } = parse(data, createdComment);
+    this.#comments.set(node_id, { id: node_id, body, url: html_url, createdAt, isEdited: false });
+    return { id, nodeId: node_id, url: html_url };
+  }
+
+  async updateComment(id: number, body: string): Promise<void> {
+    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+    const { editedComment } = await loadAnswers();
+    parse(await this.#request(route, { id, body }), editedComment);
+  }
+
+  async react(
+    to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
+    content: ReactionContent,
+  ): Promise<void> {
+    const { kind, id, nodeId } = to;
+    const { ADD_REACTION } = await loadAnswers();
+    await this.#orAgain(() =>
+      kind === 'review'
+        ? // Only GraphQL has reactions to a review.
+          this.#graphql(ADD_REACTION, { id: nodeId, content: REACTIONS[content] })
+        : this.#request(`POST ${REACTION_ROUTES[kind]}`, { id, content }),
+    );
+  }
+
+  /** Null if GitHub knows no permission of this person, or does not tell the token. */
+  async collaborator(login: string): Promise<Collaborator | null> {
+    const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+    const { collaborator } = await loadAnswers();
+    try {
+      const { user } = await this.#read(route, { login }, collaborator);
+      return user && { ...user, permission: highest(user.permissions) };
+    } catch (error) {
+      if (error instanceof GitHubError && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  async pullRequest(number: number): Promise<Head> {
+    const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
+    const { pull } = await loadAnswers();
+    const { head, commits, state, merged_at } = await this.#read(route, { number }, pull);
+    return { number, sha: head.sha, commits, over: readOver(state, merged_at) };
+  }
+
+  /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
+  async pullsOf(sha: string): Promise<readonly PullOfSha[]> {
+    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
+    const { pullsOfCommit } = await loadAnswers();
+    const pulls = await this.#read(route, { sha, per_page: MOST_AT_ONCE }, pullsOfCommit);
+    const here = this.#options.repository.toLowerCase();
+    return pulls
+      .filter(({ head, base }) =>
+        [head, base].every(({ repo }) => repo.full_name.toLowerCase() === here),
+      )
+      .map(({ number, head, state, merged_at }) => {
+        return { number, head, over: readOver(state, merged_at) };
+      });
+  }
+
+  /** What has changed from one commit to another; needs `contents: read`. */
+  async compare(base: string, head: string): Promise<Comparison> {
+    const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
+    const { comparison } = await loadAnswers();
+    return this.#read(route, { basehead: `${base}...${head}` }, comparison);
+  }
+
+  /**
+   * What was said on an issue or pull request, the newest of it; and of a pull request, its newest commit and whether it has a
+   * conflict.
+   */
+  async conversation(number: number): Promise<Conversation> {
+    const variables = { ...this.#repository, number };
+    const { conversationAt } = await loadConversation();
+    const { repository } = await this.#query(conversationAt, variables);
+    return repository.issueOrPullRequest;
+  }
+
+  /** The threads of a pull request before those of a page. */
+  async olderThreads(number: number, before: string): Promise<ThreadPage> {
+    const variables = { ...this.#repository, number, before };
+    const { threadsBefore } = await loadConversation();
+    const { repository } = await this.#query(threadsBefore, variables);
+    return repository.pullRequest.reviewThreads;
+  }
+
+  /** The newest runs of workflows on a commit, the newest first. `total`: how many there are. */
+  async runsOn(sha: string): Promise<Page<WorkflowRun>> {
+    const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
+    const given = { head_sha: sha, per_page: MOST_AT_ONCE };
+    const { runsAnswer } = await loadRuns();
+    const { workflow_runs, total_count } = await this.#read(route, given, runsAnswer);
+    return { all: workflow_runs, total: total_count };
+  }
+
+  /** The newest checks on a commit, jobs among them. In private repositories, it needs `checks: read`. */
+  async checksOn(sha: string): Promise<Page<CheckRun>> {
+    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page}';
+    const { checksAnswer } = await loadRuns();
+    const given = { sha, per_page: MOST_AT_ONCE };
+    const { check_runs, total_count } = await this.#read(route, given, checksAnswer);
+    return { all: check_runs, total: total_count };
+  }
+
+  /** The first annotations of a check or a job. In private repositories, it needs `checks: read`. */
+  async annotations(checkId: number): Promise<readonly Annotation[]> {
+    const route = 'GET /repos/{owner}/{repo}/check-runs/{checkId}/annotations{?per_page}';
+    const { annotationsAnswer } = await loadRuns();
+    return this.#read(route, { checkId, per_page: MOST_AT_ONCE }, annotationsAnswer);
+  }
+
+  /** The jobs of an attempt of a run. All pages are read, until a time. */
+  async jobsOf(runId: number, attempt: number, until: number): Promise<readonly RunJob[]> {
+    const route =
+      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
+    const { jobsAnswer } = await loadRuns();
+    const found: RunJob[] = [];
+    for (let page = 1; ; page += 1) {
+      this.#checkTime(until);
+      const given = { runId, attempt, per_page: MOST_AT_ONCE, page };
+      const { jobs, total_count } = await this.#read(route, given, jobsAnswer);
+      found.push(...jobs);
+      if (jobs.length === 0 || page * MOST_AT_ONCE >= total_count) return found;
+    }
+  }
+
+  /** Where the log of a job can be downloaded for a minute. The URL is a secret. */
+  async logUrl(jobId: number): Promise<string> {
+    const route = 'GET /repos/{owner}/{repo}/actions/jobs/{jobId}/logs';
+    const given = { ...this.#repository, jobId };
+    const { headers } = await this.#call(
+      ({ request }, options) => request(route, { ...given, ...options }),
+      'wants a redirect',
+    );
+    if (headers.location === undefined) throw unexpectedResponse();
+    return headers.location;
+  }
+
+  get #repository(): { owner: string; repo: string } {
+    const [owner = '', repo = ''] = this.#options.repository.split('/');
+    return { owner, repo };
+  }
+
+  #query<T>({ query, answer }: Query<T>, variables: object): Promise<T> {
+    return this.#orAgain(async () => parse(await this.#graphql(query, variables), answer));
+  }
+
+  #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
+    return this.#orAgain(async () => parse(await this.#request(route, parameters), schema));
+  }
+
+  /**
+   * Repeats once what may pass, after the pause that a rate limit asks for. Octokit's retry plugin would repeat writes as
+   * well. A cancelled run reads nothing: its comment needs the time.
+   */
+  async #orAgain<T>(read: () => Promise<T>): Promise<T> {
+    const { clock, signal } = this.#options;
+    try {
+      const first = read().catch(async (error) => {
+        await clock.sleep(pauseBeforeRepetition(error), signal);
+        return read();
+      });
+      return await untilAborted(first, signal);
+    } catch (error) {
+      if (signal.aborted) throw new GitHubError(0, 'the run was cancelled', { cause: error });
+      throw error;
+    }
+  }
+
+  async #graphql(query: string, variables: object): Promise<unknown> {
+    const { graphqlData } = await loadAnswers();
+    const data = await this.#call(({ graphql }, options) =>
+      graphql(query, { ...variables, ...options }),
+    );
+    return parse(data, graphqlData);
+  }
+
+  async #request(route: string, parameters: object, way: Way = 'plain'): Promise<unknown> {
+    const given = { ...this.#repository, ...parameters };
+    const { data } = await this.#call(
+      ({ request }, options) => request(route, { ...given, ...options }),
+      way,
+    );
+    return data;
+  }
+
+  async #call<T>(
+    call: (octokit: Octokit, options: object) => Promise<T>,
+    way: Way = 'plain',
+  ): Promise<T> {
+    const { clock, redact } = this.#options;
+    const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
+    let wasWritten = false;
+    try {
+      this.#connected ??= connect(this.#options);
+      const { octokit, connections, proxy } = await this.#connected;
+      const used = way === 'own connection' ? createConnections(proxy) : connections;
+      const fetch = createFetch(used, way === 'wants a redirect', () => {
+        wasWritten = true;
+      });
+      // A request that is not connected yet ignores the signal.
+      return await untilAborted(
+        call(octokit, { headers: API_VERSION, request: { signal, fetch } }),
+        signal,
+      );
+    } catch (error) {
+      if (!signal.aborted) throw toGitHubError(error, redact, wasWritten, clock.now());
+      throw new GitHubError(0, 'GitHub did not answer in time', { cause: error, wasWritten });
+    }
+  }
+}
+
+type Way = 'plain' | 'own connection' | 'wants a redirect';
+
+/** Milliseconds. Rethrows an error that will not pass in time. */
+function pauseBeforeRepetition(error: unknown): number {
+  const { status, pauseMs = Infinity } = error instanceof GitHubError ? error : { status: 0 };
+  if (status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS) return pauseMs;
+  if (isUnclear(error)) return 0;
+  throw error;
+}
+
+/** GitHub fails the whole call if one of the comments is gone. */
+function noneIfGone(error: unknown): { readonly nodes: readonly [] } {
+  if (error instanceof GitHubError && error.status === 404) return { nodes: [] };
+  throw error;
+}
+
+/** Without a new one, a list would end too early, or never. */
+function nextCursor(next: string | null, last: string | null): string {
+  if (next === null || next === last) throw unexpectedResponse();
+  return next;
+}
+
+function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
+  const parsed = schema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw unexpectedResponse();
+}
+
+/** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
+function loadAnswers() {
+  return import(/* webpackMode: "eager" */ './responses.ts');
+}
+
+/** Only failures and commands on a pull request need it. */
+function loadRuns() {
+  return import(/* webpackChunkName: "carried" */ './checks.ts');
+}
+
+/** Only a command or a review needs it. */
+function loadConversation() {
+  return import(/* webpackChunkName: "carried" */ './conversation.ts');
+}
+
+/** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */
+function highest(given: Readonly<Record<string, unknown>>): Collaborator['permission'] {
+  const has = (level: Permission) => given[level === 'write' ? 'push' : level] === true;
+  return PERMISSIONS.findLast(has) ?? 'none';
+}

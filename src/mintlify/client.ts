@@ -1,0 +1,118 @@
+import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
+import type { Redact } from '../runner/logger.ts';
+import { bodyOf, PATHS } from '../service.ts';
+import { quote, sentences } from '../text.ts';
+import { askedPause, explainExchange, readRecord } from './responses.ts';
+import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
+import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
+
+interface Polled {
+  readonly kind: 'polled';
+  readonly record: JobRecord;
+  /** When the request and the response of the poll were made, in milliseconds since 1970. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Missed {
+  readonly kind: 'missed';
+  readonly exchange: Exchange;
+  readonly why: string;
+}
+
+export type Sent =
+  | {
+      readonly kind: 'delivered';
+      /** Null if the body of the answer is of no use; `warning` then says why. */
+      readonly record: JobRecord | null;
+      readonly warning: string;
+    }
+  | { readonly kind: 'doubtful'; readonly why: string }
+  /** It had no effect. */
+  | {
+      readonly kind: 'refused';
+      readonly exchange: Exchange;
+      readonly why: string;
+      readonly sendClass: SendClass;
+      /** Milliseconds after which it may be sent again; null if it may not. */
+      readonly afterMs: number | null;
+    };
+
+/** The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy knowledge. */
+const POLL_MS = 30_000;
+const POST_MS = 60_000;
+
+/** Polls a job once. */
+export async function getJob(context: AgentContext, jobId: string): Promise<Polled | Missed> {
+  const { transport, clock, redact } = context;
+  const path = PATHS.poll(context.projectId, jobId);
+  const from = clock.now();
+  const exchange = await transport.get(path, POLL_MS);
+  context.log.debug(describeExchange(`GET ${path}`, exchange));
+  const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
+  if (!isSuccess || exchange.body.kind === 'problem' || !isFromApi(exchange.body)) {
+    return { kind: 'missed', exchange, why: explainExchange(exchange, 'poll', context) };
+  }
+  const read = readRecord(exchange.body.value, redact, context.repositoryUrl);
+  if (read.kind === 'ok' && read.value.id === jobId) {
+    return { kind: 'polled', record: read.value, from, to: clock.now() };
+  }
+  const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : read.problem;
+  const suspects = context.isDefaultUrl ? 'the job ID' : 'the job ID and the base URL';
+  const why = `Reading the status of the job returned ${what}; check ${suspects}.`;
+  return { kind: 'missed', exchange, why };
+}
+
+function ofAnotherJob({ id }: JobRecord, jobId: string, redact: Redact): string {
+  if (id.toLowerCase() !== jobId.toLowerCase()) return 'the record of another job';
+  return `the record of ${quote(redact(id), 256)}, an ID with other upper and lower case`;
+}
+
+/**
+ * Sends the message once or, with `NEW_JOB`, creates a job with it. `failed` has the classes of the earlier times.
+ */
+export async function postMessage(
+  context: AgentContext,
+  jobId: string,
+  prompt: string,
+  failed: readonly SendClass[],
+): Promise<Sent> {
+  const doing = jobId === NEW_JOB ? 'create' : 'send';
+  const path = PATHS[doing](context.projectId, jobId);
+  const exchange = await context.transport.postOnce(path, bodyOf(prompt), POST_MS);
+  context.log.debug(describeExchange(`POST ${path}`, exchange));
+  if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
+  const sendClass = classifySend(exchange);
+  const said = explainExchange(exchange, doing, context);
+  if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
+  const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
+  if (afterMs !== null) return { kind: 'refused', exchange, why: said, sendClass, afterMs };
+  const why = sentences(said, askedPause(exchange, context));
+  return { kind: 'refused', exchange, why, sendClass, afterMs };
+}
+
+function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
+  const read =
+    body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
+  if (jobId === NEW_JOB) {
+    if (read.kind === 'ok' && isId(context.redact(read.value.id))) {
+      return { kind: 'delivered', record: read.value, warning: '' };
+    }
+    const what = read.kind === 'ok' ? 'an ID that is not one' : read.problem;
+    return { kind: 'doubtful', why: `The API created a job (${status}), but returned ${what}.` };
+  }
+  if (read.kind === 'problem') {
+    const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
+    return { kind: 'delivered', record: null, warning };
+  }
+  if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
+  const what = ofAnotherJob(read.value, jobId, context.redact);
+  const why = `In response to the message, the API at ${context.where} returned ${what}.`;
+  return { kind: 'doubtful', why };
+}
+
+function describeExchange(what: string, exchange: Exchange): string {
+  return exchange.kind === 'answer'
+    ? `${what}: ${exchange.status} ${exchange.contentType}`
+    : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
+}

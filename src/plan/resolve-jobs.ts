@@ -1,0 +1,124 @@
+import { NEW_JOB } from '../job/job.ts';
+import { endAs } from '../job/outcome.ts';
+import { type FoundNote, isCreating, isSameMessage, type MessageId } from '../ledger/record.ts';
+import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
+import { ok, problem, quote, type Result, sentences } from '../text.ts';
+import { isPerson } from '../trigger/account.ts';
+import { isTrusted } from '../trigger/authorize.ts';
+import { BY_PROGRAMS, type Trigger } from '../trigger/payload.ts';
+import type { Comments, Plan } from './plan.ts';
+
+// Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
+
+export interface Skipped {
+  readonly kind: 'skipped';
+  readonly reason: string;
+}
+
+/** `notes`: those of the conversation. In a re-run, those of the message itself come first. */
+export function whichJobs(
+  inputs: Inputs,
+  { comments, isRerun }: Pick<Plan, 'comments' | 'isRerun'>,
+  notes: Result<readonly FoundNote[]>,
+  trigger: Trigger,
+  message: MessageId,
+): Result<readonly string[]> | Skipped {
+  if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
+  if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
+  if (notes.kind === 'problem') {
+    return problem(`It is not known which agent job is meant: ${notes.problem}.`, notes.mayPass);
+  }
+  const own = notes.value.filter((note) => isRerun && isSameMessage(note, message));
+  const ownJobs = [...namedJobs(own).keys()];
+  if (ownJobs.length > 0) return ok(ownJobs);
+  const [first, other] = namedJobs(notes.value);
+  if (first !== undefined && other !== undefined) {
+    const [here, ...others] = jobsOfPull(notes.value, comments.conversation);
+    if (here !== undefined && others.length === 0) return ok([here]);
+    const [one, two] = [first, other].map(([id, url]) => `${quote(id, 256)} in ${url}`);
+    return problem(
+      `Comments of this action name several jobs here: ${one} and ${two}. Delete the comments about those that are not meant, and do ` +
+        'not re-run their runs.',
+    );
+  }
+  if (first !== undefined) return ok([first[0]]);
+  const creating = notes.value.find(({ jobs }) => jobs.some(isCreating));
+  if (creating === undefined) return whenNobodyNames(inputs, comments, trigger);
+  return problem(endAs('other creation', creating.url, '').explanation);
+}
+
+/** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
+function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
+  const named = new Map<string, string>();
+  for (const { jobs, url } of notes) {
+    for (const { id } of jobs) {
+      if (id !== NEW_JOB && !named.has(id)) named.set(id, url);
+    }
+  }
+  return named;
+}
+
+/** The jobs of which a note says that this is their pull request. */
+function jobsOfPull(notes: readonly FoundNote[], conversation: number): ReadonlySet<string> {
+  const jobs = notes.flatMap((note) => note.jobs);
+  const here = jobs.filter(({ prNumber }) => prNumber === conversation);
+  return new Set(here.map(({ id }) => id));
+}
+
+const NAMED_LATER =
+  'The job of a new pull request is named when the agent is done; use two steps instead, the second with the output “job-id” of the first.';
+const NAMED_BY_WAIT =
+  'The pull request of a new job names it unless the workflow that created it has “wait: false”.';
+
+function whenNobodyNames(
+  { createJob, send, command, prNumber }: Inputs,
+  comments: Comments,
+  trigger: Trigger,
+): Result<readonly string[]> | Skipped {
+  const isRead = 'conversation' in comments;
+  const none = isRead
+    ? 'No comment of this action names an agent job here, and “job-id” is empty'
+    : '“job-id” is empty';
+  const isOpenedByBot = trigger.event.startsWith('pull_request') && !isByPerson(trigger);
+  // Checks also fail on pull requests of people.
+  if (trigger.commit !== null) {
+    return {
+      kind: 'skipped',
+      reason: `${none}${createJob ? '; runs and checks create no job' : ''}.`,
+    };
+  }
+  if (createJob) {
+    if (mayCreate(trigger)) return ok([NEW_JOB]);
+    const others = BY_PROGRAMS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
+    const reason = sentences(
+      `${none}; ${others} creates no job.`,
+      isOpenedByBot ? NAMED_LATER : '',
+    );
+    return { kind: 'skipped', reason };
+  }
+  // A list in a variable may well be empty, and there is nobody who waits for an answer.
+  if (!isRead && (prNumber ?? trigger.conversation) === null) {
+    const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
+    return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT) };
+  }
+  // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
+  const mayAdvise = send && isRead && isByPerson(trigger) && !isTrusted(trigger);
+  const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
+  const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
+  const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
+  // People also review pull requests of people.
+  const isAsked = trigger.comment?.kind !== 'review' || command !== null;
+  return isRead && !isAsked ? { kind: 'skipped', reason } : problem(reason);
+}
+
+/**
+ * A person, or an event that needs push access or a clock. If checks or bots could, the checks of the pull request of a new
+ * job would create the next one, without end.
+ */
+function mayCreate(trigger: Trigger): boolean {
+  return isTrusted(trigger) || isByPerson(trigger);
+}
+
+function isByPerson({ sender, event }: Trigger): boolean {
+  return sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
+}

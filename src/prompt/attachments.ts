@@ -1,0 +1,37 @@
+import { readInside } from '../runner/files.ts';
+import type { Redact } from '../runner/logger.ts';
+import { listing, ok, problem, quote, type Result } from '../text.ts';
+import { type Output, tailOf, toOutput } from './logs/clean.ts';
+import type { Thing } from './sections.ts';
+
+// The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
+
+const MOST_FILES = 5;
+/** Bytes of a file. */
+const SIZE_LIMIT = 10 * 1024 * 1024;
+
+/** `paths` has one in each line. The problem is that of the input. */
+export function readFiles(
+  paths: string,
+  workspace: string,
+  redact: Redact,
+): Result<readonly Thing[]> {
+  const lines = paths.split(/[\r\n]+/).map((line) => line.trim());
+  const names = lines.filter((line) => line !== '');
+  if (names.length === 0) return ok([]);
+  if (names.length > MOST_FILES) {
+    return problem(`“attach” names ${names.length} files; name at most ${MOST_FILES}.`);
+  }
+  const outputs: Output[] = [];
+  for (const name of names) {
+    const file = readInside(workspace, name, SIZE_LIMIT);
+    if (file.kind === 'problem') {
+      const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
+      return problem(`“attach”: ${quote(redact(name), 60)} ${file.problem}.${form}`);
+    }
+    const tail = tailOf(file.value);
+    outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
+  }
+  const shown = listing(names.map((name) => quote(redact(name), 60)));
+  return ok([{ place: 'logs', outputs, shown }]);
+}

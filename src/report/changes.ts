@@ -1,0 +1,168 @@
+import type { Run } from '../delivery/run-state.ts';
+import { GitHubError, lacking, lacksPermission, whyOf } from '../github/errors.ts';
+import type { Comparison } from '../github/responses.ts';
+import {
+  type Change,
+  type CommitRange,
+  type HeadBefore,
+  isCreated,
+  type Job,
+  type PlainCommits,
+  type Pushed,
+  sentAtOf,
+  setChange,
+  setUnseen,
+  statusBefore,
+  statusOf,
+} from '../job/job.ts';
+import { AGENT_ENDS, RESULTS } from '../job/outcome.ts';
+import { type FoundNote, isSameMessage } from '../ledger/record.ts';
+import { knownNotes, readHead } from '../plan/own-pull-request.ts';
+import type { Redact } from '../runner/logger.ts';
+import { isFinal } from '../service.ts';
+import { sentences } from '../text.ts';
+
+// What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
+// result: what cannot be read is not known.
+
+/** The pull request of a job whose changes the end will tell. With many jobs, the calls would take too long. */
+export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefined {
+  return jobs.length === 1 && inputs.wait ? (record?.prNumber ?? undefined) : undefined;
+}
+
+/** Finds out what has changed since the message, after the end of the work on it. The log has told the end already. */
+export async function readChanges(run: Run): Promise<void> {
+  const [job, ...others] = run.jobs;
+  if (job === undefined || others.length > 0) return;
+  const unseen = unseenBefore(job, knownNotes(run));
+  if (unseen !== undefined && sentAtOf(job) !== undefined) setUnseen(job, unseen);
+  await readChange(run, job);
+  if (job.change !== undefined) run.log.say(job, sayChange(job.change));
+}
+
+function sayChange(change: Change): string {
+  switch (change.kind) {
+    case 'commits':
+      return change.count === undefined
+        ? 'New commits were seen.'
+        : `New commits seen: ${change.count}.`;
+    case 'none':
+      return 'No new commit was seen.';
+    case 'created':
+      return 'The agent opened the pull request.';
+    case 'rewritten':
+      return 'The agent rewrote the branch.';
+    case 'no-pull-request':
+      return 'There is no pull request.';
+  }
+}
+
+/**
+ * From the head before the last message to the head before this one, if the run of that message has timed out, or was killed.
+ * `notes`: those that were there before, the oldest first. One without an end is that of a run that may still wait, unless the
+ * agent was idle.
+ */
+export function unseenBefore(job: Job, notes: readonly FoundNote[]): CommitRange | undefined {
+  const { id, head: now, waitedMs } = job;
+  const sent = notes.flatMap((note) =>
+    note.jobs
+      .filter((one) => one.id === id && one.delivery !== 'not-sent')
+      .map((one) => ({ ...one, note })),
+  );
+  const last = sent.at(-1);
+  // A re-run that only went on may not know the head.
+  const before = sent.findLast(
+    ({ head, note }) => head !== undefined && last && isSameMessage(note, last.note),
+  )?.head;
+  if (now === undefined || before?.number !== now.number || before.sha === now.sha)
+    return undefined;
+  const isIdle = waitedMs === undefined && isFinal(statusBefore(job));
+  const isUnseen = last?.ended === undefined ? isIdle : last.ended.result === 'timed-out';
+  return isUnseen ? { before: before.sha, after: now.sha } : undefined;
+}
+
+async function readChange(run: Run, job: Job): Promise<void> {
+  const { end, base, record, head } = job;
+  const status = statusOf(job);
+  if (end === undefined || !isFinal(status) || RESULTS[end.result].of !== 'agent') return;
+  if (!AGENT_ENDS[status].mayHaveChanges) return;
+  if (head !== undefined) {
+    if (record?.prNumber === head.number) await compare(run, job, head);
+    return;
+  }
+  if (end.confirmed !== true) return;
+  if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
+    const opened = await readHead(run.github, record.prNumber ?? undefined);
+    setChange(job, { kind: 'created', count: opened?.commits });
+  } else if (end.result === 'completed' && record?.prLink === null) {
+    setChange(job, { kind: 'no-pull-request' });
+  }
+}
+
+async function compare(run: Run, job: Job, before: HeadBefore): Promise<void> {
+  const now = await readHead(run.github, before.number);
+  if (now === undefined) return;
+  if (now.sha === before.sha) return setChange(job, { kind: 'none' });
+  const range = { before: before.sha, after: now.sha };
+  try {
+    const compared = await run.github.compare(before.sha, now.sha);
+    const more = now.commits - (before.commits ?? now.commits);
+    setChange(job, changeOf(compared, more, range, run.message.commentsOn, run.runtime.redact));
+  } catch (error) {
+    run.log.say(job, sayUncompared(error));
+    setChange(job, { kind: 'commits', ...range });
+  }
+}
+
+/** GitHub also answers 404 if the token may not read the commits. */
+function sayUncompared(error: unknown): string {
+  const isHidden = error instanceof GitHubError && [403, 404].includes(error.status);
+  const why = lacksPermission(error) ? lacking('contents: read') : whyOf(error);
+  const hint = isHidden && !lacksPermission(error) ? 'They need “contents: read”.' : '';
+  return sentences(`The answer does not name the new commits and files: ${why}.`, hint);
+}
+
+/** GitHub lists no more. */
+const MOST_LISTED_FILES = 300;
+
+/**
+ * `more`: how many more commits the pull request has. Over a merge, GitHub compares all commits and files of the other branch as
+ * well, so their number is not that of the commits. `commentsOn`: how many inline comments the message carries on each file.
+ */
+export function changeOf(
+  { status, total_commits, commits, files }: Comparison,
+  more: number,
+  range: CommitRange,
+  commentsOn: ReadonlyMap<string, number>,
+  redact: Redact,
+): Change {
+  if (status !== 'ahead') return { kind: 'rewritten' };
+  const pushed: Pushed = { kind: 'commits', count: more > 0 ? more : undefined, ...range };
+  if (commits.length < total_commits) return pushed;
+  if (commits.some(({ parents }) => parents.length > 1)) return { ...pushed, told: 'a merge' };
+  const authors = new Set(commits.map(({ author }) => author && redact(author.login)));
+  const told: PlainCommits = {
+    ...filesOf(files, commentsOn, redact),
+    headlines: commits.map(({ commit }) => headlineOf(redact(commit.message))),
+    authors: [...authors],
+  };
+  return { ...pushed, told };
+}
+
+/** What is not listed may have changed. */
+function filesOf(
+  changed: Comparison['files'],
+  commentsOn: ReadonlyMap<string, number>,
+  redact: Redact,
+): Pick<PlainCommits, 'files' | 'untouched'> {
+  if (changed === null || changed.length >= MOST_LISTED_FILES) return { untouched: new Map() };
+  const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
+  const left = [...commentsOn].filter(([path]) => !touched.has(path));
+  const untouched = new Map(left.map(([path, count]) => [redact(path), count]));
+  return { files: changed.map(({ filename }) => redact(filename)), untouched };
+}
+
+function headlineOf(message: string): string {
+  const [line = ''] = message.trimStart().split(/[\r\n]/, 1);
+  return line;
+}

@@ -1,0 +1,69 @@
+import { askerOf } from '../comment/occasion.ts';
+import type { Run } from '../delivery/run-state.ts';
+import { changedNothing, type Job, statusOf } from '../job/job.ts';
+import { RESULTS } from '../job/outcome.ts';
+import { isLimitTold } from '../ledger/decide.ts';
+import { loginOf } from '../ledger/record.ts';
+import { conversationOf, knownNotes } from '../plan/own-pull-request.ts';
+import { isFinal } from '../service.ts';
+import type { Ended } from './outputs.ts';
+
+// Which ends are told by a comment of their own, and whom it mentions: GitHub mails a new comment, but not an edit.
+
+type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'messageId' | 'notes' | 'trigger'>;
+
+/** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
+export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
+  return ended.filter((job) => {
+    if (job.isReadOnly || isOfOtherAttempt(job)) return false;
+    return RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
+  });
+}
+
+/** What another attempt has sent, or may have, and has told in its own comments. */
+function isOfOtherAttempt({ message, end, after }: Ended): boolean {
+  if (message.kind === 'unknown') return message.isEarlier;
+  const isKnown = RESULTS[end.result].of === 'agent' && after.seenAt === undefined;
+  return message.kind === 'sent' && message.isEarlier && isKnown;
+}
+
+/** The note has announced the message, which had its number then, and the limit has stopped it since. No note above tells it. */
+function isLateLimit({ notes, messageId }: ToldRun, { id, end, nthInARow }: Ended): boolean {
+  if (end.label !== 'limited' || nthInARow === undefined) return false;
+  return notes.kind === 'problem' || !isLimitTold(notes.value, messageId, id);
+}
+
+/** The agent is done, and certainly has changed nothing here: GitHub mails what it pushes to this pull request. */
+function isUnseen(run: ToldRun, job: Ended): boolean {
+  const { asked, trigger, inputs, jobs } = run;
+  const isAwaited = asked !== null || (trigger.commit?.failure ?? null) !== null;
+  const isDone = inputs.wait && isFinal(statusOf(job)) && RESULTS[job.end.result].of === 'agent';
+  return isAwaited && isDone && jobs.length === 1 && isNotHere(job, conversationOf(run));
+}
+
+function isNotHere({ change, record }: Job, conversation: number | null): boolean {
+  switch (change?.kind) {
+    case undefined:
+      return false;
+    case 'none':
+    case 'no-pull-request':
+      return true;
+    case 'commits':
+    case 'created':
+    case 'rewritten':
+      return record?.prNumber !== conversation;
+  }
+}
+
+/** The login of the person whom an end concerns that needs somebody; empty for nobody. */
+export function personToTell(run: ToldRun, job: Job): string {
+  const { trigger } = run;
+  const { end } = job;
+  const isBad = end !== undefined && RESULTS[end.result].isBad;
+  const isLimit = end?.label === 'limited';
+  const isOfCheck = trigger.commit !== null;
+  if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
+  if (!isLimit && !isOfCheck) return loginOf(askerOf(trigger)) ?? '';
+  // Nobody has asked for this message, so it concerns whoever asked last.
+  return knownNotes(run).findLast(({ command }) => command !== '')?.askedBy ?? '';
+}

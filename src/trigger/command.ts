@@ -1,0 +1,93 @@
+import type { RunInfo } from '../runner/environment.ts';
+import type { Inputs } from '../runner/inputs.ts';
+import { IGNORABLE, OPENING, quote } from '../text.ts';
+import { isPerson } from './account.ts';
+import type { CommentTrigger, CommitTrigger, Trigger } from './payload.ts';
+
+// Which comments and reviews are for the agent.
+
+/** The comment or review whose words are sent: one with the command or, without one, each review. */
+export function askedBy(
+  { comment }: Trigger,
+  { command, send }: Pick<Inputs, 'command' | 'send'>,
+): CommentTrigger | null {
+  return send && (command !== null || comment?.kind === 'review') ? comment : null;
+}
+
+/** Events of comments that are not on an issue or a pull request. */
+const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['discussion_comment', 'Comments on discussions'],
+  ['commit_comment', 'Comments on commits'],
+]);
+
+/** Why the run has nothing to do; null if it has. No permission is checked here, and nothing is parsed. */
+export function whyNothing(
+  { event, comment, commit }: Trigger,
+  command: string | null,
+  { repository, workflow }: Pick<RunInfo, 'repository' | 'workflow'>,
+): string | null {
+  const unsupported = UNSUPPORTED.get(event);
+  if (command !== null && unsupported !== undefined) {
+    return `${unsupported} are not supported; comment on an issue or a pull request.`;
+  }
+  if (commit?.isElsewhere) {
+    return 'The commit is in another repository, such as a fork. There is nothing to send.';
+  }
+  // If its own failures came back, each could make the next one.
+  if (commit?.failure && workflow === `${repository}/${commit.workflow}`) {
+    return 'What failed is a run of this workflow itself, which is not for the agent to fix. There is nothing to send.';
+  }
+  if (comment !== null) return whyIgnored(comment, command);
+  if (command !== null && commit !== null && commit.failure === null) {
+    return `${whyNoFailure(commit)}. There is nothing to send.`;
+  }
+  return null;
+}
+
+/** Why a run or check that did not fail is not for the agent, as words that can end a sentence. */
+export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
+  const what = kind === 'workflow_run' ? 'run' : 'check';
+  switch (conclusion) {
+    case '':
+      return `Only the type “completed” says how the ${what} ended`;
+    case 'cancelled':
+      return `The ${what} was cancelled`;
+    case 'action_required':
+      return `The ${what} waits for an approval`;
+    default:
+      return 'Nothing has failed';
+  }
+}
+
+/** Whoever quotes a comment of this action, also in an answer by mail, does not pretend to be it. */
+const MARKED = new RegExp(`^(?![ \\t]*>).*${OPENING}`, 'm');
+
+/** All checks of a comment that need no API call. They also apply without a command. */
+function whyIgnored(
+  { action, kind, body, authorId, sender, viaApp }: CommentTrigger,
+  command: string | null,
+): string | null {
+  if (action !== (kind === 'review' ? 'submitted' : 'created')) {
+    return 'Only new comments and reviews are acted on; write a new one.';
+  }
+  if (command !== null && endOfCommand(body, command) === undefined) {
+    return `The comment does not begin with the word ${quote(command)}.`;
+  }
+  if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
+  // Whoever gets a bot to write something would borrow its right, so “allowed-bots” does not matter.
+  if (viaApp || !isPerson(sender)) {
+    return `The comment of ${quote(sender.login)} is by a bot or an app; only people may ask by comments.`;
+  }
+  return MARKED.test(body)
+    ? 'The comment contains the hidden marker of this action; write it without the marker.'
+    : null;
+}
+
+/**
+ * Where the command and the white space, colon or comma after it end; undefined if the comment does not begin with them. Case
+ * is ignored, because phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
+ */
+export function endOfCommand(body: string, command: string): number | undefined {
+  const start = new RegExp(`^${RegExp.escape(command)}${IGNORABLE}*(?:[\\s:,：，、،]|$)`, 'iu');
+  return start.exec(body)?.[0].length;
+}

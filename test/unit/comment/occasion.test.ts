@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { failureOf, occasionOf } from '../../../src/comment/occasion.ts';
+import {
+  issueComment,
+  pullRequest,
+  push,
+  repositoryDispatch,
+  schedule,
+  triggerOf,
+  type WebhookEvent,
+  workflowDispatch,
+  workflowRun,
+} from '../../sim/events.ts';
+
+const BOT = { login: 'github-actions[bot]', id: 9, type: 'Bot' } as const;
+const WORKFLOW = 'By the workflow `Every *** night`';
+const on = (action: string): WebhookEvent => pullRequest({ number: 7, action });
+const run = (fields: object) => workflowRun({ fields: { name: 'CI s3cret', ...fields } });
+
+function startBy(event: WebhookEvent) {
+  const redact = (text: string): string => text.replaceAll('s3cret', '***');
+  const env = { GITHUB_WORKFLOW: 'Every s3cret night' };
+  return { trigger: triggerOf(event), runtime: { redact, env } };
+}
+
+it.each<[string, WebhookEvent, string]>([
+  ['a command', issueComment({ number: 7, body: '/agent go' }), 'Asked by `alice`'],
+  ['a run by hand', workflowDispatch(), 'Asked by `alice`'],
+  ['a run by a program', workflowDispatch({ sender: BOT }), WORKFLOW],
+  ['a label', on('labeled'), 'Asked by `alice`'],
+  ['a new pull request', on('opened'), WORKFLOW],
+  ['commits on a pull request', on('synchronize'), 'After a push by `alice`'],
+  ['a push', push(), 'After a push by `alice`'],
+  ['a clock', schedule(), WORKFLOW],
+  ['a program with a token of a person', repositoryDispatch({}), WORKFLOW],
+  ['a run that passed', run({ conclusion: 'success' }), 'After `CI ***` on 0123456'],
+  ['a run that failed', run({ conclusion: 'timed_out' }), 'After `CI ***` timed out on 0123456'],
+])('says who asked, or what else started it: %s', (_, event, said) => {
+  const start = startBy(event);
+  expect(occasionOf(start, true).replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
+  const failure = failureOf(start).replace(/\b[0-9a-f]{7}$/, '0123456');
+  expect(failure).toBe(said.endsWith('out on 0123456') ? said.replace('After ', '') : '');
+  // Who starts a run that sends nothing has asked for nothing.
+  expect(occasionOf(start, false)).toBe(
+    said.startsWith('Asked') ? WORKFLOW : occasionOf(start, true),
+  );
+});

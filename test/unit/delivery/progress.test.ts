@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { JobLog } from '../../../src/delivery/progress.ts';
+import type { Job } from '../../../src/job/job.ts';
+import { wordOf } from '../../../src/job/labels.ts';
+import { ended, job, PULL, SENT, START } from '../record.ts';
+import { recordingRuntime } from '../recording-runtime.ts';
+
+const MINUTE_MS = 60_000;
+
+/** The log of these jobs, with a deadline after half an hour. */
+function open(...jobs: readonly Job[]) {
+  const time = { now: 0 };
+  const { runtime, logged } = recordingRuntime();
+  const clock = { ...systemClock, now: () => time.now };
+  return { logged, time, log: new JobLog({ ...runtime, clock, jobs, deadline: 30 * MINUTE_MS }) };
+}
+
+it('with one job, each change is a line, and one a minute shows that the run continues', () => {
+  const one = job();
+  const { log, logged, time } = open(one);
+  log.say(one, 'Sending the message.');
+  for (; time.now < 3 * MINUTE_MS; time.now += 10_000) {
+    if (time.now === MINUTE_MS) log.say(one, 'Polling failed.');
+    log.beat('The job is active');
+  }
+  log.ended(one);
+  expect(logged).toEqual([
+    'info: Sending the message.',
+    'info: Polling failed.',
+    'info: The job is active; time-out in 28 min.',
+  ]);
+});
+
+it('with several jobs, a line for each that got its message or ends, and one a minute', () => {
+  const jobs = [job({ id: 'a', ...SENT }), job({ id: 'b' }), job({ id: 'c' })] as const;
+  const [a, b, c] = jobs;
+  const { log, logged, time } = open(...jobs);
+  log.say(a, 'The message is delivered.', 'info');
+  log.say(b, 'It is busy.');
+  time.now = MINUTE_MS;
+  log.beat('');
+  Object.assign(
+    a,
+    ended({ result: 'failed' }, { endedAt: START + 474_000, record: { id: 'a', prLink: PULL } }),
+    { id: 'a' },
+  );
+  log.ended(a);
+  Object.assign(c, ended({ result: 'sent' }), { id: 'c' });
+  log.ended(c);
+  time.now = 2 * MINUTE_MS;
+  log.beat('');
+  log.beat('');
+  expect(logged).toEqual([
+    'info: Job a: The message is delivered.',
+    'debug: Job b: It is busy.',
+    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min.`,
+    `info: [1/3] ${wordOf('failed')} a after 7 min 54 s ${PULL}`,
+    `info: [2/3] ${wordOf('sent')} c`,
+    `info: 2 of 3 jobs done (1 ${wordOf('failed')}, 1 ${wordOf('sending')}, 1 ${wordOf('sent')}); time-out in 28 min.`,
+  ]);
+});
+
+it('a warning is an annotation once, for however many jobs', () => {
+  const [a, b] = [job({ id: 'a' }), job({ id: 'b' })];
+  const many = open(a, b);
+  for (const one of [a, b]) many.log.warn(one, 'It is odd.');
+  expect(many.logged).toEqual(['warning: Job a: It is odd.']);
+  const single = open(a);
+  for (const text of ['It is odd.', 'It is odd.']) single.log.warn(a, text);
+  expect(single.logged).toEqual(['warning: It is odd.']);
+});

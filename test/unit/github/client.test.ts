@@ -1,0 +1,337 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import { GitHub, type GitHubOptions } from '../../../src/github/client.ts';
+import type { Reply } from '../../sim/agent.ts';
+import { type GitHubOptions as SimOptions, startGitHub } from '../../sim/github/server.ts';
+
+const NUMBER = 7;
+const ACTIONS = 'github-actions[bot]';
+const CREATE = 'POST issues/#/comments';
+const REACT = 'POST issues/comments/#/reactions';
+/** A time of a clock that a test sets. */
+const UNTIL = 30_000;
+
+type Simulation = Awaited<ReturnType<typeof startGitHub>>;
+const simulate = (options: SimOptions = {}): Promise<Simulation> =>
+  startGitHub({ issues: [{ number: NUMBER, pullRequest: true }], ...options });
+
+function connect(sim: Simulation, parts: Partial<GitHubOptions> = {}): GitHub {
+  const { token, repository, apiUrl } = sim;
+  return new GitHub({
+    ...{ token, repository, apiUrl, env: {}, clock: systemClock },
+    ...{ redact: (text) => text, signal: new AbortController().signal },
+    ...parts,
+  });
+}
+
+/** The names of all calls. */
+function callsOf(sim: Simulation): readonly string[] {
+  return sim.calls().map(({ name }) => name);
+}
+
+describe('comments', () => {
+  const talk = (count: number, author: string) =>
+    Array.from({ length: count }, (_, n) => ({ author, body: `${author} ${n}` }));
+
+  it('of the own identity are found on all pages, the oldest first', async () => {
+    const comments = [...talk(60, ACTIONS), ...talk(150, 'mallory'), ...talk(1, ACTIONS)];
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
+    const found = await connect(sim).ownComments(NUMBER, Infinity);
+    expect(found.map(({ body }) => body)).toEqual(
+      [...talk(60, ACTIONS), ...talk(1, ACTIONS)].map(({ body }) => body),
+    );
+    const first = sim.comments(NUMBER)[0];
+    expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url });
+    // No text by others is read, and at most 50 of the own ones at a time.
+    expect(callsOf(sim).join(' ')).toBe('list list list list list read read');
+  });
+
+  it('of the own identity are read once, and again only with a new one by somebody else', async () => {
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments: talk(2, ACTIONS) }] });
+    const github = connect(sim);
+    const list = async () =>
+      (await github.ownComments(NUMBER, Infinity)).map(({ body }) => body).join();
+    await list();
+    await github.createComment(NUMBER, 'note');
+    expect(await list()).toBe(`${ACTIONS} 0,${ACTIONS} 1,note`);
+    sim.addComment(NUMBER, ACTIONS, 'other');
+    expect(await list()).toBe(`${ACTIONS} 0,${ACTIONS} 1,note,other`);
+    expect(callsOf(sim)).toEqual(['list', 'read', CREATE, 'list', 'list', 'read']);
+  });
+
+  it('of the own identity of which one is not returned are refused: it may be the one that counts', async () => {
+    const none = { body: { data: { nodes: [] } } };
+    const issues = [{ number: NUMBER, comments: talk(1, ACTIONS) }];
+    const on = ({ body }: { readonly body: string }) =>
+      body.includes('nodes(ids') ? none : undefined;
+    await using sim = await startGitHub({ issues, on });
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow(
+      'the comments changed',
+    );
+  });
+
+  it.each([
+    [1, 'list read list read'],
+    [2, 'list read list read'],
+  ])('are listed again if %i of them vanish before they are read', async (count, calls) => {
+    let left = count;
+    const on = (request: { readonly body: string }) => {
+      if (!request.body.includes('nodes(ids') || left-- <= 0) return undefined;
+      sim.deleteComment(sim.comments(NUMBER)[0]?.id ?? 0);
+      return undefined;
+    };
+    const issues = [{ number: NUMBER, comments: talk(4, ACTIONS) }];
+    await using sim = await startGitHub({ issues, on });
+    const found = connect(sim).ownComments(NUMBER, Infinity);
+    if (count === 1) expect(await found).toHaveLength(3);
+    else await expect(found).rejects.toThrow('the comments changed');
+    expect(callsOf(sim).join(' ')).toBe(calls);
+  });
+
+  it('of the own identity whose texts cannot be read are an error', async () => {
+    const issues = [{ number: NUMBER, comments: talk(1, ACTIONS) }];
+    const on = ({ body }: { readonly body: string }) =>
+      body.includes('nodes(ids') ? { status: 502 } : undefined;
+    await using sim = await startGitHub({ issues, on });
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow('GitHub answered 502');
+  });
+
+  it('of the newest 30 by the own identity are found, and hidden with one call', async () => {
+    const comments = [...talk(3, ACTIONS), ...talk(28, 'mallory'), ...talk(1, ACTIONS)];
+    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
+    const github = connect(sim);
+    const newest = await github.newestOwnComments(NUMBER);
+    expect(newest).toMatchObject([
+      { body: `${ACTIONS} 2`, isMinimized: false },
+      { body: `${ACTIONS} 0`, isMinimized: false },
+    ]);
+    await github.hide(newest.map(({ id }, n) => [id, n === 0 ? 'OUTDATED' : 'DUPLICATE']));
+    expect(await github.newestOwnComments(NUMBER)).toMatchObject([
+      ...[{ isMinimized: true }, { isMinimized: true }],
+    ]);
+    expect(callsOf(sim)).toEqual(['newest', 'minimize', 'newest']);
+    const reasons = sim.comments(NUMBER).flatMap((one) => one.minimizedReason ?? []);
+    expect(reasons).toEqual(['outdated', 'duplicate']);
+  });
+});
+
+it.each([
+  [{}, 'none'],
+  [{ pull: true }, 'none'],
+  [{ triage: true }, 'triage'],
+  [{ triage: true, push: true }, 'write'],
+  [{ triage: true, push: true, maintain: true }, 'maintain'],
+  [{ push: true, admin: true }, 'admin'],
+  [{ admin: 'yes', push: true, custom: null }, 'write'],
+])(
+  'collaborator: the permissions %j are %s, whatever the role',
+  async (permissions, permission) => {
+    const user = { id: 1, login: 'alice', permissions };
+    await using sim = await simulate({ on: () => ({ body: { role_name: 'admin', user } }) });
+    const found = await connect(sim).collaborator('alice');
+    expect(found).toMatchObject({ permission, id: 1, login: 'alice' });
+  },
+);
+
+it('collaborator of nobody and of a deleted account is null', async () => {
+  await using sim = await simulate();
+  expect(await connect(sim).collaborator('../../../x')).toBeNull();
+  await using deleted = await simulate({ on: () => ({ body: { user: null } }) });
+  expect(await connect(deleted).collaborator('alice')).toBeNull();
+});
+
+it('jobs and their steps are found beside entries that cannot be read', async () => {
+  const failed = { name: 'links', conclusion: 'failure' };
+  const jobs = [null, { ...failed, id: 1, steps: [null, failed, {}] }, { id: 'x' }];
+  await using sim = await simulate({ on: () => ({ body: { jobs } }) });
+  expect(await connect(sim).jobsOf(41, 1, Infinity)).toMatchObject([
+    { ...failed, id: 1, steps: [failed] },
+  ]);
+});
+
+it('what was said and runs are found beside entries that cannot be read', async () => {
+  const pageInfo = { hasPreviousPage: false };
+  const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
+  const about = { ...lines, isResolved: false, isOutdated: false, path: 'a', diffSide: 'RIGHT' };
+  const thread = { ...about, first: { nodes: [] }, comments: { totalCount: 1, nodes: [null] } };
+  const reviewThreads = { pageInfo, nodes: [null, thread, {}] };
+  const comments = { pageInfo, nodes: [null, {}] };
+  const issueOrPullRequest = { headRefOid: 'a'.repeat(40), comments, reviewThreads };
+  const body = { data: { repository: { issueOrPullRequest } }, workflow_runs: [null, { id: 1 }] };
+  await using sim = await simulate({ on: () => ({ body }) });
+  const found = await connect(sim).conversation(NUMBER);
+  expect(found.comments.nodes).toEqual([]);
+  expect(found.reviewThreads?.nodes).toMatchObject([{ path: 'a', comments: { nodes: [] } }]);
+  expect(await connect(sim).runsOn(issueOrPullRequest.headRefOid)).toEqual({ all: [], total: 0 });
+});
+
+it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]], [undefined]])(
+  'of the changed files %j, none is told',
+  async (files) => {
+    const body = { status: 'ahead', total_commits: 1, commits: [{ parents: [] }], files };
+    await using sim = await simulate({ on: () => ({ body }) });
+    expect(await connect(sim).compare('a', 'b')).toMatchObject({ files: null });
+  },
+);
+
+describe('a call', () => {
+  const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
+
+  it.each<[string, SimOptions, string]>([
+    ['there is no such conversation', { issues: [] }, 'GitHub answered with an error: “Could not'],
+    ['the host has no GraphQL', { graphql: false }, 'GitHub answered 404'],
+    ['a portal answers', { on: () => ({ body: '<html>' }) }, portal],
+    ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
+  ])('fails if %s', async (_, options, why) => {
+    await using sim = await simulate(options);
+    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow(why);
+  });
+
+  const json = { 'content-type': 'application/json' };
+  it.each(['null', '[]', '"x"', '7', '{}', '{"data":null}', ''])(
+    'of GraphQL fails if the answer is %s',
+    async (body) => {
+      await using sim = await simulate({ on: () => ({ body, headers: json }) });
+      await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
+      await expect(connect(sim).hide([['x', 'OUTDATED']])).rejects.toThrow(portal);
+      await expect(connect(sim).updateComment(1, 'x')).rejects.toThrow(portal);
+    },
+  );
+
+  it.each<[string, Partial<GitHubOptions>, string]>([
+    ['a token is missing', { token: '' }, '“github-token” is empty'],
+    ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],
+    ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
+    [
+      'the proxy is odd',
+      { env: { http_proxy: 'socks5://x' } },
+      'GitHub cannot be reached: http_proxy must be the URL',
+    ],
+  ])('is not made if %s', async (_, parts, why) => {
+    await using sim = await simulate();
+    await expect(connect(sim, parts).collaborator('alice')).rejects.toThrow(why);
+    expect(callsOf(sim)).toEqual([]);
+  });
+
+  it.each<[string, Reply]>([
+    ['a lost response', { fault: 'reset' }],
+    ['a server error', { status: 502 }],
+  ])('is repeated once after %s, but no comment is written twice', async (_, reply) => {
+    let fails = 1;
+    await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
+    const github = connect(sim);
+    expect(await github.newestOwnComments(NUMBER)).toEqual([]);
+    fails = 1;
+    const { id } = sim.addComment(NUMBER, 'alice', 'x');
+    await github.react({ kind: 'comment', id, nodeId: '' }, 'eyes');
+    fails = 2;
+    await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
+    fails = 1;
+    await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
+    expect(callsOf(sim)).toEqual(['newest', 'newest', REACT, REACT, 'newest', 'newest', CREATE]);
+  });
+
+  const limit = (headers: object): Reply => ({
+    ...{ status: 403, body: { message: 'No.' } },
+    headers: { 'x-ratelimit-remaining': '0', ...headers },
+  });
+  const date = Date.UTC(2026, 10, 21, 12);
+  const reset = {
+    date: new Date(date).toUTCString(),
+    'x-ratelimit-reset': String(date / 1000 + 20),
+  };
+  it.each<[string, Reply, RegExp]>([
+    ['Retry-After', limit({ 'retry-after': '60' }), /^60000$/],
+    ['the reset', limit(reset), /^20000$/],
+    [
+      'the reset of GraphQL',
+      {
+        headers: reset,
+        body: { errors: [{ type: 'RATE_LIMITED', message: 'No.' }] },
+      },
+      /^20000$/,
+    ],
+    ['nothing, if the pause is too long', limit({ 'retry-after': '61' }), /^$/],
+    ['nothing, if no pause is named', limit({}), /^$/],
+  ])('that reads waits once for a rate limit, until %s', async (_, reply, expected) => {
+    const slept: number[] = [];
+    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
+    const waits = !expected.test('');
+    for (const fails of [1, 2]) {
+      let left = fails;
+      await using sim = await simulate({ on: () => (left-- > 0 ? reply : undefined) });
+      const read = connect(sim, { clock }).newestOwnComments(NUMBER);
+      if (waits && fails === 1) expect(await read).toEqual([]);
+      else await expect(read).rejects.toThrow('because of a rate limit: “No.”');
+      expect(slept.splice(0).join()).toMatch(expected);
+      expect(callsOf(sim)).toHaveLength(waits ? 2 : 1);
+    }
+  });
+
+  it.each([
+    [10_000, 'at any time', false],
+    [6000, 'after a cancellation, for all calls together', true],
+  ])('takes %i ms at most %s', async (limit, _, isCancelled) => {
+    await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
+    const slept: number[] = [];
+    const limits: number[] = [];
+    const clock = {
+      ...systemClock,
+      sleep: async (ms: number) => void slept.push(ms),
+      timeout(ms: number) {
+        limits.push(ms);
+        return isCancelled ? new AbortController().signal : AbortSignal.abort();
+      },
+    };
+    const cancel = new AbortController();
+    const github = connect(sim, { clock, signal: cancel.signal });
+    if (isCancelled) cancel.abort();
+    for (const _ of [1, 2]) {
+      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+    }
+    expect([limits, slept]).toEqual([[10_000, 10_000], isCancelled ? [limit] : []]);
+  });
+
+  it.each<[string, (github: GitHub) => Promise<unknown>]>([
+    ['comments', (github) => github.ownComments(NUMBER, UNTIL)],
+    ['inline comments', (github) => github.reviewComments('PRR_1', UNTIL)],
+  ])('is not made for ever if the pages of a list of %s do not end', async (_, list) => {
+    let cursors = 0;
+    const page = (startCursor: string | null) => {
+      const pageInfo = { hasPreviousPage: true, startCursor };
+      const more = { hasNextPage: true, endCursor: startCursor };
+      const comments = { nodes: [], pageInfo: { ...pageInfo, ...more } };
+      const data = { repository: { issueOrPullRequest: { comments } }, node: { comments } };
+      return { body: { data } };
+    };
+    await using sim = await simulate({ on: () => page(`page ${cursors++}`) });
+    let now = 0;
+    const clock = { ...systemClock, now: () => (now += 5000) };
+    const github = connect(sim, { clock });
+    await expect(list(github)).rejects.toThrow('did not list everything in time');
+    expect(callsOf(sim)).toHaveLength(6);
+    for (const cursor of [null, 'the same']) {
+      await using other = await simulate({ on: () => page(cursor) });
+      const patient = connect(other, { clock: { ...systemClock, now: () => 0 } });
+      await expect(list(patient)).rejects.toThrow('unexpected response');
+    }
+  });
+});
+
+describe('the jobs of a run', () => {
+  const jobs = Array.from({ length: 200 }, (_, index) => ({ name: `j${index}` }));
+
+  it('are found on all pages', async () => {
+    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
+    const found = await connect(sim).jobsOf(41, 1, Infinity);
+    expect(found.map(({ name }) => name)).toEqual(jobs.map(({ name }) => name));
+    expect(callsOf(sim)).toHaveLength(2);
+  });
+
+  it('are not listed when the time for them is over', async () => {
+    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
+    const listed = connect(sim).jobsOf(41, 1, 0);
+    await expect(listed).rejects.toThrow('GitHub did not list everything in time');
+    expect(callsOf(sim)).toEqual([]);
+  });
+});

@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Delivery,
+  type Done,
+  deliveryOf,
+  doubtMs,
+  elapsedMs,
+  goOn,
+  isCreated,
+  isDone,
+  type Job,
+  type JobRecord,
+  type MessageState,
+  markCreated,
+  markSending,
+  markSent,
+  markUnknown,
+  mayBeSent,
+  NEW_JOB,
+  newJob,
+  recordEnd,
+  recordLastLook,
+  recordPoll,
+  recordResponse,
+  setWaiting,
+} from '../../../src/job/job.ts';
+import { endAs } from '../../../src/job/outcome.ts';
+import type { Status } from '../../../src/service.ts';
+import { job, PULL, record, START } from '../record.ts';
+
+const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
+
+/** A job that got its message at START. `before`: what the last poll before it showed, if there was one. */
+function sentTo(before?: JobRecord): Job {
+  const one = newJob('job-1', false);
+  if (before !== undefined) recordPoll(one, before, START, START);
+  markSending(one);
+  recordLastLook(one, undefined, true);
+  markSent(one, START);
+  return one;
+}
+
+const AGAIN = '30 active, 70 completed';
+
+/** `polls` are seconds after the message, each with the status. */
+function poll(one: Job, polls: string): Done | number {
+  let now = START;
+  for (const [, second, status = ''] of polls.matchAll(/(\d+) (\w+)/g)) {
+    now = START + Number(second) * 1000;
+    recordPoll(one, record({ status }), now, now);
+  }
+  const done = isDone(one);
+  return done === 'no' ? doubtMs(one) : done;
+}
+
+describe('isDone or, while that is open, doubtMs', () => {
+  it.each<[string, string, string, Done | number]>([
+    ['no poll yet', COMPLETED, '', 5000],
+    ['the status from before', COMPLETED, '0 completed', 5000],
+    ['at work, then done', COMPLETED, '0 active, 5 completed', 'confirmed'],
+    ['as before, at work, done', FAILED, '0 failed, 20 active, 60 completed', 'confirmed'],
+    ['still at work', COMPLETED, '0 active, 500 active', Infinity],
+    ['another final status', FAILED, '0 failed, 5 completed', 'confirmed'],
+    ['archived is no evidence', COMPLETED, '0 completed, 55 archived', 5000],
+    ['archived, 60 s', COMPLETED, '5 archived, 60 archived', 'unconfirmed'],
+    ['archived while at work', COMPLETED, '0 active, 5 archived', 'confirmed'],
+    ['as before, 57 s', COMPLETED, '0 completed, 57 completed', 5000],
+    ['as before, 60 s', COMPLETED, '0 completed, 60 completed', 'unconfirmed'],
+    ['failed as before, 60 s', FAILED, '0 failed, 60 failed', 'unconfirmed'],
+    ['an undocumented status is no evidence', COMPLETED, '0 odd, 5 completed', 5000],
+    ['an undocumented status is not final', COMPLETED, '70 odd', 5000],
+    ['at work before: not done', ACTIVE, '0 active', Infinity],
+    ['at work before: done', ACTIVE, '0 active, 30 completed', 5000],
+    ['at work before: done for 57 s', ACTIVE, '30 completed, 87 completed', 5000],
+    ['at work before: done for 60 s', ACTIVE, '30 completed, 90 completed', 'unconfirmed'],
+    ['at work before: done twice', ACTIVE, `0 completed, 5 completed, ${AGAIN}`, 'confirmed'],
+    [
+      'at work before: seen done once, as one server may lag behind',
+      ACTIVE,
+      `5 completed, ${AGAIN}`,
+      5000,
+    ],
+    ['at work before: another end', ACTIVE, '0 failed, 5 completed', 5000],
+    ['at work before: odd', ACTIVE, '0 completed, 30 odd, 40 completed', 5000],
+    ['undocumented before: as at work', 'odd', '0 completed, 60 completed', 'unconfirmed'],
+  ])('%s', (_, status, polls, expected) => {
+    expect(poll(sentTo(record({ status })), polls)).toBe(expected);
+  });
+
+  // Complete, so that a new status cannot come without a thought about what it shows.
+  const proof: Readonly<Record<Status, Done | number>> = {
+    ...{ active: 'confirmed', completed: 5000, archived: 5000, failed: 'confirmed' },
+  };
+  it.each(Object.entries(proof))('after %s, completed as before', (status, expected) => {
+    expect(poll(sentTo(record()), `0 ${status}, 5 completed`)).toBe(expected);
+  });
+
+  it.each<[string, Done | number]>([
+    ['0 completed, 60 completed', 'unconfirmed'],
+    [`0 completed, 5 completed, ${AGAIN}`, 'unconfirmed'],
+    ['0 active', Infinity],
+  ])('is never confirmed if nothing is known of the time before: %s', (polls, expected) => {
+    expect(poll(sentTo(), polls)).toBe(expected);
+    expect(poll(sentTo({ id: 'job-1', prLink: PULL }), polls)).toBe(expected);
+  });
+
+  it('only by a poll that started after the settle time', () => {
+    const one = sentTo(record());
+    recordPoll(one, record(), START + 50_000, START + 61_000);
+    expect(isDone(one)).toBe('no');
+  });
+
+  it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done | number]>([
+    ['as before', { base: COMPLETED }, '60 completed', 'unconfirmed'],
+    ['at work', { base: COMPLETED }, '60 active, 70 completed', 'confirmed'],
+    ['seen at work', { base: COMPLETED, isOurs: true }, '60 completed', 'confirmed'],
+    ['with nothing known of before', { isOurs: true }, '60 completed', 'unconfirmed'],
+    ['with other work since', {}, '60 completed', 5000],
+  ])('goes on with the message of an earlier attempt: %s', (_, known, polls, expected) => {
+    const one = newJob('job-1', false);
+    goOn(one, { id: 'job-1', sentAt: START - 7000, ...known }, START);
+    expect(poll(one, polls)).toBe(expected);
+    expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
+  });
+
+  it('counts the time to settle from this attempt, whatever time the earlier runner had', () => {
+    for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
+      const one = newJob('job-1', false);
+      goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
+      expect(poll(one, '0 completed, 57 completed')).toBe(5000);
+      expect(poll(one, '60 completed')).toBe('unconfirmed');
+    }
+  });
+
+  it('of a job that the message has created is its first final status', () => {
+    const one = newJob(NEW_JOB, false);
+    markSending(one);
+    markCreated(one, 'job-9', START);
+    expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
+    expect([isCreated(one), isCreated(sentTo(record()))]).toEqual([true, false]);
+    expect(poll(one, '0 active')).toBe(Infinity);
+    expect(poll(one, '2 completed')).toBe('confirmed');
+  });
+});
+
+describe('a poll', () => {
+  it('before the message is the base, and is no evidence', () => {
+    const one = newJob('job-1', false);
+    recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
+    expect(one).toMatchObject({
+      base: { status: FAILED, prLink: null },
+      after: { work: 'earlier work' },
+    });
+    // The last one counts, also for what it leaves out.
+    recordPoll(one, { id: 'job-1' }, START + 2000, START + 2300);
+    expect(one.base).toEqual({});
+  });
+
+  it('counts as the base only if it was made just before the message', () => {
+    const one = newJob('job-1', false);
+    recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
+    recordLastLook(one, undefined, false);
+    markSent(one, START);
+    expect(poll(one, '2 completed')).toBe(5000);
+    expect(poll(one, '62 completed')).toBe('unconfirmed');
+  });
+
+  it('keeps what a response leaves out, and takes over null', () => {
+    const one = newJob('job-1', false);
+    const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
+    known({ model: 'opus' });
+    known({ status: COMPLETED, prLink: PULL });
+    known({ status: ACTIVE });
+    expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), model: 'opus' });
+    // While the agent works, the API names none.
+    known({ status: ACTIVE, prLink: null });
+    expect(one.record?.prLink).toBe(PULL);
+    known({ status: COMPLETED, prLink: null });
+    expect(one.record?.prLink).toBeNull();
+    known({ status: COMPLETED, prLink: PULL });
+    // Of a replica that is behind.
+    known({ status: COMPLETED, prLink: null });
+    expect(one.record?.prLink).toBe(PULL);
+    // What cannot be read is left out, too.
+    const other = newJob('job-1', false);
+    recordResponse(other, record({ prLink: null, prNumber: null }));
+    recordResponse(other, record());
+    expect(other.record).toEqual(record({ prLink: undefined, prNumber: undefined }));
+    // The response to the message is no poll.
+    expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
+  });
+
+  it('after the message without a status changes nothing of what is known of its work', () => {
+    const one = sentTo(record());
+    recordPoll(one, record({ status: ACTIVE }), START + 1000, START + 1000);
+    const { after, base } = one;
+    recordPoll(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
+    expect(one).toMatchObject({ after, base, record: { prLink: PULL } });
+  });
+});
+
+describe('what becomes of the message', () => {
+  it.each<[MessageState['kind'], Delivery, boolean, Delivery]>([
+    ['none', 'not-sent', false, 'not-sent'],
+    ['pending', 'not-sent', true, 'not-sent'],
+    ['sending', 'unknown', true, 'not-sent'],
+    ['unknown', 'unknown', false, 'unknown'],
+    ['sent', 'sent', false, 'sent'],
+    ['not-sent', 'not-sent', false, 'not-sent'],
+  ])('%s: if the run is killed, %s; may be sent: %s; if it ends, %s', (kind, now, open, then) => {
+    const one = job({ message: { kind, at: START } as MessageState, isWaiting: true });
+    expect([deliveryOf(one), mayBeSent(one)]).toEqual([now, open]);
+    recordEnd(one, endAs('could not send', 'So.'), START + 5);
+    expect(one).toMatchObject({
+      endedAt: START + 5,
+      isWaiting: false,
+      end: { explanation: 'So.' },
+    });
+    expect([deliveryOf(one), mayBeSent(one)]).toEqual([then, false]);
+  });
+
+  it('is in doubt after a request without an answer', () => {
+    const one = newJob('job-1', false);
+    setWaiting(one, true);
+    markSending(one);
+    recordLastLook(one, { number: 7, sha: 'a', commits: 3, over: null }, true);
+    expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
+    markUnknown(one, false);
+    expect(deliveryOf(one)).toBe('unknown');
+  });
+});
+
+it.each<[string, Partial<Job>, number | undefined]>([
+  ['in doubt', { message: { kind: 'unknown', isEarlier: false }, endedAt: 5 }, undefined],
+  ['not ended', { message: { kind: 'sent', at: 1, isEarlier: false } }, undefined],
+  ['ended', { message: { kind: 'sent', at: 1, isEarlier: false }, endedAt: 5 }, 4],
+  [
+    'of an earlier runner',
+    { message: { kind: 'sent', at: 1, isEarlier: true }, endedAt: 5 },
+    undefined,
+  ],
+])('elapsedMs of a message, %s: %s', (_, parts, expected) => {
+  expect(elapsedMs(job(parts))).toBe(expected);
+});

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { type Job, labelOf, NEW_JOB } from '../../../src/job/job.ts';
+import { countLabels, isBad, LABEL_NAMES, type Label, wordOf } from '../../../src/job/labels.ts';
+import { ended, job, NOT_SENT, READ_ONLY, SENDING, SENT, UNKNOWN } from '../record.ts';
+
+it.each<[Partial<Job>, Label]>([
+  [SENT, 'working'],
+  [{}, 'sending'],
+  [SENDING, 'sending'],
+  [{ id: NEW_JOB }, 'creating'],
+  [{ id: NEW_JOB, ...SENT }, 'working'],
+  [UNKNOWN, 'sending'],
+  [{ isWaiting: true }, 'waiting'],
+  [READ_ONLY, 'working'],
+  [ended({ label: 'limited' }, NOT_SENT), 'limited'],
+])('labelOf %j: %s', (parts, label) => {
+  expect(labelOf(job(parts))).toBe(label);
+});
+
+it('countLabels puts what needs attention first', () => {
+  const counted = countLabels(['completed', 'failed', 'working', 'completed'], ' · ');
+  expect(counted).toBe(`1 ${wordOf('failed')} · 1 ${wordOf('working')} · 2 ${wordOf('completed')}`);
+  const calm = LABEL_NAMES.map((label) => !isBad(label));
+  expect(calm).toEqual(calm.toSorted());
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { NEW_JOB } from '../../../src/job/job.ts';
+import { endAs } from '../../../src/job/outcome.ts';
+import { decide, type Question, type Verdict } from '../../../src/ledger/decide.ts';
+import type { FoundNote, NoteData, NoteJob } from '../../../src/ledger/record.ts';
+import { ok, problem } from '../../../src/text.ts';
+import { found, NOTE } from '../record.ts';
+
+type Delivery = NoteJob['delivery'];
+
+const JOB = 'job-1';
+const OTHER_CREATION = 'Another run is creating, or may have created, the agent job';
+const OTHER_STEP = { step: 'cc'.repeat(8) };
+
+/** Run 1 is the own one, unless the message is that of another run. */
+function note(run: string, delivery: Delivery = 'sent', parts: Partial<NoteData> = {}): FoundNote {
+  return found({ run, jobs: [{ id: JOB, delivery }], ...parts });
+}
+
+function at(attempt: number, delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote {
+  return note('1', delivery, { attempt, ...parts });
+}
+
+function ofJob(id: string, delivery: Delivery): Partial<NoteData> {
+  return { jobs: [{ id, delivery }] };
+}
+
+function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId = JOB): Verdict {
+  const asked = { message: NOTE, isRerun: false, again: 'Comment again', command: null } as const;
+  const question = { ...asked, ...parts };
+  return decide({ notes: ok(notes), ...question }, jobId);
+}
+
+/** The kind or, of an end, its sentence. */
+function saidBy(verdict: Verdict): string {
+  return 'end' in verdict ? verdict.end.explanation : verdict.kind;
+}
+
+describe('attempt 3', () => {
+  const again = { isRerun: true, message: { ...NOTE, attempt: 3 } };
+  const unclear = 'the comment of attempt 2 does not say whether it was sent';
+  const unknown = 'attempt 2 does not know whether it was delivered';
+
+  it.each<[string, readonly FoundNote[], string]>([
+    ['no note', [], 'send'],
+    ['not sent', [at(1, 'not-sent')], 'send'],
+    ['sent', [at(1, 'sent')], 'go on'],
+    ['unknown', [at(2, 'unknown')], unknown],
+    ['being sent', [at(2, 'sending')], unclear],
+    ['sent, then not', [at(1, 'sent'), at(2, 'not-sent')], 'go on'],
+    ['not sent, then sent', [at(1, 'not-sent'), at(2, 'sent')], 'go on'],
+    ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'go on'],
+    ['being sent, then unknown', [at(1, 'sending'), at(2, 'unknown')], unknown],
+    ['not sent, then being sent', [at(1, 'not-sent'), at(2, 'sending')], unclear],
+    ['twice in an attempt, once sent', [at(1, 'not-sent'), at(1, 'sent')], 'go on'],
+    ['twice, once in doubt', [at(2, 'not-sent'), at(2, 'unknown')], unknown],
+    ['the note of another leg in this attempt', [at(3, 'sent')], 'send'],
+    ['another job', [at(1, 'sent', ofJob('job-2', 'sent'))], 'send'],
+    ['a creation in doubt', [at(2, 'sending', ofJob(NEW_JOB, 'sending'))], unclear],
+    ['another step', [at(2, 'unknown', OTHER_STEP)], 'send'],
+    ['another run', [note('2', 'sending')], 'send'],
+    ['another command', [at(2, 'sent', { command: 'comment:8' })], 'send'],
+  ])('finds %s', (_, notes, expected) => {
+    for (const command of ['', 'review:7', 'comment:7']) {
+      // A command follows the same table: it is a part of the message.
+      const given = notes.map((one) => ({ ...one, command: one.command || command }));
+      const message = { ...again.message, command };
+      expect(saidBy(ask(given, { ...again, message }))).toContain(expected);
+    }
+  });
+
+  it('is refused if the list fails, and another one sends unless the list could stop it', () => {
+    const remedy = 'To send the message all the same, start a new run.';
+    for (const [mayPass, start] of [
+      [true, 'Comment again later.'],
+      [false, 'Once this is fixed, comment again.'],
+    ] as const) {
+      const notes = problem('so', mayPass);
+      const end = endAs('refused', 'so', mayPass, remedy);
+      expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
+      expect(ask([], { notes })).toEqual({ kind: 'send' });
+      const unknown = { end: endAs('not known what was sent', 'so', start) };
+      expect(ask([], { notes, limit: { most: 3 } })).toMatchObject(unknown);
+    }
+  });
+
+  it('names all notes of the message that may have sent it', () => {
+    const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), note('2', 'unknown')];
+    const said = saidBy(ask(all, again));
+    expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
+  });
+
+  const sentAt = (time: number, parts: Partial<NoteJob> = {}): NoteJob => ({
+    ...{ id: JOB, delivery: 'sent', sentAt: time },
+    ...parts,
+  });
+  const sent = (attempt: number) => at(attempt, 'sent', { jobs: [sentAt(attempt)] });
+
+  it('goes on with the latest of the attempts that sent it', () => {
+    const expected = { kind: 'go on', sent: sentAt(2), laterMessage: false };
+    expect(ask([sent(1), sent(2)], again)).toEqual(expected);
+    expect(ask([sent(2), sent(1)], again)).toEqual(expected);
+  });
+
+  it.each<[string, Partial<NoteData>, boolean]>([
+    ['a message of another run', { run: '2', jobs: [sentAt(6)] }, true],
+    ['a message of another step', { ...OTHER_STEP, jobs: [sentAt(6)] }, true],
+    ['one that may have arrived', { run: '2', ...ofJob(JOB, 'unknown') }, true],
+    ['one that may still be sent', { run: '2', ...ofJob(JOB, 'sending') }, true],
+    ['one that was not sent', { run: '2', ...ofJob(JOB, 'not-sent') }, false],
+    ['one to another job', { run: '2', jobs: [sentAt(6, { id: 'job-2' })] }, false],
+    ['the same message in a later attempt', { attempt: 2, jobs: [sentAt(5)] }, false],
+  ])('knows whether %s below makes its end uncertain', (_, parts, laterMessage) => {
+    const own = at(1, 'sent', { jobs: [sentAt(5)] });
+    expect(ask([own, found(parts)], again)).toMatchObject({
+      kind: 'go on',
+      laterMessage: laterMessage,
+    });
+  });
+
+  it.each([
+    [4, false],
+    [6, true],
+  ])('goes by the time of one above: %i, %s', (time, laterMessage) => {
+    const above = note('2', 'sent', { jobs: [sentAt(time)] });
+    const own = at(1, 'sent', { jobs: [sentAt(5)] });
+    expect(ask([above, own], again)).toMatchObject({ kind: 'go on', laterMessage });
+  });
+
+  it('goes on whatever else would stop a message', () => {
+    const uncounted = endAs('cannot count', 'so');
+    const stops = { past: endAs('newer commits'), limit: { uncounted } };
+    expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'go on' });
+    expect(ask([], { ...again, ...stops })).toMatchObject({ end: uncounted });
+  });
+});
+
+describe('a run that would create a job', () => {
+  const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
+  const creating = (run: string, delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote =>
+    note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
+
+  it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
+    ['creates without notes', [], {}, 'send'],
+    ['creates if another one has not', [creating('2', 'not-sent')], {}, 'send'],
+    ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
+    ['is stopped by one in doubt', [creating('2', 'unknown')], {}, OTHER_CREATION],
+    ['is stopped by one that has created', [note('2')], {}, OTHER_CREATION],
+    ['is stopped by a job without a message', [note('2', 'not-sent')], {}, OTHER_CREATION],
+    [
+      'is stopped by another step of its run',
+      [creating('1', 'sending', OTHER_STEP)],
+      {},
+      OTHER_CREATION,
+    ],
+    ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
+    ['goes on in a re-run', [note('1')], again, 'go on'],
+    ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
+    ['is stopped in a re-run, too', [creating('1', 'not-sent'), note('2')], again, OTHER_CREATION],
+    [
+      'is refused in a re-run if it may have',
+      [creating('1', 'sending')],
+      ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
+    ],
+  ])('%s', (_, notes, parts, expected) => {
+    expect(saidBy(ask(notes, parts, NEW_JOB))).toContain(expected);
+  });
+
+  it('names the comment that stops it', () => {
+    const other = creating('2', 'sending');
+    const end = endAs('other creation', other.url, 'Once this is fixed, comment again.');
+    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'end', end, isNews: false });
+  });
+});
+
+describe('a limit', () => {
+  /** A command of a person, in a run of its own. */
+  const command = (delivery: Delivery = 'sent', parts: Partial<NoteData> = {}): FoundNote =>
+    note('7', delivery, { command: 'comment:7', ...parts });
+  /** The comment of a run that the limit has stopped. */
+  const told = (parts: Partial<NoteData> = {}): FoundNote =>
+    note('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
+  const again = (run: string): FoundNote => note(run, 'sent', { attempt: 2 });
+  const toOther = (delivery: Delivery): Partial<NoteData> => ofJob('job-2', delivery);
+
+  it.each<[string, readonly FoundNote[], number]>([
+    ['nothing', [], 0],
+    ['what was sent', [note('2'), note('3')], 2],
+    ['what is in doubt', [note('2', 'unknown'), note('3', 'sending')], 2],
+    ['not what was not sent', [note('2', 'not-sent'), told()], 0],
+    ['whoever triggered it', [note('2', 'sent', { byBot: true }), note('3')], 2],
+    ['not this run', [note('1'), note('2')], 1],
+    ['not another job', [note('2', 'sent', toOther('sent'))], 0],
+    ['not another step', [note('2', 'sent', OTHER_STEP)], 0],
+    ['attempts of a run, once', [note('2'), again('2'), note('3')], 2],
+    ['an attempt that sent after another', [note('2', 'not-sent'), again('2')], 1],
+    ['below a command', [note('2'), command(), note('3')], 1],
+    ['below a review', [note('2'), command('sent', { command: 'review:7' })], 0],
+    ['below the newest', [command(), note('2'), command('sent', { run: '6' })], 0],
+    ['below one of another step', [note('2'), command('sent', OTHER_STEP), note('3')], 1],
+    ['not from one to another job', [note('2'), command('sent', toOther('sent'))], 1],
+    ['not from one that is still to be sent', [note('2'), command('sending')], 2],
+    ['not from one in doubt', [note('2'), command('unknown')], 2],
+    ['not from one that was not sent', [note('2'), command('not-sent')], 1],
+    ['not from one of a bot', [note('2'), command('sent', { byBot: true })], 2],
+    ['not from its re-run', [command(), note('2'), command('sent', { attempt: 2 })], 1],
+    [
+      'not its re-run by a bot',
+      [command(), note('2'), command('sent', { attempt: 2, byBot: true })],
+      1,
+    ],
+    ['where it was sent, not where it was re-run', [note('2'), command(), again('2')], 0],
+    [
+      'where it was sent, also if its last edit is late',
+      [note('2', 'sending'), command(), again('2')],
+      0,
+    ],
+    ['where only the re-run has sent', [note('2', 'not-sent'), command(), again('2')], 1],
+  ])('counts %s', (_, notes, count) => {
+    const numberUnder = (most: number) => ask(notes, { limit: { most } });
+    expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
+    if (count > 0) expect(numberUnder(count)).toMatchObject({ end: endAs('limit', count) });
+  });
+
+  it.each<[string, readonly FoundNote[], boolean]>([
+    ['nowhere', [note('2')], false],
+    ['below the newest message', [note('2'), told()], true],
+    ['by an earlier attempt', [note('2'), told({ run: '1' })], true],
+    ['above it', [told(), note('2')], false],
+    ['above one that may be sent', [note('2'), told(), note('3', 'sending')], false],
+    ['above one that was not sent', [note('2'), told(), note('3', 'not-sent')], false],
+    ['above one of another step', [note('2'), told(), note('3', 'sent', OTHER_STEP)], true],
+    ['of another job', [note('2'), note('8', 'not-sent', toOther('not-sent'))], false],
+    ['by another step', [note('2'), told(OTHER_STEP)], false],
+  ])('is told already: %s, %s', (_, notes, isTold) => {
+    const end = endAs('limit', 1);
+    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'end', end, isNews: !isTold });
+  });
+});
+
+describe('an event about a commit', () => {
+  const message = { ...NOTE, run: '9', commit: 'c1' };
+  const about = (delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote =>
+    note('2', delivery, { commit: 'c1', ...parts });
+
+  it.each<[string, FoundNote, boolean]>([
+    ['sent', about('sent'), true],
+    ['still to be sent', about('sending'), true],
+    ['in doubt', about('unknown'), true],
+    ['not sent', about('not-sent'), false],
+    ['another commit', about('sent', { commit: 'c2' }), false],
+    ['no commit', about('sent', { commit: '' }), false],
+    ['this run', about('sent', { run: '9' }), false],
+    ['another job', about('sent', ofJob('job-2', 'sent')), false],
+    ['another step', about('sent', OTHER_STEP), false],
+  ])('gets one message: %s', (_, other, isStopped) => {
+    // A command in between changes nothing.
+    const notes = [note('3'), other, note('7', 'sent', { command: 'comment:7' })];
+    const expected = isStopped ? { end: endAs('same commit', other.url, null) } : { kind: 'send' };
+    expect(ask(notes, { message })).toMatchObject(expected);
+  });
+
+  it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
+    [
+      'a message about the commit',
+      [about('sent')],
+      { past: endAs('newer commits') },
+      'taken this commit',
+    ],
+    ['then newer commits', [note('2')], { past: endAs('newer commits') }, 'has newer commits'],
+    ['then the limit', [note('2')], {}, 'since the last command'],
+    ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
+  ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {
+    expect(saidBy(ask(notes, { message, limit: { most: 1 }, ...parts }))).toContain(said);
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { BEFORE_CREATION } from '../../../src/job/job.ts';
+import { whatIsKnown } from '../../../src/ledger/ledger.ts';
+import type { FoundNote, NoteData } from '../../../src/ledger/record.ts';
+import { found } from '../record.ts';
+
+const SENT = { id: 'job-1', delivery: 'sent' } as const;
+const COMMAND: Partial<NoteData> = { command: 'comment:1', jobs: [SENT] };
+const NEVER = -Infinity;
+
+/** A note of a minute, counted from 1970. */
+function at(minute: number, parts: Partial<NoteData>): FoundNote {
+  return { ...found(parts), createdAt: new Date(minute * 60_000).toISOString() };
+}
+
+it.each<[string, readonly FoundNote[], number, boolean, readonly string[], string?]>([
+  ['nothing without notes', [], NEVER, true, []],
+  ['the newest command', [at(1, COMMAND), at(2, COMMAND)], 2, false, ['comment:1']],
+  ['that a check told the job of the issue', [at(1, { jobs: [SENT] })], NEVER, false, []],
+  [
+    'a command that may have been sent, but did not arrive for certain',
+    [at(1, { ...COMMAND, jobs: [{ ...SENT, delivery: 'sending' }] })],
+    NEVER,
+    true,
+    ['comment:1'],
+  ],
+  [
+    'no command that was not sent',
+    [at(1, { ...COMMAND, jobs: [{ ...SENT, delivery: 'not-sent' }] })],
+    NEVER,
+    true,
+    [],
+  ],
+  ['no message to another job', [at(1, COMMAND)], NEVER, true, ['comment:1'], 'job-2'],
+  [
+    'the creation of the job',
+    [at(1, { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] })],
+    1,
+    false,
+    ['comment:1'],
+  ],
+])('of notes, a run knows %s', (_, notes, minute, isNew, sent, id = 'job-1') => {
+  const known = whatIsKnown(notes, [id], false);
+  expect(known).toEqual({ since: minute * 60_000, isNew, sent: new Set(sent) });
+});
+
+it('on the own pull request, its creation elsewhere was no request there', () => {
+  const created = at(1, { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] });
+  expect(whatIsKnown([created], ['job-1'], true)).toMatchObject({ since: NEVER, isNew: false });
+});
+
+it('of several jobs, the one that has heard least counts', () => {
+  const both = at(1, { ...COMMAND, jobs: [SENT, { ...SENT, id: 'job-2' }] });
+  const known = whatIsKnown([both, at(2, COMMAND)], ['job-1', 'job-2'], false);
+  expect(known).toMatchObject({ since: 60_000, isNew: false });
+});

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  composeNote,
+  composeReply,
+  endOfWork,
+  hashOf,
+  loginOf,
+  type NoteData,
+  type NoteJob,
+  readNote,
+  readReply,
+  replyIdOf,
+  toNoteJob,
+} from '../../../src/ledger/record.ts';
+import { MARKER } from '../../../src/text.ts';
+import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from '../record.ts';
+
+const SENT: NoteJob = {
+  ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
+  head: { number: 7, sha: 'd'.repeat(40) },
+  ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
+};
+const FULL: NoteData = {
+  ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true, askedBy: 'mona' },
+  jobs: [SENT, { id: '', delivery: 'sending' }],
+};
+const BODY = composeNote(FULL, () => 'What people see.');
+const REPLY = replyIdOf(FULL);
+const LINE = BODY.split('\n').at(-1) ?? '';
+const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
+
+it('a note begins with the short marker, and its data is the last line', () => {
+  expect(BODY).toBe(`<!-- agent-follow-up -->\nWhat people see.\n\n${LINE}`);
+  expect(LINE).toMatch(/^<!-- agent-follow-up \{"version":1,.*\} -->$/);
+});
+
+describe('readNote', () => {
+  it.each<[string, string]>([
+    ['as it was written', BODY],
+    ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
+    ['with other visible text', `${MARKER}\nx\n\n<!-- y -->\n\n${LINE}`],
+    ['with text that somebody has added below', `${BODY}\n\nMerged.`],
+    ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
+    ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
+  ])('reads a note %s', (_, body) => {
+    expect(readNote(body, NOTE.project)).toEqual(FULL);
+  });
+
+  it.each<[string, string]>([
+    ['empty', ''],
+    ['by other means', 'Hello.'],
+    ['of another project', OTHER_PROJECT],
+    ['of another project that names ours', `${OTHER_PROJECT}\n> "project":"${NOTE.project}"`],
+    ['that only ends like a note, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
+    ['with text before the marker', `Note: ${BODY}`],
+    ['that is quoted', BODY.replaceAll(/^/gm, '> ')],
+    ['with an answer', composeReply(REPLY, 'Write what the agent should do.')],
+    ['with an answer that quotes a note', composeReply(REPLY, `"project":"${NOTE.project}"`)],
+  ])('finds no note in a comment %s', (_, body) => {
+    expect(readNote(body, NOTE.project)).toBe('none');
+  });
+
+  it('that somebody else has edited is unreadable if it has the data without the marker first, or no data', () => {
+    const above = `Note: ${BODY}`;
+    const without = BODY.replace(LINE, '');
+    const all = [above, without, BODY, OTHER_PROJECT, 'Hello.'];
+    const read = all.map((body) => readNote(body, NOTE.project, true));
+    expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
+    expect(readNote(without, NOTE.project)).toBe('none');
+  });
+
+  it.each<[string, (reply: string) => string, boolean]>([
+    ['as it was written', (reply) => reply, true],
+    ['with the line ends of a browser', (reply) => reply.replaceAll('\n', '\r\n'), true],
+    ['with text below', (reply) => `${reply}\n\nDone by hand in #44.`, true],
+    ['of which only that is left', (reply) => reply.replace('Usage.', ''), true],
+    ['with text above', (reply) => `So:\n\n${reply}`, false],
+    ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
+  ])('finds no note in an answer %s, whoever has edited it', (_, change, isReply) => {
+    const body = change(composeReply(REPLY, 'Usage.'));
+    expect(readReply(body)).toEqual(isReply ? REPLY : undefined);
+    for (const isEdited of [true, false]) {
+      expect(readNote(body, NOTE.project, isEdited)).toBe('none');
+    }
+  });
+
+  it('takes a comment with data for no answer', () => {
+    const [marker = '', line = ''] = composeReply(REPLY, '').split('\n');
+    const body = BODY.replace(marker, `${marker}\n${line}`);
+    expect([readReply(body), readNote(body, NOTE.project)]).toEqual([undefined, FULL]);
+  });
+
+  const changed = (from: string, to: string): string => BODY.replace(from, to);
+  it.each<[string, string]>([
+    ['with text before its line', changed(LINE, `x ${LINE}`)],
+    ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
+    ['over two lines', changed('"byBot"', '\n"byBot"')],
+    ['that is not JSON', changed('{', '{[')],
+    ['of a later version', changed('"version":1', '"version":2')],
+    ['with a word for the delivery', changed('"sent"', '"maybe"')],
+    ['with a text for a time', changed(`"sentAt":${START}`, '"sentAt":"now"')],
+    ['with something else as a hash', changed(NOTE.step, 'linux')],
+    ['without jobs', changed('"jobs"', '"job"')],
+    ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
+  ])('cannot read a note %s', (_, body) => {
+    expect(body).not.toBe(BODY);
+    expect(readNote(body, NOTE.project)).toBe('unreadable');
+  });
+});
+
+describe('composeNote', () => {
+  it('writes what is read again, in one line that nothing can end', () => {
+    const text = fc.string({ unit: 'binary' });
+    fc.assert(
+      fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
+        const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
+        const body = composeNote(data, () => 'Visible.');
+        expect(body).toMatch(/^<!-- .* -->\nVisible\.\n\n<!-- agent-follow-up \{[^\n>]*\} -->$/u);
+        expect(readNote(body, NOTE.project)).toEqual(data);
+      }),
+    );
+    expect(composeNote({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
+  });
+
+  it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
+    const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
+    const jobs = Array.from({ length: 100 }, (_, n) => ({
+      ...{ ...longest, id: `${n}`.padStart(256, 'x') },
+    }));
+    const limits: number[] = [];
+    const body = composeNote({ ...FULL, jobs }, (limit) => {
+      limits.push(limit);
+      return 'x'.repeat(limit);
+    });
+    expect(body).toHaveLength(60_000);
+    expect(limits[0]).toBeGreaterThan(5000);
+    expect(readNote(body, NOTE.project)).toEqual({ ...FULL, jobs });
+  });
+});
+
+it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
+  ['a new job', job(), { delivery: 'sending' }],
+  ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
+  ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
+  [
+    'a re-run that is refused',
+    job({ message: { kind: 'unknown', isEarlier: true } }),
+    { delivery: 'not-sent' },
+  ],
+  [
+    'a message that the agent works on',
+    job({
+      message: { kind: 'sent', at: 1.6, isEarlier: false },
+      after: { since: 1.6, work: 'our message' },
+      base: { status: 'odd' },
+      record: record({ prNumber: 7 }),
+      head: { number: 7, sha: 'd'.repeat(40), commits: 2 },
+    }),
+    {
+      ...{ delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
+      head: { number: 7, sha: 'd'.repeat(40) },
+    },
+  ],
+  [
+    'a job whose end was seen',
+    ended({ result: 'failed', confirmed: true }, { endedAt: START + 1.6 }),
+    {
+      ...{ delivery: 'sent', sentAt: START },
+      ended: { result: 'failed', confirmed: true, at: START + 2 },
+    },
+  ],
+  [
+    'a job that the limit has stopped',
+    ended({ result: 'skipped', label: 'limited' }, NOT_SENT),
+    {
+      ...{ delivery: 'not-sent', limited: true },
+      ended: { result: 'skipped', confirmed: false, at: START },
+    },
+  ],
+])('toNoteJob: %s', (_, one, expected) => {
+  expect(JSON.parse(JSON.stringify(toNoteJob(one)))).toEqual({ id: 'job-1', ...expected });
+});
+
+it.each<[string, Partial<NoteJob>, object | undefined]>([
+  ['an end that was seen', {}, { ...SENT.ended, status: 'failed' }],
+  ['none that was not', { ended: undefined }, undefined],
+  ['none of a message that was not sent', { delivery: 'not-sent' }, undefined],
+  [
+    'none after a time-out',
+    { ended: { result: 'timed-out', confirmed: false, at: START } },
+    undefined,
+  ],
+])('endOfWork: %s', (_, parts, expected) => {
+  expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
+});
+
+it.each<[string, Partial<NoteData>, string]>([
+  ['a command', { command: 'comment:7' }, 'person'],
+  ['an event that a person triggered', { askedBy: 'mona' }, 'person'],
+  ['a check', {}, 'check'],
+])('an answer says who asked for %s, and is about one message', (_, parts, by) => {
+  const about = replyIdOf({ ...NOTE, ...parts });
+  expect(about).toMatchObject({ step: NOTE.step, by });
+  const others = [{ run: '2' }, { command: 'comment:8' }];
+  for (const other of others) {
+    expect(replyIdOf({ ...NOTE, ...parts, ...other }).message).not.toBe(about.message);
+  }
+  expect(replyIdOf({ ...NOTE, ...parts, attempt: 2 } as NoteData)).toEqual(about);
+});
+
+it('a login is a name that can be mentioned, or none', () => {
+  const logins = ['mona', 'o_corp', 'mintlify[bot]', '-a', '@all', 'a'.repeat(40), 'a b', ''];
+  expect(logins.map(loginOf)).toEqual(['mona', 'o_corp', ...Array(6).fill(undefined)]);
+});
+
+it('hashOf tells its parts apart', () => {
+  expect(hashOf('a', 'bc')).not.toBe(hashOf('ab', 'c'));
+  expect(hashOf('a')).toMatch(/^[0-9a-f]{16}$/);
+});

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { readFiles } from '../../../src/prompt/attachments.ts';
+import { told } from '../told.ts';
+
+const MIB = 1024 * 1024;
+const folder = mkdtempSync(join(tmpdir(), 'attach-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const workspace = join(folder, 'workspace');
+mkdirSync(join(workspace, 'docs'), { recursive: true });
+writeFileSync(join(workspace, 'vale.txt'), '\ufeffa.md:1: \x1b[31msecret\x1b[0m\r\n');
+writeFileSync(join(workspace, 'docs/b.txt'), 'b\n'.repeat(30_000));
+writeFileSync(join(workspace, 'empty secret'), '');
+writeFileSync(join(workspace, 'large'), '');
+truncateSync(join(workspace, 'large'), 10 * MIB);
+writeFileSync(join(workspace, 'larger'), '');
+truncateSync(join(workspace, 'larger'), 10 * MIB + 1);
+
+const redact = (text: string): string => text.replaceAll('secret', '***');
+
+function carry(paths: string) {
+  const carried = readFiles(paths, workspace, redact);
+  if (carried.kind === 'problem') throw new Error(carried.problem);
+  return carried.value;
+}
+
+it('carries the ends of files', () => {
+  const carried = carry('\n vale.txt \r\ndocs/b.txt\n\nempty secret\n');
+  const { text, line } = told(carried);
+  expect(text).toContain('The file “vale.txt”:\n\n> ```text\n> a.md:1: ***\n> ```\n\n');
+  expect(text).toMatch(
+    /\n\nThe file “docs\/b\.txt” \(4,99\d of 30,000 lines, chosen; [^)]*\):\n\n> ```/,
+  );
+  expect(text).toMatch(/\n\nThe file “empty \*\*\*” is empty\.$/);
+  expect(line).toBe('+ `vale.txt`, `docs/b.txt` and `empty ***`');
+});
+
+it.each(['', ' \n\r\n '])('carries nothing for %j', (paths) => {
+  expect(carry(paths)).toEqual([]);
+});
+
+it('takes a file of 10 MiB', () => {
+  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1, isWhole: false, text: '' });
+});
+
+const missing =
+  'does not exist; check the path, and that an earlier step checks out or writes the file.';
+
+// test/unit/files.test.ts has all paths that are refused.
+it.each<[string, string]>([
+  ['vale.txt\nnone.txt', `“none.txt” ${missing}`],
+  ['../x', '“../x” is outside the workspace; name a file in it.'],
+  ['larger', '“larger” has more than 10485760 bytes, which is the limit; shorten it.'],
+  ['*.txt', `“*.txt” ${missing} Name one file in each line, without patterns.`],
+  ['a“b”\u202ec secret', `“a"b"c ***” ${missing}`],
+])('refuses %j', (paths, why) => {
+  expect(readFiles(paths, workspace, redact)).toEqual({
+    kind: 'problem',
+    problem: `“attach”: ${why}`,
+  });
+});
+
+it('refuses more than five', () => {
+  expect(readFiles('a\nb\nc\nd\ne\nf', workspace, redact)).toEqual({
+    kind: 'problem',
+    problem: '“attach” names 6 files; name at most 5.',
+  });
+});

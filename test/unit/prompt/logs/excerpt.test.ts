@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { type Output, quoteOutputs, tailOf, toOutput } from '../../../../src/prompt/logs/clean.ts';
+import { readLines } from '../../../../src/prompt/logs/excerpt.ts';
+
+function outputOf(text: string): Output {
+  return toOutput('A', tailOf(Buffer.from(text)), (same) => same);
+}
+
+/** What a message has of a log, in one line: `(what the title says) a|b`. */
+function quoted(lines: readonly string[]): string {
+  const [title = '', ...rest] = quoteOutputs([outputOf(lines.join('\n'))]).split('\n\n');
+  const shown = rest.join('\n\n').split('\n').slice(1, -1);
+  return `${title.slice(2, -1)}|${shown.map((line) => line.slice(2)).join('|')}`;
+}
+
+function times<T>(count: number, lineOf: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => lineOf(index));
+}
+
+/** Lines that say nothing of errors. */
+const passed = (count: number): readonly string[] => times(count, (index) => `test ${index} ok`);
+
+describe('a line says what failed', () => {
+  it.each([
+    'Error: no heading',
+    'TypeError: x is not a function',
+    'java.lang.IllegalStateException: x',
+    '##[error]no heading',
+    '\x1b[31mno heading\x1b[0m',
+    '\x1b[31mWarning: no heading\x1b[0m',
+    'docs/a.md:12 MD001 Heading levels',
+    'docs/a.md:16:8 - Unknown word (x)',
+    '✖ 3 problems',
+    '✗ [404] https://a.b/',
+    '[503] https://a.b/',
+    "  12:3  ✓ error  Incorrect term: 'id'  terminology",
+    'ERR_PNPM_OUTDATED_LOCKFILE  Cannot install',
+    'FAILED tests/test_a.py::test_a - assert False',
+    "npm error Missing script: 'docs'",
+    'bash: vale: No such file or directory',
+    "a.yaml can't resolve $ref ./schemas/Money.yaml",
+    'error: /docs/a.md',
+  ])('%j', (line) => {
+    expect(readLines(outputOf(`a\n${line}`).text).telling).toEqual([1]);
+  });
+
+  it.each([
+    '0 errors, 3 files',
+    'Found no problems',
+    'tests/test_a.py::test_fails_on_error PASSED',
+    '  ✓ fails on an error (3 ms)',
+    'test fails_on_error ... ok',
+    'warning: error in the configuration is ignored',
+    '\x1b[36;1mecho "error"\x1b[0m',
+    '    at Object.error (a.js:12:3)',
+    '  File "a.py", line 3, in fail',
+    '##[error]Process completed with exit code 1.',
+    'npm error Lifecycle script failed with exit code 1',
+    'make: *** [Makefile:12: html] Error 2',
+    'Downloading a.md',
+    '[200] https://a.b/guides/errors#fail',
+    'Linting rate-limit-errors.mdx',
+  ])('not %j', (line) => {
+    const text = `Error: a\n${line}`;
+    expect(readLines(outputOf(text).text).telling).toEqual([0]);
+  });
+
+  it.each<[string, readonly string[], readonly number[]]>([
+    ['without errors', ['checking', '[warn] docs/a.md', '[warn] Code style issues'], [1, 2]],
+    [
+      'that count as errors',
+      ['a.md:3: WARNING: b', 'build failed (with warnings treated as errors)'],
+      [0, 1],
+    ],
+    ['beside errors', ['warning: a', 'Error: b'], [1]],
+  ])('warnings %s', (_, lines, telling) => {
+    expect(readLines(lines.join('\n')).telling).toEqual(telling);
+  });
+});
+
+describe('what is shown', () => {
+  it.each<[string, readonly string[], string]>([
+    ['a reader sees it soon', ['a', 'b', 'Error: c', 'd'], '|a|b|Error: c|d'],
+    [
+      'a reader would look for it',
+      ['a', 'b', 'c', 'd', 'e', 'Error: in 3', 'Error: in 7', 'f'],
+      '(what says that something failed comes first)|Error: in 3|…|a|b|c|d|e|Error: in 3|Error: in 7|f',
+    ],
+    [
+      'the best stands below others',
+      ['a.md:1', 'b', 'c', 'd', 'e', '##[error]f', 'g'],
+      '(what says that something failed comes first)|error: f|…|a.md:1|b|c|d|e|error: f|g',
+    ],
+  ])('of a short log, if %s', (_, lines, expected) => {
+    expect(quoted(lines)).toBe(expected);
+  });
+
+  it('of a long log, one of each kind, what is beside it, the others of them, and the end', () => {
+    const links = times(300, (index) => `✗ [404] https://a.b/${'x'.repeat(60)}/${index}`);
+    const shown = quoted([
+      ...passed(5000),
+      ...links,
+      'fatal: one',
+      ...passed(900),
+      'fatal: two',
+      ...passed(900),
+    ]);
+    expect(shown).toMatch(
+      /^\(what says that something failed comes first; [\d,]+ of 7,102 lines, chosen; “…” stands for the others\)\|✗[^|]*\|…\|fatal: one\|…\|fatal: two\|…\|test 4992 ok\|/,
+    );
+    expect(shown).toMatch(
+      /\/299\|fatal: one\|test 0 ok\|.*\|fatal: two\|test 0 ok\|.*\|test 899 ok$/,
+    );
+    expect(shown.match(/✗/g)?.length).toBeGreaterThan(200);
+  });
+
+  it('what comes before all that follows from it, and what it sums up to', () => {
+    const links = times(900, (index) => `✗ a.md:${index} links to /${'x'.repeat(60)}`);
+    const shown = quoted(['1 of 2 files', 'b.yaml: 0 operations', '', ...links, '900 links']);
+    expect(shown).toMatch(/\|1 of 2 files\|b.yaml: 0 operations\|\|✗ a.md:0 .*\|900 links$/);
+  });
+
+  it('of 9,000 errors of their own kind, as many from the beginning as from the end', () => {
+    const names = times(
+      9000,
+      (index) =>
+        `Error: ${'abcdefghij'[index % 10]}${'x'.repeat(index % 70)} in ${String.fromCodePoint(0x4e00 + index)}`,
+    );
+    const shown = quoted(names);
+    expect(shown).toContain(`|${names[9]}|`);
+    expect(shown).toContain(`|${names[8999]}`);
+    expect(shown.length).toBeLessThan(20_200);
+  });
+
+  it('the name of the file with a place in it', () => {
+    const files = times(40, (file) => [
+      '',
+      `docs/${'abcd'[file % 4]}${file}.md`,
+      ...times(90, (index) => `  ${index + 1}:3  error  Word ${'x'.repeat(30)}  Vale`),
+    ]);
+    const shown = quoted(['Linting', ...files.flat()]);
+    expect(shown).toMatch(/^[^|]*\)\|Linting\|\|docs\/a0\.md\| {2}1:3 {2}error/);
+    expect(shown).not.toMatch(/…\| {2}\d+:3[^|]*\|docs/);
+  });
+
+  it('no name of a file above a place with its own', () => {
+    expect(readLines('docs/a.md\nb.md:3: error').files.size).toBe(0);
+  });
+
+  it.each([
+    'docs/a.md',
+    '[docs/a.md]:',
+    '### Errors in docs/a.md',
+    'FILE: docs/a.md',
+    'FAIL docs/a.test.js',
+  ])('the name of the file in “%s” with what is below it', (file) => {
+    const lines = times(900, (index) => `  ✗ [404] https://a.b/${'x'.repeat(60)}/${index}`);
+    const [, ...rest] = quoted([file, ...lines.slice(0, 2), '', ...lines]).split('|');
+    expect(rest.slice(0, 2)).toEqual([file, lines[0]]);
+  });
+
+  it('at least a part of a line that has no room', () => {
+    const all = times(40, () => outputOf(`a\nError: ${'b'.repeat(900)}\nc`));
+    expect(
+      quoteOutputs(all).match(/^> Error: b+ … \d+ characters are left out … b+$/gm),
+    ).toHaveLength(40);
+  });
+});
+
+// With quadratic time, this test would take minutes.
+it.each<[string, (index: number) => string]>([
+  ['errors of one kind', (index) => `Error: ${index}`],
+  ['errors of many kinds', (index) => `Error: ${String.fromCodePoint(0x4e00 + (index % 20_000))}`],
+  ['places', (index) => `${index}:3 error`],
+  ['names of files', () => 'a.b.c.d.e.f.g'.repeat(70)],
+  ['words without an end', () => 'x'.repeat(999)],
+  ['dots', () => 'a.'.repeat(499)],
+  ['numbers', () => '1:'.repeat(499)],
+  ['exits', () => 'exit '.repeat(199)],
+  ['stars', () => '*** '.repeat(249)],
+])('a megabyte of %s', (_, lineOf) => {
+  const size = lineOf(0).length + 1;
+  expect(quoted(times(Math.floor(1_000_000 / size), lineOf)).length).toBeLessThan(20_300);
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { Story } from '../../../src/comment/render.ts';
+import { type Job, labelOf } from '../../../src/job/job.ts';
+import { titleOf, wordOf } from '../../../src/job/labels.ts';
+import type { End } from '../../../src/job/outcome.ts';
+import { annotate, crash, fail, summarize } from '../../../src/report/finish.ts';
+import { endedNow, failing } from '../../../src/report/outputs.ts';
+import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
+import { recordingRuntime } from '../recording-runtime.ts';
+
+it('fail reports the error in the annotation, the outputs and the summary, without secrets', () => {
+  const redact = (text: string): string => text.replaceAll('s3cret', '***');
+  const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
+  expect(fail(runtime, 'wait is “s3cret”.')).toBe(1);
+  expect(logged).toEqual(['error: Nothing was sent. wait is “***”.']);
+  expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. wait is “***”.' }]);
+  expect(summaries).toEqual([
+    expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
+  ]);
+});
+
+describe('annotate', () => {
+  function logOf(
+    jobs: readonly Job[],
+    failOn: readonly 'failed'[] = ['failed'],
+  ): readonly string[] {
+    const { runtime, logged } = recordingRuntime();
+    const all = endedNow(jobs, true);
+    annotate(runtime.log, all, failing(all, new Set(failOn)));
+    return logged;
+  }
+  const failed = (id: string): Job =>
+    ended({ result: 'failed', explanation: 'It failed.' }, { id });
+  const explanation = 'So.';
+  const unconfirmed = { confirmed: false, explanation };
+
+  it.each<[string, Partial<End>, Partial<Job>, string]>([
+    ['a failure', { result: 'failed', explanation }, {}, 'error'],
+    ['an end without a result', { result: 'archived', explanation }, {}, 'warning'],
+    ['a message that is not sent', { result: 'skipped', explanation }, NOT_SENT, 'notice'],
+    ['a doubt', unconfirmed, { base: { status: 'completed' } }, 'warning'],
+  ])('gives the reason of %s', (_, end, parts, level) => {
+    const one = ended(end, parts);
+    const title = titleOf(labelOf(one));
+    expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
+  });
+
+  it.each<[string, Job, string[]]>([
+    ['nothing more of a success', ended({}), []],
+    [
+      'which input fails the step if there is no reason',
+      ended({ result: 'failed' }),
+      [`error (${titleOf('failed')}): Job job-1 is failed, which fails the step (“fail-on”).`],
+    ],
+    [
+      'a doubt as a line if the agent was at work',
+      ended(unconfirmed, { base: { status: 'active' } }),
+      ['info: Job job-1: So.'],
+    ],
+  ])('says %s', (_, one, more) => {
+    expect(logOf([one]).slice(1)).toEqual(more);
+  });
+
+  const skipped = (id: string): Job =>
+    ended({ result: 'skipped', explanation: 'Not now.' }, { id, ...NOT_SENT });
+
+  it('tells each reason of several jobs once, the worst one in the annotation', () => {
+    const jobs = [skipped('a'), failed('b'), ended({ result: 'sent' }, { id: 'c' }), skipped('d')];
+    expect(logOf([...jobs, failed('e')])).toEqual([
+      `info: Job a and 1 more: ${wordOf('skipped')}. Not now.`,
+      `info: 5 jobs: 2 ${wordOf('failed')}, 1 ${wordOf('sent')}, 2 ${wordOf('skipped')}.`,
+      `error (${titleOf('failed')}): 2 of 5 jobs ${wordOf('failed')} (first “b”): It failed.`,
+    ]);
+  });
+});
+
+describe('crash', () => {
+  it.each([
+    ['an error', new RangeError('too deep'), 'RangeError: too deep'],
+    ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
+  ])('reports %s, and the stack only for debugging', (_, thrown, what) => {
+    const { runtime, logged, outputs } = recordingRuntime();
+    expect(crash(runtime, thrown)).toBe(1);
+    expect(logged[0]).toMatch(
+      /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
+    );
+    expect(logged[0]).toContain(`. ${what}`);
+    expect(logged[0]?.endsWith(what)).toBe(true);
+    expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
+    expect(outputs).toEqual([]);
+  });
+});
+
+describe('summarize', () => {
+  const story: Story = {
+    ...{
+      info: INFO,
+      occasion: '',
+      prompt: '',
+      attached: '',
+      message: '',
+      startedAt: START,
+      command: null,
+    },
+  };
+  const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
+    const { runtime, summaries } = recordingRuntime();
+    summarize(runtime, story, jobs, urls);
+    return summaries.join();
+  };
+
+  it.each([
+    [
+      ['https://github.com/o/r/pull/7#issuecomment-1'],
+      '\n\nComment on [#7](https://github.com/o/r/pull/7#issuecomment-1)\n\n<sub>',
+    ],
+    [
+      ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
+      '\n\nComments on [#8](https://github.com/o/r/issues/8#i-2), [#10](',
+    ],
+  ])('links to the comments %j', (urls, words) => {
+    expect(summaryOf([ended({})], urls)).toContain(words);
+  });
+
+  it('is small enough for 100 jobs with the longest texts', () => {
+    const jobs = Array.from({ length: 500 }, (_, n) => {
+      const prLink = `https://github.com/o/${'r'.repeat(440)}/pull/${n}`;
+      const id = `${'j'.repeat(250)}${n}`;
+      return ended({ explanation: `${'あ'.repeat(2000)}${n}` }, { id, record: record({ prLink }) });
+    });
+    const text = summaryOf(jobs);
+    expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
+    expect(text).toMatch(/\nJobs not shown for lack of room: \d+\./);
+  });
+
+  it('warns if it cannot be written', () => {
+    const { runtime, logged } = recordingRuntime({}, false);
+    summarize(runtime, story, [ended({})], []);
+    expect(logged).toEqual(['warning: The job summary cannot be written (ENOSPC).']);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import type { Job, JobRecord } from '../../../src/job/job.ts';
+import { type End, type JobResult, RESULT_NAMES } from '../../../src/job/outcome.ts';
+import {
+  type Ended,
+  endedNow,
+  failing,
+  toOutputs,
+  worstFirst,
+} from '../../../src/report/outputs.ts';
+import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
+
+function endOf(id: string, end: Partial<End>, parts: Partial<Job> = {}): Ended {
+  const [one] = endedNow([ended(end, { id, ...parts })], true);
+  if (one === undefined) throw new Error('There is no job.');
+  return one;
+}
+function outputsOf(...all: readonly Ended[]) {
+  return toOutputs({ ended: all });
+}
+
+describe('toOutputs', () => {
+  it('returns the worst job, and all links and IDs, one per line', () => {
+    const failed = { record: record({ status: 'failed' }) };
+    const link = (n: number) => ({
+      record: record({ prLink: `https://github.com/o/r/pull/${n}` }),
+    });
+    const all = [
+      endOf('a', { confirmed: true }, link(1)),
+      endOf('b', { result: 'failed', confirmed: false, explanation: 'It failed.' }, failed),
+      endOf('c', { result: 'failed', confirmed: true, explanation: 'It did, too.' }, failed),
+      endOf('d', { result: 'skipped' }, { ...NOT_SENT, ...link(2) }),
+    ];
+    const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
+    expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
+      ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
+      reason: '2 of 4 jobs need attention (first “c”): It did, too.',
+      ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
+    });
+  });
+
+  it.each<[string, readonly Partial<End>[]]>([
+    ['', [{}, {}]],
+    ['true', [{ confirmed: true }, {}]],
+    ['false', [{ confirmed: true }, { confirmed: false }]],
+  ])('confirmed is "%s" for %j', (expected, all) => {
+    expect(outputsOf(...all.map((end) => endOf('a', end))).confirmed).toBe(expected);
+  });
+
+  it('has a text for each output, whatever is known', () => {
+    const withoutJobs = { result: 'error', reason: 'Bad input.' };
+    const outputs = toOutputs({ ended: [], withoutJobs });
+    const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
+    expect(outputs).toMatchObject({ ...withoutJobs, ...none });
+    expect(new Set(Object.values(outputs).map((value) => typeof value))).toEqual(
+      new Set(['string']),
+    );
+    expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
+  });
+
+  // What others add could be the value of another job, and other runners lose all outputs if a line is long.
+  it('has the texts by others in one line each', () => {
+    const long = `a\nb${'c'.repeat(70_000)}`;
+    const source = { repository: long, ref: long };
+    const hostile = record({ model: long, source });
+    const outputs = Object.entries(outputsOf(endOf('a', {}, { record: hostile })));
+    const unsafe = outputs.filter(([, text]) => /\n|.{64000}/.test(text));
+    expect(
+      unsafe.map(([name]) => name),
+      'pass the text through oneLine',
+    ).toEqual([]);
+  });
+
+  it.each<[string, Partial<Job>, object]>([
+    ['nothing is known', {}, { prLink: null, model: null, source: null, status: null }],
+    [
+      'everything is known',
+      { record: record({ model: 'opus', createdAt: 'c', archivedAt: null }) },
+      {
+        jobId: 'a',
+        status: 'completed',
+        model: 'opus',
+        createdAt: 'c',
+        archivedAt: null,
+      },
+    ],
+    ['no message was sent', NOT_SENT, { elapsedSeconds: null }],
+    ['it took a while', { endedAt: START + 5123 }, { elapsedSeconds: 5.1 }],
+  ])('results: an entry has the same fields in the same order if %s', (_, parts, expected) => {
+    const fields = Object.keys(JSON.parse(outputsOf(endOf('a', {})).results)[0]);
+    const [entry] = JSON.parse(outputsOf(endOf('a', {}, parts)).results);
+    expect(entry).toMatchObject(expected);
+    expect(Object.keys(entry)).toEqual(fields);
+  });
+
+  describe('results of 100 jobs', () => {
+    /** The longest texts that the action accepts. */
+    const longest: Partial<JobRecord> = {
+      status: 's'.repeat(64),
+      prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
+      model: '\u3042'.repeat(4096),
+      source: { repository: '\u3042'.repeat(4096), ref: '\u3042'.repeat(4096) },
+      createdAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
+      archivedAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
+    };
+
+    it.each<[string, Partial<JobRecord>, string, object]>([
+      ['name each job', longest, '\u3042'.repeat(2000), { status: longest.status }],
+    ])('%s, below the limit of a megabyte', (_, fields, reason, expected) => {
+      const ids = Array.from({ length: 100 }, (_, n) => `${'j'.repeat(253)}${n}`.slice(-256));
+      const all = ids.map((id) =>
+        endOf(id, { result: 'failed', explanation: reason }, { record: record(fields) }),
+      );
+      const { results } = outputsOf(...all);
+      const entries = JSON.parse(results);
+      expect(Buffer.byteLength(results)).toBeLessThan(1_048_576);
+      expect(entries.map(({ jobId }: { jobId: string }) => jobId)).toEqual(ids);
+      expect(entries[0]).toMatchObject(expected);
+      // Other runners lose all outputs if a line is long.
+      expect(Math.max(...results.split('\n').map((line) => line.length))).toBeLessThan(64 * 1024);
+    });
+  });
+});
+
+it.each<[JobResult, readonly JobResult[], boolean]>([
+  ['error', [], true],
+  ['cancelled', [], true],
+  ['failed', [], false],
+  ['failed', ['failed'], true],
+  ['timed-out', ['failed'], false],
+  ['skipped', ['skipped'], true],
+  ['sent', ['failed', 'archived'], false],
+])('the result %s with fail-on %j fails the step: %s', (result, failOn, expected) => {
+  const all = [endOf('a', {}), endOf('b', { result })];
+  expect(failing(all, new Set(failOn))).toEqual(expected ? all.slice(1) : []);
+});
+
+it('worstFirst sorts by result, then by label, then in input order', () => {
+  const ids = (all: readonly Ended[]): string =>
+    worstFirst(all)
+      .map(({ id }) => id)
+      .join('');
+  const results = ['skipped', 'error', 'sent', 'error', 'failed', 'sent'] as const;
+  expect(ids(results.map((result, n) => endOf(`${n}`, { result })))).toBe('134250');
+  const reversed = RESULT_NAMES.toReversed().map((result, n) => endOf(`${n}`, { result }));
+  expect(ids(reversed)).toBe(
+    reversed
+      .map(({ id }) => id)
+      .toReversed()
+      .join(''),
+  );
+  expect(ids([endOf('a', {}), endOf('b', { confirmed: false }), endOf('c', {})])).toBe('bac');
+});
+
+it.each([
+  [[], 'not-sent'],
+  [[NOT_SENT, NOT_SENT], 'not-sent'],
+  [[NOT_SENT, SENT, NOT_SENT], 'sent'],
+  [[SENT, NOT_SENT, UNKNOWN], 'unknown'],
+] as const)('the output delivery of %j is %s', (all, expected) => {
+  const ended = all.map((parts) => endOf('a', {}, parts));
+  expect(toOutputs({ ended }).delivery).toBe(expected);
+});

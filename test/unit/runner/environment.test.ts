@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import {
+  isProxied,
+  problemWithCertificates,
+  readProxy,
+  readRunInfo,
+} from '../../../src/runner/environment.ts';
+
+const SERVER = 'https://ghe.example';
+const RUNNER = {
+  ...{ GITHUB_SERVER_URL: SERVER, GITHUB_API_URL: `${SERVER}/api/v3` },
+  ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: '7', GITHUB_RUN_ATTEMPT: '2' },
+  ...{ GITHUB_JOB: 'build', GITHUB_ACTION: 'step' },
+  ...{ GITHUB_WORKFLOW: 'CI', GITHUB_WORKFLOW_REF: 'o/r/w.yml@main' },
+  ...{ GITHUB_ACTOR: 'alice', GITHUB_TRIGGERING_ACTOR: 'bob' },
+};
+
+it.each<[string, Record<string, string>, object]>([
+  [
+    'no variables',
+    {},
+    {
+      ...{ apiUrl: 'https://api.github.com', repository: '', repositoryUrl: 'https://github.com/' },
+      ...{ runId: '', attempt: 1, step: ':', workflow: '', triggeringActor: '' },
+    },
+  ],
+  [
+    'the variables of the runner',
+    RUNNER,
+    {
+      ...{ apiUrl: `${SERVER}/api/v3`, repository: 'octo/agents', runId: '7', attempt: 2 },
+      ...{ repositoryUrl: `${SERVER}/octo/agents`, step: 'build:step', workflow: 'o/r/w.yml' },
+      ...{ triggeringActor: 'bob' },
+    },
+  ],
+  ['only the first actor', { GITHUB_ACTOR: 'alice' }, { triggeringActor: '' }],
+  [
+    'servers with a slash',
+    { GITHUB_SERVER_URL: `${SERVER}/`, GITHUB_API_URL: `${SERVER}/api/v3/` },
+    { repositoryUrl: `${SERVER}/`, apiUrl: `${SERVER}/api/v3` },
+  ],
+  [
+    'a server that is no URL',
+    { GITHUB_SERVER_URL: 'x y' },
+    { repositoryUrl: 'https://github.com/' },
+  ],
+  ...['-1', '1e9', '0x2', '1.5', 'two', '0'].map(
+    (attempt): [string, Record<string, string>, object] => [
+      `the attempt ${attempt}`,
+      { GITHUB_RUN_ATTEMPT: attempt },
+      { attempt: 1 },
+    ],
+  ),
+])('readRunInfo reads %s', (_, env, expected) => {
+  expect(readRunInfo(env)).toMatchObject(expected);
+});
+
+describe('readProxy', () => {
+  const https = new URL('https://api.example');
+
+  it.each<[Record<string, string>, string]>([
+    [{}, ''],
+    [{ https_proxy: 'http://p:1' }, 'http://p:1/'],
+    [{ HTTPS_PROXY: ' http://p:1 ' }, 'http://p:1/'],
+    [{ https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
+    [{ https_proxy: 'p:1' }, 'http://p:1/'],
+    [{ https_proxy: 'http://u:p w@p:1' }, 'http://u:p%20w@p:1/'],
+    [{ http_proxy: 'http://p:1' }, ''],
+    [{ HTTPS_PROXY: 'https://p.example/' }, 'https://p.example/'],
+    [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
+    [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
+  ])('for https, %j is "%s"', (env, url) => {
+    expect(readProxy(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
+  });
+
+  it('for http on localhost, uses http_proxy, and passes on no_proxy', () => {
+    const env = { http_proxy: 'http://p:1', NO_PROXY: 'a.example' };
+    expect(readProxy(env, new URL('http://localhost'))).toMatchObject({
+      value: { url: 'http://p:1/', noProxy: 'a.example' },
+    });
+  });
+
+  it.each([
+    ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'],
+    ...['http://%C3:%A4@p:1', 'http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'p:1/x'],
+    ...['http://CORP\\bob:pw@p', 'http://bob:48151/x@p', 'http://bob:1?x@p', '"http://p:1"'],
+    ...["'p:1'", '"p"', 'http:/p:1', 'http:///p:1', 'http://p:0', 'http://p\tp:1', 'http://p p:1'],
+    ...['p:1, q:1', '$PROXY', '{{ p }}', 'http://', 'file:///p', 'p:', 'http://p:x'],
+  ])('refuses %j without quoting it', (proxy) => {
+    for (const name of ['HTTPS_PROXY', 'https_proxy']) {
+      expect(readProxy({ [name]: proxy }, https)).toEqual({
+        kind: 'problem',
+        problem: expect.stringMatching(
+          RegExp(`^${name} must be the URL of an http or https proxy`),
+        ),
+      });
+    }
+  });
+});
+
+it.each([
+  ['', true],
+  ['*', false],
+  ['example', false],
+  ['.agent.example', false],
+  ['*.agent.example', true],
+  ['*.example', false],
+  ['other.example agent.example:443', false],
+  ['agent.example:8443', true],
+  ['gent.example', true],
+  ['AGENT.example', false],
+])('with NO_PROXY=%j, agent.example is asked through the proxy: %j', (noProxy, expected) => {
+  const url = new URL('https://agent.example/v2');
+  expect(isProxied(url, { url: 'http://p:1/', noProxy })).toBe(expected);
+  expect(isProxied(url, { url: '', noProxy })).toBe(false);
+});
+
+it.each([
+  ['::1', false],
+  ['[::1]', false],
+  ['[::1]:443', false],
+  ['[::1]:80', true],
+  ['::2', true],
+])('with NO_PROXY=%j, [::1] is asked through the proxy: %j', (noProxy, expected) => {
+  expect(isProxied(new URL('https://[::1]'), { url: 'http://p:1/', noProxy })).toBe(expected);
+});
+
+it.each([
+  ['0', true],
+  ['1', false],
+  [undefined, false],
+])('NODE_TLS_REJECT_UNAUTHORIZED=%s is a problem: %s', (value, expected) => {
+  const problem = problemWithCertificates({ NODE_TLS_REJECT_UNAUTHORIZED: value });
+  expect(problem?.includes('certificate checks are turned off') ?? false).toBe(expected);
+});

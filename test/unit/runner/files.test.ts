@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { append, readInside, readWhole } from '../../../src/runner/files.ts';
+import { HAS_FULL_DEVICE, HAS_NAMED_PIPES, HAS_POSIX_SHELL } from '../../sim/platform.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const workspace = join(folder, 'workspace');
+mkdirSync(join(workspace, 'docs'), { recursive: true });
+writeFileSync(join(workspace, 'task.md'), 'Go.');
+writeFileSync(join(workspace, 'docs', 'inner.md'), 'Go.');
+writeFileSync(join(folder, 'secret'), 'x');
+const link = join(folder, 'link');
+symlinkSync(workspace, link);
+const pipe = join(workspace, 'pipe');
+if (HAS_NAMED_PIPES) execFileSync('mkfifo', [pipe]);
+
+describe('readInside', () => {
+  it.each([
+    ['a file', workspace, 'task.md'],
+    ['a file by its absolute path', workspace, join(workspace, 'task.md')],
+    ['a file if the workspace is the root folder', '/', join(workspace, 'task.md')],
+    ['a file if the workspace is a symbolic link', link, 'task.md'],
+    ['a file by that link', link, join(link, 'task.md')],
+    ['a file by the target of that link', link, join(workspace, 'task.md')],
+  ])('reads %s', (_, root, path) => {
+    expect(readInside(root, path, 3)).toEqual({ kind: 'ok', value: Buffer.from('Go.') });
+  });
+
+  const outside = 'is outside the workspace; name a file in it';
+  const irregular = 'is not a regular file; name a file';
+  it.each([
+    ['a relative path outside of the workspace', '../../secret', outside],
+    ['an absolute path outside of the workspace', join(folder, 'secret'), outside],
+    ['a path that only begins like the workspace', `${workspace}2`, outside],
+    ['a path by another link', join(link, 'task.md'), outside],
+    ['the workspace itself', '.', irregular],
+    ['a folder', 'docs', irregular],
+    ...(HAS_NAMED_PIPES ? [['a named pipe', 'pipe', irregular]] : []),
+    [
+      'a missing file',
+      'no.md',
+      'does not exist; check the path, and that an earlier step checks out or writes the file',
+    ],
+    ['a path with a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
+    ['an invalid name', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
+  ])('refuses %s', (_, path, why) => {
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
+  });
+
+  it('refuses a file that is too large', () => {
+    const why = 'has more than 2 bytes, which is the limit; shorten it';
+    expect(readInside(workspace, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
+  });
+
+  it.each([
+    ...['.git', '.git/config', 'docs/.git/config', '.GIT/config', '.Git', 'x/../.git/config'],
+    ...['.git /config', '.git. ./config', '.git::$INDEX_ALLOCATION/config'],
+    ...['git~1/config', 'GIT~2/config', join(workspace, '.git')],
+  ])('refuses %j, even if it does not exist', (path) => {
+    const why = 'is in a .git folder, which may contain credentials; name another file';
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
+  });
+
+  it.each(['.github', '.gitignore', '.gitmodules', 'x.git', 'git', 'git~', '.git2', '..git'])(
+    'reads %s',
+    (name) => {
+      writeFileSync(join(workspace, name), 'Go.');
+      expect(readInside(workspace, name, 3)).toMatchObject({ kind: 'ok' });
+    },
+  );
+
+  it.each([
+    ['a symbolic link', 'link', 'task.md'],
+    ['a symbolic link to a missing file', 'nowhere', 'none.md'],
+    ['a file in a linked folder', 'folder/inner.md', 'docs'],
+  ])('refuses %s', (_, path, target) => {
+    symlinkSync(target, join(workspace, path.split('/')[0] ?? ''));
+    const why = 'is a symbolic link or in a linked folder; name the file itself';
+    expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
+  });
+});
+
+it('readWhole returns null if it cannot read, or would wait for a pipe', () => {
+  const paths = [workspace, join(folder, 'nothing'), ...(HAS_NAMED_PIPES ? [pipe] : [])];
+  for (const path of paths) expect(readWhole(path)).toBeNull();
+});
+
+describe('append', () => {
+  it.skipIf(!HAS_POSIX_SHELL)('leaves nothing of a text for which there is no room', () => {
+    const path = join(folder, 'outputs');
+    writeFileSync(path, 'a'.repeat(4000));
+    const module = new URL('../../../src/runner/files.ts', import.meta.url).href;
+    const script = `
+      const { append, codeOf } = await import('${module}');
+      try { append('${path}', 'b'.repeat(20_000)); } catch (error) { console.log(codeOf(error)); }`;
+    const given = ['-c', 'ulimit -f 8; exec "$0" --input-type=module -e "$1"'];
+    const printed = execFileSync('sh', [...given, process.execPath, script]).toString();
+    expect([printed, statSync(path).size]).toEqual(['EFBIG\n', 4000]);
+  });
+
+  it.each([
+    [undefined, 'ENOENT'],
+    [workspace, 'EISDIR'],
+    ...(HAS_FULL_DEVICE ? [['/dev/full', 'ENOSPC'] as const] : []),
+  ] as const)('throws if it cannot write: %j', (path, why) => {
+    expect(() => append(path, 'a')).toThrow(why);
+  });
+});

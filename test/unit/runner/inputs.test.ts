@@ -1,0 +1,364 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { FAILS_BY_DEFAULT } from '../../../src/job/outcome.ts';
+import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
+import { redactor } from '../../../src/runner/logger.ts';
+import { STATUS_NAMES } from '../../../src/service.ts';
+
+const GOOD = {
+  'project-id': 'proj-1',
+  'job-id': 'job-1',
+  'api-key': 'mint_0123456789',
+  prompt: 'Add tests.',
+};
+
+function env(inputs: Record<string, string>, more: Record<string, string> = {}) {
+  const named = Object.entries({ ...GOOD, ...inputs }).map(([name, value]) => [
+    `INPUT_${name.toUpperCase()}`,
+    value,
+  ]);
+  return { GITHUB_REPOSITORY: 'o/r', ...Object.fromEntries(named), ...more };
+}
+function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
+  const read = readInputs(env(inputs, more), (text) => text);
+  expect(read.problems).toEqual([]);
+  return read.inputs as Inputs;
+}
+function problems(inputs: Record<string, string>, more?: Record<string, string>) {
+  return readInputs(env(inputs, more), (text) => text).problems;
+}
+function problemsAt(inputs: Record<string, string>, conversation: number | null) {
+  const about = { conversation, mayCarry: false, isRerun: false };
+  return readInputs(env(inputs), (text) => text, about).problems;
+}
+
+it('inputs that are not set have defaults', () => {
+  const { failOn, baseUrl, ...rest } = valid({});
+  expect([...failOn]).toEqual(FAILS_BY_DEFAULT);
+  expect(baseUrl.href).toBe('https://api.mintlify.com/');
+  expect(rest).toEqual({
+    ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
+    ...{ createJob: false, attach: '', send: true, onlyWhen: null, whenActive: null },
+    ...{ command: null, comment: true, maxMessages: null, prNumber: null },
+    ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
+    ...{ wait: true, timeoutMs: 1_800_000 },
+    ...{ proxy: { url: '', noProxy: '' }, keyProblem: '', promptProblem: '' },
+  });
+});
+
+describe('readInputs accepts', () => {
+  it.each<[string, Record<string, string>, Partial<Inputs>]>([
+    ['white space around a key', { 'api-key': ' mint_abc12345\n' }, { apiKey: 'mint_abc12345' }],
+    ['white space around an ID', { 'job-id': '\tjob-1 ' }, { jobIds: ['job-1'] }],
+    ['create-job', { 'job-id': '', 'create-job': 'true' }, { jobIds: [], createJob: true }],
+    ['TRUE', { wait: 'TRUE' }, { wait: true }],
+    ['False', { wait: 'False' }, { wait: false }],
+    ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
+    ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
+    ['an address', { 'pr-number': 'https://github.com/O/r/pull/42/files' }, { prNumber: 42 }],
+    ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
+    [
+      'a command with invisible characters',
+      { command: '/agent\u200b\ufe0f' },
+      { command: '/agent' },
+    ],
+    ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
+    ['no job-id', { 'job-id': '' }, { jobIds: [] }],
+    ['no entry', { 'job-id': ', ,' }, { jobIds: [] }],
+    ['no entry in JSON', { 'job-id': '[""]' }, { jobIds: [] }],
+    ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
+    ['IDs of a YAML block', { 'job-id': 'a\nb\r\n  c\n' }, { jobIds: ['a', 'b', 'c'] }],
+    ['any separators', { 'job-id': ' a,\t b ,,\u00a0c,' }, { jobIds: ['a', 'b', 'c'] }],
+    ['repeated IDs', { 'job-id': 'b a b A' }, { jobIds: ['b', 'a', 'A'] }],
+    ['IDs as JSON', { 'job-id': '[\n "a", "", " b ", "a"]' }, { jobIds: ['a', 'b'] }],
+    ['100 IDs', { 'job-id': `${manyIds(100)}, job-1` }, { jobIds: manyIds(100).split('\n') }],
+    ['any status', { 'only-when': 'any' }, { onlyWhen: null }],
+    ['none', { 'fail-on': 'none' }, { failOn: new Set() }],
+    [
+      'a list',
+      { 'fail-on': 'skipped,active\nfailed' },
+      { failOn: new Set(['skipped', 'active', 'failed'] as const) },
+    ],
+    [
+      'bots',
+      { 'allowed-bots': '@A[bot], Copilot,' },
+      { allowedBots: new Set(['a[bot]', 'copilot']) },
+    ],
+  ])('%s', (_, inputs, expected) => {
+    expect(valid(inputs)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['https://example.com', 'https://example.com/'],
+    ['https://example.com:8443', 'https://example.com:8443/'],
+    ['http://localhost:3000', 'http://localhost:3000/'],
+    ['http://[::1]:3000', 'http://[::1]:3000/'],
+  ])('base-url %s', (text, href) => {
+    expect(valid({ 'base-url': text }).baseUrl.href).toBe(href);
+  });
+
+  it('valid words that are secrets too', () => {
+    const redact = redactor(['complete', 'completed', '20262026', 'job-1234']);
+    const given = { 'fail-on': 'completed', 'pr-number': '20262026', 'job-id': 'job-1234' };
+    expect(readInputs(env(given), redact).problems).toEqual([]);
+  });
+});
+
+function manyIds(count: number): string {
+  return Array.from({ length: count }, (_, index) => `job-${index}`).join('\n');
+}
+
+describe('readInputs refuses', () => {
+  const ID_RULE = ', which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.';
+  const EXPRESSION = 'an expression instead of an ID; write “${{ vars.NAME }}” in the workflow';
+  const hostileIds = ['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b', 'a;b'];
+  const minutes = ['abc', '-1', '+1', '1e3', '0x10', 'Infinity', 'NaN', '１０', '0', '7201', '1,5'];
+
+  it.each<[string, readonly string[], string]>([
+    ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
+    [
+      'api-key',
+      [...['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'mint_a b'], 'a\u2028b', '"mint_a"', "'mint_a'"],
+      'contains quotation marks, a space, a line break',
+    ],
+    [
+      'api-key',
+      ['mint_dsc_x', 'mint_us_x'],
+      'is an assistant key or an index key; create an admin',
+    ],
+    [
+      'api-key',
+      ['${{ secrets.X }}', '$KEY', 'secrets.MINTLIFY_API_KEY', 'vars.KEY'],
+      'is the name of a variable, not a key',
+    ],
+    ['api-key', ['Bearer mint_x', 'bearer x'], 'leave out “Bearer”'],
+    ['job-id', ['job\u200b-1', 'job\u{e0041}-1'], `-1”${ID_RULE}`],
+    ['job-id', ['a\u200b'], 'contains “aU+200B”'],
+    ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
+    [
+      'minimum-permission',
+      ['read'],
+      'must be triage, write, maintain, admin or none; it is “read”',
+    ],
+    [
+      'allowed-bots',
+      [', ,', '*', '@', '@@a', '["a[bot]"]', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
+      'must be a list of logins such as “renovate[bot]”; it contains “',
+    ],
+    ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
+    ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
+    [
+      'job-id',
+      ['mint_0123456789', 'job-1 mint_x', '"mint_ä'],
+      'contains an API key; put the key in',
+    ],
+    ['project-id', ['mint_0123456789', ' mint_a b'], 'contains an API key; put the key in'],
+    ['fail-on', ['error', 'failed, cancelled'], 'which always fail the step; leave them out.'],
+    ['job-id', ['null', 'undefined', 'a, null', '["null"]'], 'instead of an ID; check the step'],
+    [
+      'job-id',
+      ['https://github.com/o/r/pull/1'],
+      'a link; give the ID: comments of the action have that',
+    ],
+    [
+      'project-id',
+      ['https://a.mintlify.app'],
+      'a link; give the ID: the page of the API keys has it,',
+    ],
+    ['job-id', ['a;b', 'a|b'], 'Separate several IDs by commas.'],
+    ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
+    ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
+    [
+      'job-id',
+      [...hostileIds, 'x'.repeat(257), 'job-1\u200b', '["a b"]', 'a, b/c', '{"a"}'],
+      ID_RULE,
+    ],
+    [
+      'job-id',
+      ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
+      'must be IDs, or a JSON array of strings',
+    ],
+    ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
+    ['only-when', ['done'], `must be a list of ${STATUS_NAMES.join(', ')}, or any alone`],
+    ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
+    ['when-active', ['true'], 'must be send or wait; it is “true”'],
+    ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],
+    ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
+    [
+      'base-url',
+      [
+        'http://example.com',
+        'http://localhost.evil.example',
+        'ftp://example.com',
+        'https://u:p@a.example',
+        'https://a.example?x',
+        'https://a.example#f',
+        'https://a.example//x',
+        'https://a.example:0',
+        'https://a.example:99999',
+        'https://exa\tmple.com',
+        'example.com',
+        'https://a.example\\@evil.example',
+      ],
+      'must be an https URL (http only on localhost) without a user name, password, query or',
+    ],
+    [
+      'base-url',
+      ['https://a.example/v2', 'https://a.example/v2/'],
+      'ends with “/v2”, which the action',
+    ],
+    [
+      'timeout-minutes',
+      [...minutes, '1.', '.5', '9'.repeat(30)],
+      'must be a plain number, more than 0 and at most 7200',
+    ],
+    ['max-messages', ['0', '101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
+    ...['send', 'wait', 'comment', 'create-job'].map(
+      (name): [string, readonly string[], string] => [
+        ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
+      ],
+    ),
+    ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, '],
+    [
+      'pr-number',
+      ['0', '-3', '##3', '1.5', 'x', '7/files', 'https://github.com/other/repo/pull/3'],
+      'must be the number of a pull request',
+    ],
+  ])('%s: %j', (name, values, words) => {
+    for (const value of values) {
+      const found = problems({ [name]: value });
+      expect([value, found]).toEqual([value, [expect.stringContaining(words)]]);
+      expect(found[0]?.startsWith(`“${name}” `)).toBe(true);
+    }
+  });
+
+  it.each<[string, Record<string, string>, number | null]>([
+    ['only-when', { send: 'false', 'only-when': 'failed' }, null],
+    ['when-active', { send: 'false', 'when-active': 'send' }, null],
+    ['max-messages', { send: 'false', 'max-messages': '3' }, null],
+    ['create-job', { send: 'false', 'create-job': 'true' }, null],
+    ['max-messages', { comment: 'false', 'max-messages': '3' }, null],
+    ['create-job', { comment: 'false', 'create-job': 'true' }, 7],
+    ['create-job', { comment: 'false', 'create-job': 'true', 'pr-number': '7' }, null],
+  ])('%s, together with %j', (name, inputs, conversation) => {
+    const [other] = Object.entries(inputs);
+    expect(problemsAt(inputs, conversation)).toEqual([
+      expect.stringContaining(`“${name}” cannot be combined with “${other?.join(': ')}”`),
+    ]);
+  });
+
+  it('inputs without quoting a secret or a part of one', () => {
+    for (const key of ['mint_dsc_secretpart', 'Bearer secretpart', '$secretpart', 'a secretpart']) {
+      expect(problems({ 'api-key': key }).join()).not.toContain('secretpart');
+    }
+    const redact = redactor(['mint_abc12345']);
+    const long = `${'x'.repeat(55)}mint_abc12345`;
+    const escaped = `["${'x'.repeat(50)}mint_\\u0061bc12345/"]`;
+    for (const id of [`${long}/`, escaped, 'a, b/mint_abc12345']) {
+      const given = { 'job-id': id, wait: long, 'fail-on': long, 'pr-number': long };
+      const read = readInputs(env(given), redact);
+      expect(read.problems).toHaveLength(4);
+      expect(read.problems.join()).not.toContain('mint_');
+    }
+  });
+
+  it('all invalid inputs at once', () => {
+    const more = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTPS_PROXY: 'socks5://p:1' };
+    const namesOf = (inputs: Record<string, string>): readonly string[] =>
+      problems(inputs, more).map((text) => (text.split(' ')[0] ?? '').replaceAll(/[“”]/g, ''));
+    const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
+    const environment = ['HTTPS_PROXY', 'NODE_TLS_REJECT_UNAUTHORIZED'];
+    expect(namesOf(given)).toEqual(['api-key', 'job-id', 'wait', ...environment, 'prompt']);
+    // With send: false, no prompt is missing.
+    expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
+      ...['api-key', 'job-id', 'wait', ...environment],
+    ]);
+  });
+
+  it.each<[string, Record<string, string>, number | null, readonly string[]]>([
+    [
+      'and all are',
+      { 'project-id': '', 'api-key': '' },
+      null,
+      ['“project-id”, “job-id” and “api-key”'],
+    ],
+    ['and another input is wrong', { wait: 'yes' }, null, ['“job-id”', '“wait”']],
+    ['and comments are off', { wait: 'yes', comment: 'false' }, 7, ['“job-id”', '“wait”']],
+    ['but a comment of the event may name the job', { 'project-id': '' }, 7, ['“project-id”']],
+    [
+      'but a comment of pr-number may name it',
+      { 'project-id': '', 'pr-number': '7' },
+      null,
+      ['“project-id”'],
+    ],
+    ['but it may be created', { 'project-id': '', 'create-job': 'true' }, null, ['“project-id”']],
+    ['but nothing else is wrong, so the run says it', {}, null, []],
+  ])('if job-id is empty, %s', (_, inputs, conversation, expected) => {
+    const found = problemsAt({ 'job-id': '', ...inputs }, conversation);
+    expect(found).toEqual(
+      expected.map((names) => expect.stringMatching(`^${names} (is empty\\.|are empty\\.|must)`)),
+    );
+  });
+
+  it('no prompt only if the event can carry nothing', () => {
+    const about = { conversation: 7, mayCarry: true, isRerun: false };
+    expect(readInputs(env({ prompt: '' }), (text) => text, about).problems).toEqual([]);
+  });
+});
+
+describe('the inputs that say who may send, if others are invalid', () => {
+  it.each<[string, Record<string, string>, object]>([
+    [
+      'are read',
+      { command: '/agent', 'minimum-permission': 'none', 'allowed-bots': 'a[bot]' },
+      { command: '/agent', minimumPermission: 'none', allowedBots: new Set(['a[bot]']) },
+    ],
+    [
+      'let in no one else if they are invalid themselves',
+      { command: '/agent now', 'minimum-permission': 'read', 'allowed-bots': 'a[bot], b/c' },
+      { command: null, minimumPermission: 'write', allowedBots: new Set() },
+    ],
+  ])('%s', (_, inputs, expected) => {
+    const given = { 'job-id': '..', 'github-token': ' ghs_x\n', ...inputs };
+    const { inputs: all, whoMaySend } = readInputs(env(given), (text) => text);
+    expect(all).toBeNull();
+    expect(whoMaySend).toMatchObject({ ...expected, githubToken: 'ghs_x' });
+  });
+});
+
+describe('prompt-file', () => {
+  const folder = mkdtempSync(joinPath(tmpdir(), 'prompt-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const workspace = { GITHUB_WORKSPACE: folder };
+  writeFileSync(joinPath(folder, 'good.md'), '\ufeffDo this.\r\n');
+  writeFileSync(joinPath(folder, 'empty.md'), '');
+  writeFileSync(joinPath(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
+  writeFileSync(joinPath(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
+
+  it('is read unchanged, without GITHUB_WORKSPACE from the working directory', () => {
+    const { prompt } = valid({ prompt: '', 'prompt-file': 'good.md' }, workspace);
+    expect(prompt).toBe('\ufeffDo this.\r\n');
+    const own = valid({ prompt: '', 'prompt-file': 'package.json' }).prompt;
+    expect(own).toContain('"name": "agent-follow-up"');
+  });
+
+  it.each([
+    ['gone.md', 'does not exist'],
+    ['empty.md', 'has no visible text'],
+    ['latin1.md', 'is not valid UTF-8'],
+    ['large.md', 'has more than 1048576 bytes'],
+    ['../../no-such-file', 'is outside the workspace'],
+  ])('refuses %s, which %s', (path, expected) => {
+    expect(problems({ prompt: '', 'prompt-file': path }, workspace)).toEqual([
+      expect.stringMatching(`^“prompt-file”: “${path}” ${expected}`),
+    ]);
+  });
+
+  it('cannot be combined with prompt', () => {
+    expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
+      '“prompt” and “prompt-file” are both set; set only one of them.',
+    ]);
+  });
+});

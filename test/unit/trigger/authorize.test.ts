@@ -1,0 +1,252 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Collaborator, GitHub } from '../../../src/github/client.ts';
+import { GitHubError } from '../../../src/github/errors.ts';
+import type { Inputs } from '../../../src/runner/inputs.ts';
+import { authorize, isTrusted } from '../../../src/trigger/authorize.ts';
+import { isCommentEvent } from '../../../src/trigger/payload.ts';
+import {
+  ALICE,
+  COPILOT,
+  event,
+  issueComment,
+  type Person,
+  push,
+  RENOVATE,
+  SHA,
+  schedule,
+  triggerOf,
+  type WebhookEvent,
+} from '../../sim/events.ts';
+
+const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
+
+/** A client of GitHub that only answers which permission a login has. */
+function github(collaborator: (login: string) => Promise<Collaborator | null>): GitHub {
+  return { collaborator } as GitHub;
+}
+
+const create = (refType: string, ref: string, sender: Person): WebhookEvent =>
+  event('create', undefined, { ref, ref_type: refType, sender });
+
+/** All events that GitHub's workflow parser accepts in `on:`. */
+const GRAMMAR = '../../../node_modules/@actions/workflow-parser/dist/workflow-v1.0.min.json';
+const IN_WORKFLOWS: readonly string[] = Object.keys(
+  JSON.parse(readFileSync(join(import.meta.dirname, GRAMMAR), 'utf8')).definitions[
+    'on-mapping-strict'
+  ].mapping.properties,
+);
+/** Events that the parser does not know, and names that are not events. */
+const OTHERS = ['commit_comment', 'star', 'moon_phase', 'Push', 'PUSH', 'push ', ' push', 'push\n'];
+const HOSTILE = ['', 'constructor', '__proto__', 'toString', 'hasOwnProperty'];
+/** Those that people without push access cannot start, as in docs/permissions.md. */
+const TRUSTED =
+  'push schedule workflow_dispatch repository_dispatch merge_group release create delete';
+
+describe('every event but those that need push access or a clock is checked', () => {
+  it.each([...IN_WORKFLOWS, ...OTHERS, ...HOSTILE])('%j', async (name) => {
+    const trusted = TRUSTED.split(' ').includes(name);
+    // A comment without its author, or a check without its commit, is no trigger, and ends the run before.
+    const body = { number: 7, user: { id: MALLORY.id }, id: 1, head_sha: SHA };
+    const parts = isCommentEvent(name)
+      ? { issue: body, comment: body, review: body }
+      : { workflow_run: body, check_run: body };
+    for (const sender of [MALLORY, RENOVATE]) {
+      const trigger = triggerOf({ name, payload: { action: 'created', ...parts, sender } });
+      const asked: string[] = [];
+      const client = github(async (login) => {
+        asked.push(login);
+        return null;
+      });
+      const access = { minimumPermission: 'write', allowedBots: new Set<string>() } as const;
+      const info = { attempt: 1, triggeringActor: '' };
+      const { kind } = await authorize(trigger, info, access, client);
+      expect(kind).toBe(trusted ? 'allowed' : 'denied');
+      expect(asked).toEqual(trusted || sender === RENOVATE ? [] : [MALLORY.login]);
+    }
+  });
+});
+
+describe('isTrusted', () => {
+  const branch = { ref: 'refs/heads/agent/fix' };
+
+  it.each<[string, WebhookEvent, boolean]>([
+    ['a push to it by a bot', push({ ref: 'refs/heads/master', sender: RENOVATE }), true],
+    ['a push to another branch', push(branch), true],
+    ['a push to another branch by a bot', push({ ...branch, sender: RENOVATE }), false],
+    ['a branch', create('branch', 'agent/fix', ALICE), true],
+    ['a branch by a bot', create('branch', 'agent/fix', RENOVATE), false],
+    ['a push by nobody', { name: 'push', payload: { ...branch, repository: {} } }, false],
+  ])('%s: %j', (_, given, expected) => {
+    expect(isTrusted(triggerOf(given))).toBe(expected);
+  });
+});
+
+describe('authorize', () => {
+  const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
+  const writers = async (login: string): Promise<Collaborator | null> => {
+    const id = IDS[login.toLowerCase()];
+    return id === undefined ? null : { id, login, permission: 'write' };
+  };
+  interface Run {
+    readonly event?: WebhookEvent;
+    readonly attempt?: number;
+    readonly by?: string;
+    readonly access?: Partial<Inputs>;
+    readonly collaborator?: (login: string) => Promise<Collaborator | null>;
+  }
+  const comment = issueComment({ number: 7, body: 'x' });
+  const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
+  const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
+  const noCheck = { minimumPermission: 'none' } as const;
+  const copilot = { event: issues(COPILOT), access: allowing('copilot') };
+  const renovate = { event: issues(RENOVATE), access: allowing('renovate[bot]') };
+
+  /** The authorization, and the logins whose permission was requested. */
+  async function authorizeRun(run: Run) {
+    const { event: of = comment, attempt = 1, by = '', access = {}, collaborator = writers } = run;
+    const requested: string[] = [];
+    const client = github((login) => {
+      requested.push(login);
+      return collaborator(login);
+    });
+    const authorization = await authorize(
+      triggerOf(of),
+      { attempt, triggeringActor: by },
+      { minimumPermission: 'write', allowedBots: new Set(), ...access },
+      client,
+    );
+    return { ...authorization, requested };
+  }
+
+  it.each<[string, Run, 'allowed' | 'denied' | 'failed', readonly string[]]>([
+    ['a writer', {}, 'allowed', ['alice']],
+    ['a stranger', { event: issues(MALLORY) }, 'denied', ['mallory']],
+    ['a stranger, without a check', { event: issues(MALLORY), access: noCheck }, 'allowed', []],
+    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'failed', ['alice']],
+    ['a bot', { event: issues(RENOVATE) }, 'denied', []],
+    ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'denied', []],
+    ['a bot that is named', renovate, 'allowed', []],
+    [
+      'it in other case',
+      { ...renovate, event: issues({ ...RENOVATE, login: 'Renovate[bot]' }) },
+      'allowed',
+      [],
+    ],
+    ['it without its suffix', { ...renovate, access: allowing('renovate') }, 'allowed', []],
+    [
+      'a person of that name',
+      { event: issues({ ...MALLORY, login: 'renovate' }), access: allowing('renovate') },
+      'denied',
+      ['renovate'],
+    ],
+    ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
+    [
+      'an organization that is named',
+      {
+        event: issues({ ...RENOVATE, login: 'renovate', type: 'Organization' }),
+        access: allowing('renovate'),
+      },
+      'denied',
+      [],
+    ],
+    ['no sender', { event: issues(undefined) }, 'failed', []],
+    ['no sender, without a check', { event: issues(null), access: noCheck }, 'failed', []],
+    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
+    ['a re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
+    [
+      'a re-run by someone whose login now belongs to somebody else',
+      {
+        ...{ attempt: 2, by: 'bob' },
+        collaborator: async (login) => ({
+          id: 1001,
+          login: 'alice',
+          permission: 'write',
+          ...(login === 'bob' && { id: 3, login: 'eve' }),
+        }),
+      },
+      'failed',
+      ['alice', 'bob'],
+    ],
+    ['a re-run by the author', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
+    ['a re-run by a stranger', { attempt: 2, by: 'mallory' }, 'denied', ['alice', 'mallory']],
+    ['a re-run by nobody', { attempt: 2 }, 'failed', []],
+    ['a re-run by nobody, without a check', { attempt: 2, access: noCheck }, 'failed', []],
+    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'denied', []],
+    [
+      'a re-run by a bot without a suffix',
+      { ...copilot, attempt: 2, by: 'copilot' },
+      'allowed',
+      [],
+    ],
+    [
+      'one of another event',
+      { access: copilot.access, attempt: 2, by: 'Copilot' },
+      'denied',
+      ['alice', 'Copilot'],
+    ],
+    ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, 'allowed', []],
+  ])('decides about %s', async (_, run, kind, requested) => {
+    expect(await authorizeRun(run)).toMatchObject({ kind, requested });
+  });
+
+  const lacks = '“mallory” lacks the write permission on this repository (“minimum-permission”)';
+  const onIssues = 'On the event “issues”, this is checked because people without write access';
+  it.each<[string, Run, readonly string[]]>([
+    [
+      'a stranger',
+      { event: issues(MALLORY) },
+      [`${lacks}, or “github-token” cannot read it.`, onIssues],
+    ],
+    [
+      'someone with less',
+      {
+        event: issues(MALLORY),
+        collaborator: async () => ({ ...MALLORY, permission: 'triage' }),
+      },
+      [`${lacks}, or “github-token” cannot read it. ${onIssues}`],
+    ],
+    [
+      'an error',
+      { collaborator: () => Promise.reject(new GitHubError(401, '“github-token” is empty')) },
+      [
+        'The permission of “alice” cannot be checked: “github-token” is empty. Check “github-token”',
+        '“minimum-permission: none”',
+      ],
+    ],
+    [
+      'a token that may not ask',
+      {
+        collaborator: () =>
+          Promise.reject(new GitHubError(403, 'Must have push access to view collaborator')),
+      },
+      ['Must have push access to view collaborator. Check “github-token”'],
+    ],
+    [
+      'a renamed repository',
+      { collaborator: () => Promise.reject(new GitHubError(301, 'moved; start a new run')) },
+      ['The permission of “alice” cannot be checked: moved; start a new run.'],
+    ],
+    [
+      'a rate limit',
+      { collaborator: () => Promise.reject(new GitHubError(429, 'no')) },
+      ['The permission of “alice” cannot be checked: no. This is a rate limit of GitHub'],
+    ],
+  ])('explains what to do about %s', async (_, run, words) => {
+    const { reason } = (await authorizeRun(run)) as { readonly reason?: string };
+    for (const part of words) expect(reason).toContain(part);
+  });
+
+  it.each<[string, Run, 'notice' | 'warning']>([
+    ['a bot', { event: issues(RENOVATE) }, 'notice'],
+    ['a stranger', { event: issues(MALLORY) }, 'warning'],
+    [
+      'a stranger who comments',
+      { event: issueComment({ number: 7, body: 'x', author: MALLORY }) },
+      'notice',
+    ],
+  ])('refuses %s', async (_, run, level) => {
+    expect(await authorizeRun(run)).toMatchObject({ kind: 'denied', level });
+  });
+});

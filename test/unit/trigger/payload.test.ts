@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { isBot, isPerson } from '../../../src/trigger/account.ts';
+import { readTrigger, type Trigger, whyNoSecrets } from '../../../src/trigger/payload.ts';
+import {
+  ALICE,
+  checkRun,
+  DEPENDABOT,
+  event,
+  issueComment,
+  type Json,
+  pullOfCommit,
+  pullRequest,
+  push,
+  RENOVATE,
+  review,
+  reviewComment,
+  SHA,
+  schedule,
+  triggerOf,
+  type WebhookEvent,
+  workflowRun,
+} from '../../sim/events.ts';
+
+function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
+  return { name, payload: { ...payload, pull_request: { number: 7, head: { repo: null } } } };
+}
+
+describe('readTrigger finds the conversation of', () => {
+  it.each<[string, WebhookEvent, number | null, Trigger['place']]>([
+    ['pull_request', pullRequest({ number: 7 }), 7, 'pull'],
+    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8, 'pull'],
+    [
+      'issue_comment on an issue',
+      issueComment({ number: 8, body: 'x', onPullRequest: false }),
+      8,
+      'issue',
+    ],
+    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9, 'issue'],
+    ['pull_request_review', review({ number: 10, body: 'x' }), 10, 'pull'],
+    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11, 'pull'],
+    ['schedule', schedule(), null, 'none'],
+    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, 'issue'],
+  ])('%s', (_, webhook, conversation, place) => {
+    expect(triggerOf(webhook)).toMatchObject({ conversation, place });
+  });
+});
+
+const ABOUT_COMMITS = ['workflow_run', 'check_run'] as const;
+
+const OTHER = 'b'.repeat(40);
+
+/** An event about a commit, with these fields. */
+function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): WebhookEvent {
+  const { payload } = name === 'workflow_run' ? workflowRun() : checkRun();
+  return { name, payload: { ...payload, [name]: { ...(payload[name] as Json), ...fields } } };
+}
+
+describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
+  const own = pullOfCommit(7);
+  const foreign = pullOfCommit(8, SHA, 2);
+  const elsewhere = { ...own, number: 8, head: { ...(own.head as Json), ref: 'agent/8' } };
+  const hundred = (repositoryId: number): readonly Json[] =>
+    Array.from({ length: 100 }, (_, index) => pullOfCommit(100 + index, SHA, repositoryId));
+
+  it.each<[string, Json, number | null]>([
+    ['the only pull request', { pull_requests: [own] }, 7],
+    ['the only one of 101', { pull_requests: [...hundred(2), own] }, 7],
+    ['none', { pull_requests: [] }, null],
+    ['none in this repository', { pull_requests: [foreign] }, null],
+    ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
+    ['the only one of two with its head', { pull_requests: [own, pullOfCommit(8, OTHER)] }, 7],
+    ['the only one of two with its head and branch', { pull_requests: [elsewhere, own] }, 7],
+    [
+      'none of two with other heads',
+      { pull_requests: [8, 9].map((n) => pullOfCommit(n, OTHER)) },
+      null,
+    ],
+    [
+      'the only one, whatever its suite',
+      { pull_requests: [own], check_suite: { head_branch: null } },
+      7,
+    ],
+    ['a hundred', { pull_requests: hundred(1) }, null],
+    ['something else than a list', { pull_requests: 'x' }, null],
+    [
+      'the only one beside one that is none',
+      { pull_requests: [{ number: '1/../2' }, own, null] },
+      7,
+    ],
+    [
+      'the only one that has a repository',
+      { pull_requests: [own, { ...own, head: { sha: SHA, repo: null } }] },
+      7,
+    ],
+    ['one whose repository is gone', { pull_requests: [{ ...own, base: {} }] }, null],
+  ])('%s', (_, fields, conversation) => {
+    const head = conversation === null ? null : SHA;
+    expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
+      ...{ conversation, commit: { sha: SHA, head, isElsewhere: false } },
+    });
+  });
+
+  it('no commit that is none', () => {
+    const fields = { head_sha: 'main', pull_requests: [own] };
+    const payload = Buffer.from(JSON.stringify(aboutCommit(name, fields).payload));
+    const problem = 'the event file does not say which commit it is about';
+    expect(readTrigger(name, payload)).toEqual({ kind: 'problem', problem });
+  });
+
+  it.each(['requested', 'rerequested', 'requested_action'])('no new failure when %s', (action) => {
+    const about = aboutCommit(name, { conclusion: 'failure' });
+    const again = { ...about, payload: { ...about.payload, action } };
+    expect(triggerOf(again)).toMatchObject({ commit: { failure: null } });
+  });
+
+  it.each([
+    ['success', null],
+    ['failure', 'failed'],
+    ['timed_out', 'timed out'],
+    ['startup_failure', 'could not start'],
+    ['cancelled', name === 'workflow_run' ? 'was cancelled' : null],
+    [null, null],
+  ])('how it failed: %s', (conclusion, failure) => {
+    expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ failure });
+  });
+
+  it.each([
+    [
+      { html_url: 'no URL', output: null },
+      { url: '', said: '', annotations: 0 },
+    ],
+    [
+      { output: { title: null, summary: 'b', annotations_count: -1 } },
+      { said: 'b', annotations: 0 },
+    ],
+    [
+      { output: { title: 'a', summary: 'b', text: 'c', annotations_count: 2 } },
+      { said: 'a\n\nb', text: 'c', annotations: 2 },
+    ],
+    [
+      { id: 5, html_url: 'https://github.com/x' },
+      { id: 5, url: 'https://github.com/x' },
+    ],
+  ])('what it says: %j', (fields, expected) => {
+    expect(triggerOf(aboutCommit(name, fields)).commit).toMatchObject(expected);
+  });
+});
+
+it.each([
+  { name: 'push', payload: workflowRun({ pullRequests: [7] }).payload },
+  event('check_suite', 'completed', { check_suite: { pull_requests: [pullOfCommit(7)] } }),
+])('readTrigger takes no other event for one about a commit: $name', (given) => {
+  expect(triggerOf(given)).toMatchObject({ conversation: null, commit: null });
+});
+
+it.each([
+  ['the conversation', { issue: undefined }],
+  ['the sender', { sender: undefined }],
+])('readTrigger reports a comment event without %s as a problem', (_, parts) => {
+  const { name, payload } = issueComment({ number: 7, body: '/agent go' });
+  const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
+  expect(readTrigger(name, file)).toMatchObject({
+    problem: 'the event file does not say who wrote the comment, and where',
+  });
+});
+
+it.each([
+  ['a missing file', null, 'cannot be read'],
+  ['a file that is not JSON', Buffer.from('{"issue":'), 'is not valid JSON'],
+  ['a file without a JSON object', Buffer.from('7'), 'does not contain a JSON object'],
+])('readTrigger reports a problem for %s', (_, file, why) => {
+  expect(readTrigger('schedule', file)).toMatchObject({ problem: expect.stringContaining(why) });
+});
+
+it.each<[string, WebhookEvent, string | null]>([
+  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), 'from forks'],
+  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), 'from forks'],
+  ['a pull request from a branch', pullRequest({ number: 7 }), null],
+  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), null],
+  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
+  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
+  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), null],
+  ['a review of one from a fork', ofFork(review({ number: 7, body: 'x' })), 'from forks'],
+  ['a review of one from a branch', review({ number: 7, body: 'x' }), null],
+  ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), 'from forks'],
+  ['a push by Dependabot', push({ sender: DEPENDABOT }), 'Dependabot secrets'],
+  ['a push by another bot', push({ sender: RENOVATE }), null],
+  ['a comment', issueComment({ number: 7, body: 'x' }), null],
+])('whyNoSecrets: %s, %j', (_, given, expected) => {
+  const why = whyNoSecrets(triggerOf(given));
+  expect(why).toEqual(expected && expect.stringContaining(expected));
+});
+
+it.each([
+  ['alice', 'User', true, false],
+  ['renovate[bot]', 'Bot', false, true],
+  ['Copilot', 'Bot', false, true],
+  ['renovate[bot]', 'User', false, true],
+  ['octo', 'Organization', false, false],
+])('%s of the type %s is a person: %s, a bot: %s', (login, type, person, bot) => {
+  const account = { login, type, id: 1 };
+  expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
+});
