@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import {
@@ -108,6 +111,7 @@ function playOn(
   sim: Simulation,
   workflow: Workflow,
   event: WebhookEvent,
+  workspace?: string,
 ): Promise<readonly Played[]> {
   // The inputs of the workflow replace those of the simulation, except the base URL.
   const nothing = { 'project-id': '', 'job-id': '', 'api-key': '', prompt: '', wait: '' };
@@ -116,11 +120,11 @@ function playOn(
     repository: sim.github.repository,
     vars: { AGENT_PROJECT: PROJECT, AGENT_JOB: JOB, AGENT_JOBS: JOB, CHANGELOG_JOB: JOB },
     secrets: { AGENT_API_KEY: KEY, DOCS_TOKEN: 'x', SLACK_WEBHOOK: 'x' },
-    outputs: { list: { ids: `${JOB} `, numbers: `[${PULL}]` } },
+    outputs: { links: { broken: 'true' }, list: { ids: `${JOB} `, numbers: `[${PULL}]` } },
     run: (given, job) =>
       sim.runHere({
         with: { ...nothing, ...given, 'base-url': sim.agent.url },
-        step: { event, github: { job } },
+        step: { event, github: { job, ...(workspace && { workspace }) } },
       }),
   });
 }
@@ -211,19 +215,73 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     }
   },
 
-  'docs-in-another-repository': async () => {
+  'create-a-job': async () => {
+    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
+    for (const [name, about] of Object.entries({
+      push: 'the changes in https://github.com/',
+      release: `the release ${RELEASE} `,
+      repository_dispatch: `the changes in ${COMPARE}. `,
+      workflow_dispatch: 'Go on.',
+    })) {
+      await using sim = await simulate({ agent: { jobs: [], create } });
+      const created = await playOn(sim, example('create-a-job'), eventOf(name, sim));
+      expect(outputsOf(created), name).toMatchObject([SENT]);
+      // The comment there names the job, so that a command finds it.
+      const command = eventOf('issue_comment', sim);
+      expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
+      const words = expect.stringContaining('also add error handling examples');
+      const prompt = expect.stringContaining(about);
+      expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt: words }]);
+    }
+  },
+
+  'commands-only': async () => {
     const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
     await using sim = await simulate({ agent: { jobs: [], create } });
-    const workflow = example('docs-in-another-repository');
-    const changed = repositoryDispatch({ compare: COMPARE });
-    expect(outputsOf(await playOn(sim, workflow, changed))).toMatchObject([SENT]);
-    const prompt = expect.stringContaining(`the changes in ${COMPARE}. `);
-    expect(sim.agent.posts()).toHaveLength(1);
-    // The comment there names the job, so that a command finds it.
+    const workflow = example('commands-only');
     const command = eventOf('issue_comment', sim);
-    expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
-    const words = expect.stringContaining('also add error handling examples');
-    expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt: words }]);
+    expect(outputsOf(await playOn(sim, workflow, command))).toMatchObject([SENT]);
+    const other = issueComment({ number: PULL, body: 'I would ask the /agent.' });
+    expect(await playOn(sim, workflow, other)).toMatchObject([{ skipped: true }]);
+    expect(sim.agent.posts()).toHaveLength(1);
+  },
+
+  'requested-changes': async () => {
+    const workflow = example('requested-changes');
+    await using sim = await simulate(LINKED);
+    await nameJob(sim);
+    const submitted = (state: string, ref: string): WebhookEvent => {
+      const event = review({ number: PULL, body: 'Please shorten this.' });
+      const { review: given, pull_request: pull } = event.payload as Record<string, Json>;
+      const head = { ...(pull?.head as Json), ref, repo: { full_name: 'octo/agents' } };
+      const payload = {
+        ...event.payload,
+        review: { ...given, state },
+        pull_request: { ...pull, head },
+      };
+      return { ...event, payload };
+    };
+    const requested = submitted('changes_requested', 'mintlify/1');
+    expect(outputsOf(await playOn(sim, workflow, requested))).toMatchObject([SENT]);
+    const prompt = expect.stringContaining('shorten');
+    expect(sim.agent.accepted().at(-1)).toMatchObject({ prompt });
+    for (const event of [
+      submitted('approved', 'mintlify/1'),
+      submitted('changes_requested', 'docs'),
+    ]) {
+      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
+    }
+  },
+
+  report: async () => {
+    await using sim = await simulate(LINKED);
+    const workspace = mkdtempSync(join(tmpdir(), 'report-'));
+    writeFileSync(join(workspace, 'broken-links.txt'), 'guides/start.mdx: /gone is broken\n');
+    const played = await playOn(sim, example('report'), schedule(), workspace);
+    rmSync(workspace, { recursive: true });
+    expect(outputsOf(played)).toMatchObject([SENT]);
+    const prompt = expect.stringContaining('/gone is broken');
+    expect(sim.agent.accepted()).toMatchObject([{ prompt }]);
   },
 
   'on-label': async () => {
@@ -240,29 +298,6 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     for (const event of [labeled('bug'), labeled('check links', 'stranger/agents')]) {
       expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
     }
-  },
-
-  'jobs-from-a-file': async () => {
-    expect(outputsOf(await play('jobs-from-a-file', LINKED))).toMatchObject([SENT]);
-  },
-
-  'on-release': async () => {
-    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
-    await using sim = await simulate({ agent: { jobs: [], create } });
-    const workflow = example('on-release');
-    expect(outputsOf(await playOn(sim, workflow, eventOf('release', sim)))).toMatchObject([SENT]);
-    expect(sim.agent.posts()).toMatchObject([{ body: expect.stringContaining(RELEASE) }]);
-    expect(ownComments(sim.github)).toHaveLength(1);
-  },
-
-  'two-prompts': async () => {
-    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
-    const [played] = await play('two-prompts', { agent: { jobs: [], create } });
-    const ids = played?.results.map(({ outputs }) => [outputs.result, outputs['job-id']]);
-    expect(ids).toEqual([
-      ['completed', NEW_JOB],
-      ['completed', NEW_JOB],
-    ]);
   },
 
   'merge-when-done': async () => {
@@ -333,7 +368,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 describe.concurrent('every example works', () => {
   // story.test.ts plays these.
   const others = files('examples/*.yml').filter(
-    ({ name }) => !/(loop|create-a-job|every-night|take-over)\.yml$/.test(name),
+    ({ name }) => !/(loop|every-night|take-over)\.yml$/.test(name),
   );
 
   it.each(others)('$name', async ({ name }) => {
