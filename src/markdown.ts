@@ -1,4 +1,4 @@
-import { pullRequestName } from './link.ts';
+import { pullRequestName } from './pull-request.ts';
 import { DASHBOARD_URL } from './service.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
@@ -63,15 +63,17 @@ export function link(label: string, url: string): string {
   return `[${label}](${href})`;
 }
 
-interface PullRequest {
-  /** It was checked before. */
+/**
+ * A link with the number of the pull request of a job; with its repository and host if it is not in this repository. The link
+ * was checked before, and there is a number only in this repository.
+ */
+export function pullRequestLink({
+  prLink,
+  prNumber,
+}: {
   readonly prLink?: string | null | undefined;
-  /** Its number, if it is in this repository. */
   readonly prNumber?: number | null | undefined;
-}
-
-/** A link with the number of the pull request of a job; with its repository and host if it is not in this repository. */
-export function pullRequestLink({ prLink, prNumber }: PullRequest): string {
+}): string {
   if (!prLink) return '';
   // A name may begin with `_`, which is Markdown there.
   return link(pullRequestName(prLink, Boolean(prNumber)).replaceAll('_', '\\_'), prLink);

@@ -11,17 +11,19 @@ interface Started extends Pick<Start, 'trigger'> {
 }
 
 /** `` `CI` failed on 311411a ``; empty if nothing did. */
-export function failureOf({ runtime: { redact }, trigger: { commit } }: Started): string {
-  const how = commit?.failure ?? null;
-  return commit === null || how === null ? '' : sayCommit(commit, ` ${how}`, redact);
+export function failureOf({ runtime: { redact }, trigger }: Started): string {
+  if (trigger.kind !== 'check' || trigger.check.failure === null) return '';
+  return sayCommit(trigger.check, ` ${trigger.check.failure}`, redact);
 }
 
 /** For the small print. With `send: false`, nobody has asked. */
 export function occasionOf(start: Started, send: boolean): string {
   const { trigger, runtime } = start;
   const { redact, env } = runtime;
-  const { commit, sender } = trigger;
-  if (commit !== null) return `After ${failureOf(start) || sayCommit(commit, '', redact)}`;
+  const { sender } = trigger;
+  if (trigger.kind === 'check') {
+    return `After ${failureOf(start) || sayCommit(trigger.check, '', redact)}`;
+  }
   const who = sender === null ? '' : code(redact(sender.login), 100);
   if (who !== '' && isPush(trigger)) return `After a push by ${who}`;
   if (who !== '' && send && isAsked(trigger)) return `Asked by ${who}`;
@@ -43,8 +45,8 @@ export function askerOf(trigger: Trigger): string {
 }
 
 /** Who opens a pull request, or publishes a release, may know nothing of the agent. */
-function isAsked({ event, action, comment, sender }: Trigger): boolean {
-  if (comment !== null) return true;
+function isAsked({ kind, event, action, sender }: Trigger): boolean {
+  if (kind === 'comment') return true;
   const isStarted = event === 'workflow_dispatch' || action === 'labeled';
   return isStarted && sender !== null && isPerson(sender);
 }

@@ -6,7 +6,6 @@ import {
   type Job,
   labelOf,
   NEW_JOB,
-  type Over,
   sentAtOf,
 } from '../job/job.ts';
 import {
@@ -21,7 +20,6 @@ import {
   titleOf,
   wordOf,
 } from '../job/labels.ts';
-import { ACTION_URL } from '../link.ts';
 import {
   blocks,
   code,
@@ -37,6 +35,7 @@ import {
 } from '../markdown.ts';
 import { type Ended, overallReason } from '../report/outputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
+import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';
 import { cut, grouped, quote, sentences } from '../text.ts';
 import { filesIn, nameCommits, renderCommits, renderUnseen } from './commits.ts';
@@ -67,7 +66,7 @@ export interface Story {
   readonly createsJobs?: boolean;
   /** The pull request of the event, if it was over when the message was sent. */
   readonly mergedOrClosed?:
-    | { readonly number: number; readonly how: NonNullable<Over> }
+    | { readonly number: number; readonly how: 'merged' | 'closed' }
     | undefined;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;

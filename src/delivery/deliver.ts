@@ -172,11 +172,11 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
 function endElsewhere(run: Run, job: Job): End | undefined {
   const { inputs, trigger } = run;
   const number = conversationOf(run);
-  if (trigger.commit === null || inputs.jobIds.length > 0 || number === null) return undefined;
+  if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || number === null) return undefined;
   const own = ownPull(job, knownNotes(run));
   if (own === number) return undefined;
-  const what = trigger.commit.kind === 'workflow_run' ? 'run' : 'check';
-  const failed = trigger.commit.failure === null ? what : `failed ${what}`;
+  const what = trigger.check.kind === 'workflow_run' ? 'run' : 'check';
+  const failed = trigger.check.failure === null ? what : `failed ${what}`;
   const shown = own === undefined ? job.record?.prLink : `#${own}`;
   return endAs('another pull request', failed, number, shown);
 }

@@ -53,7 +53,7 @@ function aboutOf(run: Run, job: Job): About | null {
     asked,
     number,
     isOwn,
-    isPull: trigger.place === 'pull' || number !== asked.conversation,
+    isPull: trigger.isPullRequest || number !== asked.conversation,
     unknown: notes.kind === 'problem' ? notes.problem : '',
     ...whatIsKnown(knownNotes(run), ids, isOwnEvent),
   };

@@ -7,7 +7,7 @@ import type { GitHub } from '../github/client.ts';
 import { cancelledEnd, timedOutEnd } from '../job/explain.ts';
 import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
 import { type End, unsureEnd } from '../job/outcome.ts';
-import { isKnownUnsent, type Seen, whyPast } from '../ledger/decide.ts';
+import { isKnownUnsent, whyPast } from '../ledger/decide.ts';
 import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../ledger/record.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
@@ -17,6 +17,7 @@ import { type Skipped, whichJobs } from '../plan/resolve-jobs.ts';
 import type { Located } from '../plan/resolve-pull-request.ts';
 import { Message } from '../prompt/prompt.ts';
 import type { Content, ContentRead } from '../prompt/request.ts';
+import type { PullRequestHead } from '../pull-request.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { endedNow } from '../report/outputs.ts';
 import { isProxied } from '../runner/environment.ts';
@@ -128,7 +129,7 @@ function createQueue(): Queue {
 
 /** Only events about a commit can leave out their pull request. */
 async function locateCommit(start: Start, inputs: Inputs): Promise<Result<Located> | Skipped> {
-  if (start.trigger.commit === null) return ok({ start });
+  if (start.trigger.kind !== 'check') return ok({ start });
   const { locate } = await import(
     /* webpackChunkName: "carried" */ '../plan/resolve-pull-request.ts'
   );
@@ -140,15 +141,17 @@ async function locateCommit(start: Start, inputs: Inputs): Promise<Result<Locate
  * shows. What it does not tell stops nothing.
  */
 async function readWhyPast(
-  { trigger: { commit }, github }: Start,
+  { trigger, github }: Start,
   { headOf: number }: Plan,
-  seen: Seen | undefined,
+  seen: PullRequestHead | undefined,
 ): Promise<End | undefined> {
-  if (commit === null || number === undefined) return undefined;
-  if (seen !== undefined) return whyPast(commit, seen);
-  const atEvent = whyPast(commit, { number, sha: commit.head ?? commit.sha, over: null });
-  if (atEvent !== undefined || commit.failure === null) return atEvent;
-  return whyPast(commit, await readHead(github, number));
+  if (trigger.kind !== 'check' || number === undefined) return undefined;
+  const { check } = trigger;
+  if (seen !== undefined) return whyPast(check, seen);
+  const sha = check.head ?? check.sha;
+  const atEvent = whyPast(check, { number, sha, state: 'open' });
+  if (atEvent !== undefined || check.failure === null) return atEvent;
+  return whyPast(check, await readHead(github, number));
 }
 
 async function listNotes(
@@ -199,7 +202,7 @@ function messageIdOf(start: Start, { projectId }: Inputs, { byBot }: Plan): Mess
     ...whichMessage(start),
     project: hashOf(projectId),
     attempt: start.info.attempt,
-    commit: start.trigger.commit?.sha ?? '',
+    commit: start.trigger.kind === 'check' ? start.trigger.check.sha : '',
     byBot,
     askedBy: loginOf(askerOf(start.trigger)),
     process: newWord(),

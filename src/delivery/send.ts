@@ -67,7 +67,7 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  const past = trigger.commit && whyPast(trigger.commit, headOfEvent);
+  const past = trigger.kind === 'check' && whyPast(trigger.check, headOfEvent);
   if (past) return past;
   recordLastLook(job, head, needsBase);
   return 'ready';

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
-import type { Head, Over } from '../job/job.ts';
+import { type PullRequest, type PullRequestHead, parseState } from '../pull-request.ts';
 import {
   type ProxySettings,
   problemWithCertificates,
@@ -10,8 +10,6 @@ import {
 } from '../runner/environment.ts';
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { USER_AGENT } from '../runner/network.ts';
-import { isEdited } from '../trigger/account.ts';
-import { type CommentTrigger, type PullOfCommit, readOver } from '../trigger/payload.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import type { Annotation, CheckRun, RunJob, WorkflowRun } from './checks.ts';
@@ -77,9 +75,15 @@ const MOST_AT_ONCE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
-/** A pull request that has a commit, and whose branch is in this repository. */
-export interface PullOfSha extends PullOfCommit {
-  readonly over: Over;
+interface Written {
+  readonly lastEditedAt: string | null;
+  readonly author: { readonly databaseId?: number | null | undefined } | null;
+  readonly editor: { readonly databaseId?: number | null | undefined } | null;
+}
+
+/** Whether somebody else has edited it last. */
+export function isEdited({ lastEditedAt, author, editor }: Written): boolean {
+  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
 }
 
 interface OwnComment {
@@ -245,7 +249,11 @@ export class GitHub {
   }
 
   async react(
-    to: Pick<CommentTrigger, 'kind' | 'id' | 'nodeId'>,
+    to: {
+      readonly kind: keyof typeof REACTION_ROUTES | 'review';
+      readonly id: number;
+      readonly nodeId: string;
+    },
     content: ReactionContent,
   ): Promise<void> {
     const { kind, id, nodeId } = to;
@@ -271,15 +279,15 @@ export class GitHub {
     }
   }
 
-  async pullRequest(number: number): Promise<Head> {
+  async pullRequest(number: number): Promise<PullRequest> {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
     const { pull } = await loadAnswers();
     const { head, commits, state, merged_at } = await this.#read(route, { number }, pull);
-    return { number, sha: head.sha, commits, over: readOver(state, merged_at) };
+    return { number, ...head, state: parseState(state, merged_at), commits };
   }
 
   /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
-  async pullsOf(sha: string): Promise<readonly PullOfSha[]> {
+  async pullsOf(sha: string): Promise<readonly PullRequestHead[]> {
     const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
     const { pullsOfCommit } = await loadAnswers();
     const pulls = await this.#read(route, { sha, per_page: MOST_AT_ONCE }, pullsOfCommit);
@@ -289,7 +297,8 @@ export class GitHub {
         [head, base].every(({ repo }) => repo.full_name.toLowerCase() === here),
       )
       .map(({ number, head, state, merged_at }) => {
-        return { number, head, over: readOver(state, merged_at) };
+        const { sha, ref } = head;
+        return { number, sha, ref, state: parseState(state, merged_at) };
       });
   }
 

@@ -137,7 +137,7 @@ export const reviewComments = {
 
 const closing = { state: anyText, merged_at: z.catch(z.nullish(z.string()), null) };
 export const pull = z.object({
-  head: z.object({ sha: commitSha }),
+  head: z.object({ sha: commitSha, ref: z.string() }),
   commits: z.number(),
   ...closing,
 });

@@ -1,3 +1,4 @@
+import type { PullRequest } from '../pull-request.ts';
 import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { End } from './outcome.ts';
@@ -56,20 +57,9 @@ export interface After {
   readonly seenAt?: number;
 }
 
-/** How a pull request has ended; null if it is open. */
-export type Over = 'merged' | 'closed' | null;
-
-/** A pull request as it is at a time. */
-export interface Head {
-  readonly number: number;
-  /** Its newest commit. */
-  readonly sha: string;
-  readonly commits: number;
-  readonly over: Over;
-}
-
 /** A pull request before a message. `commits`: missing if an earlier attempt has sent it, whose note names only the newest. */
-export type HeadBefore = Pick<Head, 'number' | 'sha'> & Partial<Pick<Head, 'commits'>>;
+export type HeadBefore = Pick<PullRequest, 'number' | 'sha'> &
+  Partial<Pick<PullRequest, 'commits'>>;
 
 /** What the agent has changed in the pull request. */
 export type Change =
@@ -210,7 +200,7 @@ export function markSending(job: Job): void {
 }
 
 /** What was seen just before the message. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
-export function recordLastLook(job: Job, head: Head | undefined, isBaseNew: boolean): void {
+export function recordLastLook(job: Job, head: PullRequest | undefined, isBaseNew: boolean): void {
   write(job, {
     isWaiting: false,
     ...(!isBaseNew && { base: {} }),

@@ -1,6 +1,7 @@
 import { type Again, askAgain } from '../job/explain.ts';
-import { type Head, NEW_JOB } from '../job/job.ts';
+import { NEW_JOB } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
+import type { PullRequestHead } from '../pull-request.ts';
 import { listing, type Result } from '../text.ts';
 import type { CommitTrigger } from '../trigger/payload.ts';
 import {
@@ -112,15 +113,17 @@ function decideNew(
   return endWith(endAs('limit', limit.most), !isLimitTold(notes, message, jobId));
 }
 
-/** A pull request as GitHub has shown it. */
-export type Seen = Omit<Head, 'commits'>;
-
 /** Why no message about a commit is needed any more, as its pull request shows. */
-export function whyPast(commit: CommitTrigger, seen: Seen | undefined): End | undefined {
+export function whyPast(
+  check: CommitTrigger,
+  seen: Pick<PullRequestHead, 'number' | 'sha' | 'state'> | undefined,
+): End | undefined {
   if (seen === undefined) return undefined;
-  const { number, sha, over } = seen;
-  if (over !== null && commit.failure !== null) return endAs('pull request is over', number, over);
-  return sha === commit.sha ? undefined : endAs('newer commits');
+  const { number, sha, state } = seen;
+  if (state !== 'open' && check.failure !== null) {
+    return endAs('pull request is over', number, state);
+  }
+  return sha === check.sha ? undefined : endAs('newer commits');
 }
 
 interface NewQuestion extends Pick<Question, 'message' | 'past' | 'command'> {

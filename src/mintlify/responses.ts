@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import type { JobRecord } from '../job/job.ts';
-import { checkPrLink, ownPullRequest } from '../link.ts';
+import { checkPrLink, ownPullRequest } from '../pull-request.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isRedirect } from '../runner/network.ts';
 import { anyText, lenient } from '../schema.ts';

@@ -1,8 +1,9 @@
 import type { Story } from '../comment/render.ts';
 import type { Start } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
-import type { Head, Job } from '../job/job.ts';
+import type { Job } from '../job/job.ts';
 import type { FoundNote } from '../ledger/record.ts';
+import type { PullRequest } from '../pull-request.ts';
 import { type Result, sentences } from '../text.ts';
 
 // Which pull request is that of a job, and whether a message is about another one.
@@ -48,8 +49,8 @@ export function whatIsOver({
   trigger,
   inputs,
 }: Omit<Sending, 'jobs' | 'notes'>): Story['mergedOrClosed'] {
-  const { conversation: number, over: how } = trigger;
-  if (asked === null || how === null || number === null) return undefined;
+  const { conversation: number, state: how } = trigger;
+  if (asked === null || how === 'open' || number === null) return undefined;
   return (inputs.prNumber ?? number) === number ? { number, how } : undefined;
 }
 
@@ -65,7 +66,7 @@ export function sayPlace(run: Sending): string {
   const over = whatIsOver(run);
   const isOwn = job !== undefined && others.length === 0 && isOwnPlace(run, job);
   if (isOwn && over === undefined) return '';
-  const isPull = inputs.prNumber !== null || trigger.place === 'pull';
+  const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
   return sentences(about, over === undefined ? '' : `It is ${over.how}.`);
@@ -75,7 +76,7 @@ export function sayPlace(run: Sending): string {
 export async function readHead(
   github: GitHub,
   number: number | undefined,
-): Promise<Head | undefined> {
+): Promise<PullRequest | undefined> {
   if (number === undefined) return undefined;
   try {
     return await github.pullRequest(number);

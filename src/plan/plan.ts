@@ -46,15 +46,17 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
   const isRerun = send && info.attempt > 1;
   const byBot = send && isByBot(trigger, info);
   const limit = send ? planLimit(inputs, trigger, info, comments) : undefined;
-  const { commit, conversation } = trigger;
+  const { conversation } = trigger;
+  const isCheck = trigger.kind === 'check';
   const hasNote = comments.kind === 'note';
   const isAsked = askedBy(trigger, inputs) !== null;
-  const counts = send && hasNote && (limit !== undefined || commit !== null);
+  const counts = send && hasNote && (limit !== undefined || isCheck);
   // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
   // `only-when` lists a status that is not final would wait for the end of what it is meant for.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
   const whenActive = inputs.whenActive ?? (wait && !isForWork ? 'wait' : 'send');
-  const isAboutHead = send && commit?.head && (inputs.prNumber ?? conversation) === conversation;
+  const isHeadKnown = isCheck && trigger.check.head !== null;
+  const isAboutHead = send && isHeadKnown && (inputs.prNumber ?? conversation) === conversation;
   return {
     deadline: startedAt + inputs.timeoutMs,
     comments,

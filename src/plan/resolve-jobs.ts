@@ -81,7 +81,7 @@ function whenNobodyNames(
     : '“job-id” is empty';
   const isOpenedByBot = trigger.event.startsWith('pull_request') && !isByPerson(trigger);
   // Checks also fail on pull requests of people.
-  if (trigger.commit !== null) {
+  if (trigger.kind === 'check') {
     return {
       kind: 'skipped',
       reason: `${none}${createJob ? '; runs and checks create no job' : ''}.`,
@@ -107,8 +107,8 @@ function whenNobodyNames(
   const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
   // People also review pull requests of people.
-  const isAsked = trigger.comment?.kind !== 'review' || command !== null;
-  return isRead && !isAsked ? { kind: 'skipped', reason } : problem(reason);
+  const isReview = trigger.kind === 'comment' && trigger.comment.kind === 'review';
+  return isRead && isReview && command === null ? { kind: 'skipped', reason } : problem(reason);
 }
 
 /**

@@ -53,14 +53,14 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
     const { describeCode } = await loadReview();
     return ok(withFirst(content, [describeCode(asked.context, runtime.redact)]));
   }
-  const { commit } = trigger;
-  if (commit?.failure) return readFailureContent(start, commit, inputs, content);
+  const check = trigger.kind === 'check' ? trigger.check : null;
+  if (check?.failure) return readFailureContent(start, check, inputs, content);
   if (prompt !== '') return ok(content);
-  return commit === null
+  return check === null
     ? nothing(
         `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
       )
-    : nothing(`${whyNoFailure(commit)}, and “prompt” is empty.`);
+    : nothing(`${whyNoFailure(check)}, and “prompt” is empty.`);
 }
 
 /** What failed is read just before the message. Of a run that was cancelled, that alone shows whether something failed. */
@@ -123,15 +123,16 @@ export async function readFailures(
   { command, prNumber }: Inputs,
   until: number,
 ): Promise<LateRead> {
-  const { commit, conversation } = start.trigger;
-  if (commit?.failure == null) return { things: [] };
+  const { trigger } = start;
+  if (trigger.kind !== 'check' || trigger.check.failure === null) return { things: [] };
+  const { check, conversation } = trigger;
   const { readFailing, whyPassed } = await loadFailing();
   const pull = prNumber ?? conversation;
   const page = pull === null ? '' : `${start.info.repositoryUrl}/pull/${pull}`;
-  const about = { sha: commit.sha, own: commit, page };
+  const about = { sha: check.sha, own: check, page };
   const failing = await readFailing(start, about, until);
   const { redact } = start.runtime;
-  return { ...failing, nothing: failing.nothing || whyPassed(commit, failing, command, redact) };
+  return { ...failing, nothing: failing.nothing || whyPassed(check, failing, command, redact) };
 }
 
 /** Reads what belongs to a command or a review besides its words; see state.ts. */

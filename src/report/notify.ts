@@ -36,7 +36,7 @@ function isLateLimit({ notes, messageId }: ToldRun, { id, end, nthInARow }: Ende
 /** The agent is done, and certainly has changed nothing here: GitHub mails what it pushes to this pull request. */
 function isUnseen(run: ToldRun, job: Ended): boolean {
   const { asked, trigger, inputs, jobs } = run;
-  const isAwaited = asked !== null || (trigger.commit?.failure ?? null) !== null;
+  const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
   const isDone = inputs.wait && isFinal(statusOf(job)) && RESULTS[job.end.result].of === 'agent';
   return isAwaited && isDone && jobs.length === 1 && isNotHere(job, conversationOf(run));
 }
@@ -61,7 +61,7 @@ export function personToTell(run: ToldRun, job: Job): string {
   const { end } = job;
   const isBad = end !== undefined && RESULTS[end.result].isBad;
   const isLimit = end?.label === 'limited';
-  const isOfCheck = trigger.commit !== null;
+  const isOfCheck = trigger.kind === 'check';
   if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
   if (!isLimit && !isOfCheck) return loginOf(askerOf(trigger)) ?? '';
   // Nobody has asked for this message, so it concerns whoever asked last.

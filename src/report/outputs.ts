@@ -10,7 +10,7 @@ import {
 } from '../job/job.ts';
 import { byAttention, isBad, type Label, wordOf } from '../job/labels.ts';
 import { type End, type JobResult, RESULT_NAMES, RESULTS } from '../job/outcome.ts';
-import { pullRequestName } from '../link.ts';
+import { pullRequestName } from '../pull-request.ts';
 import { oneLine, quote } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.

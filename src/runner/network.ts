@@ -7,6 +7,8 @@ import { codeOf } from './files.ts';
 /** The version of package.json; a test holds the two equal. */
 const VERSION = '1.0.0';
 
+export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
+
 export const USER_AGENT = `agent-follow-up/${VERSION}`;
 
 /** Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. */

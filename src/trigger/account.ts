@@ -32,14 +32,3 @@ export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<
 export function sameLogin(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
-
-interface Written {
-  readonly lastEditedAt: string | null;
-  readonly author: { readonly databaseId?: number | null | undefined } | null;
-  readonly editor: { readonly databaseId?: number | null | undefined } | null;
-}
-
-/** Whether somebody else has edited it last. */
-export function isEdited({ lastEditedAt, author, editor }: Written): boolean {
-  return lastEditedAt !== null && editor?.databaseId !== author?.databaseId;
-}

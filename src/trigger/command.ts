@@ -8,10 +8,12 @@ import type { CommentTrigger, CommitTrigger, Trigger } from './payload.ts';
 
 /** The comment or review whose words are sent: one with the command or, without one, each review. */
 export function askedBy(
-  { comment }: Trigger,
+  trigger: Trigger,
   { command, send }: Pick<Inputs, 'command' | 'send'>,
 ): CommentTrigger | null {
-  return send && (command !== null || comment?.kind === 'review') ? comment : null;
+  if (!send || trigger.kind !== 'comment') return null;
+  const { comment } = trigger;
+  return command !== null || comment.kind === 'review' ? comment : null;
 }
 
 /** Events of comments that are not on an issue or a pull request. */
@@ -22,26 +24,28 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
 
 /** Why the run has nothing to do; null if it has. No permission is checked here, and nothing is parsed. */
 export function whyNothing(
-  { event, comment, commit }: Trigger,
+  trigger: Trigger,
   command: string | null,
   { repository, workflow }: Pick<RunInfo, 'repository' | 'workflow'>,
 ): string | null {
-  const unsupported = UNSUPPORTED.get(event);
-  if (command !== null && unsupported !== undefined) {
-    return `${unsupported} are not supported; comment on an issue or a pull request.`;
+  if (trigger.kind === 'comment') return whyIgnored(trigger.comment, command);
+  if (trigger.kind === 'workflow') {
+    const unsupported = UNSUPPORTED.get(trigger.event);
+    return command === null || unsupported === undefined
+      ? null
+      : `${unsupported} are not supported; comment on an issue or a pull request.`;
   }
-  if (commit?.isElsewhere) {
+  const { check } = trigger;
+  if (check.isElsewhere) {
     return 'The commit is in another repository, such as a fork. There is nothing to send.';
   }
   // If its own failures came back, each could make the next one.
-  if (commit?.failure && workflow === `${repository}/${commit.workflow}`) {
+  if (check.failure !== null && workflow === `${repository}/${check.workflow}`) {
     return 'What failed is a run of this workflow itself, which is not for the agent to fix. There is nothing to send.';
   }
-  if (comment !== null) return whyIgnored(comment, command);
-  if (command !== null && commit !== null && commit.failure === null) {
-    return `${whyNoFailure(commit)}. There is nothing to send.`;
-  }
-  return null;
+  return command !== null && check.failure === null
+    ? `${whyNoFailure(check)}. There is nothing to send.`
+    : null;
 }
 
 /** Why a run or check that did not fail is not for the agent, as words that can end a sentence. */

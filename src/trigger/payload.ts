@@ -1,36 +1,33 @@
 import * as z from 'zod/mini';
-import type { Over } from '../job/job.ts';
 import { blocks } from '../markdown.ts';
+import { type PullRequestHead, type PullRequestState, parseState } from '../pull-request.ts';
 import { anyText, commitSha, lenient, listOf } from '../schema.ts';
 import { ok, parseJson, problem, type Result } from '../text.ts';
 import type { Account } from './account.ts';
 
-export interface Trigger {
+/** What has started the run: a comment or review, a run or check of a commit, or any other event. */
+export type Trigger = EventFacts &
+  (
+    | { readonly kind: 'comment'; readonly comment: CommentTrigger }
+    | { readonly kind: 'check'; readonly check: CommitTrigger }
+    | { readonly kind: 'workflow' }
+  );
+
+interface EventFacts {
   readonly event: string;
   /** What happened, such as `opened`; empty for events without it. */
   readonly action: string;
   /** The number of the pull request or issue of the event, if there is one. */
   readonly conversation: number | null;
-  /** What that is. */
-  readonly place: 'pull' | 'issue' | 'none';
-  /** How that pull request has ended, as the event says; null also of issues, and if the event does not say it. */
-  readonly over: Over;
+  readonly isPullRequest: boolean;
+  /** Of that pull request, as the event says; `open` also if it does not say it. */
+  readonly state: PullRequestState;
   /** Who triggered the event; null if the payload does not say so in a valid form. */
   readonly sender: Account | null;
   /** On pull requests: whether the head branch is certainly in this repository. */
   readonly isHeadHere: boolean;
   /** Whether it is a push to, or the creation of, a branch other than the default one. */
   readonly isOtherBranch: boolean;
-  /** On the three comment events: the comment or review. */
-  readonly comment: CommentTrigger | null;
-  /** On events about a commit: what ran on it. */
-  readonly commit: CommitTrigger | null;
-}
-
-/** How a pull request has ended: GitHub has no state of its own for merged ones. */
-export function readOver(state: string, mergedAt: string | null | undefined): Over {
-  if (state !== 'closed') return null;
-  return (mergedAt ?? null) === null ? 'closed' : 'merged';
 }
 
 /** A run of a workflow, or a check. */
@@ -63,15 +60,9 @@ export interface CommitTrigger {
   /** The ID of the app of a check, if it is known. */
   readonly app: number | null;
   /** The pull requests of this repository that the event names. */
-  readonly pulls: readonly PullOfCommit[];
+  readonly pulls: readonly PullRequestHead[];
   /** The newest commit of that which it is about, at that time; null if that is not clear. */
   readonly head: string | null;
-}
-
-/** A pull request whose branch is in this repository. */
-export interface PullOfCommit {
-  readonly number: number;
-  readonly head: { readonly sha: string; readonly ref: string };
 }
 
 export interface CommentTrigger {
@@ -273,29 +264,26 @@ export function readTrigger(event: string, file: Uint8Array | null): Result<Trig
     return problem('the event file does not say which commit it is about');
   }
   const head = pull_request?.head?.repo?.id;
-  return ok({
+  const facts: EventFacts = {
     event,
     action: data.action,
     conversation,
-    place: placeOf(data, conversation),
-    over: overOf(data),
+    isPullRequest:
+      conversation !== null && (issue === undefined || (issue.pull_request ?? null) !== null),
+    state: pullRequestState(data),
     sender: data.sender ?? null,
     isHeadHere: head !== undefined && head === data.repository?.id,
     isOtherBranch: isOtherBranch(event, data),
-    comment,
-    commit,
-  });
+  };
+  if (comment !== null) return ok({ ...facts, kind: 'comment', comment });
+  if (commit !== null) return ok({ ...facts, kind: 'check', check: commit });
+  return ok({ ...facts, kind: 'workflow' });
 }
 
-function overOf({ issue, pull_request }: Payload): Over {
-  if (pull_request !== undefined) return readOver(pull_request.state, pull_request.merged_at);
+function pullRequestState({ issue, pull_request }: Payload): PullRequestState {
+  if (pull_request !== undefined) return parseState(pull_request.state, pull_request.merged_at);
   const pull = issue?.pull_request ?? null;
-  return issue === undefined || pull === null ? null : readOver(issue.state, pull.merged_at);
-}
-
-function placeOf({ issue }: Payload, conversation: number | null): Trigger['place'] {
-  if (conversation === null) return 'none';
-  return issue === undefined || (issue.pull_request ?? null) !== null ? 'pull' : 'issue';
+  return issue === undefined || pull === null ? 'open' : parseState(issue.state, pull.merged_at);
 }
 
 /** https://docs.github.com/en/webhooks/webhook-events-and-payloads: `ref` is a full name only on a push. */
@@ -332,9 +320,9 @@ function readCommit(
   const kind = COMMIT_EVENTS.find((one) => one === event);
   const about = kind && payload[kind];
   if (kind === undefined || about === undefined) return { commit: null, pull: null };
-  const pulls = about.pull_requests.filter(
-    ({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id,
-  );
+  const pulls = about.pull_requests
+    .filter(({ head, base }) => base.repo.id === repository?.id && head.repo.id === repository.id)
+    .map(({ number, head: { sha, ref } }) => ({ number, sha, ref, state: 'open' as const }));
   const isRun = kind === 'workflow_run';
   const branch = (isRun ? about.head_branch : about.check_suite.head_branch) ?? null;
   const pull = choosePull(pulls, { sha: about.head_sha, branch });
@@ -362,20 +350,20 @@ function readCommit(
       annotations: annotations_count,
       app: about.app?.id ?? null,
       pulls,
-      head: pull?.head.sha ?? null,
+      head: pull?.sha ?? null,
     },
     pull: pull?.number ?? null,
   };
 }
 
 /** Which one a commit belongs to: the only one or, of several, the only one that it is the newest commit of. */
-export function choosePull<P extends PullOfCommit>(
-  pulls: readonly P[],
+export function choosePull(
+  pulls: readonly PullRequestHead[],
   { sha, branch }: Pick<CommitTrigger, 'sha' | 'branch'>,
-): P | undefined {
-  const newest = pulls.length === 1 ? pulls : pulls.filter(({ head }) => head.sha === sha);
+): PullRequestHead | undefined {
+  const newest = pulls.length === 1 ? pulls : pulls.filter((pull) => pull.sha === sha);
   // Two branches can have the same newest commit.
-  const own = newest.length === 1 ? newest : newest.filter(({ head }) => head.ref === branch);
+  const own = newest.length === 1 ? newest : newest.filter(({ ref }) => ref === branch);
   return own.length === 1 ? own[0] : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { hashOf, readNote } from '../../src/ledger/record.ts';
-import { ACTION_URL } from '../../src/link.ts';
+import { ACTION_URL } from '../../src/runner/network.ts';
 import { MARKER } from '../../src/text.ts';
 import type { JobPart } from '../sim/agent.ts';
 import { ALICE, pullRequest } from '../sim/events.ts';

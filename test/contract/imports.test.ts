@@ -20,7 +20,7 @@ const LAYERS = [
   ['runner'],
   ['job'],
   ['markdown'],
-  ['service', 'link'],
+  ['service', 'pull-request'],
   ['schema', 'text', 'clock', 'vendor'],
 ];
 
@@ -36,8 +36,6 @@ const UPWARD = [
   'delivery/run-state.ts -> report/finish.ts',
   'delivery/run-state.ts -> report/outputs.ts',
   'delivery/send.ts -> report/changes.ts',
-  'github/client.ts -> trigger/account.ts',
-  'github/client.ts -> trigger/payload.ts',
 ];
 
 /** Imports that the layers allow but this forbids. */

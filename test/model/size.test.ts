@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { readNote } from '../../src/ledger/record.ts';
-import { checkPrLink } from '../../src/link.ts';
 import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 import { readRecord } from '../../src/mintlify/responses.ts';
 import { cleanText } from '../../src/prompt/sanitize/sanitize.ts';
+import { checkPrLink } from '../../src/pull-request.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 import { readTrigger } from '../../src/trigger/payload.ts';

@@ -1,5 +1,10 @@
 import { createRequire } from 'node:module';
-import { readTrigger, type Trigger } from '../../src/trigger/payload.ts';
+import {
+  type CommentTrigger,
+  type CommitTrigger,
+  readTrigger,
+  type Trigger,
+} from '../../src/trigger/payload.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -57,6 +62,20 @@ export function triggerOf({ name, payload }: WebhookEvent): Trigger {
   const read = readTrigger(name, Buffer.from(JSON.stringify(payload)));
   if (read.kind === 'problem') throw new Error(read.problem);
   return read.value;
+}
+
+/** What it reads of the comment or review. */
+export function commentOf(given: WebhookEvent): CommentTrigger {
+  const trigger = triggerOf(given);
+  if (trigger.kind !== 'comment') throw new Error('The event has no comment.');
+  return trigger.comment;
+}
+
+/** What it reads of the run or check. */
+export function checkOf(given: WebhookEvent): CommitTrigger {
+  const trigger = triggerOf(given);
+  if (trigger.kind !== 'check') throw new Error('The event is about no commit.');
+  return trigger.check;
 }
 
 /**

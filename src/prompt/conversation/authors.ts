@@ -1,17 +1,11 @@
 import { untilAborted } from '../../clock.ts';
 import type { Start } from '../../context.ts';
+import { isEdited } from '../../github/client.ts';
 import type { Signed } from '../../github/conversation.ts';
 import type { Inputs } from '../../runner/inputs.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { plural, quote } from '../../text.ts';
-import {
-  type Account,
-  BOT_SUFFIX,
-  isAllowedBot,
-  isBot,
-  isEdited,
-  isPerson,
-} from '../../trigger/account.ts';
+import { type Account, BOT_SUFFIX, isAllowedBot, isBot, isPerson } from '../../trigger/account.ts';
 import { checkPermission } from '../../trigger/permissions.ts';
 import type { Missing } from '../sections.ts';
 

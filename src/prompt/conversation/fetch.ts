@@ -189,7 +189,7 @@ async function tellTopic(
   const { topic, conversation: number } = about.asked;
   if (!about.isNew || topic === null) return [];
   // Of the event, also where “pr-number” names another one.
-  const isPull = start.trigger.place === 'pull';
+  const isPull = start.trigger.isPullRequest;
   const page = pageOf(start, { number, isPull });
   const what = isPull ? 'pull request' : 'issue';
   return [await quoteTopic(topic, what, page, speakers, start.runtime.redact)];

@@ -1,4 +1,5 @@
 import type { Start } from '../../context.ts';
+import { isEdited } from '../../github/client.ts';
 import { GitHubError, hintFor, mayPassLater, whyOf } from '../../github/errors.ts';
 import type { ReviewComment } from '../../github/responses.ts';
 import { blocks, fitting } from '../../markdown.ts';
@@ -13,7 +14,6 @@ import {
   sentences,
   withoutInvisible,
 } from '../../text.ts';
-import { isEdited } from '../../trigger/account.ts';
 import type { CodeContext, CommentTrigger } from '../../trigger/payload.ts';
 import { fenced } from '../logs/clean.ts';
 import { cleanText } from '../sanitize/sanitize.ts';

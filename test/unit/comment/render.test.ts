@@ -17,8 +17,8 @@ import {
 } from '../../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../../src/job/labels.ts';
 import { agentEnd, type End } from '../../../src/job/outcome.ts';
-import { ACTION_URL } from '../../../src/link.ts';
 import { endedNow } from '../../../src/report/outputs.ts';
+import { ACTION_URL } from '../../../src/runner/network.ts';
 import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '../record.ts';
 
 const LIMIT = 60_000;

@@ -223,7 +223,7 @@ describe('what becomes of the message', () => {
     const one = newJob('job-1', false);
     setWaiting(one, true);
     markSending(one);
-    recordLastLook(one, { number: 7, sha: 'a', commits: 3, over: null }, true);
+    recordLastLook(one, { number: 7, sha: 'a', ref: 'x', commits: 3, state: 'open' }, true);
     expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
     markUnknown(one, false);
     expect(deliveryOf(one)).toBe('unknown');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { FoundNote } from '../../../src/ledger/record.ts';
 import { ownPull, whatIsOver } from '../../../src/plan/own-pull-request.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
-import { issueComment, triggerOf } from '../../sim/events.ts';
+import { commentOf, issueComment, triggerOf } from '../../sim/events.ts';
 import { found, job, record } from '../record.ts';
 
 function note(run: string, prNumber?: number, id = 'job-1'): FoundNote {
@@ -27,12 +27,8 @@ it.each([
   [7, { number: 7, how: 'merged' }],
   [8, undefined],
 ])('with pr-number %j, what is over is %j', (prNumber, expected) => {
-  const trigger = {
-    ...triggerOf(issueComment({ number: 7, body: '/agent go' })),
-    over: 'merged' as const,
-  };
+  const given = issueComment({ number: 7, body: '/agent go', over: 'merged' });
+  const [trigger, asked] = [triggerOf(given), commentOf(given)];
   const info = readRunInfo({});
-  expect(whatIsOver({ asked: trigger.comment, trigger, info, inputs: { prNumber } })).toEqual(
-    expected,
-  );
+  expect(whatIsOver({ asked, trigger, info, inputs: { prNumber } })).toEqual(expected);
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { isBot, isPerson } from '../../../src/trigger/account.ts';
-import { readTrigger, type Trigger, whyNoSecrets } from '../../../src/trigger/payload.ts';
+import { readTrigger, whyNoSecrets } from '../../../src/trigger/payload.ts';
 import {
   ALICE,
+  checkOf,
   checkRun,
   DEPENDABOT,
   event,
@@ -26,22 +27,22 @@ function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
 }
 
 describe('readTrigger finds the conversation of', () => {
-  it.each<[string, WebhookEvent, number | null, Trigger['place']]>([
-    ['pull_request', pullRequest({ number: 7 }), 7, 'pull'],
-    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8, 'pull'],
+  it.each<[string, WebhookEvent, number | null, boolean]>([
+    ['pull_request', pullRequest({ number: 7 }), 7, true],
+    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8, true],
     [
       'issue_comment on an issue',
       issueComment({ number: 8, body: 'x', onPullRequest: false }),
       8,
-      'issue',
+      false,
     ],
-    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9, 'issue'],
-    ['pull_request_review', review({ number: 10, body: 'x' }), 10, 'pull'],
-    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11, 'pull'],
-    ['schedule', schedule(), null, 'none'],
-    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, 'issue'],
-  ])('%s', (_, webhook, conversation, place) => {
-    expect(triggerOf(webhook)).toMatchObject({ conversation, place });
+    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9, false],
+    ['pull_request_review', review({ number: 10, body: 'x' }), 10, true],
+    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11, true],
+    ['schedule', schedule(), null, false],
+    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, false],
+  ])('%s', (_, webhook, conversation, isPullRequest) => {
+    expect(triggerOf(webhook)).toMatchObject({ conversation, isPullRequest });
   });
 });
 
@@ -96,7 +97,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   ])('%s', (_, fields, conversation) => {
     const head = conversation === null ? null : SHA;
     expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
-      ...{ conversation, commit: { sha: SHA, head, isElsewhere: false } },
+      ...{ conversation, check: { sha: SHA, head, isElsewhere: false } },
     });
   });
 
@@ -110,7 +111,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
   it.each(['requested', 'rerequested', 'requested_action'])('no new failure when %s', (action) => {
     const about = aboutCommit(name, { conclusion: 'failure' });
     const again = { ...about, payload: { ...about.payload, action } };
-    expect(triggerOf(again)).toMatchObject({ commit: { failure: null } });
+    expect(triggerOf(again)).toMatchObject({ check: { failure: null } });
   });
 
   it.each([
@@ -121,7 +122,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
     ['cancelled', name === 'workflow_run' ? 'was cancelled' : null],
     [null, null],
   ])('how it failed: %s', (conclusion, failure) => {
-    expect(triggerOf(aboutCommit(name, { conclusion })).commit).toMatchObject({ failure });
+    expect(checkOf(aboutCommit(name, { conclusion }))).toMatchObject({ failure });
   });
 
   it.each([
@@ -142,7 +143,7 @@ describe.each(ABOUT_COMMITS)('readTrigger finds in %s', (name) => {
       { id: 5, url: 'https://github.com/x' },
     ],
   ])('what it says: %j', (fields, expected) => {
-    expect(triggerOf(aboutCommit(name, fields)).commit).toMatchObject(expected);
+    expect(checkOf(aboutCommit(name, fields))).toMatchObject(expected);
   });
 });
 
@@ -150,7 +151,7 @@ it.each([
   { name: 'push', payload: workflowRun({ pullRequests: [7] }).payload },
   event('check_suite', 'completed', { check_suite: { pull_requests: [pullOfCommit(7)] } }),
 ])('readTrigger takes no other event for one about a commit: $name', (given) => {
-  expect(triggerOf(given)).toMatchObject({ conversation: null, commit: null });
+  expect(triggerOf(given)).toMatchObject({ kind: 'workflow', conversation: null });
 });
 
 it.each([

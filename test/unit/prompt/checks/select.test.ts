@@ -2,13 +2,11 @@ import { expect, it } from 'vitest';
 import type { WorkflowRun } from '../../../../src/github/checks.ts';
 import { ownNow } from '../../../../src/prompt/checks/select.ts';
 import { ok, problem } from '../../../../src/text.ts';
-import { triggerOf, workflowRun } from '../../../sim/events.ts';
+import { checkOf, workflowRun } from '../../../sim/events.ts';
 
 // How the run of an event stands, by the list of the runs of its commit, which may tell an older attempt.
 
-const { commit: own } = triggerOf(
-  workflowRun({ fields: { id: 41, run_attempt: 2, conclusion: 'failure' } }),
-);
+const own = checkOf(workflowRun({ fields: { id: 41, run_attempt: 2, conclusion: 'failure' } }));
 
 const LISTED: WorkflowRun = {
   ...{ id: 41, path: '.github/workflows/ci.yml', event: 'push', status: 'completed' },

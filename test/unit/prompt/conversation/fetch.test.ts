@@ -9,6 +9,7 @@ import { MARKER } from '../../../../src/text.ts';
 import {
   ALICE,
   COPILOT,
+  commentOf,
   issueComment,
   RENOVATE,
   review,
@@ -80,8 +81,7 @@ async function read(play: Play, given: Given = {}) {
     GITHUB_WORKFLOW_REF: `${repository}/.github/workflows/agent.yml@refs/heads/main`,
   });
   const trigger = triggerOf(eventOf(given));
-  const { comment: asked } = trigger;
-  if (asked === null) throw new Error('The event has no comment.');
+  const asked = commentOf(eventOf(given));
   const github = new GitHub({ ...runtime, token, repository, apiUrl });
   const start: Start = { runtime, info, trigger, github, asked };
   const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
@@ -664,8 +664,7 @@ describe('on an issue', () => {
           },
   });
   const given = (author: string, body: string): Given => {
-    const { comment } = triggerOf(eventOf({ about: issue }));
-    if (comment === null) throw new Error('The event has no comment.');
+    const comment = commentOf(eventOf({ about: issue }));
     return { issues, about: { ...issue, asked: { ...comment, topic: topic(author, body) } } };
   };
   const said: Play = (page) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cleanQuotation, cleanText, readWords } from '../../../../src/prompt/sanitize/sanitize.ts';
-import { issueComment, review, triggerOf, type WebhookEvent } from '../../../sim/events.ts';
+import { commentOf, issueComment, review, type WebhookEvent } from '../../../sim/events.ts';
 
 const on = (body: string): WebhookEvent => issueComment({ number: 7, body });
 const reviewed = (body: string | null): WebhookEvent => review({ number: 7, body });
@@ -35,8 +35,7 @@ describe('readWords', () => {
     ['all of a review without a command', null, reviewed('So. <!-- x -->'), 'So.'],
     ['nothing of a review without text', null, reviewed(null), ''],
   ])('reads %s', async (_, command, given, words) => {
-    const { comment } = triggerOf(given);
-    expect(comment && (await readWords(comment, command))).toBe(words);
+    expect(await readWords(commentOf(given), command)).toBe(words);
   });
 });
 

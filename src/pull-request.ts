@@ -1,9 +1,29 @@
-// The links to pull requests: which paths they have, which ones are accepted from the API, and what they
-// say. Nothing here makes a request.
+// Pull requests: as they are at a time, and links to them. Nothing here makes a request.
 
 import { ok, problem, type Result } from './text.ts';
 
-export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
+export type PullRequestState = 'open' | 'closed' | 'merged';
+
+/** A pull request as it is at a time. */
+export interface PullRequestHead {
+  readonly number: number;
+  /** Its newest commit. */
+  readonly sha: string;
+  /** Its branch. */
+  readonly ref: string;
+  readonly state: PullRequestState;
+}
+
+export interface PullRequest extends PullRequestHead {
+  /** How many it has. */
+  readonly commits: number;
+}
+
+/** GitHub has no state of its own for merged ones. */
+export function parseState(state: string, mergedAt: string | null | undefined): PullRequestState {
+  if (state !== 'closed') return 'open';
+  return (mergedAt ?? null) === null ? 'closed' : 'merged';
+}
 
 /** `PULL_REQUEST` must know the same paths. */
 const PULL_REQUEST_PATHS = [

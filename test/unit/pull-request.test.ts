@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPrLink, ownPullRequest, pullRequestName } from '../../src/link.ts';
+import { checkPrLink, ownPullRequest, pullRequestName } from '../../src/pull-request.ts';
 
 it.each([
   ['https://github.com/o/r/pull/1/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
