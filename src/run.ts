@@ -24,7 +24,7 @@ import {
 import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
-import { adviseOnSettings, doesSend, type Inputs, readInputs } from './runner/inputs.ts';
+import { adviseOnSettings, type Inputs, readInputs } from './runner/inputs.ts';
 import { sentences } from './text.ts';
 import { authorize } from './trigger/authorize.ts';
 import { askedBy, whyNothing } from './trigger/command.ts';
@@ -47,7 +47,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
   const trigger = read.value;
   const { conversation } = trigger;
-  const isRerun = info.attempt > 1 && doesSend(runtime.env);
+  const isRerun = info.attempt > 1;
   const about = { conversation, mayCarry: mayCarry(event), isRerun };
   const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
     runtime.env,

@@ -16,8 +16,8 @@ export function failureOf({ runtime: { redact }, trigger }: Started): string {
   return sayCommit(trigger.check, ` ${trigger.check.failure}`, redact);
 }
 
-/** For the small print. With `send: false`, nobody has asked. */
-export function occasionOf(start: Started, send: boolean): string {
+/** For the small print. */
+export function occasionOf(start: Started): string {
   const { trigger, runtime } = start;
   const { redact, env } = runtime;
   const { sender } = trigger;
@@ -26,7 +26,7 @@ export function occasionOf(start: Started, send: boolean): string {
   }
   const who = sender === null ? '' : code(redact(sender.login), 100);
   if (who !== '' && isPush(trigger)) return `After a push by ${who}`;
-  if (who !== '' && send && isAsked(trigger)) return `Asked by ${who}`;
+  if (who !== '' && isAsked(trigger)) return `Asked by ${who}`;
   const workflow = code(redact(env.GITHUB_WORKFLOW ?? ''), 60);
   return workflow === '' ? '' : `By the workflow ${workflow}`;
 }

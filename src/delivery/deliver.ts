@@ -28,8 +28,7 @@ import { sendMessage } from './send.ts';
 // one loop follows each job that is left.
 
 export async function runJobs(run: Run): Promise<void> {
-  const { inputs, jobs } = run;
-  if (!inputs.send) return readJobs(run);
+  const { jobs } = run;
   const verdicts = decideOn(run, run.notes);
   // What earlier attempts sent comes first: no answer of the API may end that.
   for (const [job, verdict] of verdicts) {
@@ -218,26 +217,4 @@ function tellIfAllAreOut(run: Run): void {
   if (jobs.every(({ end }) => end !== undefined)) return;
   save(run);
   note?.write();
-}
-
-/** With `send: false`: gets the status of each job once or, with a wait, until the agent is done. */
-async function readJobs(run: Run): Promise<void> {
-  const { jobs, inputs } = run;
-  await Promise.all(
-    jobs.map(async (job) => {
-      const end =
-        (await run.queue.firstPolls(() => pollNow(run, job))) ?? endOfRead(job, inputs.wait);
-      if (end !== undefined) endJob(run, job, end);
-    }),
-  );
-  // From now on, a command there knows the job.
-  await createNote(run, []);
-  const working = jobs.filter(({ end }) => end === undefined);
-  await Promise.all(working.map(async (job) => endJob(run, job, await waitForAgent(run, job))));
-}
-
-/** Undefined while the agent is at work, and the run waits for it. */
-function endOfRead(job: Job, wait: boolean): End | undefined {
-  if (isFinal(statusOf(job))) return doneEnd(job, 'no message');
-  return wait ? undefined : endAs('is active');
 }

@@ -16,7 +16,7 @@ import {
   statusBefore,
   statusOf,
 } from '../job/job.ts';
-import type { Certainty, End } from '../job/outcome.ts';
+import type { End } from '../job/outcome.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
 import { askedPause } from '../mintlify/responses.ts';
 import {
@@ -201,10 +201,10 @@ export function nextPollMs(sinceMs: number): number {
 export async function waitForAgent(run: Run, job: Job): Promise<End> {
   const { plan, runtime } = run;
   const { clock } = runtime;
-  const since = job.isReadOnly ? clock.now() : job.after.since;
+  const { since } = job.after;
   for (;;) {
     const now = clock.now();
-    const certainty = howDone(job);
+    const certainty = isDone(job);
     if (certainty !== 'no' && (await staysDone(run, job))) return doneEnd(job, certainty);
     if (now >= plan.deadline) return timedOutJob(run, job);
     const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
@@ -214,11 +214,6 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
     const end = await pollInWait(run, job);
     if (end !== undefined) return end;
   }
-}
-
-function howDone(job: Job): Certainty | 'no' {
-  if (job.isReadOnly) return isFinal(statusOf(job)) ? 'no message' : 'no';
-  return isDone(job);
 }
 
 /** Milliseconds between looks at an end. */
@@ -253,12 +248,12 @@ async function lookAgain(run: Run, job: Job): Promise<boolean> {
 /** What has settled needs none. A status from before the message may be that of a replica that does not know the message yet. */
 function looksAtEnd(job: Job, now: number): number {
   const { work, since } = job.after;
-  if (!job.isReadOnly && work !== 'our message') return 0;
-  const isFromBefore = !job.isReadOnly && statusOf(job) === statusBefore(job);
+  if (work !== 'our message') return 0;
+  const isFromBefore = statusOf(job) === statusBefore(job);
   return isFromBefore && now - since < SETTLE_MS ? MOST_LOOKS : 1;
 }
 
-/** With `when-active: wait`: polls until the agent is done with what it is at work on, or the job has to end. */
+/** If the message waits for it: polls until the agent is done with what it is at work on, or the job has to end. */
 export async function waitForEarlierWork(
   run: Run,
   job: Job,

@@ -100,7 +100,7 @@ export async function prepare(
     const isPast = past !== undefined && !plan.isRerun;
     return isPast ? { kind: 'skipped', reason: past.explanation } : jobIds;
   }
-  const jobs = jobIds.value.map((id) => newJob(id, !inputs.send));
+  const jobs = jobIds.value.map((id) => newJob(id));
   return ok({
     ...start,
     inputs,
@@ -173,7 +173,7 @@ export function storyOf(run: Run): Story {
 }
 
 function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
-  const { command, wait, send, createJob, jobIds } = inputs;
+  const { command, wait, createJob, jobIds } = inputs;
   const { info, runtime } = start;
   const { deadline, limit } = plan;
   return {
@@ -181,7 +181,7 @@ function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
     command,
     startedAt: runtime.clock.now(),
     failure: failureOf(start),
-    occasion: occasionOf(start, send),
+    occasion: occasionOf(start),
     mergedOrClosed: whatIsOver({ ...start, inputs }),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),

@@ -7,8 +7,7 @@ import { agentEnd, type Certainty, CHECK, type End, endAs } from './outcome.ts';
 // Which of its ends a job has, by what is known of it, and what people can do then.
 
 /**
- * How people go on with what a run could not finish. A re-run knows what was sent by the note, and needs none if nothing is
- * sent; without, it is refused.
+ * How people go on with what a run could not finish. A re-run knows what was sent by the note; without, it is refused.
  */
 export interface Again {
   /** With a message that was not sent. */
@@ -17,8 +16,8 @@ export interface Again {
     | 'Re-run the workflow'
     | 'Start a new run'
     | typeof WITH_THE_REST;
-  /** With the wait. `new run of the list`: of a run with several jobs in `job-id`. */
-  readonly wait: 're-run' | 'new run' | 'new run of the list';
+  /** Whether a re-run goes on with the wait. */
+  readonly waitsOn: boolean;
 }
 
 /** Of several jobs without a note: a run of the whole list would send again what was sent. */
@@ -33,7 +32,6 @@ export function askAgain(start: Again['start'], mayPass: boolean): string {
 /** What is true if the process is killed now. */
 export function endNow(job: Job, wait: boolean): End {
   if (job.end !== undefined) return job.end;
-  if (job.isReadOnly) return endAs('killed while it read');
   switch (deliveryOf(job)) {
     case 'not-sent':
       return endAs('killed before the message');
@@ -68,22 +66,20 @@ function whyUnconfirmed(before: string | undefined, status: FinalStatus): string
 /** `why` says why the last request failed; empty if it did not. */
 export function timedOutEnd(job: Job, again: Again, timeoutMs: number, why: string): End {
   const last = why === '' ? '' : `The last poll failed: ${why}`;
-  if (hasBegun(job)) return lateEnd(job, again, timeoutMs, last);
+  if (job.message.kind === 'sent') return lateEnd(job, again, timeoutMs, last);
   const { start } = again;
   if (job.isWaiting)
     return endAs('other work was not done in time', timeoutMs, last, askAgain(start, true));
-  return job.isReadOnly
-    ? endAs('could not read in time', timeoutMs, why, start)
-    : endAs('could not send in time', timeoutMs, why, start);
+  return endAs('could not send in time', timeoutMs, why, start);
 }
 
 /** The agent was not seen to be done in time. */
 function lateEnd(job: Job, again: Again, timeoutMs: number, last: string): End {
   const status = showStatus(statusOf(job));
   const limit = timeSpent(timeoutMs, job.waitedMs);
-  return isFinal(statusOf(job)) && !job.isReadOnly
+  return isFinal(statusOf(job))
     ? endAs('not confirmed in time', limit, status, last)
-    : endAs('not done in time', limit, status, last, howToWaitAgain(job, again));
+    : endAs('not done in time', limit, status, last, howToWaitAgain(again));
 }
 
 /** Milliseconds -> words. The time for the message is only what the agent left of it. */
@@ -93,40 +89,23 @@ function timeSpent(limitMs: number, waitedMs: number | undefined): string {
   return `${duration(limitMs)} (waited ${duration(waitedMs)} for what it was already doing, ${forThis} for this)`;
 }
 
-/** Whether the message is sent or, without one, the job known, so that the rest is only waiting. */
-function hasBegun(job: Job): boolean {
-  return job.isReadOnly ? job.record !== undefined : job.message.kind === 'sent';
-}
-
-function howToWaitAgain({ id, isReadOnly }: Job, { wait }: Again): string {
-  const later = 'To keep waiting, use a later run with “send: false” and';
-  switch (wait) {
-    case 're-run':
-      return `To keep waiting, re-run the workflow${isReadOnly ? '' : '; the message is not sent again'}.`;
-    case 'new run':
-      return `${later} “job-id: ${id}”.`;
-    case 'new run of the list':
-      // The reasons of the jobs are told once if they are the same.
-      return `${later} the same “job-id”.`;
-  }
+function howToWaitAgain({ waitsOn }: Again): string {
+  return waitsOn
+    ? 'To keep waiting, re-run the workflow; the message is not sent again.'
+    : `${CHECK}.`;
 }
 
 /** The job cannot be polled, and `why` says why. `start`: what people do for what was not sent. */
 export function lostEnd(job: Job, again: Again, why: string, start: string): End {
   const all = sentences(why, start);
-  if (job.isReadOnly) return endAs('could not read', all);
-  return hasBegun(job)
-    ? endAs('lost', why, howToWaitAgain(job, again))
+  return job.message.kind === 'sent'
+    ? endAs('lost', why, howToWaitAgain(again))
     : endAs('could not send', all);
 }
 
 export function cancelledEnd(job: Job, again: Again, wait: boolean): End {
-  if (!hasBegun(job)) {
-    return job.isReadOnly
-      ? endAs('cancelled before it read', again.start)
-      : endAs('cancelled before the message', again.start);
-  }
-  return wait ? endAs('cancelled in the wait', howToWaitAgain(job, again)) : endAs('cancelled');
+  if (job.message.kind !== 'sent') return endAs('cancelled before the message', again.start);
+  return wait ? endAs('cancelled in the wait', howToWaitAgain(again)) : endAs('cancelled');
 }
 
 /** It is not known whether the message was delivered. */

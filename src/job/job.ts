@@ -33,11 +33,11 @@ interface Base {
 }
 
 /**
- * What becomes of the message of a job. `none`: the run sends nothing. `pending`: nothing was sent yet. `sending`: from
- * now on, it may be sent at any moment. The others are final.
+ * What becomes of the message of a job. `pending`: nothing was sent yet. `sending`: from now on, it may be sent at any moment. The
+ * others are final.
  */
 export type MessageState =
-  | { readonly kind: 'none' | 'pending' | 'sending' | 'not-sent' }
+  | { readonly kind: 'pending' | 'sending' | 'not-sent' }
   /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
   | { readonly kind: 'unknown'; readonly isEarlier: boolean }
   /** When the API accepted it. `isEarlier`: in an earlier attempt. */
@@ -103,8 +103,6 @@ export interface PlainCommits {
 export interface Job {
   /** `NEW_JOB` until it is created. */
   readonly id: string;
-  /** With `send: false`, nothing is sent. */
-  readonly isReadOnly: boolean;
   /** All that the API has told. */
   readonly record?: JobRecord;
   readonly base?: Base;
@@ -139,11 +137,10 @@ export const NEW_JOB = '';
 /** The status before the message of a job that was created by it. */
 export const BEFORE_CREATION = 'new';
 
-export function newJob(id: string, isReadOnly: boolean): Job {
+export function newJob(id: string): Job {
   return {
     id,
-    isReadOnly,
-    message: { kind: isReadOnly ? 'none' : 'pending' },
+    message: { kind: 'pending' },
     isWaiting: false,
     after: { since: 0, work: 'earlier work' },
   };
@@ -269,7 +266,7 @@ export function setChange(job: Job, change: Change): void {
 }
 
 /** The only place that writes a job. */
-function write(job: Job, parts: Partial<Omit<Job, 'isReadOnly'>>): void {
+function write(job: Job, parts: Partial<Job>): void {
   Object.assign(job, parts);
 }
 
@@ -292,7 +289,6 @@ export function deliveryOf({ message }: Job): Delivery {
     case 'sending':
     case 'unknown':
       return 'unknown';
-    case 'none':
     case 'pending':
     case 'not-sent':
       return 'not-sent';
@@ -300,10 +296,10 @@ export function deliveryOf({ message }: Job): Delivery {
 }
 
 export function labelOf(job: Job): Label {
-  const { end, isReadOnly, isWaiting, message } = job;
+  const { end, isWaiting, message } = job;
   if (end !== undefined) return end.label;
   if (isWaiting) return 'waiting';
-  if (isReadOnly || message.kind === 'sent') return 'working';
+  if (message.kind === 'sent') return 'working';
   return job.id === NEW_JOB ? 'creating' : 'sending';
 }
 

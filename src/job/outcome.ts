@@ -18,7 +18,6 @@ export const RESULTS = {
   failed: { of: 'agent', fails: 'by default', isBad: true },
   archived: { of: 'agent', fails: 'by default', isBad: true },
   'timed-out': { of: 'run', fails: 'by default', isBad: true },
-  active: { of: 'run', fails: 'if listed', isBad: false },
   sent: { of: 'run', fails: 'never', isBad: false },
   completed: { of: 'agent', fails: 'if listed', isBad: false },
   skipped: { of: 'run', fails: 'if listed', isBad: false },
@@ -67,8 +66,8 @@ export const CHECK = `Check the job in the dashboard (${DASHBOARD_URL})`;
 
 // What the agent made of the message.
 
-/** How sure it is that a final status is the end of the work on the message; `no message`: there is none to be sure of. */
-export type Certainty = 'confirmed' | 'unconfirmed' | 'no message';
+/** How sure it is that a final status is the end of the work on the message. */
+export type Certainty = 'confirmed' | 'unconfirmed';
 
 /** A label of a run, such as “Run cancelled”, would be wrong for what the API says. */
 type AgentLabel = Exclude<Label, RunLabel>;
@@ -116,14 +115,12 @@ const ARCHIVED: Readonly<Record<Certainty, string>> = {
   confirmed: 'The agent was at work on the message, but now the job is archived; use another job.',
   unconfirmed:
     'The job is archived, so the agent may not have worked on the message; use another job.',
-  'no message': 'The agent does not work on archived jobs; use another job.',
 };
 
 /** The job has a final status that counts as the end. `doubt` explains why it is unconfirmed. */
 export function agentEnd(status: FinalStatus, certainty: Certainty, doubt = ''): End {
   const { result, label, doubtful, say } = AGENT_ENDS[status];
   const explanation = say(certainty, doubt);
-  if (certainty === 'no message') return { result, label, explanation };
   const isConfirmed = certainty === 'confirmed';
   return { result, label: isConfirmed ? label : doubtful, explanation, confirmed: isConfirmed };
 }
@@ -164,32 +161,6 @@ function doubtAbout(isNew: boolean): string {
 
 /** `why` is a sentence, or a phrase where a colon or comma stands before it; `again` says what to do to go on. */
 const RUN_ENDS = {
-  // Reading a job without a message.
-  'is active': way('active', 'working', noWords),
-  'killed while it read': way(
-    'error',
-    'unreachable',
-    () => 'The run ended while the status of the job was being read.',
-  ),
-  'could not read': way('error', 'unreachable', (why: string) =>
-    sentences('The status of the job cannot be read.', why),
-  ),
-  'could not read in time': way(
-    'timed-out',
-    'timed-out',
-    (limitMs: number, why: string, again: string) =>
-      sentences(
-        `The status of the job could not be read within ${duration(limitMs)}.`,
-        why,
-        `${again}.`,
-      ),
-  ),
-  'cancelled before it read': way(
-    'cancelled',
-    'cancelled',
-    (again: string) => `The run was cancelled before the status of the job was read. ${again}.`,
-  ),
-
   // Before the message.
   'killed before the message': way(
     'error',

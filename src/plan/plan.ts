@@ -36,27 +36,24 @@ export type Comments =
   | { readonly kind: 'note'; readonly conversation: number }
   /** One comment at the end on the pull request of each job. */
   | { readonly kind: 'pull requests of the jobs' }
-  /** None: those that are there may only name the job. */
-  | { readonly kind: 'only read'; readonly conversation: number }
   | { readonly kind: 'none'; readonly why: string };
 
 export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedAt: number): Plan {
-  const { send, wait, onlyWhen, jobIds } = inputs;
+  const { wait, onlyWhen, jobIds } = inputs;
   const comments = planComments(inputs, trigger);
-  const isRerun = send && info.attempt > 1;
-  const byBot = send && isByBot(trigger, info);
-  const limit = send ? planLimit(inputs, trigger, info, comments) : undefined;
+  const isRerun = info.attempt > 1;
+  const byBot = isByBot(trigger, info);
+  const limit = planLimit(inputs, trigger, info, comments);
   const { conversation } = trigger;
   const isCheck = trigger.kind === 'check';
   const hasNote = comments.kind === 'note';
   const isAsked = askedBy(trigger, inputs) !== null;
-  const counts = send && hasNote && (limit !== undefined || isCheck);
+  const counts = hasNote && (limit !== undefined || isCheck);
   // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
   // `only-when` lists a status that is not final would wait for the end of what it is meant for.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
-  const whenActive = inputs.whenActive ?? (wait && !isForWork ? 'wait' : 'send');
   const isHeadKnown = isCheck && trigger.check.head !== null;
-  const isAboutHead = send && isHeadKnown && (inputs.prNumber ?? conversation) === conversation;
+  const isAboutHead = isHeadKnown && (inputs.prNumber ?? conversation) === conversation;
   return {
     deadline: startedAt + inputs.timeoutMs,
     comments,
@@ -65,7 +62,7 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
     // For a person, they tell what has been said since, and which pull request is that of the job.
     listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && isAsked),
     decidesAgain: hasNote && (isRerun || counts),
-    waitsForIdle: send && whenActive === 'wait',
+    waitsForIdle: wait && !isForWork,
     byBot,
     ...(limit !== undefined && { limit }),
     ...(isAboutHead && conversation !== null && { headOf: conversation }),
@@ -73,16 +70,12 @@ export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedA
 }
 
 function planComments(
-  { comment, prNumber, send, wait, githubToken }: Inputs,
+  { comment, prNumber, githubToken }: Inputs,
   { event, conversation }: Trigger,
 ): Comments {
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
   const number = prNumber ?? conversation;
-  // What only looks at jobs needs no token, and has nothing to say unless it waits.
-  if (!send && (githubToken === '' || (!wait && number === null))) {
-    return { kind: 'none', why: 'nothing is sent' };
-  }
-  if (number !== null) return { kind: send || wait ? 'note' : 'only read', conversation: number };
+  if (number !== null) return { kind: 'note', conversation: number };
   // What a person or a clock has started is reported where people look for it.
   return !BY_PROGRAMS.has(event) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
@@ -90,16 +83,16 @@ function planComments(
 }
 
 function planAgain(inputs: Inputs, trigger: Trigger, info: Rerun, comments: Comments): Again {
-  const { send, jobIds } = inputs;
+  const { jobIds } = inputs;
   // A new comment goes to all jobs, also to those that got the message.
   const isCommand = askedBy(trigger, inputs) !== null && jobIds.length <= 1;
-  if (comments.kind === 'note' || !send) {
-    return { start: startAgain(isCommand, info.attempt), wait: 're-run' };
+  if (comments.kind === 'note') {
+    return { start: startAgain(isCommand, info.attempt), waitsOn: true };
   }
-  if (isCommand) return { start: 'Comment again', wait: 'new run' };
+  if (isCommand) return { start: 'Comment again', waitsOn: false };
   return jobIds.length > 1
-    ? { start: WITH_THE_REST, wait: 'new run of the list' }
-    : { start: 'Start a new run', wait: 'new run' };
+    ? { start: WITH_THE_REST, waitsOn: false }
+    : { start: 'Start a new run', waitsOn: false };
 }
 
 /** A re-run knows what earlier attempts have sent; a new comment does not. */

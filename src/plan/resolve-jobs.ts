@@ -71,7 +71,7 @@ const NAMED_BY_WAIT =
   'The pull request of a new job names it unless the workflow that created it has “wait: false”.';
 
 function whenNobodyNames(
-  { createJob, send, command, prNumber }: Inputs,
+  { createJob, command, prNumber }: Inputs,
   comments: Comments,
   trigger: Trigger,
 ): Result<readonly string[]> | Skipped {
@@ -102,7 +102,7 @@ function whenNobodyNames(
     return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT) };
   }
   // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
-  const mayAdvise = send && isRead && isByPerson(trigger) && !isTrusted(trigger);
+  const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
   const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
   const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;

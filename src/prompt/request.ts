@@ -39,9 +39,8 @@ export type ContentRead =
 /** Reads all but what is read just before the message. */
 export async function readContent(start: Start, inputs: Inputs): Promise<ContentRead> {
   const { runtime, trigger, asked } = start;
-  const { prompt, send, attach, promptProblem } = inputs;
+  const { prompt, attach, promptProblem } = inputs;
   if (promptProblem !== '') return problem(promptProblem);
-  if (!send) return ok(NO_CONTENT);
   const files = attach === '' ? ok([]) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   const words = asked === null ? '' : await readWords(asked, inputs.command);

@@ -80,9 +80,7 @@ function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): 
 }
 
 /** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
-function jobsToName({ jobs, inputs }: Run, untold: readonly Job[]): readonly Job[] {
-  // A mistyped ID is not written down.
-  if (!inputs.send) return jobs.filter(({ record }) => record !== undefined);
+function jobsToName({ jobs }: Run, untold: readonly Job[]): readonly Job[] {
   const named = jobs.filter((job) => job.end === undefined || untold.includes(job));
   if (named.length === 0) return [];
   return jobs.filter((job) => named.includes(job) || deliveryOf(job) === 'sent');
@@ -278,11 +276,11 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 
-/** Whether this attempt has read the job, or may have sent it the message. */
+/** Whether this attempt may have sent the message. */
 function hasReport(job: Job): boolean {
-  const { isReadOnly, message } = job;
+  const { message } = job;
   if (message.kind === 'unknown' && message.isEarlier) return false;
-  return isReadOnly || deliveryOf(job) !== 'not-sent';
+  return deliveryOf(job) !== 'not-sent';
 }
 
 /** The pull requests that get a comment only now, each with its jobs. */

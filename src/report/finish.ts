@@ -6,7 +6,6 @@ import { adviseOnFile } from '../job/outcome.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
-import { doesSend } from '../runner/inputs.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
@@ -52,7 +51,7 @@ function nothingSent(runtime: Runtime): string {
 
 /** Whether an earlier attempt may have sent the message. */
 function isRerun({ env }: Runtime): boolean {
-  return readRunInfo(env).attempt > 1 && doesSend(env);
+  return readRunInfo(env).attempt > 1;
 }
 
 /** How a run ended that knows nothing of earlier attempts. */

@@ -15,7 +15,7 @@ type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'messageId' | 'notes' | '
 /** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter((job) => {
-    if (job.isReadOnly || isOfOtherAttempt(job)) return false;
+    if (isOfOtherAttempt(job)) return false;
     return RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
   });
 }

@@ -41,7 +41,7 @@ type Settings = ReturnType<typeof readSettings>;
 
 /** All inputs, checked. Times are in milliseconds. */
 export interface Inputs extends Settings {
-  /** Empty if nothing is sent. With a command, it is sent before the text of the comment. */
+  /** With a command, it is sent before the text of the comment. */
   readonly prompt: string;
   /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
@@ -57,7 +57,7 @@ interface InputsRead {
    */
   readonly whoMaySend: Pick<
     Inputs,
-    'command' | 'send' | 'minimumPermission' | 'allowedBots' | 'githubToken'
+    'command' | 'minimumPermission' | 'allowedBots' | 'githubToken'
   >;
   readonly isKeyEmpty: boolean;
   /** Null if there are problems. */
@@ -83,12 +83,6 @@ interface InputsEvent {
   readonly isRerun: boolean;
 }
 
-/** Whether a message is sent. One reading for all, also for runs whose inputs are not known yet, or wrong. */
-export function doesSend(env: Env): boolean {
-  const read = boolean(rawInput(env, 'send').trim(), quote);
-  return read.kind === 'problem' || read.value;
-}
-
 const ANY_EVENT: InputsEvent = { conversation: null, mayCarry: false, isRerun: false };
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
@@ -102,7 +96,7 @@ export function readInputs(
   const settings = readSettings(env, redact, (name, text) =>
     (name === 'api-key' ? ofKey : problems).push(text),
   );
-  const prompt = settings.send ? readPrompt(env, redact) : ok('');
+  const prompt = readPrompt(env, redact);
   const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
   if (prompt.kind === 'problem') ofPrompt.push(prompt.problem);
@@ -110,7 +104,6 @@ export function readInputs(
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings, conversation));
   if (
-    settings.send &&
     !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
@@ -164,26 +157,14 @@ function quoteNames(inputs: readonly string[]): string {
 }
 
 function contradictions(settings: Settings, conversation: number | null): readonly string[] {
-  const { send, comment, onlyWhen, whenActive, maxMessages, createJob } = settings;
+  const { comment, maxMessages, createJob } = settings;
   const problems: string[] = [];
-  const toSend = [
-    onlyWhen === null ? '' : 'only-when',
-    whenActive === null ? '' : 'when-active',
-    maxMessages === null ? '' : 'max-messages',
-    createJob ? 'create-job' : '',
-  ].filter((name) => name !== '');
-  if (!send && toSend.length > 0) {
-    const them = toSend.length === 1 ? 'it' : 'them';
-    problems.push(
-      `${quoteNames(toSend)} cannot be combined with “send: false”; remove ${them}, or “send: false”.`,
-    );
-  }
-  if (send && maxMessages !== null && !comment) {
+  if (maxMessages !== null && !comment) {
     problems.push(
       '“max-messages” cannot be combined with “comment: false”, because comments are counted; remove one of them.',
     );
   }
-  if (send && createJob && !comment && (settings.prNumber ?? conversation) !== null) {
+  if (createJob && !comment && (settings.prNumber ?? conversation) !== null) {
     problems.push(
       '“create-job” cannot be combined with “comment: false” on a pull request or issue, because each run would create ' +
         'a job; remove one of them.',
@@ -227,11 +208,8 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
     command: optional('command', null, command),
     minimumPermission: optional('minimum-permission', 'write', oneOf([...PERMISSIONS, 'none'])),
     allowedBots: optional('allowed-bots', new Set<string>(), allowedBots),
-    send: optional('send', true, boolean),
     /** Null is any. */
     onlyWhen: optional('only-when', null, words(STATUS_NAMES, 'any', null)),
-    /** Null leaves it to `wait` and `only-when`. */
-    whenActive: optional('when-active', null, oneOf(['send', 'wait'])),
     /** Null is 3 for bots, and no limit for people. */
     maxMessages: optional('max-messages', null, maxMessages),
     wait: optional('wait', true, boolean),
@@ -482,13 +460,6 @@ export function adviseOnSettings(inputs: Inputs, { log, env }: Pick<Runtime, 'lo
   if (timeoutMs > LONGEST_HOSTED_JOB_MS && env.RUNNER_ENVIRONMENT !== 'self-hosted') {
     log.warning(
       '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
-    );
-  }
-  const given = ['prompt', 'prompt-file', 'attach'].filter((name) => rawInput(env, name) !== '');
-  if (!inputs.send && given.length > 0) {
-    const [are, them] = given.length === 1 ? ['is', 'it'] : ['are', 'them'];
-    log.warning(
-      `${quoteNames(given)} ${are} not sent, because “send” is false; remove ${them}, or “send: false”.`,
     );
   }
   if (env.INPUT_PROMPT?.includes('${{')) {

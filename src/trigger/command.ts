@@ -9,9 +9,9 @@ import type { CommentTrigger, CommitTrigger, Trigger } from './payload.ts';
 /** The comment or review whose words are sent: one with the command or, without one, each review. */
 export function askedBy(
   trigger: Trigger,
-  { command, send }: Pick<Inputs, 'command' | 'send'>,
+  { command }: Pick<Inputs, 'command'>,
 ): CommentTrigger | null {
-  if (!send || trigger.kind !== 'comment') return null;
+  if (trigger.kind !== 'comment') return null;
   const { comment } = trigger;
   return command !== null || comment.kind === 'review' ? comment : null;
 }

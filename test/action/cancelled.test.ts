@@ -57,7 +57,7 @@ const IN_WAIT: Phase = {
 const WHEN_ACTIVE: Phase = {
   name: 'while it waits for earlier work',
   scenario: (interrupt) => ({
-    with: { ...WAITING, 'when-active': 'wait' },
+    with: WAITING,
     agent: {
       jobs: [{ id: JOB, base: { status: 'active' } }],
       onGet: (n) => (n < 5 ? undefined : hang(interrupt)),

@@ -13,7 +13,6 @@ import {
   reviewComment,
   schedule,
   type WebhookEvent,
-  workflowDispatch,
   workflowRun,
 } from '../sim/events.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
@@ -349,7 +348,6 @@ describe('if job-id is empty', () => {
 
   it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
     ['a schedule', 'skipped', schedule(), { 'job-id': '[]' }, EMPTY, false],
-    ['a dispatch, without a message', 'skipped', workflowDispatch(), { send: false }, EMPTY, false],
     ['a push, without comments', 'skipped', push(), { comment: false }, EMPTY, false],
     ['a schedule with pr-number', 'error', schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
@@ -364,7 +362,7 @@ describe('if job-id is empty', () => {
       false,
     ],
   ])('%s is %s, and says what to do', async (name, expected, event, given, words, advises) => {
-    const inputs = { 'job-id': '', prompt: given?.send === false ? '' : 'Go on.', ...given };
+    const inputs = { 'job-id': '', prompt: 'Go on.', ...given };
     await using sim = await simulate({ with: inputs, step: { event } });
     const result = await (name === 'a schedule' ? sim.run() : sim.runHere());
     expect(result.outputs).toMatchObject({ result: expected, delivery: 'not-sent' });

@@ -60,7 +60,7 @@ describe('the comment of a step', () => {
     [
       'an agent at work on something else until the end',
       {
-        with: { 'timeout-minutes': '2', 'when-active': 'wait' },
+        with: { 'timeout-minutes': '2' },
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
       titleOf('not-sent'),
@@ -86,7 +86,7 @@ describe('the comment of a step', () => {
         expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
       }
       // Who reads a comment did not write the workflow.
-      expect(text).not.toMatch(/timeout-minutes|when-active/);
+      expect(text).not.toMatch(/timeout-minutes/);
 
       const [note, mail, ...others] = sim.github.comments(PULL);
       expect(others).toEqual([]);

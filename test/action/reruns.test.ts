@@ -89,7 +89,7 @@ describe.concurrent('a re-run', () => {
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
     const busy = { body: { id: JOB, status: 'active' } };
     await using attempts = await openAttempts(origin, {
-      with: { wait: true, ...(isBusy && { 'when-active': 'wait' }) },
+      with: { wait: true },
       agent: { onPost: () => atFirst(posts), onGet: () => atFirst(isBusy ? busy : polls) },
       github: {
         on: () => {

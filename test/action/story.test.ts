@@ -37,8 +37,7 @@ const ENDS = {
     'completed · push of 1 · ✅ Agent pushed 1 commit',
   'In the next night, there is nothing to do': 'skipped',
   'The agent merges main': 'completed · ⏳ · push of 2',
-  'Somebody names the job of another pull request here, by mistake':
-    'completed · ✅ Agent completed',
+  'Somebody names the job of another pull request here, by mistake': 'completed · ⏳',
   'The next command, of whose first comment GitHub loses the answer': 'completed · ⏳ · push of 1',
   'A command without words': 'skipped · Nothing was sent.',
   'Somebody adds a remark to that answer, and GitHub does not take two edits':
@@ -78,7 +77,7 @@ const PAGE = [
   'action: ✅ Agent pushed 1 commit',
   'rita: /agent merge main into this [eyes hooray]',
   'action: ✅ Agent pushed 2 commits, with a merge',
-  'action: ✅ Agent completed',
+  'action: ✅ Agent finished: no new commit seen',
   'alice: /agent add webhooks to the navigation [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
   'alice: /agent',

@@ -11,9 +11,9 @@ import {
   visibleIn,
 } from './scenario.ts';
 
-// With `when-active: wait`, a message to a job on which the agent is at work waits until it is done.
+// A message to a job on which the agent is at work waits until it is done.
 
-const WAIT = { 'when-active': 'wait', wait: true };
+const WAIT = { wait: true };
 const MINUTE = 60_000;
 
 /** The agent is at earlier work for these minutes. The message then takes it a minute. */
@@ -103,7 +103,7 @@ describe('a message to a job at work', () => {
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
   });
 
-  it.each([WAIT, { wait: true, 'when-active': 'send' }, {}])(
+  it.each([WAIT, { wait: true, 'only-when': 'active, completed' }, {}])(
     'that is done, or with %j, is sent at once',
     async (inputs) => {
       const agent = busy(inputs === WAIT ? 0 : 5);

@@ -5,7 +5,7 @@ import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/outcome.ts';
 import { endedNow, toOutputs } from '../../src/report/outputs.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
-import { isFinal, STATUS_NAMES } from '../../src/service.ts';
+import { STATUS_NAMES } from '../../src/service.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
@@ -65,8 +65,6 @@ describe('action.yml', () => {
 
   it.each([
     ['only-when', action.inputs, STATUS_NAMES],
-    // Those with which it sends at once.
-    ['when-active', action.inputs, STATUS_NAMES.filter((status) => !isFinal(status))],
     ['fail-on', action.inputs, FAIL_ON],
     ['result', action.outputs, RESULT_NAMES],
   ] as const)('names every status or result in the description of %s', (name, all, words) => {

@@ -96,12 +96,10 @@ const scenarios = fc.record({
     { weight: 1, arbitrary: fc.array(job, { minLength: 2, maxLength: 5 }) },
   ),
   event: mostly<keyof typeof EVENTS>(4, 'a merge group', fc.constantFrom('a bot', 'a schedule')),
-  send: mostly(8, true, fc.constant(false)),
   wait: mostly(3, true, fc.constant(false)),
   comment: mostly(6, true, fc.constant(false)),
   minutes: fc.constantFrom('0.02', '0.05', '0.5', '2', '10', '10', '60'),
   onlyWhen: mostly(4, '', fc.constantFrom(...STATUS_NAMES)),
-  whenActive: mostly(2, '', fc.constantFrom('send', 'wait')),
   /** What the comment of an earlier attempt says of each job; null in the first attempt. */
   earlier: mostly<null | 'sent' | 'unknown' | 'sending' | 'not-sent'>(
     5,
@@ -138,16 +136,15 @@ function endOf(confirmed: boolean) {
 }
 
 function sceneOf(scenario: Scenario): Scene {
-  const { jobs, event, send, wait, comment, minutes, earlier, seenEnd } = scenario;
-  const isSending = send && { 'only-when': scenario.onlyWhen, 'when-active': scenario.whenActive };
+  const { jobs, event, wait, comment, minutes, earlier, seenEnd } = scenario;
   return {
     jobs,
     event: EVENTS[event],
     with: {
-      ...{ send: `${send}`, wait: `${wait}`, comment: `${comment}`, 'timeout-minutes': minutes },
+      ...{ wait: `${wait}`, comment: `${comment}`, 'timeout-minutes': minutes },
       'allowed-bots': RENOVATE.login,
       ...(event === 'a merge group' && { 'pr-number': '7' }),
-      ...isSending,
+      'only-when': scenario.onlyWhen,
     },
     ...(earlier !== null && {
       attempt: 2,
@@ -223,9 +220,8 @@ const SLACK_MS = 100;
 const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   'no POST after one that the API may have accepted': ({ posts }) =>
     posts.slice(0, -1).every((post) => verdictOf(post) === 'refused'),
-  'no POST with send: false, or if an earlier attempt may have sent the message': (played) =>
-    played.posts.length === 0 ||
-    (played.scenario.send && [null, 'not-sent'].includes(played.scenario.earlier)),
+  'no POST if an earlier attempt may have sent the message': (played) =>
+    played.posts.length === 0 || [null, 'not-sent'].includes(played.scenario.earlier),
   'no POST less than 2 s before the deadline, or after a cancellation': (played) =>
     played.posts.every(
       ({ startedAt }) =>
@@ -247,10 +243,10 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
         return startedAt >= after && endedAt <= post.startedAt && jobStatus !== undefined;
       });
     }),
-  'no POST while the last poll showed the agent at work, unless when-active is send': (played) => {
-    const { wait, whenActive, onlyWhen } = played.scenario;
+  'no POST while the last poll showed the agent at work, if the run waits': (played) => {
+    const { wait, onlyWhen } = played.scenario;
     const isForWork = onlyWhen !== '' && !isFinal(onlyWhen);
-    const waits = whenActive === 'wait' || (whenActive === '' && wait && !isForWork);
+    const waits = wait && !isForWork;
     return !waits || played.posts.every((post) => isFinal(lastPoll(played, post)?.jobStatus));
   },
   'no POST if the first poll shows a status that is not in only-when': ({
@@ -265,7 +261,6 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     const { scenario, posts, result, saved, job } = played;
     const isAccepted = saved.at(-1)?.accepted.includes(job.id) === true;
     const { earlier } = scenario;
-    if (!scenario.send) return result.delivery === 'not-sent';
     if (earlier === 'unknown' || earlier === 'sending') return result.delivery === 'unknown';
     if (earlier === 'sent') return ['sent', 'unknown'].includes(result.delivery);
     const verdicts = posts.map(verdictOf);
@@ -308,7 +303,6 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     return played.knownAt <= Math.min(deadline, played.cancelledAt) + 62_000 + 6 * 10_000;
   },
   'an end that an earlier attempt saw is reported as it was': ({ result, scenario }) =>
-    !scenario.send ||
     scenario.earlier !== 'sent' ||
     scenario.seenEnd === null ||
     result.delivery !== 'sent' ||
@@ -333,8 +327,8 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   'whether the end is confirmed is said after each wait for it': ({ result, scenario }) =>
     scenario.earlier !== null ||
     (result.confirmed !== null) === (scenario.wait && result.delivery !== 'not-sent'),
-  'the label fits the result and the delivery': ({ result, summary, jobs, scenario }) => {
-    const labels = labelsOf(result, scenario.send);
+  'the label fits the result and the delivery': ({ result, summary, jobs }) => {
+    const labels = labelsOf(result);
     const [one, other] = jobs;
     const lines = summary.replaceAll('\u00a0', ' ').split('\n');
     const line = lines.find((text) => text.startsWith(`| \`${result.jobId}\` |`));
@@ -347,14 +341,14 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     const titles = [...labels.map(titleOf), ...(isDone ? news : [])];
     return titles.some((title) => lines[0]?.includes(title)) || summary === '';
   },
-  'the comment says the same as the outputs': ({ comments, job, result, scenario }) =>
+  'the comment says the same as the outputs': ({ comments, job, result }) =>
     comments.every((body) => {
       const note = readNote(body, hashOf(PROJECT));
       const said = typeof note === 'string' ? [] : note.jobs;
       const own = said.find(({ id }) => id === job.id);
       if (own?.ended === undefined) return true;
       const isEarlier = result.delivery === 'unknown' && own.delivery === 'not-sent';
-      const labels = labelsOf(result, scenario.send);
+      const labels = labelsOf(result);
       const words = said.length > 1 ? labels.map(wordOf) : labels.map(iconOf);
       return (
         own.ended.result === result.result &&
@@ -365,15 +359,14 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     }),
   'every result except plain success has a reason in one line': ({ result: one }) => {
     const isDone = one.result === 'completed' && one.confirmed !== false;
-    const isPlain = isDone || one.result === 'sent' || one.result === 'active';
+    const isPlain = isDone || one.result === 'sent';
     return isPlain ? one.reason === '' : /^[^\p{Cc}\u2028\u2029]+$/u.test(one.reason);
   },
 };
 
 /** The labels that a result may have. */
-function labelsOf({ result, confirmed, delivery }: Entry, sends: boolean): readonly Label[] {
-  const kind = sends && delivery !== 'sent' ? delivery : 'none';
-  const message = { kind, isEarlier: false } as Parameters<typeof labelFor>[1];
+function labelsOf({ result, confirmed, delivery }: Entry): readonly Label[] {
+  const message = { kind: delivery, isEarlier: false } as Parameters<typeof labelFor>[1];
   const own = labelFor({ result, ...(confirmed !== null && { confirmed }) }, message);
   return result === 'skipped' ? [own, 'limited', 'not-sent'] : [own];
 }

@@ -135,7 +135,6 @@ const command = issueComment({ number: 7, body: '/agent Say more.' });
 const short = { ...wait, jobs: [{ queueMs: 500, workMs: 2000 }] };
 const joined = { ...inputs({ 'only-when': 'active' }), jobs: [{ ...busy(300_000), joins: true }] };
 const created = { ...inputs({ 'job-id': '', 'create-job': 'true' }), jobs: [{ queueMs: 0 }] };
-const read = { ...inputs({ send: 'false' }), jobs: [busy(200_000)] };
 const early = { ...wait, jobs: [busy(60_000)] };
 
 /** Each scene with its result, `confirmed` and `delivery`. */
@@ -164,7 +163,6 @@ const SCENES: Scenes = {
   'a command': ['completed, true, sent', { ...failed, event: command }],
   'several jobs': ['completed, true, sent', many],
   'create-job': ['completed, true, sent', created],
-  'send: false': ['completed, , not-sent', read],
 };
 
 describe('in every world, the run ends as in the fast one', () => {

@@ -28,7 +28,7 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
 }
 
 export function job(parts: Partial<Job> = {}): Job {
-  return { ...newJob(parts.id ?? 'job-1', parts.isReadOnly ?? false), ...parts };
+  return { ...newJob(parts.id ?? 'job-1'), ...parts };
 }
 
 /** What became of the message of a job. */
@@ -39,8 +39,6 @@ export const SENT = {
 export const SENDING = { message: { kind: 'sending' } } as const;
 export const UNKNOWN = { message: { kind: 'unknown', isEarlier: false } } as const;
 export const NOT_SENT = { message: { kind: 'not-sent' } } as const;
-/** With `send: false`. */
-export const READ_ONLY = { isReadOnly: true, message: { kind: 'none' } } as const;
 
 /** A job that got its message, and that this run has ended. */
 export function ended(end: Partial<End>, parts: Partial<Job> = {}): Job {
@@ -63,7 +61,6 @@ export function labelFor(
     const { label, doubtful } = AGENT_ENDS[status];
     return confirmed === false ? doubtful : label;
   }
-  if (result === 'active') return 'working';
   if (result === 'sent' || result === 'skipped') return result;
   if (message.kind === 'unknown') return 'delivery unknown';
   if (message.kind === 'not-sent') return 'not-sent';

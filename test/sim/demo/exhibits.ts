@@ -81,7 +81,7 @@ const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
 /** The status of a job of each kind, what else is known of it, and how it ends. */
-const AGAIN = { start: 'Comment again', wait: 're-run' } as const;
+const AGAIN = { start: 'Comment again', waitsOn: true } as const;
 
 const STATES: Readonly<
   Record<Label, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
@@ -218,12 +218,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
           're-run the workflow.',
       ),
   },
-  'without a message': {
-    kind: 'completed',
-    end: (job) => doneEnd(job, 'no message'),
-    job: { isReadOnly: true, message: { kind: 'none' } },
-    story: { prompt: '', occasion: '' },
-  },
   'a prompt of many lines': {
     kind: 'completed',
     story: {
@@ -251,7 +245,7 @@ export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Var
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const open: Job = {
-    ...newJob(id, false),
+    ...newJob(id),
     ...(kind !== 'creating' && {
       record: {
         ...{ id, status: state.status },

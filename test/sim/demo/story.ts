@@ -301,11 +301,12 @@ const RUNS: readonly Run[] = [
       kind: 'event',
       event: workflowDispatch({
         repository: REPOSITORY,
-        inputs: { 'job-id': OTHER_JOB, 'pr-number': String(PULL) },
+        inputs: { 'job-id': OTHER_JOB, 'pr-number': String(PULL), prompt: 'Look over it.' },
       }),
       by: 'alice',
       file: 'take-over',
     },
+    work: {},
   },
   {
     title: 'The next command, of whose first comment GitHub loses the answer',
@@ -418,16 +419,16 @@ export const story = {
 
 /** Those that are created, in this order. The n-th message starts the n-th turn. */
 export const jobs: readonly JobScript[] = [
-  { id: JOB, turns: RUNS.filter(({ trigger, work }) => work && !isOnIssue(trigger)).map(toTurn) },
-  { id: OTHER_JOB, turns: RUNS.filter(({ trigger }) => isOnIssue(trigger)).map(toTurn) },
+  { id: JOB, turns: RUNS.filter(({ trigger, work }) => work && !isOfOther(trigger)).map(toTurn) },
+  { id: OTHER_JOB, turns: RUNS.filter(({ trigger }) => isOfOther(trigger)).map(toTurn) },
 ];
 
 function commits(...made: readonly (readonly [message: string, file: string])[]): Work {
   return { commits: made.map(([message, file]) => ({ message, files: [file] })) };
 }
 
-function isOnIssue(trigger: Trigger): boolean {
-  return 'on' in trigger && trigger.on === ISSUE;
+function isOfOther(trigger: Trigger): boolean {
+  return 'on' in trigger ? trigger.on === ISSUE : 'file' in trigger && trigger.file === 'take-over';
 }
 
 function toTurn({ work = {} }: Run): TurnScript {

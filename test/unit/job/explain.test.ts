@@ -11,19 +11,17 @@ import {
 } from '../../../src/job/explain.ts';
 import type { Job } from '../../../src/job/job.ts';
 import { type End, endAs } from '../../../src/job/outcome.ts';
-import { job, NOT_SENT, READ_ONLY, record, SENDING, SENT, UNKNOWN } from '../record.ts';
+import { job, NOT_SENT, record, SENDING, SENT, UNKNOWN } from '../record.ts';
 
 const LIMIT_MS = 1_800_000;
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
-const LATER = 'To keep waiting, use a later run with “send: false” and ';
+const LOOK = 'Check the job in the dashboard';
 const ACTIVE = { record: record({ status: 'active' }) };
-const RERUN = { start: 'Re-run the workflow', wait: 're-run' } as const;
-const NEW_RUN = { start: 'Start a new run', wait: 'new run' } as const;
-const COMMENT = { start: 'Comment again', wait: 're-run' } as const;
+const RERUN = { start: 'Re-run the workflow', waitsOn: true } as const;
+const NEW_RUN = { start: 'Start a new run', waitsOn: false } as const;
+const COMMENT = { start: 'Comment again', waitsOn: true } as const;
 const WAITING = job({ isWaiting: true });
-const UNPOLLED = job(READ_ONLY);
-const POLLED = job({ ...READ_ONLY, ...ACTIVE });
 const TAKEN = 'https://github.com/octo/docs/pull/7#issuecomment-1';
 
 function done(status: string, is: Parameters<typeof doneEnd>[1], before?: string): End {
@@ -38,14 +36,12 @@ it.each<[End, End['result'], string, boolean?]>([
   [endAs('sent'), 'sent', ''],
   [endAs('could not send', 'So.'), 'error', 'So.'],
   [done('completed', 'confirmed'), 'completed', '', true],
-  [done('completed', 'no message'), 'completed', ''],
   [
     done('failed', 'confirmed'),
     'failed',
     'The API does not say why the agent failed. Open the job',
     true,
   ],
-  [done('archived', 'no message'), 'archived', 'does not work on archived jobs; use another'],
   [done('archived', 'confirmed'), 'archived', 'was at work on the message, but now', true],
   [done('archived', 'unconfirmed'), 'archived', 'the agent may not have worked on', false],
   [
@@ -67,18 +63,7 @@ it.each<[End, End['result'], string, boolean?]>([
   [timedOut('odd', 'So.'), 'timed-out', 'is “odd”, and it may keep working. The last poll'],
   [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
   [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
-  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `${LATER}“job-id: job-1”.`],
-  [
-    timedOutEnd(job(SENT), { ...NEW_RUN, wait: 'new run of the list' }, LIMIT_MS, ''),
-    'timed-out',
-    `${LATER}the same “job-id”.`,
-  ],
-  [timedOutEnd(POLLED, RERUN, LIMIT_MS, ''), 'timed-out', ' To keep waiting, re-run the workflow.'],
-  [
-    timedOutEnd(UNPOLLED, RERUN, LIMIT_MS, ''),
-    'timed-out',
-    'The status of the job could not be read within 30 min.',
-  ],
+  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', LOOK],
   [
     timedOutEnd(job(), RERUN, LIMIT_MS, 'So.'),
     'timed-out',
@@ -96,9 +81,8 @@ it.each<[End, End['result'], string, boolean?]>([
     'error',
     `can no longer be read. So. The agent may keep`,
   ],
-  [lostEnd(job(SENT), NEW_RUN, 'So.', ''), 'error', LATER],
+  [lostEnd(job(SENT), NEW_RUN, 'So.', ''), 'error', LOOK],
   [lostEnd(job(SENT), RERUN, 'So.', ''), 'error', AGAIN],
-  [lostEnd(POLLED, RERUN, 'So.', ''), 'error', 'The status of the job cannot be read. So.'],
   [lostEnd(job(), RERUN, 'So.', 'Comment again.'), 'error', 'So. Comment again.'],
   [timedOutEnd(WAITING, COMMENT, LIMIT_MS, ''), 'timed-out', ' Comment again later.'],
   [cancelledEnd(job(SENT), COMMENT, true), 'cancelled', `no longer waits for it.${AGAIN}`],
@@ -112,13 +96,8 @@ it.each<[End, End['result'], string, boolean?]>([
     'cancelled',
     'before the message was sent. Start a new run.',
   ],
-  [
-    cancelledEnd(UNPOLLED, RERUN, true),
-    'cancelled',
-    'cancelled before the status of the job was read.',
-  ],
   [cancelledEnd(job(SENT), RERUN, true), 'cancelled', `no longer waits for it.${AGAIN}`],
-  [cancelledEnd(job(SENT), NEW_RUN, true), 'cancelled', LATER],
+  [cancelledEnd(job(SENT), NEW_RUN, true), 'cancelled', LOOK],
   [cancelledEnd(job(SENT), RERUN, false), 'cancelled', 'was cancelled.'],
   [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
   [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
@@ -161,7 +140,6 @@ it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
   [UNKNOWN, true, 'error', IN_DOUBT],
   [SENT, false, 'sent', ''],
   [SENT, true, 'sent', 'The run ended before the agent was done.', false],
-  [READ_ONLY, true, 'error', 'while the status of the job was being read'],
 ])('endNow, if the run is killed: %j', (parts, wait, result, words, confirmed) => {
   const end = endNow(job(parts), wait);
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);

@@ -32,7 +32,7 @@ const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
 /** A job that got its message at START. `before`: what the last poll before it showed, if there was one. */
 function sentTo(before?: JobRecord): Job {
-  const one = newJob('job-1', false);
+  const one = newJob('job-1');
   if (before !== undefined) recordPoll(one, before, START, START);
   markSending(one);
   recordLastLook(one, undefined, true);
@@ -117,7 +117,7 @@ describe('isDone or, while that is open, doubtMs', () => {
     ['with nothing known of before', { isOurs: true }, '60 completed', 'unconfirmed'],
     ['with other work since', {}, '60 completed', 5000],
   ])('goes on with the message of an earlier attempt: %s', (_, known, polls, expected) => {
-    const one = newJob('job-1', false);
+    const one = newJob('job-1');
     goOn(one, { id: 'job-1', sentAt: START - 7000, ...known }, START);
     expect(poll(one, polls)).toBe(expected);
     expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
@@ -125,7 +125,7 @@ describe('isDone or, while that is open, doubtMs', () => {
 
   it('counts the time to settle from this attempt, whatever time the earlier runner had', () => {
     for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
-      const one = newJob('job-1', false);
+      const one = newJob('job-1');
       goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
       expect(poll(one, '0 completed, 57 completed')).toBe(5000);
       expect(poll(one, '60 completed')).toBe('unconfirmed');
@@ -133,7 +133,7 @@ describe('isDone or, while that is open, doubtMs', () => {
   });
 
   it('of a job that the message has created is its first final status', () => {
-    const one = newJob(NEW_JOB, false);
+    const one = newJob(NEW_JOB);
     markSending(one);
     markCreated(one, 'job-9', START);
     expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
@@ -145,7 +145,7 @@ describe('isDone or, while that is open, doubtMs', () => {
 
 describe('a poll', () => {
   it('before the message is the base, and is no evidence', () => {
-    const one = newJob('job-1', false);
+    const one = newJob('job-1');
     recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
     expect(one).toMatchObject({
       base: { status: FAILED, prLink: null },
@@ -157,7 +157,7 @@ describe('a poll', () => {
   });
 
   it('counts as the base only if it was made just before the message', () => {
-    const one = newJob('job-1', false);
+    const one = newJob('job-1');
     recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
     recordLastLook(one, undefined, false);
     markSent(one, START);
@@ -166,7 +166,7 @@ describe('a poll', () => {
   });
 
   it('keeps what a response leaves out, and takes over null', () => {
-    const one = newJob('job-1', false);
+    const one = newJob('job-1');
     const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
     known({ model: 'opus' });
     known({ status: COMPLETED, prLink: PULL });
@@ -182,7 +182,7 @@ describe('a poll', () => {
     known({ status: COMPLETED, prLink: null });
     expect(one.record?.prLink).toBe(PULL);
     // What cannot be read is left out, too.
-    const other = newJob('job-1', false);
+    const other = newJob('job-1');
     recordResponse(other, record({ prLink: null, prNumber: null }));
     recordResponse(other, record());
     expect(other.record).toEqual(record({ prLink: undefined, prNumber: undefined }));
@@ -201,7 +201,6 @@ describe('a poll', () => {
 
 describe('what becomes of the message', () => {
   it.each<[MessageState['kind'], Delivery, boolean, Delivery]>([
-    ['none', 'not-sent', false, 'not-sent'],
     ['pending', 'not-sent', true, 'not-sent'],
     ['sending', 'unknown', true, 'not-sent'],
     ['unknown', 'unknown', false, 'unknown'],
@@ -220,7 +219,7 @@ describe('what becomes of the message', () => {
   });
 
   it('is in doubt after a request without an answer', () => {
-    const one = newJob('job-1', false);
+    const one = newJob('job-1');
     setWaiting(one, true);
     markSending(one);
     recordLastLook(one, { number: 7, sha: 'a', ref: 'x', commits: 3, state: 'open' }, true);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Job, labelOf, NEW_JOB } from '../../../src/job/job.ts';
 import { countLabels, isBad, LABEL_NAMES, type Label, wordOf } from '../../../src/job/labels.ts';
-import { ended, job, NOT_SENT, READ_ONLY, SENDING, SENT, UNKNOWN } from '../record.ts';
+import { ended, job, NOT_SENT, SENDING, SENT, UNKNOWN } from '../record.ts';
 
 it.each<[Partial<Job>, Label]>([
   [SENT, 'working'],
@@ -11,7 +11,6 @@ it.each<[Partial<Job>, Label]>([
   [{ id: NEW_JOB, ...SENT }, 'working'],
   [UNKNOWN, 'sending'],
   [{ isWaiting: true }, 'waiting'],
-  [READ_ONLY, 'working'],
   [ended({ label: 'limited' }, NOT_SENT), 'limited'],
 ])('labelOf %j: %s', (parts, label) => {
   expect(labelOf(job(parts))).toBe(label);

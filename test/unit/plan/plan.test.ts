@@ -29,7 +29,7 @@ const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
-const RERUN = { start: 'Re-run the workflow', wait: 're-run' };
+const RERUN = { start: 'Re-run the workflow', waitsOn: true };
 const NOTE = { kind: 'note', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
@@ -57,8 +57,6 @@ function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?
 it.each<Row>([
   ['only a message: it holds no runner', PERSON, { wait: false }, { waitsForIdle: false }],
   ['with a wait: earlier work comes first', PERSON, {}, { waitsForIdle: true }],
-  ['asked to wait for it', PERSON, { wait: false, whenActive: 'wait' }, { waitsForIdle: true }],
-  ['no message', PERSON, { send: false }, { waitsForIdle: false, comments: NOTE }],
   ...STATUS_NAMES.map(
     (status): Row => [
       `only-when: ${status}`,
@@ -72,14 +70,6 @@ it.each<Row>([
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
   ['a pull request', PERSON, {}, { comments: NOTE }],
-  [
-    'only a poll',
-    PERSON,
-    { send: false, wait: false },
-    { comments: { ...NOTE, kind: 'only read' } },
-  ],
-  ['only a poll on a schedule', schedule(), { send: false, wait: false }, none('nothing is sent')],
-  ['a wait without a token', PERSON, { send: false, githubToken: '' }, none('nothing is sent')],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
   ...[
@@ -98,34 +88,30 @@ const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };
 it.each<Row>([
   ['a message', PERSON, {}, { isRerun: false, listsNotes: false, decidesAgain: false }],
   ['no job-id', PERSON, { jobIds: [] }, LISTS],
-  ['no job-id, and no message', PERSON, { jobIds: [], send: false }, LISTS],
   ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
-  ['a re-run without a message', PERSON, { send: false }, { isRerun: false }, AGAIN],
   ['a note', PERSON, {}, { again: RERUN }],
-  ['no note', PERSON, { comment: false }, { again: { start: 'Start a new run', wait: 'new run' } }],
+  ['no note', PERSON, { comment: false }, { again: { start: 'Start a new run', waitsOn: false } }],
   [
     'no note of two',
     PERSON,
     { comment: false, jobIds: ['a', 'b'] },
-    { again: { wait: 'new run of the list' } },
+    { again: { start: 'Start a new run with only the jobs that got no message' } },
   ],
-  ['a command', COMMAND, ASKS, { again: { start: 'Comment again', wait: 're-run' } }],
+  ['a command', COMMAND, ASKS, { again: { start: 'Comment again', waitsOn: true } }],
   ['a command to two jobs', COMMAND, { ...ASKS, jobIds: ['a', 'b'] }, { again: RERUN }],
   ['a command, run again', COMMAND, ASKS, { again: RERUN }, AGAIN],
   [
     'a command without a note',
     COMMAND,
     { ...ASKS, comment: false },
-    { again: { start: 'Comment again', wait: 'new run' } },
+    { again: { start: 'Comment again', waitsOn: false } },
   ],
-  ['no message and no note', PERSON, { comment: false, send: false }, { again: RERUN }],
   ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
   ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],
 ])('makePlan, the list of notes: %s', check);
 
 it.each<Row>([
-  ['without a message', FAILED, { send: false }, {}],
   ['on another pull request', FAILED, { prNumber: 8 }, {}],
   ['without a pull request', workflowRun(), {}, {}],
   ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
@@ -175,7 +161,6 @@ it.each<Row>([
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
   ['a schedule', schedule(), { prNumber: 7 }, {}],
-  ['a bot that sends nothing', BOT, { send: false }, { byBot: false }],
   ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, { byBot: true }],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
   ['that of a bot, re-run by a person', BOT, {}, { byBot: true }, AGAIN],

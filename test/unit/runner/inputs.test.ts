@@ -40,7 +40,7 @@ it('inputs that are not set have defaults', () => {
   expect(baseUrl.href).toBe('https://api.mintlify.com/');
   expect(rest).toEqual({
     ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
-    ...{ createJob: false, attach: '', send: true, onlyWhen: null, whenActive: null },
+    ...{ createJob: false, attach: '', onlyWhen: null },
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
     ...{ wait: true, timeoutMs: 1_800_000 },
@@ -55,7 +55,6 @@ describe('readInputs accepts', () => {
     ['create-job', { 'job-id': '', 'create-job': 'true' }, { jobIds: [], createJob: true }],
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
     ['False', { wait: 'False' }, { wait: false }],
-    ['when-active', { 'when-active': 'wait' }, { whenActive: 'wait' }],
     ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
     ['an address', { 'pr-number': 'https://github.com/O/r/pull/42/files' }, { prNumber: 42 }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
@@ -78,8 +77,8 @@ describe('readInputs accepts', () => {
     ['none', { 'fail-on': 'none' }, { failOn: new Set() }],
     [
       'a list',
-      { 'fail-on': 'skipped,active\nfailed' },
-      { failOn: new Set(['skipped', 'active', 'failed'] as const) },
+      { 'fail-on': 'skipped,completed\nfailed' },
+      { failOn: new Set(['skipped', 'completed', 'failed'] as const) },
     ],
     [
       'bots',
@@ -183,7 +182,6 @@ describe('readInputs refuses', () => {
     ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
     ['only-when', ['done'], `must be a list of ${STATUS_NAMES.join(', ')}, or any alone`],
     ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
-    ['when-active', ['true'], 'must be send or wait; it is “true”'],
     ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],
     ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
     [
@@ -215,11 +213,9 @@ describe('readInputs refuses', () => {
       'must be a plain number, more than 0 and at most 7200',
     ],
     ['max-messages', ['0', '101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
-    ...['send', 'wait', 'comment', 'create-job'].map(
-      (name): [string, readonly string[], string] => [
-        ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
-      ],
-    ),
+    ...['wait', 'comment', 'create-job'].map((name): [string, readonly string[], string] => [
+      ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
+    ]),
     ['fail-on', ['sent', 'none, failed', 'Failed', ','], 'must be a list of failed, '],
     [
       'pr-number',
@@ -235,10 +231,6 @@ describe('readInputs refuses', () => {
   });
 
   it.each<[string, Record<string, string>, number | null]>([
-    ['only-when', { send: 'false', 'only-when': 'failed' }, null],
-    ['when-active', { send: 'false', 'when-active': 'send' }, null],
-    ['max-messages', { send: 'false', 'max-messages': '3' }, null],
-    ['create-job', { send: 'false', 'create-job': 'true' }, null],
     ['max-messages', { comment: 'false', 'max-messages': '3' }, null],
     ['create-job', { comment: 'false', 'create-job': 'true' }, 7],
     ['create-job', { comment: 'false', 'create-job': 'true', 'pr-number': '7' }, null],
@@ -271,8 +263,8 @@ describe('readInputs refuses', () => {
     const given = { 'api-key': '', 'job-id': '..', wait: 'yes', prompt: '' };
     const environment = ['HTTPS_PROXY', 'NODE_TLS_REJECT_UNAUTHORIZED'];
     expect(namesOf(given)).toEqual(['api-key', 'job-id', 'wait', ...environment, 'prompt']);
-    // With send: false, no prompt is missing.
-    expect(namesOf({ ...given, send: 'false', command: '/agent' })).toEqual([
+    // With a command, no prompt is missing.
+    expect(namesOf({ ...given, command: '/agent' })).toEqual([
       ...['api-key', 'job-id', 'wait', ...environment],
     ]);
   });
