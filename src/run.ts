@@ -5,6 +5,7 @@ import { runJobs } from './delivery/deliver.ts';
 import { prepare, type Run, storyOf } from './delivery/run-state.ts';
 import { GitHub } from './github/client.ts';
 import { askAgain } from './job/explain.ts';
+import { endedNow, failing } from './job/overall.ts';
 import { startAgain } from './plan/plan.ts';
 import { type Content, type ContentRead, NO_CONTENT, readContent } from './prompt/request.ts';
 import { finishOnGitHub } from './report/comments.ts';
@@ -21,7 +22,6 @@ import {
   summarize,
   withoutJobs,
 } from './report/finish.ts';
-import { endedNow, failing } from './report/outputs.ts';
 import { type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import { adviseOnSettings, type Inputs, readInputs } from './runner/inputs.ts';

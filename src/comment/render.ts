@@ -20,6 +20,7 @@ import {
   titleOf,
   wordOf,
 } from '../job/labels.ts';
+import { type Ended, overallReason } from '../job/overall.ts';
 import {
   blocks,
   code,
@@ -33,7 +34,6 @@ import {
   sentenceToMarkdown,
   small,
 } from '../markdown.ts';
-import { type Ended, overallReason } from '../report/outputs.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';

@@ -20,10 +20,6 @@ export interface JobRecord {
   readonly prNumber?: number | null | undefined;
   /** Why the link that the API returned is left out. */
   readonly linkProblem?: string;
-  readonly model?: string;
-  readonly source?: { readonly repository: string; readonly ref: string | null };
-  readonly createdAt?: string;
-  readonly archivedAt?: string | null;
 }
 
 /** What the last poll before the message showed; what the API did not say is missing. */

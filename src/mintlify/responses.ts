@@ -35,22 +35,10 @@ import {
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
 // their readers did not write the workflow: so it says “the API key”, and not the name of the input.
 
-const timestamp = z.iso.datetime({ offset: true }).check(z.maxLength(64));
-const textUpTo = (limit: number) => lenient(z.string().check(z.maxLength(limit)));
-
 const jobRecord = z.object({
   id: z.string(),
   status: lenient(z.string()),
   prLink: z.optional(z.unknown()),
-  model: textUpTo(4096),
-  source: lenient(
-    z.object({
-      repository: z.string().check(z.maxLength(4096)),
-      ref: z.catch(z.nullable(z.string().check(z.maxLength(4096))), null),
-    }),
-  ),
-  createdAt: lenient(timestamp),
-  archivedAt: lenient(z.nullable(timestamp)),
 });
 
 /**
@@ -65,8 +53,7 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   if (!parsed.success) {
     return problem(`JSON that is not a job record${quoteRefusal(body, redact)}`);
   }
-  const { id, status, prLink, source, ...others } = parsed.data;
-  const host = source?.repository ?? '';
+  const { id, status, prLink } = parsed.data;
   const link = readLink(prLink, redact);
   const isTold = prLink !== undefined && link.kind === 'ok';
   const record = {
@@ -75,9 +62,6 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
     prLink: isTold ? link.value : undefined,
     prNumber: isTold ? ownPullRequest(link.value, repositoryUrl) : undefined,
     linkProblem: link.kind === 'problem' ? link.problem : undefined,
-    source: source && { repository: redact(host), ref: source.ref && redact(source.ref) },
-    ...others,
-    model: others.model && redact(others.model),
   };
   const told = Object.entries(record).filter(([, value]) => value !== undefined);
   return ok(Object.fromEntries(told) as unknown as JobRecord);

@@ -24,12 +24,12 @@ import { whyOf } from '../github/errors.ts';
 import { askAgain } from '../job/explain.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type End, endAs, RESULTS } from '../job/outcome.ts';
+import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../ledger/record.ts';
 import { link } from '../markdown.ts';
 import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { newsOf, personToTell } from './notify.ts';
-import { type Ended, endedNow, worstFirst } from './outputs.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.

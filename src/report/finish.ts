@@ -3,13 +3,14 @@ import { showStatus } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { adviseOnFile } from '../job/outcome.ts';
+import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
-import { type Ended, overallReason, type Report, toOutputs, worstFirst } from './outputs.ts';
+import { type Report, toOutputs } from './outputs.ts';
 
 // All ways in which a run ends, each with its annotation, outputs and job summary.
 

@@ -2,11 +2,11 @@ import { askerOf } from '../comment/occasion.ts';
 import type { Run } from '../delivery/run-state.ts';
 import { changedNothing, type Job, statusOf } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
+import type { Ended } from '../job/overall.ts';
 import { isLimitTold } from '../ledger/decide.ts';
 import { loginOf } from '../ledger/record.ts';
 import { conversationOf, knownNotes } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';
-import type { Ended } from './outputs.ts';
 
 // Which ends are told by a comment of their own, and whom it mentions: GitHub mails a new comment, but not an edit.
 

@@ -1,17 +1,6 @@
-import { endNow } from '../job/explain.ts';
-import {
-  DELIVERIES,
-  type Delivery,
-  deliveryOf,
-  elapsedMs,
-  type Job,
-  labelOf,
-  statusOf,
-} from '../job/job.ts';
-import { byAttention, isBad, type Label, wordOf } from '../job/labels.ts';
-import { type End, type JobResult, RESULT_NAMES, RESULTS } from '../job/outcome.ts';
-import { pullRequestName } from '../pull-request.ts';
-import { oneLine, quote } from '../text.ts';
+import { DELIVERIES, type Delivery, deliveryOf, elapsedMs, statusOf } from '../job/job.ts';
+import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
+import { oneLine } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -25,12 +14,10 @@ export interface Report {
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
 export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   const main = worstFirst(ended)[0];
-  const prLinks = ended.flatMap(({ record }) => record?.prLink ?? []).join('\n');
   return {
     result: main?.end.result ?? withoutJobs?.result ?? 'error',
     status: main === undefined ? '' : (statusOf(main) ?? ''),
-    'pr-link': prLinks,
-    prLink: prLinks,
+    prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
     commits: commitsOf(ended),
     // The worst that occurs.
     delivery:
@@ -66,32 +53,7 @@ function overallConfirmed(ended: readonly Ended[]): string {
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/**
- * For several jobs: how many need attention as the worst one does, or have its word, and the reason of the first of them, which
- * people know by its pull request.
- */
-export function overallReason(main: Ended, ended: readonly Ended[]): string {
-  const { id, end, record } = main;
-  if (ended.length === 1 || end.explanation === '') return end.explanation;
-  const words = ended
-    .map(labelOf)
-    .filter(isLike(labelOf(main)))
-    .map(wordOf);
-  const isOneWord = new Set(words).size === 1;
-  const needs = words.length === 1 ? 'needs attention' : 'need attention';
-  const first = words.length === 1 ? '' : 'first ';
-  const prLink = record?.prLink;
-  const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
-  const count = `${words.length} of ${ended.length} jobs ${isOneWord ? words[0] : needs}`;
-  return `${count} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
-}
-
-/** Those that need attention are counted together, as in the title of the summary. */
-function isLike(label: Label): (other: Label) => boolean {
-  return isBad(label) ? isBad : (other) => wordOf(other) === wordOf(label);
-}
-
-/** Characters of a text in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */
+/** Characters of a reason in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */
 const LONGEST_TEXT = 500;
 
 /** One line per job; other runners lose all outputs if a line is long. */
@@ -104,9 +66,6 @@ function renderResults(ended: readonly Ended[]): string {
 function toEntry(job: Ended) {
   const { id, record, end } = job;
   const elapsed = elapsedMs(job);
-  const short = (text: string | null | undefined): string | null =>
-    typeof text === 'string' ? oneLine(text, LONGEST_TEXT) : null;
-  const { source } = record ?? {};
   return {
     jobId: id,
     delivery: deliveryOf(job),
@@ -114,12 +73,8 @@ function toEntry(job: Ended) {
     confirmed: end.confirmed ?? null,
     status: statusOf(job) ?? null,
     prLink: record?.prLink ?? null,
-    model: short(record?.model),
-    source: source ? { repository: short(source.repository), ref: short(source.ref) } : null,
-    createdAt: record?.createdAt ?? null,
-    archivedAt: record?.archivedAt ?? null,
     elapsedSeconds: elapsed === undefined ? null : Math.round(elapsed / 100) / 10,
-    reason: short(end.explanation),
+    reason: oneLine(end.explanation, LONGEST_TEXT),
   };
 }
 
@@ -132,28 +87,4 @@ export function serialise(outputs: Readonly<Record<string, string>>, delimiter: 
   return Object.entries(outputs)
     .map(([name, value]) => `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
     .join('');
-}
-
-// Which of several jobs represents all of them, and whether they fail the step.
-
-/** A job as it is if the run ends now. */
-export type Ended = Job & { readonly end: End };
-
-export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
-  return jobs.map((job) => ({ ...job, end: endNow(job, wait) }));
-}
-
-/** The worst first, by result and then by label; those with the same label in the order of the inputs. */
-export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
-  return ended.toSorted(
-    (one, other) =>
-      RESULT_NAMES.indexOf(one.end.result) - RESULT_NAMES.indexOf(other.end.result) ||
-      byAttention(labelOf(one), labelOf(other)),
-  );
-}
-
-export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
-  return ended.filter(
-    ({ end: { result } }) => RESULTS[result].fails === 'always' || failOn.has(result),
-  );
 }

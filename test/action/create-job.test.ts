@@ -74,7 +74,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
   expect(first.outputs).toMatchObject({
     ...DONE,
     'job-id': NEW,
-    'pr-link': `https://github.com/octo/agents/pull/${OPENED}`,
+    prLink: `https://github.com/octo/agents/pull/${OPENED}`,
   });
   const [early = '', late = ''] = [commentTexts(sim.github).at(0), commentTexts(sim.github).at(-1)];
   expect(early).toContain('Creating an agent job');

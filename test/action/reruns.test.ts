@@ -276,7 +276,7 @@ it('a re-run reports the end of its own message, without a poll, and not that of
   const polls = sim.agent.gets().length;
   const again = await run(2);
   expect(again.outputs).toMatchObject({ result: 'failed', confirmed: 'true', status: 'failed' });
-  expect(again.outputs['pr-link']).toBe(first.outputs['pr-link']);
+  expect(again.outputs.prLink).toBe(first.outputs.prLink);
   expect(sim.agent.gets()).toHaveLength(polls);
   expect(sim.agent.accepted()).toHaveLength(2);
 });

@@ -2,7 +2,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/outcome.ts';
-import { endedNow, toOutputs } from '../../src/report/outputs.ts';
+import { endedNow } from '../../src/job/overall.ts';
+import { toOutputs } from '../../src/report/outputs.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
 import { STATUS_NAMES } from '../../src/service.ts';
@@ -42,23 +43,25 @@ describe('action.yml', () => {
 
   // Complete, so that a new output cannot come without a value that somebody has thought of.
   it('declares outputs with these values', () => {
-    const source = { repository: 'https://github.com/octo/docs', ref: 'main' };
-    const known = { prLink: PULL, model: 'opus', source, createdAt: 'c', archivedAt: null };
     const job = ended(
       { confirmed: true, explanation: 'So.' },
-      { record: record(known), endedAt: START + 5000, change: { kind: 'created', count: 2 } },
+      {
+        record: record({ prLink: PULL }),
+        endedAt: START + 5000,
+        change: { kind: 'created', count: 2 },
+      },
     );
     const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
     const what = 'add what the new output is for this job';
     expect(outputs, what).toEqual({
-      ...{ result: 'completed', status: 'completed', 'pr-link': PULL, prLink: PULL },
+      ...{ result: 'completed', status: 'completed', prLink: PULL },
       ...{ commits: '2', delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
       'comment-url': 'u',
     });
     expect(JSON.parse(results), what).toEqual([
       {
         ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', confirmed: true },
-        ...{ status: 'completed', ...known, elapsedSeconds: 5, reason: 'So.' },
+        ...{ status: 'completed', prLink: PULL, elapsedSeconds: 5, reason: 'So.' },
       },
     ]);
   });

@@ -26,15 +26,12 @@ const LAYERS = [
 
 /** What still climbs. This list only gets shorter. */
 const UPWARD = [
-  'comment/render.ts -> report/outputs.ts',
   'comment/reply.ts -> delivery/run-state.ts',
   'comment/reply.ts -> plan/plan.ts',
   'comment/reply.ts -> prompt/sanitize/email-reply.ts',
   'comment/reply.ts -> report/finish.ts',
-  'comment/reply.ts -> report/outputs.ts',
   'delivery/deliver.ts -> report/comments.ts',
   'delivery/run-state.ts -> report/finish.ts',
-  'delivery/run-state.ts -> report/outputs.ts',
   'delivery/send.ts -> report/changes.ts',
 ];
 

@@ -34,12 +34,10 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
     outputs: () =>
       table(
         ['Output', 'Description'],
-        Object.entries(action.outputs)
-          .filter(([name]) => name !== 'prLink')
-          .map(([name, output]) => [
-            name === 'pr-link' ? '`pr-link`, `prLink`' : `\`${name}\``,
-            output.description,
-          ]),
+        Object.entries(action.outputs).map(([name, { description }]) => [
+          `\`${name}\``,
+          description,
+        ]),
       ),
   },
   'docs/delivery.md': {

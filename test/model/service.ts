@@ -60,8 +60,6 @@ export function show(job: JobScript, sentAt: number | null, now: number): Partia
   return {
     id: job.id,
     status: isActive ? 'active' : isQueued ? 'odd' : (ended?.ends ?? 'active'),
-    source: { repository: 'https://github.com/octo/agents', ref: null },
-    model: 'sonnet\n::error::x ##[add-mask]e | <img> `',
     prLink: job.earlier.link || works.some(({ isOurs, end }) => isOurs && end <= now) ? LINK : null,
   };
 }

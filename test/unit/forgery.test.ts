@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
+import type { Ended } from '../../src/job/overall.ts';
 import { composeNote, readNote } from '../../src/ledger/record.ts';
 import { code } from '../../src/markdown.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
-import type { Ended } from '../../src/report/outputs.ts';
 import { ACTION_URL } from '../../src/runner/network.ts';
 import { quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';

@@ -23,9 +23,9 @@ import {
 } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { type End, endAs } from '../../../src/job/outcome.ts';
+import { endedNow } from '../../../src/job/overall.ts';
 import { link } from '../../../src/markdown.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
-import { endedNow } from '../../../src/report/outputs.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 import { CAUSES } from '../../../src/service.ts';

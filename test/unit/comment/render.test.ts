@@ -17,7 +17,7 @@ import {
 } from '../../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../../src/job/labels.ts';
 import { agentEnd, type End } from '../../../src/job/outcome.ts';
-import { endedNow } from '../../../src/report/outputs.ts';
+import { endedNow } from '../../../src/job/overall.ts';
 import { ACTION_URL } from '../../../src/runner/network.ts';
 import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '../record.ts';
 

@@ -168,10 +168,10 @@ describe('a poll', () => {
   it('keeps what a response leaves out, and takes over null', () => {
     const one = newJob('job-1');
     const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
-    known({ model: 'opus' });
+    known({ linkProblem: 'no' });
     known({ status: COMPLETED, prLink: PULL });
     known({ status: ACTIVE });
-    expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), model: 'opus' });
+    expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), linkProblem: 'no' });
     // While the agent works, the API names none.
     known({ status: ACTIVE, prLink: null });
     expect(one.record?.prLink).toBe(PULL);

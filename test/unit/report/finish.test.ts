@@ -3,8 +3,8 @@ import type { Story } from '../../../src/comment/render.ts';
 import { type Job, labelOf } from '../../../src/job/job.ts';
 import { titleOf, wordOf } from '../../../src/job/labels.ts';
 import type { End } from '../../../src/job/outcome.ts';
+import { endedNow, failing } from '../../../src/job/overall.ts';
 import { annotate, crash, fail, summarize } from '../../../src/report/finish.ts';
-import { endedNow, failing } from '../../../src/report/outputs.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, JobRecord } from '../../../src/job/job.ts';
 import { type End, type JobResult, RESULT_NAMES } from '../../../src/job/outcome.ts';
-import {
-  type Ended,
-  endedNow,
-  failing,
-  toOutputs,
-  worstFirst,
-} from '../../../src/report/outputs.ts';
+import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/overall.ts';
+import { toOutputs } from '../../../src/report/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
 
 function endOf(id: string, end: Partial<End>, parts: Partial<Job> = {}): Ended {
@@ -35,7 +30,7 @@ describe('toOutputs', () => {
     expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
       ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
       reason: '2 of 4 jobs need attention (first “c”): It did, too.',
-      ...{ 'pr-link': links, prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
+      ...{ prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
     });
   });
 
@@ -58,32 +53,9 @@ describe('toOutputs', () => {
     expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
   });
 
-  // What others add could be the value of another job, and other runners lose all outputs if a line is long.
-  it('has the texts by others in one line each', () => {
-    const long = `a\nb${'c'.repeat(70_000)}`;
-    const source = { repository: long, ref: long };
-    const hostile = record({ model: long, source });
-    const outputs = Object.entries(outputsOf(endOf('a', {}, { record: hostile })));
-    const unsafe = outputs.filter(([, text]) => /\n|.{64000}/.test(text));
-    expect(
-      unsafe.map(([name]) => name),
-      'pass the text through oneLine',
-    ).toEqual([]);
-  });
-
   it.each<[string, Partial<Job>, object]>([
-    ['nothing is known', {}, { prLink: null, model: null, source: null, status: null }],
-    [
-      'everything is known',
-      { record: record({ model: 'opus', createdAt: 'c', archivedAt: null }) },
-      {
-        jobId: 'a',
-        status: 'completed',
-        model: 'opus',
-        createdAt: 'c',
-        archivedAt: null,
-      },
-    ],
+    ['nothing is known', {}, { prLink: null, status: null }],
+    ['its status is known', { record: record() }, { jobId: 'a', status: 'completed' }],
     ['no message was sent', NOT_SENT, { elapsedSeconds: null }],
     ['it took a while', { endedAt: START + 5123 }, { elapsedSeconds: 5.1 }],
   ])('results: an entry has the same fields in the same order if %s', (_, parts, expected) => {
@@ -98,10 +70,6 @@ describe('toOutputs', () => {
     const longest: Partial<JobRecord> = {
       status: 's'.repeat(64),
       prLink: `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`,
-      model: '\u3042'.repeat(4096),
-      source: { repository: '\u3042'.repeat(4096), ref: '\u3042'.repeat(4096) },
-      createdAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
-      archivedAt: `2026-11-21T12:00:00.${'1'.repeat(43)}Z`,
     };
 
     it.each<[string, Partial<JobRecord>, string, object]>([

@@ -1,0 +1,48 @@
+import { pullRequestName } from '../pull-request.ts';
+import { quote } from '../text.ts';
+import { endNow } from './explain.ts';
+import { type Job, labelOf } from './job.ts';
+import { byAttention, isBad, wordOf } from './labels.ts';
+import { type End, type JobResult, RESULT_NAMES, RESULTS } from './outcome.ts';
+
+// Of several jobs: which one represents all of them, what to say of them, and whether they fail the step.
+
+/** A job as it is if the run ends now. */
+export type Ended = Job & { readonly end: End };
+
+export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
+  return jobs.map((job) => ({ ...job, end: endNow(job, wait) }));
+}
+
+/** The worst first, by result and then by label; those with the same label in the order of the inputs. */
+export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
+  return ended.toSorted(
+    (one, other) =>
+      RESULT_NAMES.indexOf(one.end.result) - RESULT_NAMES.indexOf(other.end.result) ||
+      byAttention(labelOf(one), labelOf(other)),
+  );
+}
+
+export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
+  return ended.filter(
+    ({ end: { result } }) => RESULTS[result].fails === 'always' || failOn.has(result),
+  );
+}
+
+/**
+ * Of several jobs, how many need attention, or have the word of the worst one, and the reason of the first of them, which people
+ * know by its pull request.
+ */
+export function overallReason(main: Ended, ended: readonly Ended[]): string {
+  const { id, end, record } = main;
+  if (ended.length === 1 || end.explanation === '') return end.explanation;
+  const label = labelOf(main);
+  const labels = ended.map(labelOf);
+  const like = labels.filter((one) => (isBad(label) ? isBad(one) : wordOf(one) === wordOf(label)));
+  const needs = like.length === 1 ? 'needs attention' : 'need attention';
+  const words = new Set(like.map(wordOf)).size === 1 ? wordOf(label) : needs;
+  const first = like.length === 1 ? '' : 'first ';
+  const prLink = record?.prLink;
+  const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
+  return `${like.length} of ${ended.length} jobs ${words} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
+}
