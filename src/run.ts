@@ -1,4 +1,3 @@
-import { isUnnamed } from './comment/render.ts';
 import { complain, react, replyWithUsage } from './comment/reply.ts';
 import type { Start } from './context.ts';
 import { runJobs } from './delivery/deliver.ts';
@@ -7,7 +6,7 @@ import { GitHub } from './github/client.ts';
 import { askAgain } from './job/explain.ts';
 import { endedNow, failing } from './job/overall.ts';
 import { startAgain } from './plan/plan.ts';
-import { type Content, type ContentRead, NO_CONTENT, readContent } from './prompt/request.ts';
+import { type Content, readContent } from './prompt/request.ts';
 import { finishOnGitHub } from './report/comments.ts';
 import {
   annotate,
@@ -47,8 +46,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   }
   const trigger = read.value;
   const { conversation } = trigger;
-  const isRerun = info.attempt > 1;
-  const about = { conversation, mayCarry: mayCarry(event), isRerun };
+  const about = { conversation, mayCarry: mayCarry(event) };
   const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
     runtime.env,
     runtime.redact,
@@ -68,7 +66,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (refused !== null) return refused;
   // Only now: anyone may have started the run, and must not be able to make it fail.
   if (inputs === null) return complain(start, problems.join(' '));
-  return send(start, inputs, isRerun);
+  return send(start, inputs);
 }
 
 /** Ends a run that is not allowed, and resolves to its exit code; null if it is. */
@@ -96,35 +94,26 @@ async function refuse(
 }
 
 /** Called only if the run is allowed and its settings are valid. */
-async function send(start: Start, inputs: Inputs, isRerun: boolean): Promise<0 | 1> {
+async function send(start: Start, inputs: Inputs): Promise<0 | 1> {
   const { runtime } = start;
-  const source = () => readContent(start, inputs);
-  // What is to be sent may be gone since an earlier attempt sent it. So a re-run first finds out what was sent.
-  if (isRerun) return followUp(start, inputs, NO_CONTENT, source);
-  const content = await source();
+  const content = await readContent(start, inputs);
   if (runtime.signal.aborted) return cancelled(runtime);
   switch (content.kind) {
     case 'nothing':
-      return skip(runtime, content.reason);
+      return skipAttempt(runtime, content.reason);
     case 'usage':
       return replyWithUsage(start, inputs.command ?? '');
     case 'problem':
       return complain(start, content.problem, content.mayPass);
     case 'ok':
-      return followUp(start, inputs, content.value, source);
+      return followUp(start, inputs, content.value);
   }
 }
 
-/** `source` reads the content of the message. */
-async function followUp(
-  start: Start,
-  inputs: Inputs,
-  content: Content,
-  source: () => Promise<ContentRead>,
-): Promise<0 | 1> {
+async function followUp(start: Start, inputs: Inputs, content: Content): Promise<0 | 1> {
   const { runtime } = start;
   adviseOnSettings(inputs, runtime);
-  const prepared = await prepare(start, inputs, content, source);
+  const prepared = await prepare(start, inputs, content);
   if (runtime.signal.aborted) return cancelled(runtime);
   if (prepared.kind === 'problem') return complain(start, prepared.problem, prepared.mayPass);
   if (prepared.kind === 'skipped') {
@@ -145,8 +134,6 @@ async function report(run: Run): Promise<0 | 1> {
   const isBad = failed.length > 0 || runtime.signal.aborted;
   const code = saveAtEnd(runtime, { ended, commentUrls: [commentUrl] }, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
-  const { unnamed = '' } = run.story;
-  if (unnamed !== '' && jobs.some(isUnnamed)) runtime.log.info(unnamed);
   const { commentUrls, outdated } = await finishOnGitHub(run);
   // Only then, all comments are known, and what has changed.
   if (commentUrls.join('\n') !== commentUrl || jobs.some(({ change }) => change !== undefined)) {

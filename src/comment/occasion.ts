@@ -1,4 +1,8 @@
 import type { Start } from '../context.ts';
+import { changedNothing, type Job } from '../job/job.ts';
+import { RESULTS } from '../job/outcome.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { validLogin } from '../ledger/record.ts';
 import { code } from '../markdown.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isPerson } from '../trigger/account.ts';
@@ -49,4 +53,16 @@ function isAsked({ kind, event, action, sender }: Trigger): boolean {
   if (kind === 'comment') return true;
   const isStarted = event === 'workflow_dispatch' || action === 'labeled';
   return isStarted && sender !== null && isPerson(sender);
+}
+
+/** The login of the person whom an end concerns that needs somebody; empty for nobody. */
+export function personToTell(trigger: Trigger, ledger: Ledger, job: Job): string {
+  const { end } = job;
+  const isBad = end !== undefined && RESULTS[end.result].isBad;
+  const isLimit = end?.label === 'limited';
+  const isOfCheck = trigger.kind === 'check';
+  if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
+  if (!isLimit && !isOfCheck) return validLogin(askerOf(trigger)) ?? '';
+  // Nobody has asked for this message, so it concerns whoever asked last.
+  return ledger.findLast(({ command }) => command !== '')?.askedBy ?? '';
 }

@@ -70,8 +70,6 @@ export interface Story {
     | undefined;
   /** The most messages in a row, if there is a limit. */
   readonly most?: number;
-  /** What to change so that a comment names a job that this run creates on its pull request; empty if one does. */
-  readonly unnamed?: string;
 }
 
 /** Where a story is shown. */
@@ -128,7 +126,7 @@ function renderJob(story: Story, job: Job, place: Place): string {
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     isUnderway(label) ? '' : renderPrompt(story, [job]),
     sayIfOver(story),
-    outlook(story, job, conversation === undefined),
+    outlook(story, job),
     ...ending(story, isCalm ? next : '', place, [
       isUnderway(label) && story.failure ? '' : story.occasion,
       job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
@@ -176,19 +174,13 @@ function heading(text: string, isSummary: boolean): string {
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until, unnamed = '' }: Story, job: Job, isSummary: boolean): string {
+function outlook({ until }: Story, job: Job): string {
   const label = labelOf(job);
   const isNew = (label === 'creating' || isCreated(job)) && (isUnderway(label) || label === 'sent');
   return sentences(
     isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
     outlookOf(label, until),
-    isUnnamed(job) && isSummary ? sentenceToMarkdown(unnamed) : '',
   );
-}
-
-/** Whether no comment can name the job that this run has created where commands follow it up. */
-export function isUnnamed(job: Job): boolean {
-  return isCreated(job) && !job.record?.prNumber;
 }
 
 function outlookOf(label: Label, until: number | undefined): string {

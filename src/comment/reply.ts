@@ -4,7 +4,7 @@ import type { ReactionContent } from '../github/client.ts';
 import { whyOf } from '../github/errors.ts';
 import { askAgain } from '../job/explain.ts';
 import { type Ended, worstFirst } from '../job/overall.ts';
-import { composeReply, replyIdOf } from '../ledger/record.ts';
+import { composeReply, toReplyId } from '../ledger/marker.ts';
 import { startAgain } from '../plan/plan.ts';
 import { quotesMail } from '../prompt/sanitize/email-reply.ts';
 import { fail, skip } from '../report/finish.ts';
@@ -62,7 +62,7 @@ async function reply(start: Start, visible: string, level: 'warning' | 'info'): 
   // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
   const { conversation } = asked;
-  const about = replyIdOf(whichMessage(start));
+  const about = toReplyId(whichMessage(start));
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => composeReply(about, visible));
   if (created.kind === 'ok') return created.value.url;

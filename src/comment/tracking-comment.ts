@@ -9,15 +9,15 @@ import {
   whyOf,
 } from '../github/errors.ts';
 import { statusWith } from '../job/outcome.ts';
+import { commentId } from '../ledger/ledger.ts';
 import {
-  composeNote,
-  type FoundNote,
-  type NoteData,
+  composeComment,
+  parseRecord,
+  parseReply,
   type ReplyId,
-  readNote,
-  readReply,
-  replyIdOf,
-} from '../ledger/record.ts';
+  toReplyId,
+} from '../ledger/marker.ts';
+import type { CommentRecord } from '../ledger/record.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { type Ok, ok, problem, type Result, sentences } from '../text.ts';
 
@@ -34,7 +34,7 @@ interface CommentPlace extends Pick<Runtime, 'clock' | 'signal'> {
 
 interface NoteOptions extends CommentPlace {
   /** What it says now: to other runs, and to people in at most so many characters. */
-  readonly data: () => NoteData;
+  readonly data: () => CommentRecord;
   readonly render: (limit: number) => string;
 }
 
@@ -45,8 +45,6 @@ const MOST_CREATIONS = 3;
 const CREATE_AGAIN_MS = 1000;
 /** Milliseconds that GitHub asks to wait, once, after a rate limit that names no time. */
 const UNNAMED_PAUSE_MS = 60_000;
-/** Milliseconds before each further list that may show a comment whose creation had no answer. */
-const FIND_MS = [1000, 2000, 4000, 8000];
 /** Milliseconds before an edit is made once more: one without an answer may come late, and be the last word. */
 const EDIT_AGAIN_MS = 15_000;
 /** Milliseconds for which the last edit is repeated, while there is time. */
@@ -87,48 +85,16 @@ export class Note {
   /** Creates the comment. If that fails, no message may be sent: the comment may not exist. */
   async create(): Promise<Ok<string> | NotCreated> {
     const created = await createComment(this.#options, () => this.#compose());
-    const isUnclear = created.kind === 'problem' && created.cause === 'unclear';
-    const own = isUnclear ? await this.#find() : created;
-    if (own === undefined) return created as NotCreated;
-    if (own.kind === 'problem') return own;
-    this.#id = own.value.id;
-    this.#nodeId = own.value.nodeId;
-    this.url = own.value.url;
+    if (created.kind === 'problem') return created;
+    this.recognize(created.value);
     return ok(this.url);
   }
 
-  /**
-   * The comment whose creation had no answer. A list may show it late, so it is read several times. The random word tells it from
-   * those of other legs of a matrix. Several, which a proxy may have made, count as the first one.
-   */
-  async #find(): Promise<Ok<CreatedComment> | undefined> {
-    const { github, conversation, clock, signal, until, data } = this.#options;
-    const { project, process } = data();
-    for (const ms of FIND_MS) {
-      await clock.sleep(Math.min(ms, until - clock.now()), signal).catch(() => {});
-      if (signal.aborted || clock.now() >= until) return undefined;
-      const listed = await readNotes(github, conversation, project, until);
-      if (listed.kind === 'problem') continue;
-      const [own, ...others] = listed.value.filter((note) => note.process === process);
-      if (own === undefined) continue;
-      await this.disown(others, own.url);
-      return ok({ id: commentId(own.url), nodeId: own.nodeId, url: own.url });
-    }
-    return undefined;
-  }
-
-  /** Says in other comments of this process that nothing was sent, and collapses them. If that fails, they stay as they are. */
-  async disown(others: readonly FoundNote[], own = this.url): Promise<void> {
-    const { github, data } = this.#options;
-    const jobs = data().jobs.map(({ id }) => ({ id, delivery: 'not-sent' }) as const);
-    const text = `This comment was created twice. [The other one](${own}) counts.`;
-    const body = composeNote({ ...data(), jobs }, () => text);
-    try {
-      for (const { url } of others) await github.updateComment(commentId(url), body);
-      if (others.length > 0) await github.hide(others.map(({ nodeId }) => [nodeId, 'OUTDATED']));
-    } catch {
-      // A re-run is refused then, until somebody deletes them.
-    }
+  /** This is the comment: its creation had an answer, or a list shows it. */
+  recognize({ url, nodeId }: Pick<CreatedComment, 'url' | 'nodeId'>): void {
+    this.#id = commentId(url);
+    this.#nodeId = nodeId;
+    this.url = url;
   }
 
   /** Edits the comment soon: edits follow one another, so that an older text never replaces a newer one. */
@@ -192,7 +158,7 @@ export class Note {
 
   #compose(): string {
     const { data, render } = this.#options;
-    return composeNote(data(), render);
+    return composeComment(data(), render);
   }
 
   /** Edits the comment, and resolves to what GitHub answered. */
@@ -214,19 +180,10 @@ export class Note {
 }
 
 /** A sentence. */
-export function explainEdit(error: GitHubError): string {
-  if (isGone(error)) return 'Somebody has deleted the comment.';
-  return sentences(`The comment could not be updated: ${whyOf(error)}.`, hintForEdit(error));
-}
-
 function explainLastEdit(error: GitHubError): string {
-  if (isGone(error)) return explainEdit(error);
+  // The process has created it, so it was there.
+  if ([404, 410].includes(error.status)) return 'Somebody has deleted the comment.';
   return sentences(`The comment is not up to date: ${whyOf(error)}.`, hintForEdit(error));
-}
-
-/** The process has created it, so it was there. */
-export function isGone({ status }: GitHubError): boolean {
-  return status === 404 || status === 410;
 }
 
 /** The token was good when the comment was created. */
@@ -235,7 +192,7 @@ function hintForEdit(error: GitHubError): string {
 }
 
 /** Milliseconds until GitHub may take the same edit; undefined if it will refuse that again. */
-export function pauseBeforeEdit(error: GitHubError): number | undefined {
+function pauseBeforeEdit(error: GitHubError): number | undefined {
   if (!isUnclear(error) && error.status !== 429) return undefined;
   const { status, pauseMs = status === 429 ? UNNAMED_PAUSE_MS : 0 } = error;
   return Math.max(EDIT_AGAIN_MS, pauseMs);
@@ -313,38 +270,6 @@ function isUnnamedLimit(error: unknown): boolean {
   return error instanceof GitHubError && error.status === 429 && error.pauseMs === undefined;
 }
 
-/** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
-export function commentId(url: string): number {
-  return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);
-}
-
-/** All notes of the project in a conversation, the oldest first, or why they are not known. `until`: a time of the clock. */
-export async function readNotes(
-  github: GitHub,
-  conversation: number,
-  project: string,
-  until: number,
-): Promise<Result<readonly FoundNote[]>> {
-  try {
-    const comments = await github.ownComments(conversation, until);
-    const notes: FoundNote[] = [];
-    for (const { id, body, url, createdAt, isEdited } of comments) {
-      const note = readNote(body, project, isEdited);
-      if (note === 'unreadable') {
-        return problem(
-          `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
-        );
-      }
-      if (note !== 'none') notes.push({ ...note, url, nodeId: id, createdAt });
-    }
-    return ok(notes);
-  } catch (error) {
-    const why = `the comments of the conversation cannot be read: ${whyOf(error)}`;
-    const hint = hintFor(error).replace(/\.$/, '');
-    return problem(hint === '' ? why : `${why}. ${hint}`, mayPassLater(error));
-  }
-}
-
 /** The messages, as hashes, that a limit has stopped, by their notes. A reply to one tells the limit, too. */
 export function limitsIn(
   comments: readonly { readonly body: string }[],
@@ -352,28 +277,28 @@ export function limitsIn(
 ): ReadonlySet<string> {
   const limits = new Set<string>();
   for (const { body } of comments) {
-    const note = readNote(body, project);
-    if (typeof note !== 'string' && isStopped(note)) limits.add(replyIdOf(note).message);
+    const note = parseRecord(body, project);
+    if (typeof note !== 'string' && isStopped(note)) limits.add(toReplyId(note).message);
   }
   return limits;
 }
 
-function isStopped({ jobs }: NoteData): boolean {
+function isStopped({ jobs }: CommentRecord): boolean {
   return jobs.length > 0 && jobs.every(({ limited = false }) => limited);
 }
 
 /** Whether a comment of the same identity above the note says nothing of use any more once the process of the note is done. */
 export function isOutdatedBy(
   body: string,
-  own: NoteData,
+  own: CommentRecord,
   hasTold: boolean,
   limits: ReadonlySet<string>,
 ): boolean {
-  const reply = readReply(body);
-  if (reply !== undefined) return hasTold && isFollowed(reply, replyIdOf(own), limits);
-  const note = readNote(body, own.project);
+  const reply = parseReply(body);
+  if (reply !== undefined) return hasTold && isFollowed(reply, toReplyId(own), limits);
+  const note = parseRecord(body, own.project);
   if (typeof note === 'string' || note.process === own.process) return false;
-  const isOver = isStopped(note) && hasTold && isFollowed(replyIdOf(note), replyIdOf(own), limits);
+  const isOver = isStopped(note) && hasTold && isFollowed(toReplyId(note), toReplyId(own), limits);
   return isOver || isReplaced(note, own);
 }
 
@@ -385,8 +310,8 @@ function isFollowed(one: ReplyId, own: ReplyId, limits: ReadonlySet<string>): bo
 }
 
 /** Each command has its own answer. */
-function isReplaced(note: NoteData, own: NoteData): boolean {
-  const idsOf = ({ jobs }: NoteData): string =>
+function isReplaced(note: CommentRecord, own: CommentRecord): boolean {
+  const idsOf = ({ jobs }: CommentRecord): string =>
     jobs
       .map(({ id }) => id)
       .sort()

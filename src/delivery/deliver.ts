@@ -1,5 +1,4 @@
-import { whyNoWords } from '../comment/reply.ts';
-import { askAgain, doneEnd, lostEnd, unwantedEnd } from '../job/explain.ts';
+import { doneEnd, unwantedEnd } from '../job/explain.ts';
 import {
   goOn,
   type Job,
@@ -12,13 +11,14 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
-import { decide, type Verdict } from '../ledger/decide.ts';
-import { endOfWork, type FoundNote } from '../ledger/record.ts';
+import { type Decision, decide } from '../ledger/decide.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
 import type { SendClass } from '../mintlify/retry.ts';
-import { conversationOf, knownNotes, ownPull, sayPlace } from '../plan/own-pull-request.ts';
-import { confirmNote, createNote, listAgain } from '../report/comments.ts';
+import { conversationOf, knownNotes, ownPull } from '../plan/own-pull-request.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
-import { type Result, sentences } from '../text.ts';
+import type { Result } from '../text.ts';
+import { announce } from './announce.ts';
 import { readLate } from './late.ts';
 import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
 import { endJob, pendingJobs, type Run, save } from './run-state.ts';
@@ -29,116 +29,70 @@ import { sendMessage } from './send.ts';
 
 export async function runJobs(run: Run): Promise<void> {
   const { jobs } = run;
-  const verdicts = decideOn(run, run.notes);
+  const decisions = decideAll(run, run.notes);
   // What earlier attempts sent comes first: no answer of the API may end that.
-  for (const [job, verdict] of verdicts) {
-    if (verdict.kind === 'go on' || verdict.kind === 'in doubt') apply(run, job, verdict);
+  for (const [job, decision] of decisions) {
+    if (decision.kind === 'resume' || 'isInDoubt' in decision) apply(run, job, decision);
   }
-  if (run.plan.isRerun) await readWhatIsLeft(run);
   await Promise.all(pendingJobs(run).map((job) => pollFirst(run, job)));
   const unsent = pendingJobs(run);
-  for (const [job, verdict] of verdicts) if (unsent.includes(job)) apply(run, job, verdict);
+  for (const [job, decision] of decisions) if (unsent.includes(job)) apply(run, job, decision);
   // A job that ends for another reason has reached no limit.
-  await createNote(
-    run,
-    unsent.filter((job) => isNews(verdicts.get(job))),
-  );
-  await decideAgain(run);
+  const untold = unsent.filter((job) => isNews(decisions.get(job)));
+  const above = await announce(run, untold);
+  if (above !== undefined) decideAgain(run, above);
   await Promise.all(jobs.map((job) => followJob(run, job)));
 }
 
-/**
- * A re-run reads only now what it would send, and only if something is left to send: what was sent does not need it, and it may
- * be gone since. The same is true of the key.
- */
-async function readWhatIsLeft(run: Run): Promise<void> {
-  const { inputs, jobs, source } = run;
-  const { keyProblem, command } = inputs;
-  const { again } = run.plan;
-  const needKey = keyProblem === '' ? [] : jobs.filter((job) => isLeft(job, inputs.wait));
-  for (const job of needKey)
-    endJob(run, job, lostEnd(job, again, keyProblem, askAgain(again.start, false)));
-  if (pendingJobs(run).length === 0) return;
-  const read = await source();
-  if (run.runtime.signal.aborted) return;
-  if (read.kind === 'ok') return run.message.setContent(read.value, sayPlace(run));
-  const end =
-    read.kind === 'problem'
-      ? endAs(
-          'could not send',
-          sentences(read.problem, askAgain(again.start, read.mayPass === true)),
-        )
-      : endAs(
-          'nothing to send',
-          read.kind === 'usage' ? whyNoWords(run.asked, command ?? '') : read.reason,
-        );
-  for (const job of pendingJobs(run)) endJob(run, job, end);
+function isNews(decision: Decision | undefined): boolean {
+  return decision?.kind === 'stop' && decision.isNews === true;
 }
 
-function isLeft({ end, message }: Job, wait: boolean): boolean {
-  return end === undefined && (message.kind === 'pending' || wait);
-}
-
-/** Told by a new comment, once: people get a mail only of that. */
-function isNews(verdict: Verdict | undefined): boolean {
-  return verdict?.kind === 'end' && verdict.isNews;
-}
-
-function decideOn(run: Run, notes: Result<readonly FoundNote[]>): ReadonlyMap<Job, Verdict> {
-  const { plan, messageId: message, past } = run;
+function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<Job, Decision> {
+  const { plan, messageId: message, past: outdated, inputs } = run;
   const { isRerun, limit, again } = plan;
-  const { command } = run.inputs;
-  const about = { notes, message, isRerun, past, command, again: again.start };
-  const question = limit === undefined ? about : { ...about, limit };
-  return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
+  const { command, jobIds } = inputs;
+  const isJobFound = jobIds.length === 0;
+  const rest = { isRerun, isJobFound, limit, outdated, command, again: again.start };
+  return new Map(
+    pendingJobs(run).map((job) => [job, decide({ ledger, message, ...rest }, job.id)]),
+  );
 }
 
-/** After the note: the notes of other runs that came first may have been created since. */
-async function decideAgain(run: Run): Promise<void> {
-  const unsent = pendingJobs(run);
-  const decidesAgain = run.plan.decidesAgain || unsent.some(({ id }) => id === NEW_JOB);
-  if (!decidesAgain || unsent.length === 0) return;
-  const notes = await listAgain(run);
-  // A cancelled run reports that, and needs the time to say so in its comment.
-  if (run.runtime.signal.aborted) return;
-  if (notes.kind === 'ok') run.notes = notes;
+/** Below the own comment: those of other runs that came first may have been created since. */
+function decideAgain(run: Run, above: Result<Ledger>): void {
+  const unsent = pendingJobs(run).length;
+  if (above.kind === 'ok') run.notes = above;
   run.hasDecided = true;
-  for (const [job, verdict] of decideOn(run, notes)) apply(run, job, verdict);
-  if (pendingJobs(run).length < unsent.length) run.note?.write();
+  for (const [job, decision] of decideAll(run, above)) apply(run, job, decision);
+  if (pendingJobs(run).length < unsent) run.note?.write();
 }
 
-function apply(run: Run, job: Job, verdict: Verdict): void {
-  switch (verdict.kind) {
+function apply(run: Run, job: Job, decision: Decision): void {
+  switch (decision.kind) {
     case 'send':
-      setNthInARow(job, verdict.nthInARow);
+      setNthInARow(job, decision.nthInARow);
       break;
-    case 'go on':
-      goOnWith(run, job, verdict);
+    case 'resume':
+      goOnWith(run, job, decision.sent);
       break;
-    case 'in doubt':
-      markUnknown(job, true);
-      endJob(run, job, verdict.end);
-      break;
-    case 'end':
-      endJob(run, job, verdict.end);
+    case 'stop':
+      if (decision.isInDoubt) markUnknown(job, true);
+      endJob(run, job, decision.end);
   }
 }
 
 /** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
-function goOnWith(run: Run, job: Job, { sent, laterMessage }: Verdict & { kind: 'go on' }): void {
+function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
   const { runtime, info, log } = run;
   const now = runtime.clock.now();
-  const earlier = endOfWork(sent);
-  // If another message was sent before the end was seen, an end is perhaps that of its work.
-  const isAlone = !laterMessage || earlier !== undefined;
-  const id = sent.id || job.id;
+  const earlier = recordedEnd(sent);
+  const { base, isOurs, prNumber } = sent;
   // What has changed since may be by others if the end was long ago.
   const head = earlier === undefined ? sent.head : undefined;
-  const known = isAlone && { base: sent.base, isOurs: sent.isOurs, head };
-  goOn(job, { id, sentAt: sent.sentAt ?? now, ...known }, now);
+  goOn(job, { id: sent.id || job.id, sentAt: sent.sentAt ?? now, base, isOurs, head }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
-  const { prNumber } = sent;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordResponse(job, { id: job.id, status: earlier.status, ...pull });
   const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed');
@@ -199,8 +153,6 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   for (;;) {
     const waited = await waitForEarlierWork(run, job);
     if (typeof waited === 'object') return waited;
-    const end = waited === 'waited' ? await confirmNote(run, job) : undefined;
-    if (end !== undefined) return end;
     const unsent = await readLate(run, job);
     if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job, failed));

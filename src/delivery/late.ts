@@ -1,7 +1,7 @@
 import { askAgain } from '../job/explain.ts';
 import type { Job } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
-import { whatIsKnown } from '../ledger/ledger.ts';
+import { summarizeRequests } from '../ledger/ledger.ts';
 import { conversationOf, isOwnPlace, knownNotes, sayPlace } from '../plan/own-pull-request.ts';
 import type { About } from '../prompt/conversation/fetch.ts';
 import { readAround, readFailures } from '../prompt/request.ts';
@@ -55,6 +55,6 @@ function aboutOf(run: Run, job: Job): About | null {
     isOwn,
     isPull: trigger.isPullRequest || number !== asked.conversation,
     unknown: notes.kind === 'problem' ? notes.problem : '',
-    ...whatIsKnown(knownNotes(run), ids, isOwnEvent),
+    ...summarizeRequests(knownNotes(run), ids, isOwnEvent),
   };
 }

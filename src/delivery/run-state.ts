@@ -1,23 +1,24 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { askerOf, failureOf, occasionOf } from '../comment/occasion.ts';
 import type { Story } from '../comment/render.ts';
-import { type Note, readNotes } from '../comment/tracking-comment.ts';
+import type { Note } from '../comment/tracking-comment.ts';
 import type { Start } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import { cancelledEnd, timedOutEnd } from '../job/explain.ts';
 import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
 import { type End, unsureEnd } from '../job/outcome.ts';
 import { endedNow } from '../job/overall.ts';
-import { isKnownUnsent, whyPast } from '../ledger/decide.ts';
-import { type FoundNote, hashOf, loginOf, type MessageId, newWord } from '../ledger/record.ts';
+import { whyOutdated } from '../ledger/decide.ts';
+import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
+import { type MessageId, randomWord, shortHash, validLogin } from '../ledger/record.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
 import { readHead, sayPlace, whatIsOver } from '../plan/own-pull-request.ts';
 import { makePlan, type Plan, whyNoNote } from '../plan/plan.ts';
-import { type Skipped, whichJobs } from '../plan/resolve-jobs.ts';
+import { resolveJobs, type Skipped } from '../plan/resolve-jobs.ts';
 import type { Located } from '../plan/resolve-pull-request.ts';
 import { Message } from '../prompt/prompt.ts';
-import type { Content, ContentRead } from '../prompt/request.ts';
+import type { Content } from '../prompt/request.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { saveOutputs } from '../report/finish.ts';
 import { isProxied } from '../runner/environment.ts';
@@ -31,8 +32,6 @@ import { JobLog } from './progress.ts';
 export interface Run extends Start {
   readonly inputs: Inputs;
   readonly plan: Plan;
-  /** Reads the content of the message. */
-  readonly source: () => Promise<ContentRead>;
   readonly message: Message;
   /** What people read, besides the message. */
   readonly story: Omit<Story, keyof Message['shown']>;
@@ -42,8 +41,8 @@ export interface Run extends Start {
    * The notes on the pull request or issue, or why they are not known. Empty if the plan does not list them. Once the run has
    * decided again, those above its own.
    */
-  notes: Result<readonly FoundNote[]>;
-  /** Whether it has decided below its own note, and so knows the notes of earlier attempts. Only fleet.ts sets it. */
+  notes: Result<Ledger>;
+  /** Whether it has decided below its own comment, and so knows what earlier attempts have sent. Only deliver.ts sets it. */
   hasDecided: boolean;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
@@ -52,9 +51,8 @@ export interface Run extends Start {
   readonly queue: Queue;
   /** Which message it is, for other runs and attempts. */
   readonly messageId: MessageId;
-  /** The comment of this process, once there is one, and whether it can still be edited. Only comments.ts sets them. */
+  /** The comment of this process, once there is one. Only announce.ts sets it. */
   note?: Note;
-  confirmation?: Promise<Confirmation>;
   /** Whether GitHub has taken no comment because of a rate limit. */
   takesNoComment?: boolean;
 }
@@ -68,12 +66,6 @@ interface Queue {
   readonly stop: AbortController;
 }
 
-export type Confirmation =
-  | { readonly kind: 'ok' }
-  /** Sentences. `again`: what people do then. */
-  | { readonly kind: 'refused'; readonly why: string; readonly again: string }
-  | { readonly kind: 'no time'; readonly why: string };
-
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
@@ -82,7 +74,6 @@ export async function prepare(
   started: Start,
   inputs: Inputs,
   content: Content,
-  source: Run['source'],
 ): Promise<Result<Run> | Skipped> {
   const located = await locateCommit(started, inputs);
   if (located.kind !== 'ok') return located;
@@ -94,7 +85,7 @@ export async function prepare(
     readWhyPast(start, plan, seen),
   ]);
   const messageId = messageIdOf(start, inputs, plan);
-  const jobIds = whichJobs(inputs, plan, notes, trigger, messageId);
+  const jobIds = resolveJobs(inputs, plan, notes, trigger, messageId);
   if (jobIds.kind !== 'ok') {
     // An earlier attempt may have sent the message.
     const isPast = past !== undefined && !plan.isRerun;
@@ -108,7 +99,6 @@ export async function prepare(
     past,
     notes,
     jobs,
-    source,
     messageId,
     hasDecided: false,
     message: new Message(runtime, content, sayPlace({ ...start, inputs, notes, jobs })),
@@ -147,21 +137,21 @@ async function readWhyPast(
 ): Promise<End | undefined> {
   if (trigger.kind !== 'check' || number === undefined) return undefined;
   const { check } = trigger;
-  if (seen !== undefined) return whyPast(check, seen);
+  if (seen !== undefined) return whyOutdated(check, seen);
   const sha = check.head ?? check.sha;
-  const atEvent = whyPast(check, { number, sha, state: 'open' });
+  const atEvent = whyOutdated(check, { number, sha, state: 'open' });
   if (atEvent !== undefined || check.failure === null) return atEvent;
-  return whyPast(check, await readHead(github, number));
+  return whyOutdated(check, await readHead(github, number));
 }
 
 async function listNotes(
   { comments, listsNotes, isRerun, deadline }: Plan,
   github: GitHub,
   { projectId }: Inputs,
-): Promise<Result<readonly FoundNote[]>> {
+): Promise<Result<Ledger>> {
   if (!listsNotes) return ok([]);
   if ('conversation' in comments) {
-    return readNotes(github, comments.conversation, hashOf(projectId), deadline);
+    return fetchLedger(github, comments.conversation, shortHash(projectId), deadline);
   }
   // Only an earlier attempt has sent what no comment tells.
   return isRerun ? problem(whyNoNote(comments)) : ok([]);
@@ -186,33 +176,25 @@ function beginStory(start: Start, inputs: Inputs, plan: Plan): Run['story'] {
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,
-    unnamed: adviseOnUnnamed(inputs),
   };
-}
-
-/** What to change so that a comment names a new job on its pull request, for those who write workflows; empty if one does. */
-function adviseOnUnnamed({ createJob, comment, githubToken, wait }: Inputs): string {
-  if (!createJob || (comment && githubToken !== '' && wait)) return '';
-  const input = comment && githubToken !== '' ? '“wait: true”' : '“comment: true” and a token';
-  return `Set ${input}: without it, commands on the pull request of the job find no job.`;
 }
 
 function messageIdOf(start: Start, { projectId }: Inputs, { byBot }: Plan): MessageId {
   return {
     ...whichMessage(start),
-    project: hashOf(projectId),
+    project: shortHash(projectId),
     attempt: start.info.attempt,
     commit: start.trigger.kind === 'check' ? start.trigger.check.sha : '',
     byBot,
-    askedBy: loginOf(askerOf(start.trigger)),
-    process: newWord(),
+    askedBy: validLogin(askerOf(start.trigger)),
+    process: randomWord(),
   };
 }
 
 /** What tells the message of a run from others. */
 export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 'step' | 'command'> {
   const command = asked === null ? '' : keyOfComment(asked);
-  return { run: info.runId, step: hashOf(info.workflow, info.step), command };
+  return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }
 
 function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {
@@ -247,23 +229,12 @@ export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now(
   // After a wait that saw no end, nothing is confirmed.
   const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
   const confirmed = end.confirmed ?? (isOpen ? false : undefined);
-  const isUnsure = mayBeOfEarlier(run, job);
+  // Before its second list, a re-run does not know for certain what earlier attempts have sent.
+  const isUnsure = run.plan.isRerun && !run.hasDecided && job.message.kind === 'pending';
   if (isUnsure) markUnknown(job, true);
   const known = isUnsure ? unsureEnd(end) : end;
   recordEnd(job, { ...known, ...(confirmed !== undefined && { confirmed }) }, at);
   run.log.ended(job);
-}
-
-/**
- * Whether an earlier attempt may have sent the message that this one did not send: before its second list, a re-run knows only
- * what the notes there say.
- */
-function mayBeOfEarlier(
-  { plan, hasDecided, notes, messageId }: Run,
-  { id, message }: Job,
-): boolean {
-  if (!plan.isRerun || hasDecided || message.kind !== 'pending') return false;
-  return notes.kind === 'problem' || !isKnownUnsent(notes.value, messageId, id);
 }
 
 // When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more

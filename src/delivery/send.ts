@@ -11,7 +11,7 @@ import {
   statusBefore,
 } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
-import { whyPast } from '../ledger/decide.ts';
+import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
 import type { SendClass } from '../mintlify/retry.ts';
 import { readHead } from '../plan/own-pull-request.ts';
@@ -67,7 +67,7 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
     if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
-  const past = trigger.kind === 'check' && whyPast(trigger.check, headOfEvent);
+  const past = trigger.kind === 'check' && whyOutdated(trigger.check, headOfEvent);
   if (past) return past;
   recordLastLook(job, head, needsBase);
   return 'ready';

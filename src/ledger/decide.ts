@@ -4,16 +4,11 @@ import { type End, endAs } from '../job/outcome.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { listing, type Result } from '../text.ts';
 import type { CommitTrigger } from '../trigger/payload.ts';
-import {
-  type FoundNote,
-  isCreating,
-  isSameMessage,
-  type MessageId,
-  type NoteJob,
-} from './record.ts';
+import type { Ledger, LedgerEntry } from './ledger.ts';
+import { isCreating, isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 
 // Whether a message to a job may be sent: one pure rule for re-runs, commits, heads and limits. It is asked twice, before the
-// note of the run and after it, so that it is exact for any number of runs at once. docs/delivery.md explains it.
+// tracking comment and below it, so that it is exact for any number of runs at once. docs/delivery.md explains it.
 
 /** What may stop messages in a row. */
 export type Limit =
@@ -22,99 +17,96 @@ export type Limit =
   | { readonly uncounted: End };
 
 export interface Question {
-  /** The notes that count, the oldest first, or why they are not known. */
-  readonly notes: Result<readonly FoundNote[]>;
+  /** The records that count, or why they are not known. */
+  readonly ledger: Result<Ledger>;
   readonly message: MessageId;
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
-  readonly limit?: Limit;
+  /** Whether comments name the job, and not `job-id`: then an earlier attempt may have taken another one. */
+  readonly isJobFound: boolean;
+  readonly limit?: Limit | undefined;
   /** What people do for a message that was not sent. */
   readonly again: Again['start'];
   /** How it ends if the commit of the event needs no message any more. */
-  readonly past?: End | undefined;
+  readonly outdated?: End | undefined;
   /** The word of a command that sends what has failed since; null without one. */
   readonly command: string | null;
 }
 
-export type Verdict =
+export type Decision =
   /** `nthInARow`: which message in a row it is, under a limit. */
   | { readonly kind: 'send'; readonly nthInARow?: number }
-  /** An earlier attempt sent it. `laterMessage`: another message to the job may have been sent since. */
-  | { readonly kind: 'go on'; readonly sent: NoteJob; readonly laterMessage: boolean }
-  /** An earlier attempt may have sent it. */
-  | { readonly kind: 'in doubt'; readonly end: End }
-  /** It is not sent. `isNews`: no comment tells it yet, and one has to. */
-  | { readonly kind: 'end'; readonly end: End; readonly isNews: boolean };
+  /** An earlier attempt sent it. */
+  | { readonly kind: 'resume'; readonly sent: RecordedJob }
+  /** It is not sent. */
+  | {
+      readonly kind: 'stop';
+      readonly end: End;
+      /** An earlier attempt may have sent it. */
+      readonly isInDoubt?: boolean;
+      /** No comment tells it yet, and one has to: people get a mail only of that. */
+      readonly isNews?: boolean;
+    };
 
-function endWith(end: End, isNews = false): Verdict {
-  return { kind: 'end', end, isNews };
-}
-
-export function decide(question: Question, jobId: string): Verdict {
-  const { notes, isRerun, limit } = question;
-  if (notes.kind === 'problem') {
-    const { problem: why, mayPass = false } = notes;
-    if (isRerun) return inDoubt(why, [], mayPass);
-    // Nothing that they say could stop it.
-    const isFree = limit === undefined && question.message.commit === '' && jobId !== NEW_JOB;
-    if (isFree) return { kind: 'send' };
-    const start = askAgain(question.again, mayPass);
-    return endWith(endAs('not known what was sent', why, start));
-  }
-  const earlier = isRerun ? decideRerun(notes.value, question.message, jobId) : undefined;
+export function decide(question: Question, jobId: string): Decision {
+  const { ledger, message, isRerun, again, limit } = question;
+  if (ledger.kind === 'problem') return decideBlindly(question, jobId, ledger);
+  const earlier = isRerun ? decideRerun(ledger.value, question, jobId) : undefined;
   if (earlier !== undefined) return earlier;
-  const other = jobId === NEW_JOB ? noteOfOtherJob(notes.value, question.message) : undefined;
-  if (other !== undefined) {
-    return endWith(endAs('other creation', other.url, askAgain(question.again, false)));
-  }
-  if (limit !== undefined && 'uncounted' in limit) return endWith(limit.uncounted);
-  return decideNew(notes.value, { ...question, limit }, jobId);
+  const other = jobId === NEW_JOB ? commentOfOtherJob(ledger.value, message) : undefined;
+  if (other !== undefined) return stop(endAs('other creation', other, askAgain(again, false)));
+  if (limit !== undefined && 'uncounted' in limit) return stop(limit.uncounted);
+  return decideNew(ledger.value, question, jobId, limit?.most);
 }
 
-/** `notes`: those that say that an earlier attempt may have sent it, each with the job. */
-function inDoubt(why: string, named: readonly Named[], mayPass = false): Verdict {
-  return { kind: 'in doubt', end: endAs('refused', why, mayPass, remedyOf(named)) };
+function stop(end: End): Extract<Decision, { kind: 'stop' }> {
+  return { kind: 'stop', end };
 }
 
-/** What people do who want the message to be sent all the same. */
-function remedyOf(named: readonly Named[]): string {
-  if (named.length === 0) return 'To send the message all the same, start a new run.';
-  // Without its comment, another job in it that got the message would get it again.
-  const others = named.flatMap(({ note, job }) => note.jobs.filter(({ id }) => id !== job.id));
-  if (others.some(({ delivery }) => delivery === 'sent')) {
-    return 'To send the message all the same, start a new run with this job alone.';
-  }
-  const urls = listing(named.map(({ note }) => note.url));
-  const what = named.length === 1 ? 'the comment' : 'the comments';
-  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
+function decideBlindly(
+  { message, isRerun, limit, again }: Question,
+  jobId: string,
+  { problem, mayPass = false }: Extract<Result<Ledger>, { kind: 'problem' }>,
+): Decision {
+  if (isRerun) return inDoubt(problem, [], mayPass);
+  // Nothing that the records say could stop it.
+  const isFree = limit === undefined && message.commit === '' && jobId !== NEW_JOB;
+  return isFree
+    ? { kind: 'send' }
+    : stop(endAs('not known what was sent', problem, askAgain(again, mayPass)));
 }
 
-/** A note that names a job, or that may be creating one. Earlier attempts of this message are those of a re-run. */
-function noteOfOtherJob(notes: readonly FoundNote[], message: MessageId): FoundNote | undefined {
-  return notes.find(
-    (note) =>
-      (note.attempt === message.attempt || !isSameMessage(note, message)) &&
-      note.jobs.some((job) => job.id !== NEW_JOB || isCreating(job)),
+/** The URL of a comment that names a job, or may be creating one. Earlier attempts of this message are those of a re-run. */
+function commentOfOtherJob(ledger: Ledger, message: MessageId): string | undefined {
+  const other = ledger.find(
+    (entry) =>
+      (entry.attempt === message.attempt || !isSameMessage(entry, message)) &&
+      entry.jobs.some((job) => job.id !== NEW_JOB || isCreating(job)),
   );
+  return other?.url;
 }
 
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
 function decideNew(
-  notes: readonly FoundNote[],
-  { message, limit, past, command }: NewQuestion,
+  ledger: Ledger,
+  { message, outdated, command }: Question,
   jobId: string,
-): Verdict {
-  const same = noteAboutCommit(notes, message, jobId);
-  if (same !== undefined) return endWith(endAs('same commit', same.url, command));
-  if (past !== undefined) return endWith(past);
-  if (limit === undefined) return { kind: 'send' };
-  const nthInARow = runsSinceCommand(notes, message, jobId).size + 1;
-  if (nthInARow <= limit.most) return { kind: 'send', nthInARow };
-  return endWith(endAs('limit', limit.most), !isLimitTold(notes, message, jobId));
+  most: number | undefined,
+): Decision {
+  const { commit } = message;
+  const same = ledger.find(
+    (entry) => commit !== '' && entry.commit === commit && isOfOtherRun(entry, message, jobId),
+  );
+  if (same !== undefined) return stop(endAs('same commit', same.url, command));
+  if (outdated !== undefined) return stop(outdated);
+  if (most === undefined) return { kind: 'send' };
+  const nthInARow = countSinceCommand(ledger, message, jobId) + 1;
+  if (nthInARow <= most) return { kind: 'send', nthInARow };
+  return { ...stop(endAs('limit', most)), isNews: !isLimitTold(ledger, message, jobId) };
 }
 
 /** Why no message about a commit is needed any more, as its pull request shows. */
-export function whyPast(
+export function whyOutdated(
   check: CommitTrigger,
   seen: Pick<PullRequestHead, 'number' | 'sha' | 'state'> | undefined,
 ): End | undefined {
@@ -126,166 +118,110 @@ export function whyPast(
   return sha === check.sha ? undefined : endAs('newer commits');
 }
 
-interface NewQuestion extends Pick<Question, 'message' | 'past' | 'command'> {
-  readonly limit: Extract<Limit, { most: number }> | undefined;
-}
-
 // Re-runs.
 
 interface Named {
-  readonly note: FoundNote;
-  readonly job: NoteJob;
+  readonly entry: LedgerEntry;
+  readonly job: RecordedJob;
 }
 
 /** Undefined if no earlier attempt can have sent the message. */
-function decideRerun(
-  notes: readonly FoundNote[],
-  message: MessageId,
-  jobId: string,
-): Verdict | undefined {
-  const mine = namesOf(notes, message, jobId);
-  const [strongest] = mine;
-  switch (strongest?.job.delivery) {
-    case undefined:
-    case 'not-sent':
-      return undefined;
-    case 'sent':
-      return {
-        kind: 'go on',
-        sent: strongest.job,
-        laterMessage: hasLaterMessage(notes, strongest),
-      };
-    case 'unknown':
-    case 'sending': {
-      const attempt = `attempt ${strongest.note.attempt}`;
-      const why =
-        strongest.job.delivery === 'unknown'
-          ? `${attempt} does not know whether it was delivered`
-          : `the comment of ${attempt} does not say whether it was sent`;
-      return inDoubt(
-        why,
-        mine.filter(({ job }) => job.delivery !== 'not-sent'),
-      );
-    }
+function decideRerun(ledger: Ledger, question: Question, jobId: string): Decision | undefined {
+  const named = earlierAttempts(ledger, question, jobId);
+  const [strongest] = named;
+  if (strongest === undefined || strongest.job.delivery === 'not-sent') return undefined;
+  const { job, entry } = strongest;
+  if (job.delivery === 'sent') return { kind: 'resume', sent: job };
+  const attempt = `attempt ${entry.attempt}`;
+  const why =
+    job.delivery === 'unknown'
+      ? `${attempt} does not know whether it was delivered`
+      : `the comment of ${attempt} does not say whether it was sent`;
+  return inDoubt(
+    why,
+    named.filter(({ job: { delivery } }) => delivery !== 'not-sent'),
+  );
+}
+
+/** `named`: what says that an earlier attempt may have sent it. */
+function inDoubt(why: string, named: readonly Named[], mayPass = false): Decision {
+  const end = endAs('refused', why, mayPass, howToSendAgain(named));
+  return { ...stop(end), isInDoubt: true };
+}
+
+/** What people do who want the message to be sent all the same. */
+function howToSendAgain(named: readonly Named[]): string {
+  if (named.length === 0) return 'To send the message all the same, start a new run.';
+  // Without its comment, another job in it that got the message would get it again.
+  const others = named.flatMap(({ entry, job }) => entry.jobs.filter(({ id }) => id !== job.id));
+  if (others.some(({ delivery }) => delivery === 'sent')) {
+    return 'To send the message all the same, start a new run with this job alone.';
   }
+  const urls = listing(named.map(({ entry }) => entry.url));
+  const what = named.length === 1 ? 'the comment' : 'the comments';
+  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
 }
 
 /** From the strongest. */
-const STRENGTH: readonly NoteJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
+const STRENGTH: readonly RecordedJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
 
 /**
  * What other attempts of this message say of a job, the strongest first and of equals the latest. One that was creating a job
- * counts for every job, and every one counts for a creation.
+ * counts for every job, and every one counts for a creation, and for a job that comments name.
  */
-function namesOf(notes: readonly FoundNote[], message: MessageId, jobId: string): readonly Named[] {
-  return notes
-    .filter((note) => isSameMessage(note, message) && note.attempt !== message.attempt)
-    .flatMap((note) =>
-      note.jobs
-        .filter(({ id }) => id === jobId || id === NEW_JOB || jobId === NEW_JOB)
-        .map((job) => ({ note, job })),
+function earlierAttempts(
+  ledger: Ledger,
+  { message, isJobFound }: Question,
+  jobId: string,
+): readonly Named[] {
+  const isAny = isJobFound || jobId === NEW_JOB;
+  return ledger
+    .filter((entry) => isSameMessage(entry, message) && entry.attempt !== message.attempt)
+    .flatMap((entry) =>
+      entry.jobs
+        .filter(({ id }) => isAny || id === jobId || id === NEW_JOB)
+        .map((job) => ({ entry, job })),
     )
     .sort(
       (one, other) =>
         STRENGTH.indexOf(one.job.delivery) - STRENGTH.indexOf(other.job.delivery) ||
-        other.note.attempt - one.note.attempt,
+        other.entry.attempt - one.entry.attempt,
     );
-}
-
-/** Whether each earlier attempt has a note that names the job, and none of them may have sent the message to it. */
-export function isKnownUnsent(
-  notes: readonly FoundNote[],
-  message: MessageId,
-  jobId: string,
-): boolean {
-  const named = namesOf(notes, message, jobId);
-  const attempts = new Set(named.map(({ note }) => note.attempt));
-  const areAll = attempts.size === message.attempt - 1;
-  return areAll && named.every(({ job }) => job.delivery === 'not-sent');
-}
-
-/**
- * Whether another message to the job was sent since, or may have been: its comment is below, or it was sent later although
- * its comment is above. Runners may have different times.
- */
-function hasLaterMessage(notes: readonly FoundNote[], { note, job }: Named): boolean {
-  const own = notes.indexOf(note);
-  return notes.some((other, place) => {
-    const same = other.jobs.find(({ id }) => id === job.id);
-    if (same === undefined || isSameMessage(other, note)) return false;
-    return place > own ? same.delivery !== 'not-sent' : (same.sentAt ?? 0) > (job.sentAt ?? 0);
-  });
 }
 
 // Limits and commits.
 
-/**
- * The runs of this step that sent a message to the job, or may still send one, since a person last sent it a command.
- * Attempts of one run count once, and this run does not count.
- */
-function runsSinceCommand(
-  notes: readonly FoundNote[],
-  message: MessageId,
-  jobId: string,
-): ReadonlySet<string> {
-  const made = withoutGoingOn(notes, jobId);
-  const command = made.findLastIndex(
-    (note) => note.command !== '' && !note.byBot && deliveryTo(note, jobId) === 'sent',
+/** How many messages other runs of this step sent to the job, or may still send, since a person last sent it a command. */
+function countSinceCommand(ledger: Ledger, message: MessageId, jobId: string): number {
+  const sent = ledger.filter((entry) => mayHaveSent(entry, jobId));
+  // Attempts of a message count once, where the earliest stands: a re-run that goes on starts no count, nor is it counted.
+  const messages = sent.filter(
+    (entry, place) => sent.findIndex((other) => isSameMessage(other, entry)) === place,
   );
-  const counted = made.slice(command + 1).filter((note) => isCounted(note, message, jobId));
-  return new Set(counted.map(({ run }) => run));
+  const command = messages.findLastIndex(
+    (entry) => entry.command !== '' && !entry.byBot && deliveryTo(entry, jobId) === 'sent',
+  );
+  return messages.slice(command + 1).filter((entry) => isOfOtherRun(entry, message, jobId)).length;
 }
 
-/** The note of a message of this step about the same commit that was sent to the job, or may still be. */
-function noteAboutCommit(
-  notes: readonly FoundNote[],
-  message: MessageId,
-  jobId: string,
-): FoundNote | undefined {
-  if (message.commit === '') return undefined;
-  return notes.find((note) => note.commit === message.commit && isCounted(note, message, jobId));
+/** Whether it is that of another run of the step, and its message to the job was sent, or may still be. */
+function isOfOtherRun(entry: LedgerEntry, { step, run }: MessageId, jobId: string): boolean {
+  return mayHaveSent(entry, jobId) && entry.step === step && entry.run !== run;
 }
 
-/** Whether the newest note of this step about the job tells the limit. */
-export function isLimitTold(
-  notes: readonly FoundNote[],
-  { step }: MessageId,
-  jobId: string,
-): boolean {
-  const newest = notes.findLast(
-    (note) => note.step === step && deliveryTo(note, jobId) !== undefined,
+/** Whether the newest record of this step about the job tells the limit. */
+export function isLimitTold(ledger: Ledger, { step }: MessageId, jobId: string): boolean {
+  const newest = ledger.findLast(
+    (entry) => entry.step === step && deliveryTo(entry, jobId) !== undefined,
   );
   return newest?.jobs.some(({ id, limited }) => id === jobId && limited) === true;
 }
 
-/**
- * Without the notes of re-runs that went on with a message, which stands where it was sent. There, they would start a
- * count, or be counted, although nothing was sent. The earlier note may still say `sending`, if its last edit is late.
- */
-function withoutGoingOn(notes: readonly FoundNote[], jobId: string): readonly FoundNote[] {
-  return notes.filter(
-    (note, place) =>
-      !notes
-        .slice(0, place)
-        .some(
-          (earlier) =>
-            isSameMessage(earlier, note) &&
-            earlier.attempt < note.attempt &&
-            mayHaveSent(earlier, jobId),
-        ),
-  );
-}
-
-function mayHaveSent(note: FoundNote, jobId: string): boolean {
-  const delivery = deliveryTo(note, jobId);
+function mayHaveSent(entry: LedgerEntry, jobId: string): boolean {
+  const delivery = deliveryTo(entry, jobId);
   return delivery !== undefined && delivery !== 'not-sent';
 }
 
-/** Whether the note is of another run of the step, and its message to the job was sent, or may still be. */
-function isCounted(note: FoundNote, { step, run }: MessageId, jobId: string): boolean {
-  return mayHaveSent(note, jobId) && note.step === step && note.run !== run;
-}
-
-function deliveryTo({ jobs }: FoundNote, jobId: string): NoteJob['delivery'] | undefined {
+function deliveryTo({ jobs }: LedgerEntry, jobId: string): RecordedJob['delivery'] | undefined {
   return jobs.find(({ id }) => id === jobId)?.delivery;
 }

@@ -1,9 +1,58 @@
+import type { GitHub } from '../github/client.ts';
+import { hintFor, mayPassLater, whyOf } from '../github/errors.ts';
 import { BEFORE_CREATION } from '../job/job.ts';
-import type { FoundNote, NoteJob } from './record.ts';
+import { ok, problem, type Result } from '../text.ts';
+import { parseRecord } from './marker.ts';
+import type { CommentRecord, RecordedJob } from './record.ts';
 
-// What the jobs of a run have got before, by the notes of the conversation.
+// All records of a page, and what they tell of earlier requests.
 
-interface Known {
+/** A record in a comment that was found. */
+export interface LedgerEntry extends CommentRecord {
+  readonly url: string;
+  /** Its ID in GraphQL. */
+  readonly nodeId: string;
+  /** When GitHub created the comment: ISO 8601, in whole seconds. */
+  readonly createdAt: string;
+}
+
+/** The records of the project on a pull request or issue, the oldest first. */
+export type Ledger = readonly LedgerEntry[];
+
+/** Resolves to the ledger, or why it is not known. `until`: a time of the clock. */
+export async function fetchLedger(
+  github: GitHub,
+  conversation: number,
+  project: string,
+  until: number,
+): Promise<Result<Ledger>> {
+  try {
+    const comments = await github.ownComments(conversation, until);
+    const entries: LedgerEntry[] = [];
+    for (const { id, body, url, createdAt, isEdited } of comments) {
+      const record = parseRecord(body, project, isEdited);
+      if (record === 'unreadable') {
+        return problem(
+          `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
+        );
+      }
+      if (record !== 'none') entries.push({ ...record, url, nodeId: id, createdAt });
+    }
+    return ok(entries);
+  } catch (error) {
+    const why = `the comments of the conversation cannot be read: ${whyOf(error)}`;
+    const hint = hintFor(error).replace(/\.$/, '');
+    return problem(hint === '' ? why : `${why}. ${hint}`, mayPassLater(error));
+  }
+}
+
+/** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
+export function commentId(url: string): number {
+  return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);
+}
+
+/** What was asked of the jobs of a run before. */
+interface Requests {
   /** When the last message that a person asked for went to all jobs, in milliseconds since 1970; -Infinity for none. */
   readonly since: number;
   /** Whether it may be that a job has got no message here. */
@@ -12,36 +61,31 @@ interface Known {
   readonly sent: ReadonlySet<string>;
 }
 
-/** `isOwn`: whether the conversation is the pull request of the only job, whose text it has written itself. */
-export function whatIsKnown(
-  notes: readonly FoundNote[],
+/** `isOwn`: whether the page is the pull request of the only job, whose text it has written itself. */
+export function summarizeRequests(
+  ledger: Ledger,
   jobIds: readonly string[],
   isOwn: boolean,
-): Known {
-  const sent = notes.filter(({ command, jobs }) => command !== '' && jobs.some(mayHave));
+): Requests {
+  const sent = ledger.filter(
+    ({ command, jobs }) => command !== '' && jobs.some(({ delivery }) => delivery !== 'not-sent'),
+  );
   return {
-    since: Math.min(...jobIds.map((id) => lastAsked(notes, id, isOwn))),
-    isNew: !isOwn && !jobIds.every((id) => notes.some((note) => hasGot(note, id))),
+    since: Math.min(...jobIds.map((id) => lastRequest(ledger, id, isOwn))),
+    isNew: !isOwn && !jobIds.every((id) => ledger.some((entry) => sentTo(entry, id) !== undefined)),
     sent: new Set(sent.map(({ command }) => command)),
   };
 }
 
 /** The comment on the pull request of a job that was created elsewhere tells what was asked there. */
-function lastAsked(notes: readonly FoundNote[], jobId: string, isOwn: boolean): number {
-  const asked = notes.findLast(
-    (note) => note.command !== '' && hasGot(note, jobId) && !(isOwn && hasCreated(note, jobId)),
-  );
-  return asked === undefined ? -Infinity : Date.parse(asked.createdAt);
+function lastRequest(ledger: Ledger, jobId: string, isOwn: boolean): number {
+  const last = ledger.findLast((entry) => {
+    const job = entry.command === '' ? undefined : sentTo(entry, jobId);
+    return job !== undefined && !(isOwn && job.base === BEFORE_CREATION);
+  });
+  return last === undefined ? -Infinity : Date.parse(last.createdAt);
 }
 
-function hasGot({ jobs }: FoundNote, jobId: string): boolean {
-  return jobs.some(({ id, delivery }) => id === jobId && delivery === 'sent');
-}
-
-function hasCreated({ jobs }: FoundNote, jobId: string): boolean {
-  return jobs.some(({ id, base }) => id === jobId && base === BEFORE_CREATION);
-}
-
-function mayHave({ delivery }: NoteJob): boolean {
-  return delivery !== 'not-sent';
+function sentTo({ jobs }: LedgerEntry, jobId: string): RecordedJob | undefined {
+  return jobs.find(({ id, delivery }) => id === jobId && delivery === 'sent');
 }

@@ -2,7 +2,7 @@ import type { Story } from '../comment/render.ts';
 import type { Start } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import type { Job } from '../job/job.ts';
-import type { FoundNote } from '../ledger/record.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { PullRequest } from '../pull-request.ts';
 import { type Result, sentences } from '../text.ts';
 
@@ -14,7 +14,7 @@ import { type Result, sentences } from '../text.ts';
  */
 export function ownPull(
   { id, record }: Pick<Job, 'id' | 'record'>,
-  notes: readonly FoundNote[],
+  notes: Ledger,
 ): number | undefined {
   const recorded = notes.flatMap(({ jobs }) => jobs.filter((job) => job.id === id));
   return record?.prNumber ?? recorded.findLast(({ prNumber }) => prNumber !== undefined)?.prNumber;
@@ -22,7 +22,7 @@ export function ownPull(
 
 interface EventRun extends Pick<Start, 'trigger'> {
   readonly inputs: { readonly prNumber: number | null };
-  readonly notes: Result<readonly FoundNote[]>;
+  readonly notes: Result<Ledger>;
 }
 
 interface Sending extends EventRun, Pick<Start, 'asked' | 'info'> {
@@ -35,7 +35,7 @@ export function conversationOf({ inputs, trigger }: EventRun): number | null {
 }
 
 /** The notes of the conversation, as far as they are known. */
-export function knownNotes({ notes }: Pick<EventRun, 'notes'>): readonly FoundNote[] {
+export function knownNotes({ notes }: Pick<EventRun, 'notes'>): Ledger {
   return notes.kind === 'ok' ? notes.value : [];
 }
 

@@ -1,8 +1,9 @@
 import { NEW_JOB } from '../job/job.ts';
 import { endAs } from '../job/outcome.ts';
-import { type FoundNote, isCreating, isSameMessage, type MessageId } from '../ledger/record.ts';
+import type { Ledger, LedgerEntry } from '../ledger/ledger.ts';
+import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
-import { ok, problem, quote, type Result, sentences } from '../text.ts';
+import { ok, problem, type Result, sentences } from '../text.ts';
 import { isPerson } from '../trigger/account.ts';
 import { isTrusted } from '../trigger/authorize.ts';
 import { BY_PROGRAMS, type Trigger } from '../trigger/payload.ts';
@@ -15,54 +16,48 @@ export interface Skipped {
   readonly reason: string;
 }
 
-/** `notes`: those of the conversation. In a re-run, those of the message itself come first. */
-export function whichJobs(
+/** In a re-run, the records of the message itself come first. */
+export function resolveJobs(
   inputs: Inputs,
   { comments, isRerun }: Pick<Plan, 'comments' | 'isRerun'>,
-  notes: Result<readonly FoundNote[]>,
+  ledger: Result<Ledger>,
   trigger: Trigger,
   message: MessageId,
 ): Result<readonly string[]> | Skipped {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
-  if (notes.kind === 'problem') {
-    return problem(`It is not known which agent job is meant: ${notes.problem}.`, notes.mayPass);
+  if (ledger.kind === 'problem') {
+    return problem(`It is not known which agent job is meant: ${ledger.problem}.`, ledger.mayPass);
   }
-  const own = notes.value.filter((note) => isRerun && isSameMessage(note, message));
-  const ownJobs = [...namedJobs(own).keys()];
-  if (ownJobs.length > 0) return ok(ownJobs);
-  const [first, other] = namedJobs(notes.value);
-  if (first !== undefined && other !== undefined) {
-    const [here, ...others] = jobsOfPull(notes.value, comments.conversation);
-    if (here !== undefined && others.length === 0) return ok([here]);
-    const [one, two] = [first, other].map(([id, url]) => `${quote(id, 256)} in ${url}`);
-    return problem(
-      `Comments of this action name several jobs here: ${one} and ${two}. Delete the comments about those that are not meant, and do ` +
-        'not re-run their runs.',
-    );
-  }
-  if (first !== undefined) return ok([first[0]]);
-  const creating = notes.value.find(({ jobs }) => jobs.some(isCreating));
+  const entries = ledger.value;
+  const own = entries.filter((entry) => isRerun && isSameMessage(entry, message));
+  const sent = own.flatMap(({ jobs }) => namedIn(jobs));
+  if (sent.length > 0) return ok([...new Set(sent)]);
+  const all = entries.flatMap(({ jobs }) => jobs);
+  const here = new Set(namedIn(all.filter(({ prNumber }) => prNumber === comments.conversation)));
+  if (here.size === 1) return ok([...here]);
+  const newest = entries.findLast(({ jobs }) => namedIn(jobs.filter(mayHaveGot)).length > 0);
+  if (newest !== undefined) return jobOf(newest);
+  const creating = entries.find(({ jobs }) => jobs.some(isCreating));
   if (creating === undefined) return whenNobodyNames(inputs, comments, trigger);
   return problem(endAs('other creation', creating.url, '').explanation);
 }
 
-/** The jobs that the notes name, each with the URL of the first note that names it, the oldest first. */
-function namedJobs(notes: readonly FoundNote[]): ReadonlyMap<string, string> {
-  const named = new Map<string, string>();
-  for (const { jobs, url } of notes) {
-    for (const { id } of jobs) {
-      if (id !== NEW_JOB && !named.has(id)) named.set(id, url);
-    }
-  }
-  return named;
+function namedIn(jobs: readonly RecordedJob[]): readonly string[] {
+  return jobs.map(({ id }) => id).filter((id) => id !== NEW_JOB);
 }
 
-/** The jobs of which a note says that this is their pull request. */
-function jobsOfPull(notes: readonly FoundNote[], conversation: number): ReadonlySet<string> {
-  const jobs = notes.flatMap((note) => note.jobs);
-  const here = jobs.filter(({ prNumber }) => prNumber === conversation);
-  return new Set(here.map(({ id }) => id));
+function mayHaveGot({ delivery }: RecordedJob): boolean {
+  return delivery !== 'not-sent';
+}
+
+function jobOf({ jobs, url }: LedgerEntry): Result<readonly string[]> {
+  const [id, ...others] = namedIn(jobs.filter(mayHaveGot));
+  return id !== undefined && others.length === 0
+    ? ok([id])
+    : problem(
+        `The newest comment of this action names several jobs here: ${url}. Set “job-id” to the ID of one.`,
+      );
 }
 
 const NAMED_LATER =

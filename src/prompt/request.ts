@@ -1,6 +1,6 @@
 import type { Start } from '../context.ts';
 import type { Inputs } from '../runner/inputs.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { ok, type Result } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger, CommitTrigger } from '../trigger/payload.ts';
 import type { About } from './conversation/fetch.ts';
@@ -39,8 +39,7 @@ export type ContentRead =
 /** Reads all but what is read just before the message. */
 export async function readContent(start: Start, inputs: Inputs): Promise<ContentRead> {
   const { runtime, trigger, asked } = start;
-  const { prompt, attach, promptProblem } = inputs;
-  if (promptProblem !== '') return problem(promptProblem);
+  const { prompt, attach } = inputs;
   const files = attach === '' ? ok([]) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
   const words = asked === null ? '' : await readWords(asked, inputs.command);

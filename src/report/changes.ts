@@ -16,7 +16,8 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { AGENT_ENDS, RESULTS } from '../job/outcome.ts';
-import { type FoundNote, isSameMessage } from '../ledger/record.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { isSameMessage } from '../ledger/record.ts';
 import { knownNotes, readHead } from '../plan/own-pull-request.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
@@ -62,7 +63,7 @@ function sayChange(change: Change): string {
  * `notes`: those that were there before, the oldest first. One without an end is that of a run that may still wait, unless the
  * agent was idle.
  */
-export function unseenBefore(job: Job, notes: readonly FoundNote[]): CommitRange | undefined {
+export function unseenBefore(job: Job, notes: Ledger): CommitRange | undefined {
   const { id, head: now, waitedMs } = job;
   const sent = notes.flatMap((note) =>
     note.jobs

@@ -1,35 +1,20 @@
+import { personToTell } from '../comment/occasion.ts';
 import { renderBadEnd, renderFor, renderStory } from '../comment/render.ts';
 import { react, replyError } from '../comment/reply.ts';
-import {
-  commentId,
-  createComment,
-  explainEdit,
-  isGone,
-  type NotCreated,
-  Note,
-  pauseBeforeEdit,
-  readNotes,
-} from '../comment/tracking-comment.ts';
-import {
-  type Confirmation,
-  cancelledJob,
-  endJob,
-  pause,
-  pendingJobs,
-  type Run,
-  storyOf,
-  timedOutJob,
-} from '../delivery/run-state.ts';
+import { createComment, type Note } from '../comment/tracking-comment.ts';
+import { openComment } from '../delivery/announce.ts';
+import { pause, type Run, storyOf } from '../delivery/run-state.ts';
 import { whyOf } from '../github/errors.ts';
-import { askAgain } from '../job/explain.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
-import { type End, endAs, RESULTS } from '../job/outcome.ts';
+import { RESULTS } from '../job/outcome.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
-import { composeReply, type FoundNote, replyIdOf, toNoteJob } from '../ledger/record.ts';
+import { fetchLedger } from '../ledger/ledger.ts';
+import { composeReply, toReplyId } from '../ledger/marker.ts';
 import { link } from '../markdown.ts';
-import { listing, ok, oneLine, problem, type Result, sentences } from '../text.ts';
+import { knownNotes } from '../plan/own-pull-request.ts';
+import { listing, ok, oneLine, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
-import { newsOf, personToTell } from './notify.ts';
+import { newsOf } from './notify.ts';
 
 // The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
 // happens at the end changes a result.
@@ -38,155 +23,6 @@ import { newsOf, personToTell } from './notify.ts';
 const APART_MS = 1000;
 /** Characters of the IDs of jobs in a line of the log. */
 const LONGEST_LIST = 500;
-
-/** Creates the note: no note, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. */
-export async function createNote(run: Run, untold: readonly Job[]): Promise<void> {
-  const { plan, runtime } = run;
-  const jobs = jobsToName(run, untold);
-  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) return;
-  const note = openNote(run, plan.comments.conversation, jobs, plan.deadline);
-  const created = await note.create();
-  if (created.kind === 'ok') {
-    run.note = note;
-    runtime.log.info(`The comment is ${created.value}.`);
-    return;
-  }
-  if (runtime.signal.aborted) return;
-  run.takesNoComment = created.cause === 'rate limit';
-  const unsent = pendingJobs(run);
-  // Messages of earlier attempts, and jobs without a message, are still waited for.
-  if (unsent.length === 0) runtime.log.warning(created.problem);
-  for (const job of unsent) endJob(run, job, endWithoutNote(run, created));
-}
-
-function endWithoutNote({ plan, inputs }: Run, { problem, cause }: NotCreated): End {
-  const { start } = plan.again;
-  switch (cause) {
-    case 'unclear':
-      return endAs('comment in doubt', problem, start, plan.isRerun);
-    case 'rate limit':
-    case 'no answer':
-      return endAs('no comment', problem, askAgain(start, true));
-    case 'refused':
-      // Only the words of GitHub, if any, say what helps.
-      return endAs('no comment', problem, '');
-    case 'settings': {
-      // What counts by comments cannot do without, nor can a re-run.
-      const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;
-      const without = needsComment ? '' : 'To send without a comment, set “comment: false”.';
-      return endAs('no comment', problem, sentences(askAgain(start, false), without));
-    }
-  }
-}
-
-/** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
-function jobsToName({ jobs }: Run, untold: readonly Job[]): readonly Job[] {
-  const named = jobs.filter((job) => job.end === undefined || untold.includes(job));
-  if (named.length === 0) return [];
-  return jobs.filter((job) => named.includes(job) || deliveryOf(job) === 'sent');
-}
-
-/** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
-function openNote(run: Run, conversation: number, jobs: readonly Job[], until: number): Note {
-  const { messageId, runtime, github } = run;
-  return new Note({
-    ...runtime,
-    github,
-    conversation,
-    until,
-    data: () => ({ ...messageId, jobs: jobs.map(toNoteJob) }),
-    render: (limit) => renderNote(run, jobs, conversation, limit),
-  });
-}
-
-/** A limit is told by the note itself, if it was known before. */
-function renderNote(run: Run, jobs: readonly Job[], conversation: number, limit: number): string {
-  const [job, ...others] = jobs;
-  const isLimit = others.length === 0 && job?.end?.label === 'limited';
-  const person = isLimit ? personToTell(run, job) : '';
-  return renderFor(
-    person,
-    renderStory(storyOf(run), jobs, { conversation, limit: limit - ROOM_FOR_NAME }),
-  );
-}
-
-/** Characters of the paragraph that mentions a person. */
-const ROOM_FOR_NAME = 50;
-
-/**
- * A delayed message goes out only if its comment can still be edited, once for each run: the token may have expired meanwhile,
- * or the comment may be gone, and would say for ever that nothing was sent. Resolves to the end of the job if it is not sent.
- */
-export async function confirmNote(run: Run, job: Job): Promise<End | undefined> {
-  run.confirmation ??= editNote(run);
-  const confirmation = await run.confirmation;
-  if (run.runtime.signal.aborted) return cancelledJob(run, job);
-  switch (confirmation.kind) {
-    case 'ok':
-      return undefined;
-    case 'refused':
-      return endAs('no comment', confirmation.why, confirmation.again);
-    case 'no time':
-      return timedOutJob(run, job, confirmation.why);
-  }
-}
-
-async function editNote(run: Run): Promise<Confirmation> {
-  const { note, plan, runtime } = run;
-  const { clock, signal } = runtime;
-  if (note === undefined) return { kind: 'ok' };
-  for (;;) {
-    const edited = await note.edit();
-    if (edited === 'done') return { kind: 'ok' };
-    const why = explainEdit(edited);
-    const pauseMs = pauseBeforeEdit(edited);
-    if (pauseMs === undefined) {
-      // With the next run come another comment and another token.
-      const isOver = isGone(edited) || edited.status === 401;
-      const { start } = plan.again;
-      return { kind: 'refused', why, again: isOver ? `${start}.` : askAgain(start, false) };
-    }
-    if (signal.aborted || clock.now() + pauseMs >= plan.deadline) {
-      return { kind: 'no time', why };
-    }
-    await pause(run, pauseMs);
-  }
-}
-
-/** Milliseconds before each further list. */
-const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
-
-/**
- * The notes above the own one. A list of GitHub may lag behind; one that shows the own note is taken to show all that were
- * created before. Later comments have higher IDs; two can have the same time.
- */
-export async function listAgain(run: Run): Promise<Result<readonly FoundNote[]>> {
-  const { plan, note, github, messageId } = run;
-  if (plan.comments.kind !== 'note' || note === undefined) return run.notes;
-  const { conversation } = plan.comments;
-  const { clock, signal } = run.runtime;
-  let found = problem('there was no time to list the comments again', true);
-  for (const ms of LIST_AGAIN_MS) {
-    await pause(run, Math.min(ms, plan.deadline - clock.now()));
-    if (signal.aborted || clock.now() > plan.deadline) break;
-    const listed = await readNotes(github, conversation, messageId.project, plan.deadline);
-    if (listed.kind === 'problem') {
-      found = listed;
-      continue;
-    }
-    const own = listed.value.filter(({ process }) => process === messageId.process);
-    await note.disown(own.filter(({ url }) => url !== note.url));
-    found = problem('GitHub does not list the comment of this run', true);
-    if (own.some(({ url }) => url === note.url)) {
-      return ok(listed.value.filter((one) => !own.includes(one) && isAbove(one.url, note.url)));
-    }
-  }
-  return found;
-}
-
-function isAbove(url: string, own: string): boolean {
-  return commentId(url) < commentId(own);
-}
 
 /** What is known at the end. */
 interface Finished {
@@ -254,13 +90,13 @@ async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<R
   const [worst] = worstFirst(newsOf(run, ended));
   if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return ok('');
   const { conversation } = plan.comments;
-  const person = personToTell(run, worst);
+  const person = personToTell(run.trigger, knownNotes(run), worst);
   const text =
     jobs.length === 1
       ? renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }))
       : renderBadEnd(story, worst, ended, person, link('Details', note.url));
   const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => composeReply(replyIdOf(messageId), text));
+  const created = await createComment(place, () => composeReply(toReplyId(messageId), text));
   if (created.kind === 'problem') return created;
   runtime.log.info(`The comment about the end is ${created.value.url}.`);
   return ok(created.value.url);
@@ -331,7 +167,7 @@ async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
   const number = job?.record?.prNumber ?? undefined;
   if (!inputs.createJob || note === undefined || plan.comments.kind !== 'note') return [];
   if (job === undefined || number === undefined || number === plan.comments.conversation) return [];
-  const found = await readNotes(github, number, messageId.project, Infinity);
+  const found = await fetchLedger(github, number, messageId.project, Infinity);
   if (found.kind === 'problem' || runtime.signal.aborted) return [];
   if (found.value.some((one) => one.jobs.some(({ id }) => id === job.id))) return [];
   const added = await addComment(run, number, jobs);
@@ -341,7 +177,7 @@ async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
 }
 
 async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
-  const note = openNote(run, number, jobs, Infinity);
+  const note = openComment(run, number, jobs, Infinity);
   const created = await note.create();
   if (created.kind === 'ok') await hide(run, () => note.collapse(null, true));
   return created;

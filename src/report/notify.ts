@@ -1,14 +1,12 @@
-import { askerOf } from '../comment/occasion.ts';
 import type { Run } from '../delivery/run-state.ts';
-import { changedNothing, type Job, statusOf } from '../job/job.ts';
+import { type Job, statusOf } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
 import type { Ended } from '../job/overall.ts';
 import { isLimitTold } from '../ledger/decide.ts';
-import { loginOf } from '../ledger/record.ts';
-import { conversationOf, knownNotes } from '../plan/own-pull-request.ts';
+import { conversationOf } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';
 
-// Which ends are told by a comment of their own, and whom it mentions: GitHub mails a new comment, but not an edit.
+// Which ends are told by a comment of their own: GitHub mails a new comment, but not an edit.
 
 type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'messageId' | 'notes' | 'trigger'>;
 
@@ -53,17 +51,4 @@ function isNotHere({ change, record }: Job, conversation: number | null): boolea
     case 'rewritten':
       return record?.prNumber !== conversation;
   }
-}
-
-/** The login of the person whom an end concerns that needs somebody; empty for nobody. */
-export function personToTell(run: ToldRun, job: Job): string {
-  const { trigger } = run;
-  const { end } = job;
-  const isBad = end !== undefined && RESULTS[end.result].isBad;
-  const isLimit = end?.label === 'limited';
-  const isOfCheck = trigger.kind === 'check';
-  if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
-  if (!isLimit && !isOfCheck) return loginOf(askerOf(trigger)) ?? '';
-  // Nobody has asked for this message, so it concerns whoever asked last.
-  return knownNotes(run).findLast(({ command }) => command !== '')?.askedBy ?? '';
 }

@@ -45,9 +45,6 @@ export interface Inputs extends Settings {
   readonly prompt: string;
   /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
-  /** Why the API cannot be asked, and why there is no message: only of a re-run, which may go on without; or empty. */
-  readonly keyProblem: string;
-  readonly promptProblem: string;
 }
 
 interface InputsRead {
@@ -79,27 +76,22 @@ interface InputsEvent {
   readonly conversation: number | null;
   /** Whether the message may carry something of the event, so that it needs no prompt. */
   readonly mayCarry: boolean;
-  /** Whether an earlier attempt may have sent the message, so that neither a key nor a prompt may be needed. */
-  readonly isRerun: boolean;
 }
 
-const ANY_EVENT: InputsEvent = { conversation: null, mayCarry: false, isRerun: false };
+const ANY_EVENT: InputsEvent = { conversation: null, mayCarry: false };
 
 /** Reads all inputs, and collects all problems with them instead of only the first. */
 export function readInputs(
   env: Env,
   redact: Redact,
-  { conversation, mayCarry, isRerun }: InputsEvent = ANY_EVENT,
+  { conversation, mayCarry }: InputsEvent = ANY_EVENT,
 ): InputsRead {
   const problems: string[] = [];
-  const [ofKey, ofPrompt] = isRerun ? [[], []] : [problems, problems];
-  const settings = readSettings(env, redact, (name, text) =>
-    (name === 'api-key' ? ofKey : problems).push(text),
-  );
+  const settings = readSettings(env, redact, (text) => problems.push(text));
   const prompt = readPrompt(env, redact);
   const proxy = readProxy(env, settings.baseUrl);
   const certificates = problemWithCertificates(env);
-  if (prompt.kind === 'problem') ofPrompt.push(prompt.problem);
+  if (prompt.kind === 'problem') problems.push(prompt.problem);
   if (proxy.kind === 'problem') problems.push(`${proxy.problem}.`);
   if (certificates !== undefined) problems.push(`${certificates}.`);
   problems.push(...contradictions(settings, conversation));
@@ -107,7 +99,7 @@ export function readInputs(
     !mayCarry &&
     ['prompt', 'prompt-file', 'command'].every((name) => rawInput(env, name).trim() === '')
   ) {
-    ofPrompt.push(
+    problems.push(
       '“prompt” is empty; write what the agent should do, name a “prompt-file” or, to send what people write in comments, set “command”.',
     );
   }
@@ -118,7 +110,7 @@ export function readInputs(
   );
   // If only job-id is empty, the run says it, which has looked for a comment.
   if (problems.length > 0 || empty.join() !== 'job-id') {
-    (empty.join() === 'api-key' ? ofKey : problems).unshift(...sayEmpty(empty));
+    problems.unshift(...sayEmpty(empty));
   }
   const inputs =
     proxy.kind === 'ok' && problems.length === 0
@@ -126,8 +118,6 @@ export function readInputs(
           ...settings,
           proxy: proxy.value,
           prompt: prompt.kind === 'ok' ? prompt.value : '',
-          keyProblem: ofKey.join(' '),
-          promptProblem: ofPrompt.join(' '),
         }
       : null;
   return { whoMaySend: settings, isKeyEmpty: empty.includes('api-key'), inputs, problems };
@@ -180,7 +170,7 @@ type Check<T> = (text: string, shown: (text: string) => string) => Result<T>;
  * Reads all inputs except the prompt, and adds the problems with them. An empty text means "not given": the
  * runner passes `''` for an unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
  */
-function readSettings(env: Env, redact: Redact, complain: (name: string, problem: string) => void) {
+function readSettings(env: Env, redact: Redact, complain: (problem: string) => void) {
   /** An input that is wrong has the fallback, too. */
   function optional<const F, T>(name: string, fallback: F, check: Check<T>): F | T {
     const raw = rawInput(env, name);
@@ -191,7 +181,7 @@ function readSettings(env: Env, redact: Redact, complain: (name: string, problem
       quote(withVisible(clean === raw ? redact(part) : clean), 60);
     const result = check(raw.trim(), shown);
     if (result.kind === 'ok') return result.value;
-    complain(name, `“${name}” ${result.problem}`);
+    complain(`“${name}” ${result.problem}`);
     return fallback;
   }
 

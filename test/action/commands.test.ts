@@ -302,15 +302,27 @@ describe('if job-id is empty', () => {
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
-  it('several jobs are an error that names two of them', async () => {
+  it('of several, it is the one of the newest comment whose message was or may have been sent', async () => {
     const jobs = ['job-1', 'job-2', 'job-3'].map((id) => ({ id }));
-    await using sim = await simulate({ agent: { jobs } });
+    await using sim = await simulate({
+      agent: {
+        jobs,
+        onPost: (_, { path }) => (path.includes('job-3') ? { status: 400 } : undefined),
+      },
+    });
     for (const { id } of jobs) await sim.runHere({ with: { 'job-id': id } });
-    const words =
-      /name several jobs here: “job-1” in https:\S+#issuecomment-\d+ and “job-2” in \S+\. Delete the comments about those that/;
-    const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
-    expect(errors(result)).toEqual([expect.stringMatching(words)]);
-    expect(sim.agent.accepted()).toHaveLength(3);
+    const go = { with: SILENT, step: stepFor(sim, '/agent go on') };
+    expect((await sim.runHere(go)).outputs).toMatchObject({ result: 'sent', 'job-id': 'job-2' });
+    await sim.runHere({ with: { 'job-id': 'job-1 job-2' } });
+    const [, , , , newest] = ownComments(sim.github);
+    const { annotations } = await sim.runHere(go);
+    expect(annotations).toMatchObject([
+      {
+        message: expect.stringContaining(
+          `names several jobs here: ${newest?.html_url}. Set “job-id”`,
+        ),
+      },
+    ]);
   });
 
   it('of several jobs, the one counts whose pull request this is', async () => {

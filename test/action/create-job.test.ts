@@ -78,6 +78,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
   });
   const [early = '', late = ''] = [commentTexts(sim.github).at(0), commentTexts(sim.github).at(-1)];
   expect(early).toContain('Creating an agent job');
+  expect(early).toContain('This starts a new job; the agent opens a pull request of its own.');
   expect(late).toContain('Agent opened');
   expect(notes(sim.github)).toMatchObject([
     { jobs: [{ id: NEW, delivery: 'sent', prNumber: OPENED }] },
@@ -105,23 +106,6 @@ it('the first command creates a job, and the next ones follow it up, also on its
     'shorter, please (3)',
   ]);
 });
-
-it.each([
-  [{ wait: false }, true],
-  [{ wait: true }, false],
-])(
-  'the run says if its pull request does not name it, because it does not wait: %j',
-  async (given, isTold) => {
-    await using sim = await creating({ with: { ...COMMAND, ...given } });
-    const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
-    const hint =
-      /Set .wait: true.: without it, commands on the pull request of the job find no job\./;
-    expect([hint.test(result.log), hint.test(result.summary)]).toEqual([isTold, isTold]);
-    const [early = '', , late = ''] = commentTexts(sim.github);
-    expect(early).toContain('This starts a new job; the agent opens a pull request of its own.');
-    expect(late).not.toMatch(hint);
-  },
-);
 
 it('a comment that cannot be created on its pull request causes a warning', async () => {
   const onOpened = new RegExp(`/issues/${OPENED}/comments$`);

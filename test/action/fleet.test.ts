@@ -101,7 +101,9 @@ it(
       github: { run_id: '2' },
     };
     const unclear = await run({ with: { command: '/agent', prompt: '', 'job-id': '' }, step });
-    expect(errors(unclear)).toEqual([expect.stringMatching(/ name several jobs here: “0b7e/)]);
+    expect(errors(unclear)).toEqual([
+      expect.stringContaining(' names several jobs here: https://'),
+    ]);
   },
   TIMEOUT_MS,
 );

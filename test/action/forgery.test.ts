@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
-import { hashOf, readNote } from '../../src/ledger/record.ts';
+import { parseRecord } from '../../src/ledger/marker.ts';
+import { shortHash } from '../../src/ledger/record.ts';
 import { ACTION_URL } from '../../src/runner/network.ts';
 import { MARKER } from '../../src/text.ts';
 import type { JobPart } from '../sim/agent.ts';
@@ -95,7 +96,7 @@ function expectNothingForged(result: StepResult, { github }: Simulation): void {
     expect(forgedIn(comment, isOwnLink)).toEqual([]);
     const data = expect.stringMatching(/^<!-- agent-follow-up \{.*\} -->$/);
     expect(comment.comments).toEqual([MARKER, data]);
-    expect(readNote(body, hashOf(PROJECT))).toBeTypeOf('object');
+    expect(parseRecord(body, shortHash(PROJECT))).toBeTypeOf('object');
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashOf, type NoteJob } from '../../src/ledger/record.ts';
+import { type RecordedJob, shortHash } from '../../src/ledger/record.ts';
 import { MARKER } from '../../src/text.ts';
 import type { Answer } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
@@ -9,7 +9,6 @@ import { type Blow, ORIGINS, type Origin, openAttempts, purposeOf } from './atte
 import {
   errors,
   JOB,
-  LONG_TURN,
   notes,
   ownComments,
   PROJECT,
@@ -150,7 +149,7 @@ const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
 describe.concurrent('a re-run is refused if', () => {
-  const DATA = `{"version":2,"project":"${hashOf(PROJECT)}"}`;
+  const DATA = `{"version":2,"project":"${shortHash(PROJECT)}"}`;
   const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
   const unread = 'the comments of the conversation cannot be read: GitHub';
   const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
@@ -232,7 +231,7 @@ it.each<[Origin, Answer]>([
   });
   const { sim, run } = attempts;
   const deliveriesOf = ({ outputs }: StepResult) =>
-    JSON.parse(outputs.results ?? '').map(({ delivery }: NoteJob) => delivery);
+    JSON.parse(outputs.results ?? '').map(({ delivery }: RecordedJob) => delivery);
   expect(deliveriesOf(await run(1, { isBuilt: true }))).toEqual(['sent', 'not-sent']);
   isFirst = false;
   for (const attempt of [2, 3]) {
@@ -279,17 +278,4 @@ it('a re-run reports the end of its own message, without a poll, and not that of
   expect(again.outputs.prLink).toBe(first.outputs.prLink);
   expect(sim.agent.gets()).toHaveLength(polls);
   expect(sim.agent.accepted()).toHaveLength(2);
-});
-
-it('a re-run that did not see its end does not confirm that of a later message', async () => {
-  await using attempts = await openAttempts('a step', {
-    with: { wait: true },
-    agent: { jobs: [{ id: JOB, turns: [LONG_TURN, LONG_TURN] }] },
-  });
-  const { run } = attempts;
-  const late = { with: { 'timeout-minutes': '1' } };
-  expect((await run(1, late)).outputs).toMatchObject({ result: 'timed-out', delivery: 'sent' });
-  const other = await run(1, { step: { github: { run_id: '2' } } });
-  expect(other.outputs).toMatchObject({ result: 'completed' });
-  expect((await run(2)).outputs).toMatchObject({ result: 'completed', confirmed: 'false' });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { hashOf, type NoteData, readNote } from '../../src/ledger/record.ts';
+import { parseRecord } from '../../src/ledger/marker.ts';
+import { type CommentRecord, shortHash } from '../../src/ledger/record.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
 import {
   type Agent,
@@ -264,7 +265,9 @@ export function visibleIn(body: string): string {
 
 /** The comments of the action on a conversation. */
 export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
-  return github.comments(number).filter(({ body }) => readNote(body, hashOf(PROJECT)) !== 'none');
+  return github
+    .comments(number)
+    .filter(({ body }) => parseRecord(body, shortHash(PROJECT)) !== 'none');
 }
 
 /** The newest comment of the action. */
@@ -278,9 +281,9 @@ export function prompts({ agent }: Simulation): readonly string[] {
 }
 
 /** What the comments of the action on a conversation say, the oldest first. */
-export function notes(github: GitHub, number = PULL): readonly NoteData[] {
+export function notes(github: GitHub, number = PULL): readonly CommentRecord[] {
   return ownComments(github, number).map(({ body, html_url }) => {
-    const note = readNote(body, hashOf(PROJECT));
+    const note = parseRecord(body, shortHash(PROJECT));
     if (typeof note === 'string') throw new Error(`The comment ${html_url} is ${note}.`);
     return note;
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { iconOf, type Label, titleOf } from '../../src/job/labels.ts';
-import type { AgentOptions, Reply, Scripted } from '../sim/agent.ts';
-import type { GitHubOptions } from '../sim/github/server.ts';
+import type { AgentOptions, Reply } from '../sim/agent.ts';
 import {
   commentTexts,
   notes,
@@ -46,8 +45,6 @@ function sentAfter({ agent, time }: Simulation, startedAt: number): number | nul
   return message === undefined ? null : (message.at - startedAt) / MINUTE;
 }
 
-const WAIT_TITLES = [titleOf('waiting'), titleOf('sending')];
-
 describe('a message to a job at work', () => {
   it('waits until that is done, and its end is then confirmed', async () => {
     await using sim = await simulate({ with: WAIT, agent: busy(5) });
@@ -64,8 +61,7 @@ describe('a message to a job at work', () => {
       /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m,
     );
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    // Before the message, an edit shows that the comment can be kept true.
-    const words = [...WAIT_TITLES, titleOf('working'), iconOf('completed')];
+    const words = [titleOf('waiting'), titleOf('working'), iconOf('completed')];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
   });
 
@@ -117,52 +113,6 @@ describe('a message to a job at work', () => {
   );
 });
 
-describe('a delayed message whose comment cannot be kept true', () => {
-  const failing = (reply: Scripted<Reply>, most = Infinity): GitHubOptions => {
-    let failed = 0;
-    return {
-      on({ method }) {
-        if (method !== 'PATCH' || failed >= most) return undefined;
-        failed += 1;
-        return reply;
-      },
-    };
-  };
-
-  it.each<[string, Scripted<Reply>]>([
-    ['GitHub is down', { status: 502 }],
-    ['GitHub limits the rate', { status: 429, headers: { 'retry-after': '9' } }],
-  ])('is not sent: %s', async (_, reply) => {
-    await using sim = await simulate({ with: WAIT, agent: busy(5), github: failing(reply) });
-    const { outputs } = await sim.runHere();
-    expect(outputs).toMatchObject({ result: 'timed-out', delivery: 'not-sent' });
-    expect(outputs.reason).toContain('The comment could not be updated');
-    expect(sim.agent.posts()).toEqual([]);
-  });
-
-  const secondary = { message: 'You have exceeded a secondary rate limit.' };
-  it.each<[string, Scripted<Reply>, number, number]>([
-    ['GitHub was down', { status: 502 }, 3, 15],
-    ['GitHub limited the rate, and named no time', { status: 403, body: secondary }, 1, 60],
-  ])('is sent later if that passes: %s', async (_, reply, most, seconds) => {
-    const github = failing(reply, most);
-    await using sim = await simulate({ with: WAIT, agent: busy(5), github });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    const [first, next] = sim.github
-      .calls('PATCH issues/comments/#')
-      .map(({ request }) => request.at);
-    expect((next ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(seconds * 1000);
-  });
-
-  it('is confirmed once for ten jobs', async () => {
-    const jobs = Array.from({ length: 10 }, (_, n) => ({ id: `job-${n}` }));
-    const inputs = { ...WAIT, 'job-id': jobs.map(({ id }) => id).join() };
-    await using sim = await simulate({ with: inputs, agent: { ...busy(5), jobs } });
-    expect((await sim.runHere()).outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(sim.github.calls('PATCH issues/comments/#').length).toBeLessThanOrEqual(14);
-  });
-});
-
 describe.concurrent('a comment that can no longer be edited says what is true, or was true then', () => {
   const REFUSALS = {
     'the token has expired': { status: 401, body: { message: 'Bad credentials' } },
@@ -173,19 +123,13 @@ describe.concurrent('a comment that can no longer be edited says what is true, o
   const SENT = { result: 'completed', delivery: 'sent' };
   const NOT_SENT = { result: 'error', delivery: 'not-sent' };
   const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
-  const polls = ({ agent }: Simulation) => agent.gets().length;
   /** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
   const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
     ['before the note', () => true, 0, NOT_SENT, null],
-    ['before the note', () => true, 5, NOT_SENT, null],
     ['after the note', ({ github }) => notes(github).length > 0, 0, SENT, 'sending'],
-    ['after the note', ({ github }) => notes(github).length > 0, 5, NOT_SENT, 'waiting'],
-    ['during the wait', (sim) => polls(sim) > 3, 5, NOT_SENT, 'waiting'],
-    ['between the edit and the message', (sim) => edits(sim) > 1, 5, SENT, 'sending'],
+    ['during the wait', ({ agent }) => agent.gets().length > 3, 5, SENT, 'waiting'],
     ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
-    ['after the message', ({ agent }) => agent.accepted().length > 0, 5, SENT, 'sending'],
     ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
-    ['at the end', (sim) => edits(sim) > 2, 5, SENT, 'working'],
   ];
   const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
     Object.entries(REFUSALS).map(

@@ -30,7 +30,6 @@ const UPWARD = [
   'comment/reply.ts -> plan/plan.ts',
   'comment/reply.ts -> prompt/sanitize/email-reply.ts',
   'comment/reply.ts -> report/finish.ts',
-  'delivery/deliver.ts -> report/comments.ts',
   'delivery/run-state.ts -> report/finish.ts',
   'delivery/send.ts -> report/changes.ts',
 ];
@@ -59,7 +58,13 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // Where shapes come in from outside.
   'zod/mini': [
     ...['github/checks.ts', 'github/client.ts', 'github/conversation.ts', 'github/errors.ts'],
-    ...['github/responses.ts', 'ledger/record.ts', 'mintlify/responses.ts', 'schema.ts'],
+    ...[
+      'github/responses.ts',
+      'ledger/marker.ts',
+      'ledger/record.ts',
+      'mintlify/responses.ts',
+      'schema.ts',
+    ],
     'trigger/payload.ts',
   ],
   'p-limit': ['delivery/run-state.ts'],

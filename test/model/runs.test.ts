@@ -3,7 +3,8 @@ import { afterAll, expect, it } from 'vitest';
 import type { Delivery } from '../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
 import { type JobResult, statusWith } from '../../src/job/outcome.ts';
-import { hashOf, readNote } from '../../src/ledger/record.ts';
+import { parseRecord } from '../../src/ledger/marker.ts';
+import { shortHash } from '../../src/ledger/record.ts';
 import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import { labelFor } from '../unit/record.ts';
@@ -343,7 +344,7 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   },
   'the comment says the same as the outputs': ({ comments, job, result }) =>
     comments.every((body) => {
-      const note = readNote(body, hashOf(PROJECT));
+      const note = parseRecord(body, shortHash(PROJECT));
       const said = typeof note === 'string' ? [] : note.jobs;
       const own = said.find(({ id }) => id === job.id);
       if (own?.ended === undefined) return true;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readNote } from '../../src/ledger/record.ts';
+import { parseRecord } from '../../src/ledger/marker.ts';
 import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 import { readRecord } from '../../src/mintlify/responses.ts';
 import { cleanText } from '../../src/prompt/sanitize/sanitize.ts';
@@ -49,7 +49,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   link: (text) => checkPrLink(`${HOST}/${text}`),
   record: (text) =>
     readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),
-  note: (text) => readNote(`<!-- agent-follow-up "project":"a"${text}`, 'a'),
+  note: (text) => parseRecord(`<!-- agent-follow-up "project":"a"${text}`, 'a'),
   event: (text) => readTrigger('issue_comment', Buffer.from(text)),
 };
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { composeNote, hashOf, type NoteData, readNote } from '../../src/ledger/record.ts';
+import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
+import { type CommentRecord, shortHash } from '../../src/ledger/record.ts';
 import { run } from '../../src/run.ts';
 import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
@@ -64,7 +65,7 @@ export interface Request {
   readonly what: 'poll' | 'message' | 'note' | 'other';
   readonly jobId: string;
   /** What is written to the comment. */
-  readonly note: NoteData | undefined;
+  readonly note: CommentRecord | undefined;
   readonly breakage: Breakage | undefined;
   readonly startedAt: number;
   endedAt: number;
@@ -80,8 +81,8 @@ export interface Scene {
   readonly jobs?: readonly Partial<JobScript>[];
   readonly attempt?: number;
   /** What comments there say of all jobs. Default: they are of other runs of this step. */
-  readonly notes?: readonly (Partial<NoteData> &
-    Pick<NoteData['jobs'][number], 'delivery' | 'ended' | 'prNumber'>)[];
+  readonly notes?: readonly (Partial<CommentRecord> &
+    Pick<CommentRecord['jobs'][number], 'delivery' | 'ended' | 'prNumber'>)[];
   /** When an earlier attempt has sent the message to all jobs. */
   readonly sentAt?: number;
   /** The commits of the pull request. */
@@ -160,7 +161,7 @@ export async function playRun(scene: Scene, world: World) {
   if (!world.areFresh) await pass(LONGEST_LAG_MS);
   const beganAt = clock.now();
 
-  function endOfWork(): number {
+  function recordedEnd(): number {
     const ends = jobs.map((job) => {
       const works = workOn(job, acceptedAt.get(job) ?? null);
       return works.find(({ isOurs }) => isOurs)?.end ?? job.earlier.endsAt;
@@ -216,7 +217,7 @@ export async function playRun(scene: Scene, world: World) {
     const isQuery = path === '/graphql' && String(body).includes('"query":"query');
     const request = {
       ...{ host, isRead: method === 'GET' || isQuery, n: counts[host] },
-      ...{ isSent: acceptedAt.size > 0, endsAt: endOfWork(), now: clock.now() },
+      ...{ isSent: acceptedAt.size > 0, endsAt: recordedEnd(), now: clock.now() },
     } as const;
     const [headMs, bodyMs] = world.takes(request);
     const breakage = world.breaks?.(request);
@@ -315,12 +316,12 @@ export async function playRun(scene: Scene, world: World) {
       const ours = workOn(job, acceptedAt.get(job) ?? null).find(({ isOurs }) => isOurs);
       return { ...job, ours };
     }),
-    endsAt: endOfWork(),
+    endsAt: recordedEnd(),
     /** When the run knows its result. */
     knownAt:
       saved.find(({ outputs: one }) => one.result === result && one.reason === reason)?.at ?? 0,
     /** How long the run has waited for the end. */
-    workMs: endOfWork() - Math.min(beganAt, ...acceptedAt.values()),
+    workMs: recordedEnd() - Math.min(beganAt, ...acceptedAt.values()),
   };
 }
 
@@ -330,7 +331,7 @@ function describeRequest(host: Host, method: string, path: string, body: string)
     return { what: method === 'GET' ? 'poll' : 'message', jobId, note: undefined } as const;
   }
   const isComment = path !== '/graphql' && body.includes('agent-follow-up {');
-  const note = isComment ? readNote(JSON.parse(body).body, hashOf(PROJECT)) : 'none';
+  const note = isComment ? parseRecord(JSON.parse(body).body, shortHash(PROJECT)) : 'none';
   const isNote = typeof note === 'object';
   return { what: isNote ? 'note' : 'other', jobId, note: isNote ? note : undefined } as const;
 }
@@ -361,9 +362,9 @@ function earlierComments(
   return notes.map(({ delivery, ended, prNumber, ...note }, index) => {
     const sent = delivery === 'sent' && { sentAt: EPOCH - 20_000, base: 'completed' };
     const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent, ended, prNumber }));
-    const usual = { project: hashOf(PROJECT), step: hashOf(workflow, step), attempt: 1 };
+    const usual = { project: shortHash(PROJECT), step: shortHash(workflow, step), attempt: 1 };
     const about = { run: String(index), command: '', commit: '', byBot: false, jobs };
-    const process = hashOf(String(index));
-    return composeNote({ ...usual, ...about, ...note, process }, () => 'Earlier.');
+    const process = shortHash(String(index));
+    return composeComment({ ...usual, ...about, ...note, process }, () => 'Earlier.');
   });
 }

@@ -1,7 +1,7 @@
 // Texts that a hostile API, comment or file name could contain to forge a command of the runner, a link,
 // a mention or a line of the action.
 
-import { composeReply } from '../../src/ledger/record.ts';
+import { composeReply } from '../../src/ledger/marker.ts';
 
 export interface Forgery {
   readonly name: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
 import type { Ended } from '../../src/job/overall.ts';
-import { composeNote, readNote } from '../../src/ledger/record.ts';
+import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { code } from '../../src/markdown.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
 import { ACTION_URL } from '../../src/runner/network.ts';
@@ -116,8 +116,8 @@ describe('any text by others is shown only as code, in', () => {
     const found = findProblems((text) => {
       const markdown = render(text);
       const shown = rendered(markdown);
-      const read = readNote(
-        composeNote(NOTE, () => markdown),
+      const read = parseRecord(
+        composeComment(NOTE, () => markdown),
         NOTE.project,
       );
       const isSame = JSON.stringify(read) === JSON.stringify(NOTE);

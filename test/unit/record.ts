@@ -1,7 +1,8 @@
 import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
 import { AGENT_ENDS, type End, statusWith } from '../../src/job/outcome.ts';
-import type { FoundNote, NoteData } from '../../src/ledger/record.ts';
+import type { LedgerEntry } from '../../src/ledger/ledger.ts';
+import type { CommentRecord } from '../../src/ledger/record.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 import { type Inputs, readInputs } from '../../src/runner/inputs.ts';
 
@@ -67,13 +68,13 @@ export function labelFor(
   return LABEL_NAMES.find((label) => label === result) ?? 'unreachable';
 }
 
-export const NOTE: NoteData = {
+export const NOTE: CommentRecord = {
   ...{ project: 'aaaaaaaaaaaaaaaa', step: 'bbbbbbbbbbbbbbbb', run: '1', attempt: 1 },
   ...{ command: '', commit: '', byBot: false, process: 'cccccccccccccccc', jobs: [] },
 };
 
 /** A note in a comment of its own. */
-export function found(parts: Partial<NoteData> = {}): FoundNote {
+export function found(parts: Partial<CommentRecord> = {}): LedgerEntry {
   const { run, attempt } = { ...NOTE, ...parts };
   const url = `https://github.com/octo/agents/pull/7#issuecomment-${run}${attempt}`;
   const createdAt = '2026-11-21T19:32:00Z';

@@ -34,8 +34,6 @@ export interface Luck {
   readonly loses: number;
   /** Of those, one is never done. */
   readonly drops: number;
-  /** A proxy makes a creation twice. */
-  readonly doubles: number;
   /** A read fails. */
   readonly fails: number;
   /** The answer of the API to a message says nothing of what became of it. */
@@ -43,7 +41,7 @@ export interface Luck {
   /** The API refuses a message. */
   readonly refuses: number;
 }
-export const NO_TROUBLE: Luck = { loses: 0, drops: 0, doubles: 0, fails: 0, doubts: 0, refuses: 0 };
+export const NO_TROUBLE: Luck = { loses: 0, drops: 0, fails: 0, doubts: 0, refuses: 0 };
 
 export interface Setup {
   readonly run: string;
@@ -221,7 +219,6 @@ function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
       write(() => {
         const entry = world.add(body);
         known.set(entry.id, body);
-        if (world.chance(luck.doubles)) world.add(body);
         return { id: entry.id, nodeId: `IC_${entry.id}`, url: urlOf(entry) };
       }),
     updateComment: (id: number, body: string) => write(() => world.edit(id, body)),
@@ -309,7 +306,7 @@ async function work(world: World, setup: Setup, life: Life) {
   const github = gitHubOf(world, setup, life);
   const start = { runtime, info, trigger, github, asked: askedBy(trigger, inputs) };
   const content = { ...NO_CONTENT, prompt: 'Go.' };
-  const prepared = await prepare(start, inputs, content, async () => ok(content));
+  const prepared = await prepare(start, inputs, content);
   const delivery = setup.attempt > 1 ? 'unknown' : 'not-sent';
   if (prepared.kind === 'skipped') return { result: 'skipped', delivery };
   if (prepared.kind === 'problem') {

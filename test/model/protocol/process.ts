@@ -1,7 +1,8 @@
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { decide, type Limit, type Verdict } from '../../../src/ledger/decide.ts';
-import type { FoundNote, MessageId, NoteJob } from '../../../src/ledger/record.ts';
-import { whichJobs } from '../../../src/plan/resolve-jobs.ts';
+import { type Decision, decide, type Limit } from '../../../src/ledger/decide.ts';
+import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
+import type { MessageId, RecordedJob } from '../../../src/ledger/record.ts';
+import { resolveJobs } from '../../../src/plan/resolve-jobs.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { ok, type Result } from '../../../src/text.ts';
 import type { Trigger } from '../../../src/trigger/payload.ts';
@@ -14,7 +15,7 @@ export type Rule =
   | ('decide before the note' | 'decide after the note' | 'the list shows the own note')
   | ('only notes above the own' | 'no note, no message' | 'no list, no message')
   | ('sending from its creation' | 'not-sent is final' | 'sent is final' | 'a doubt is unknown')
-  | ('the last edit again' | 'the job is found again');
+  | ('the last edit again' | 'a found job counts as any');
 
 export interface Setup {
   readonly name: string;
@@ -82,7 +83,7 @@ export function isOpen({ jobs }: Process): boolean {
   return jobs.some(({ is }) => is === 'open');
 }
 
-export type Notes = Result<readonly FoundNote[]>;
+export type Notes = Result<readonly LedgerEntry[]>;
 
 export function afterList(setup: Setup, process: Process, listed: Notes): Process {
   const { off } = setup;
@@ -92,31 +93,29 @@ export function afterList(setup: Setup, process: Process, listed: Notes): Proces
   const notes = isBlind ? ok([]) : listed;
   const jobs = process.jobs.map((job): JobState => {
     if (job.is !== 'open') return job;
-    const isAgain = job.id !== NEW_JOB && off !== 'the job is found again';
-    const isSought = setup.jobs.includes(NEW_JOB) && (isFirst || isAgain);
+    const isSought = setup.jobs.includes(NEW_JOB) && isFirst;
     const id = isSought ? jobNamedIn(notes, setup.id) : job.id;
-    if (id === undefined || (id !== job.id && !isFirst)) return { ...job, is: 'refused' };
-    const verdict = verdictOn(setup, notes, id);
-    const is = stateAfter(verdict, isFirst);
+    if (id === undefined) return { ...job, is: 'refused' };
+    const decision = decisionOn(setup, notes, id);
+    const is = stateAfter(decision, isFirst);
     // What is created has an ID of its own from then on.
-    const own = verdict.kind === 'go on' ? verdict.sent.id : id;
+    const own = decision.kind === 'resume' ? decision.sent.id : id;
     return { id: own, is: isFirst && is === 'not-sent' ? 'left out' : is };
   });
   return isFirst ? startNote({ ...process, jobs }) : { ...process, jobs, at: 'work' };
 }
 
 /** A limit that is told already needs no note of its own. */
-function stateAfter(verdict: Verdict, isFirst: boolean): State {
-  switch (verdict.kind) {
+function stateAfter(decision: Decision, isFirst: boolean): State {
+  switch (decision.kind) {
     case 'send':
       return 'open';
-    case 'go on':
+    case 'resume':
       return 'goes on';
-    case 'in doubt':
-      return 'refused';
-    case 'end':
-      if (verdict.end.label !== 'limited') return 'not-sent';
-      return isFirst && !verdict.isNews ? 'not-sent' : 'limited';
+    case 'stop':
+      if (decision.isInDoubt) return 'refused';
+      if (decision.end.label !== 'limited') return 'not-sent';
+      return isFirst && !decision.isNews ? 'not-sent' : 'limited';
   }
 }
 
@@ -126,11 +125,11 @@ export function startNote(process: Process): Process {
   return { ...process, at: isNoted ? 'create' : 'over' };
 }
 
-function verdictOn({ id: message, limit }: Setup, notes: Notes, id: string): Verdict {
+function decisionOn({ id: message, limit, jobs, off }: Setup, ledger: Notes, id: string): Decision {
   const isRerun = message.attempt > 1;
+  const isJobFound = jobs.includes(NEW_JOB) && off !== 'a found job counts as any';
   const again = 'Re-run the workflow';
-  const question = { notes, message, isRerun, again, command: null } as const;
-  return decide({ ...question, ...(limit && { limit }) }, id);
+  return decide({ ledger, message, isRerun, isJobFound, again, command: null, limit }, id);
 }
 
 /** Of a person, who may create a job. */
@@ -140,7 +139,7 @@ function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
   const comments = { kind: 'note', conversation: 1 } as const;
   const plan = { comments, isRerun: message.attempt > 1 };
-  const jobs = whichJobs(inputs, plan, notes, CREATOR as unknown as Trigger, message);
+  const jobs = resolveJobs(inputs, plan, notes, CREATOR as unknown as Trigger, message);
   return jobs.kind === 'ok' ? jobs.value[0] : undefined;
 }
 
@@ -176,7 +175,7 @@ export function textOf({ off }: Setup, { jobs, at }: Process): string {
     off === 'not-sent is final' || (off === 'sending from its creation' && at === 'create');
   const isWrong = (is: State) =>
     (is === 'open' && isEarly) || (is === 'unknown' && off === 'a doubt is unknown');
-  const said = jobs.flatMap(({ id, is }): readonly NoteJob[] => {
+  const said = jobs.flatMap(({ id, is }): readonly RecordedJob[] => {
     if (is === 'left out') return [];
     const delivery = isWrong(is) ? 'not-sent' : SAID[is];
     return [{ id, delivery, ...(is === 'limited' && { limited: true }) }];

@@ -1,5 +1,5 @@
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { isSameMessage, type NoteJob } from '../../../src/ledger/record.ts';
+import { isSameMessage, type RecordedJob } from '../../../src/ledger/record.ts';
 import type { Process, Setup, State } from './process.ts';
 import type { IsWrong } from './search.ts';
 import { at, type Scenario, type World } from './world.ts';
@@ -54,7 +54,7 @@ export function fewerThan(count: number): IsWrong {
 /** A note says `sent` of what no attempt has sent, or `not-sent` of what its process has sent. */
 export const isUntrue: IsWrong = (world, scenario) =>
   world.processes.some(({ note, accepted }, index) =>
-    (JSON.parse(note?.texts.at(-1) ?? '[]') as readonly NoteJob[]).some(({ id, delivery }) => {
+    (JSON.parse(note?.texts.at(-1) ?? '[]') as readonly RecordedJob[]).some(({ id, delivery }) => {
       if (delivery === 'sent') return !isAccepted(world, scenario, index, id);
       return delivery === 'not-sent' && accepted.includes(id);
     }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { hashOf } from '../../../src/ledger/record.ts';
+import { shortHash } from '../../../src/ledger/record.ts';
 import type { Rule, Setup } from './process.ts';
 import * as is from './promises.ts';
 import { type Found, type IsWrong, search } from './search.ts';
@@ -44,10 +44,10 @@ type Parts = Partial<Omit<Setup, 'id'> & Setup['id']>;
 function runs(names: string, parts: Parts = {}): readonly Setup[] {
   const { jobs = ['x'], limit, place = 'here', ...id } = parts;
   const message = { command: '', commit: '', byBot: false };
-  const usual = { project: hashOf('project'), step: hashOf('step'), ...message };
+  const usual = { project: shortHash('project'), step: shortHash('step'), ...message };
   return names.split(' ').map((name) => {
     const [run = '', attempt, leg = ''] = name;
-    const own = { ...usual, run, attempt: Number(attempt), process: hashOf(name), ...id };
+    const own = { ...usual, run, attempt: Number(attempt), process: shortHash(name), ...id };
     return { name, jobs, limit, leg, place, id: own };
   });
 }
@@ -61,8 +61,8 @@ const COMMIT = { commit: 'c1', byBot: true };
 const CREATES = { jobs: [NEW_JOB] };
 const TWO_JOBS = { jobs: ['x', 'y'] };
 const BLIND = { place: '' };
-const OTHER_STEP = { step: hashOf('other') };
-const OTHER_PROJECT = { project: hashOf('other') };
+const OTHER_STEP = { step: shortHash('other') };
+const OTHER_PROJECT = { project: shortHash('other') };
 
 const { isTwice, isPassed, isTwiceForCommit, isCreatedTwice, fewerThan } = is;
 const isOnce = any(isTwice, isTwiceForCommit);
@@ -165,7 +165,7 @@ const NEEDED: readonly (readonly [Rule, ...Trial])[] = [
   ['not-sent is final', isTwice, AGAIN, ['kill']],
   ['sent is final', isTwice, TO_TWO, ['cancelled']],
   ['a doubt is unknown', isTwice, AGAIN, ['no answer']],
-  ['the job is found again', is.isTwiceInRun, [...runs('A1 A2', CREATES), ...runs('B1')]],
+  ['a found job counts as any', is.isTwiceInRun, [...runs('A1 A2', CREATES), ...runs('B1')]],
   ['the last edit again', is.isRefused, AGAIN, ['late'], { most: 1 }],
 ];
 

@@ -81,14 +81,13 @@ async function playPlan(world: World, plan: Plan, luck: Luck): Promise<Outcome[]
 const IN_TROUBLE: Luck = {
   loses: 0.15,
   drops: 0.3,
-  doubles: 0.03,
   fails: 0.05,
   doubts: 0.15,
   refuses: 0.15,
 };
 
 /** Every process ends by itself, and none of them has sent anything. */
-const REFUSED: Luck = { loses: 0.4, drops: 0, doubles: 0, fails: 0, doubts: 0, refuses: 1 };
+const REFUSED: Luck = { loses: 0.4, drops: 0, fails: 0, doubts: 0, refuses: 1 };
 
 /** What is not as it has to be, in words. */
 async function playWorld(seed: number): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-import { composeNote, readNote } from '../../../src/ledger/record.ts';
+import { composeComment, parseRecord } from '../../../src/ledger/marker.ts';
 import { ok, problem } from '../../../src/text.ts';
 import {
   afterList,
@@ -267,8 +267,8 @@ function readBy({ id: { project } }: Setup, { name, id }: Setup, text: string, n
   const key = JSON.stringify([project, id, text, note.harm]);
   const known = READ.get(key);
   if (known !== undefined) return known;
-  const body = composeNote({ ...id, jobs: JSON.parse(text) }, () => 'Visible.');
-  const data = readNote(note.harm === 'damaged' ? body.replace('"jobs"', '') : body, project);
+  const body = composeComment({ ...id, jobs: JSON.parse(text) }, () => 'Visible.');
+  const data = parseRecord(note.harm === 'damaged' ? body.replace('"jobs"', '') : body, project);
   const found =
     data === 'none' || data === 'unreadable'
       ? []

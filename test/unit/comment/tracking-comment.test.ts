@@ -1,25 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { isOutdatedBy, limitsIn, Note, readNotes } from '../../../src/comment/tracking-comment.ts';
+import { isOutdatedBy, limitsIn, Note } from '../../../src/comment/tracking-comment.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
-import {
-  composeNote,
-  composeReply,
-  type NoteData,
-  type NoteJob,
-  readNote,
-  replyIdOf,
-} from '../../../src/ledger/record.ts';
+import { composeComment, composeReply, toReplyId } from '../../../src/ledger/marker.ts';
+import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
 import { NOTE, START } from '../record.ts';
 
 const PAGE = 'https://github.com/octo/agents/pull/7';
 const OWN_URL = `${PAGE}#issuecomment-50`;
-const DONE: NoteJob = {
+const DONE: RecordedJob = {
   ...{ id: 'job-1', delivery: 'sent' },
   ended: { result: 'completed', confirmed: true, at: START },
 };
-const OWN: NoteData = { ...NOTE, run: '9', jobs: [{ id: 'job-1', delivery: 'sending' }] };
+const OWN: CommentRecord = { ...NOTE, run: '9', jobs: [{ id: 'job-1', delivery: 'sending' }] };
 
 interface Failures {
   /** Until the deadline. */
@@ -78,7 +72,6 @@ const limited = (pauseMs?: number): GitHubError =>
   new GitHubError(429, 'slow', pauseMs === undefined ? {} : { pauseMs });
 
 describe('the creation of a note', () => {
-  const bad = new GitHubError(502, 'bad');
   it.each<[string, readonly unknown[], readonly number[], string, number?]>([
     ['at once', [], [], 'ok'],
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
@@ -99,69 +92,11 @@ describe('the creation of a note', () => {
     expect([slept, created.length]).toEqual([pauses, 1 + pauses.length]);
   });
 
-  /** Comments of the same identity, the oldest first. */
-  const comment = (id: number, parts: Partial<NoteData> = {}) => ({
-    ...{ id: `IC_${id}`, url: `${PAGE}#issuecomment-${id}`, isEdited: false, createdAt: '' },
-    body: composeNote({ ...OWN, ...parts }, () => ''),
-  });
-  const [own, other] = [comment(48), comment(47, { process: 'dd'.repeat(8) })];
-  const second = comment(49);
-
-  it.each<[string, unknown, readonly (readonly ReturnType<typeof comment>[] | null)[], number[]]>([
-    ['at once', lost, [[own]], [1000]],
-    ['after a server error', bad, [[own]], [1000]],
-    ['late, and not that of another leg', lost, [[], [other], [other, own]], [1000, 2000, 4000]],
-    ['after a list that fails', lost, [null, [own]], [1000, 2000]],
-    ['twice', lost, [[own, second]], [1000]],
-    ['never', lost, [[], [], [], [other]], [1000, 2000, 4000, 8000]],
-  ])('without an answer is looked for by its random word: it is there %s', async (...row) => {
-    const [name, error, lists, pauses] = row;
-    const edited: [number, string][] = [];
-    const hidden: unknown[] = [];
-    let n = 0;
-    const { note, slept, created } = open(
-      { create: [error] },
-      {
-        async ownComments() {
-          const list = lists[n++];
-          if (list === null || list === undefined) throw lost;
-          return list;
-        },
-        updateComment: async (id, body) => void edited.push([id, body]),
-        hide: async (given) => void hidden.push(...given),
-      },
-    );
-    const result = await note.create();
+  it.each([unwritten, lost])('is not repeated after a cancellation', async (error) => {
+    const { note, created, cancel } = open({ create: [error] });
+    cancel.abort();
+    expect(await note.create()).toMatchObject({ kind: 'problem' });
     expect(created).toHaveLength(1);
-    expect(slept).toEqual(pauses);
-    if (name === 'never') {
-      const problem = 'It is not known whether the comment was created: lost.';
-      expect(result).toEqual({ kind: 'problem', problem, cause: 'unclear' });
-      return;
-    }
-    expect(result).toEqual({ kind: 'ok', value: own.url });
-    await note.edit();
-    expect(edited.at(-1)?.[0]).toBe(48);
-    if (name !== 'twice') return;
-    expect(edited[0]?.[0]).toBe(49);
-    expect(readNote(edited[0]?.[1] ?? '', OWN.project)).toMatchObject({
-      jobs: [{ id: 'job-1', delivery: 'not-sent' }],
-    });
-    expect(edited[0]?.[1]).toContain(`[The other one](${own.url}) counts.`);
-    expect(hidden).toEqual([['IC_49', 'OUTDATED']]);
-  });
-
-  it('is not looked for beyond the deadline, nor repeated after a cancellation', async () => {
-    const ownComments = async () => [];
-    const late = open({ create: [lost], leftMs: 2500 }, { ownComments });
-    expect(await late.note.create()).toMatchObject({ cause: 'unclear' });
-    expect(late.slept).toEqual([1000, 1500]);
-    for (const error of [unwritten, lost]) {
-      const { note, created, cancel } = open({ create: [error] }, { ownComments });
-      cancel.abort();
-      expect(await note.create()).toMatchObject({ kind: 'problem' });
-      expect(created).toHaveLength(1);
-    }
   });
 });
 
@@ -264,9 +199,12 @@ describe('edits of a note', () => {
 });
 
 describe('a note collapses above it', () => {
-  const body = (parts: Partial<NoteData>): string =>
-    composeNote({ ...OWN, run: '1', process: 'dd'.repeat(8), jobs: [DONE], ...parts }, () => 'x');
-  it.each<[string, Partial<NoteData>, boolean]>([
+  const body = (parts: Partial<CommentRecord>): string =>
+    composeComment(
+      { ...OWN, run: '1', process: 'dd'.repeat(8), jobs: [DONE], ...parts },
+      () => 'x',
+    );
+  it.each<[string, Partial<CommentRecord>, boolean]>([
     ['of an earlier run', {}, true],
     ['of an earlier attempt', { run: '9' }, true],
     ['that was not sent', { jobs: [{ ...DONE, delivery: 'not-sent' }] }, true],
@@ -282,10 +220,10 @@ describe('a note collapses above it', () => {
     expect(isOutdatedBy(body(parts), OWN, false, new Set())).toBe(expected);
   });
 
-  const check: Partial<NoteData> = {};
-  const person: Partial<NoteData> = { askedBy: 'mona', command: 'comment:7' };
-  const others: Partial<NoteData> = { run: '8' };
-  it.each<[string, Partial<NoteData>, Partial<NoteData>, boolean, boolean]>([
+  const check: Partial<CommentRecord> = {};
+  const person: Partial<CommentRecord> = { askedBy: 'mona', command: 'comment:7' };
+  const others: Partial<CommentRecord> = { run: '8' };
+  it.each<[string, Partial<CommentRecord>, Partial<CommentRecord>, boolean, boolean]>([
     ['its own message', check, {}, true, true],
     ['its own message, by a person', person, person, true, true],
     ['other checks, for a check', check, { ...others }, true, true],
@@ -297,7 +235,7 @@ describe('a note collapses above it', () => {
     const mine = { ...OWN, ...own };
     const jobs = [{ id: 'job-2', delivery: 'not-sent', limited: true }] as const;
     const about = { ...OWN, ...other };
-    const bodies = [composeReply(replyIdOf(about), 'x'), body({ ...about, process: OTHER, jobs })];
+    const bodies = [composeReply(toReplyId(about), 'x'), body({ ...about, process: OTHER, jobs })];
     const limits = limitsIn(
       bodies.map((text) => ({ body: text })),
       OWN.project,
@@ -349,22 +287,5 @@ describe('a note collapses above it', () => {
     await note.create();
     await note.collapse(itself, true);
     expect(hidden).toEqual(expected);
-  });
-});
-
-it('readNotes returns the notes of the project, or names the comment that cannot be read', async () => {
-  const url = `${PAGE}#issuecomment-1`;
-  const body = (parts: Partial<NoteData>): string => composeNote({ ...NOTE, ...parts }, () => '');
-  const read = (...bodies: readonly string[]) => {
-    const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
-    return readNotes({ ownComments } as unknown as GitHub, 7, NOTE.project, START);
-  };
-  const other = body({ project: 'cc'.repeat(8) });
-  expect(await read('x', body({}), composeReply(replyIdOf(NOTE), 'x'), other)).toEqual({
-    ...{ kind: 'ok', value: [{ ...NOTE, url, nodeId: '' }] },
-  });
-  expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
-    kind: 'problem',
-    problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
   });
 });

@@ -1,39 +1,47 @@
 import { describe, expect, it } from 'vitest';
 import { NEW_JOB } from '../../../src/job/job.ts';
 import { endAs } from '../../../src/job/outcome.ts';
-import { decide, type Question, type Verdict } from '../../../src/ledger/decide.ts';
-import type { FoundNote, NoteData, NoteJob } from '../../../src/ledger/record.ts';
+import { type Decision, decide, type Question } from '../../../src/ledger/decide.ts';
+import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
+import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
 import { ok, problem } from '../../../src/text.ts';
 import { found, NOTE } from '../record.ts';
 
-type Delivery = NoteJob['delivery'];
+type Delivery = RecordedJob['delivery'];
 
 const JOB = 'job-1';
 const OTHER_CREATION = 'Another run is creating, or may have created, the agent job';
 const OTHER_STEP = { step: 'cc'.repeat(8) };
 
 /** Run 1 is the own one, unless the message is that of another run. */
-function note(run: string, delivery: Delivery = 'sent', parts: Partial<NoteData> = {}): FoundNote {
+function note(
+  run: string,
+  delivery: Delivery = 'sent',
+  parts: Partial<CommentRecord> = {},
+): LedgerEntry {
   return found({ run, jobs: [{ id: JOB, delivery }], ...parts });
 }
 
-function at(attempt: number, delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote {
+function at(attempt: number, delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry {
   return note('1', delivery, { attempt, ...parts });
 }
 
-function ofJob(id: string, delivery: Delivery): Partial<NoteData> {
+function ofJob(id: string, delivery: Delivery): Partial<CommentRecord> {
   return { jobs: [{ id, delivery }] };
 }
 
-function ask(notes: readonly FoundNote[], parts: Partial<Question> = {}, jobId = JOB): Verdict {
-  const asked = { message: NOTE, isRerun: false, again: 'Comment again', command: null } as const;
-  const question = { ...asked, ...parts };
-  return decide({ notes: ok(notes), ...question }, jobId);
+function ask(notes: readonly LedgerEntry[], parts: Partial<Question> = {}, jobId = JOB): Decision {
+  const question = {
+    ...{ ledger: ok(notes), message: NOTE, isRerun: false, isJobFound: false },
+    ...({ again: 'Comment again', command: null } as const),
+    ...parts,
+  };
+  return decide(question, jobId);
 }
 
 /** The kind or, of an end, its sentence. */
-function saidBy(verdict: Verdict): string {
-  return 'end' in verdict ? verdict.end.explanation : verdict.kind;
+function saidBy(decision: Decision): string {
+  return 'end' in decision ? decision.end.explanation : decision.kind;
 }
 
 describe('attempt 3', () => {
@@ -41,18 +49,18 @@ describe('attempt 3', () => {
   const unclear = 'the comment of attempt 2 does not say whether it was sent';
   const unknown = 'attempt 2 does not know whether it was delivered';
 
-  it.each<[string, readonly FoundNote[], string]>([
+  it.each<[string, readonly LedgerEntry[], string]>([
     ['no note', [], 'send'],
     ['not sent', [at(1, 'not-sent')], 'send'],
-    ['sent', [at(1, 'sent')], 'go on'],
+    ['sent', [at(1, 'sent')], 'resume'],
     ['unknown', [at(2, 'unknown')], unknown],
     ['being sent', [at(2, 'sending')], unclear],
-    ['sent, then not', [at(1, 'sent'), at(2, 'not-sent')], 'go on'],
-    ['not sent, then sent', [at(1, 'not-sent'), at(2, 'sent')], 'go on'],
-    ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'go on'],
+    ['sent, then not', [at(1, 'sent'), at(2, 'not-sent')], 'resume'],
+    ['not sent, then sent', [at(1, 'not-sent'), at(2, 'sent')], 'resume'],
+    ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'resume'],
     ['being sent, then unknown', [at(1, 'sending'), at(2, 'unknown')], unknown],
     ['not sent, then being sent', [at(1, 'not-sent'), at(2, 'sending')], unclear],
-    ['twice in an attempt, once sent', [at(1, 'not-sent'), at(1, 'sent')], 'go on'],
+    ['twice in an attempt, once sent', [at(1, 'not-sent'), at(1, 'sent')], 'resume'],
     ['twice, once in doubt', [at(2, 'not-sent'), at(2, 'unknown')], unknown],
     ['the note of another leg in this attempt', [at(3, 'sent')], 'send'],
     ['another job', [at(1, 'sent', ofJob('job-2', 'sent'))], 'send'],
@@ -75,12 +83,12 @@ describe('attempt 3', () => {
       [true, 'Comment again later.'],
       [false, 'Once this is fixed, comment again.'],
     ] as const) {
-      const notes = problem('so', mayPass);
+      const ledger = problem('so', mayPass);
       const end = endAs('refused', 'so', mayPass, remedy);
-      expect(ask([], { ...again, notes })).toEqual({ kind: 'in doubt', end });
-      expect(ask([], { notes })).toEqual({ kind: 'send' });
+      expect(ask([], { ...again, ledger })).toEqual({ kind: 'stop', isInDoubt: true, end });
+      expect(ask([], { ledger })).toEqual({ kind: 'send' });
       const unknown = { end: endAs('not known what was sent', 'so', start) };
-      expect(ask([], { notes, limit: { most: 3 } })).toMatchObject(unknown);
+      expect(ask([], { ledger, limit: { most: 3 } })).toMatchObject(unknown);
     }
   });
 
@@ -90,57 +98,41 @@ describe('attempt 3', () => {
     expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
   });
 
-  const sentAt = (time: number, parts: Partial<NoteJob> = {}): NoteJob => ({
-    ...{ id: JOB, delivery: 'sent', sentAt: time },
-    ...parts,
-  });
-  const sent = (attempt: number) => at(attempt, 'sent', { jobs: [sentAt(attempt)] });
-
   it('goes on with the latest of the attempts that sent it', () => {
-    const expected = { kind: 'go on', sent: sentAt(2), laterMessage: false };
-    expect(ask([sent(1), sent(2)], again)).toEqual(expected);
-    expect(ask([sent(2), sent(1)], again)).toEqual(expected);
+    const sent = (attempt: number) =>
+      at(attempt, 'sent', { jobs: [{ id: JOB, delivery: 'sent', sentAt: attempt }] });
+    for (const all of [
+      [sent(1), sent(2)],
+      [sent(2), sent(1)],
+    ]) {
+      expect(ask(all, again)).toMatchObject({ kind: 'resume', sent: { sentAt: 2 } });
+    }
   });
 
-  it.each<[string, Partial<NoteData>, boolean]>([
-    ['a message of another run', { run: '2', jobs: [sentAt(6)] }, true],
-    ['a message of another step', { ...OTHER_STEP, jobs: [sentAt(6)] }, true],
-    ['one that may have arrived', { run: '2', ...ofJob(JOB, 'unknown') }, true],
-    ['one that may still be sent', { run: '2', ...ofJob(JOB, 'sending') }, true],
-    ['one that was not sent', { run: '2', ...ofJob(JOB, 'not-sent') }, false],
-    ['one to another job', { run: '2', jobs: [sentAt(6, { id: 'job-2' })] }, false],
-    ['the same message in a later attempt', { attempt: 2, jobs: [sentAt(5)] }, false],
-  ])('knows whether %s below makes its end uncertain', (_, parts, laterMessage) => {
-    const own = at(1, 'sent', { jobs: [sentAt(5)] });
-    expect(ask([own, found(parts)], again)).toMatchObject({
-      kind: 'go on',
-      laterMessage: laterMessage,
-    });
-  });
-
-  it.each([
-    [4, false],
-    [6, true],
-  ])('goes by the time of one above: %i, %s', (time, laterMessage) => {
-    const above = note('2', 'sent', { jobs: [sentAt(time)] });
-    const own = at(1, 'sent', { jobs: [sentAt(5)] });
-    expect(ask([above, own], again)).toMatchObject({ kind: 'go on', laterMessage });
+  it('takes the job of an earlier attempt, if comments name it', () => {
+    const other = [at(1, 'sent', ofJob('job-2', 'sent'))];
+    const found = { ...again, isJobFound: true };
+    expect(ask(other, found)).toMatchObject({ kind: 'resume', sent: { id: 'job-2' } });
+    expect(saidBy(ask([at(2, 'unknown', ofJob('job-2', 'unknown'))], found))).toContain(unknown);
   });
 
   it('goes on whatever else would stop a message', () => {
     const uncounted = endAs('cannot count', 'so');
-    const stops = { past: endAs('newer commits'), limit: { uncounted } };
-    expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'go on' });
+    const stops = { outdated: endAs('newer commits'), limit: { uncounted } };
+    expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'resume' });
     expect(ask([], { ...again, ...stops })).toMatchObject({ end: uncounted });
   });
 });
 
 describe('a run that would create a job', () => {
   const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
-  const creating = (run: string, delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote =>
-    note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
+  const creating = (
+    run: string,
+    delivery: Delivery,
+    parts: Partial<CommentRecord> = {},
+  ): LedgerEntry => note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
 
-  it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
+  it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
     ['creates without notes', [], {}, 'send'],
     ['creates if another one has not', [creating('2', 'not-sent')], {}, 'send'],
     ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
@@ -154,7 +146,7 @@ describe('a run that would create a job', () => {
       OTHER_CREATION,
     ],
     ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
-    ['goes on in a re-run', [note('1')], again, 'go on'],
+    ['goes on in a re-run', [note('1')], again, 'resume'],
     ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
     ['is stopped in a re-run, too', [creating('1', 'not-sent'), note('2')], again, OTHER_CREATION],
     [
@@ -169,21 +161,21 @@ describe('a run that would create a job', () => {
   it('names the comment that stops it', () => {
     const other = creating('2', 'sending');
     const end = endAs('other creation', other.url, 'Once this is fixed, comment again.');
-    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'end', end, isNews: false });
+    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'stop', end });
   });
 });
 
 describe('a limit', () => {
   /** A command of a person, in a run of its own. */
-  const command = (delivery: Delivery = 'sent', parts: Partial<NoteData> = {}): FoundNote =>
+  const command = (delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}): LedgerEntry =>
     note('7', delivery, { command: 'comment:7', ...parts });
   /** The comment of a run that the limit has stopped. */
-  const told = (parts: Partial<NoteData> = {}): FoundNote =>
+  const told = (parts: Partial<CommentRecord> = {}): LedgerEntry =>
     note('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
-  const again = (run: string): FoundNote => note(run, 'sent', { attempt: 2 });
-  const toOther = (delivery: Delivery): Partial<NoteData> => ofJob('job-2', delivery);
+  const again = (run: string): LedgerEntry => note(run, 'sent', { attempt: 2 });
+  const toOther = (delivery: Delivery): Partial<CommentRecord> => ofJob('job-2', delivery);
 
-  it.each<[string, readonly FoundNote[], number]>([
+  it.each<[string, readonly LedgerEntry[], number]>([
     ['nothing', [], 0],
     ['what was sent', [note('2'), note('3')], 2],
     ['what is in doubt', [note('2', 'unknown'), note('3', 'sending')], 2],
@@ -222,7 +214,7 @@ describe('a limit', () => {
     if (count > 0) expect(numberUnder(count)).toMatchObject({ end: endAs('limit', count) });
   });
 
-  it.each<[string, readonly FoundNote[], boolean]>([
+  it.each<[string, readonly LedgerEntry[], boolean]>([
     ['nowhere', [note('2')], false],
     ['below the newest message', [note('2'), told()], true],
     ['by an earlier attempt', [note('2'), told({ run: '1' })], true],
@@ -234,16 +226,16 @@ describe('a limit', () => {
     ['by another step', [note('2'), told(OTHER_STEP)], false],
   ])('is told already: %s, %s', (_, notes, isTold) => {
     const end = endAs('limit', 1);
-    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'end', end, isNews: !isTold });
+    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'stop', end, isNews: !isTold });
   });
 });
 
 describe('an event about a commit', () => {
   const message = { ...NOTE, run: '9', commit: 'c1' };
-  const about = (delivery: Delivery, parts: Partial<NoteData> = {}): FoundNote =>
+  const about = (delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry =>
     note('2', delivery, { commit: 'c1', ...parts });
 
-  it.each<[string, FoundNote, boolean]>([
+  it.each<[string, LedgerEntry, boolean]>([
     ['sent', about('sent'), true],
     ['still to be sent', about('sending'), true],
     ['in doubt', about('unknown'), true],
@@ -260,14 +252,14 @@ describe('an event about a commit', () => {
     expect(ask(notes, { message })).toMatchObject(expected);
   });
 
-  it.each<[string, readonly FoundNote[], Partial<Question>, string]>([
+  it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
     [
       'a message about the commit',
       [about('sent')],
-      { past: endAs('newer commits') },
+      { outdated: endAs('newer commits') },
       'taken this commit',
     ],
-    ['then newer commits', [note('2')], { past: endAs('newer commits') }, 'has newer commits'],
+    ['then newer commits', [note('2')], { outdated: endAs('newer commits') }, 'has newer commits'],
     ['then the limit', [note('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
   ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {

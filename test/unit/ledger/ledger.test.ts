@@ -1,19 +1,21 @@
 import { expect, it } from 'vitest';
+import type { GitHub } from '../../../src/github/client.ts';
 import { BEFORE_CREATION } from '../../../src/job/job.ts';
-import { whatIsKnown } from '../../../src/ledger/ledger.ts';
-import type { FoundNote, NoteData } from '../../../src/ledger/record.ts';
-import { found } from '../record.ts';
+import { fetchLedger, type LedgerEntry, summarizeRequests } from '../../../src/ledger/ledger.ts';
+import { composeComment, composeReply, toReplyId } from '../../../src/ledger/marker.ts';
+import type { CommentRecord } from '../../../src/ledger/record.ts';
+import { found, NOTE } from '../record.ts';
 
 const SENT = { id: 'job-1', delivery: 'sent' } as const;
-const COMMAND: Partial<NoteData> = { command: 'comment:1', jobs: [SENT] };
+const COMMAND: Partial<CommentRecord> = { command: 'comment:1', jobs: [SENT] };
 const NEVER = -Infinity;
 
 /** A note of a minute, counted from 1970. */
-function at(minute: number, parts: Partial<NoteData>): FoundNote {
+function at(minute: number, parts: Partial<CommentRecord>): LedgerEntry {
   return { ...found(parts), createdAt: new Date(minute * 60_000).toISOString() };
 }
 
-it.each<[string, readonly FoundNote[], number, boolean, readonly string[], string?]>([
+it.each<[string, readonly LedgerEntry[], number, boolean, readonly string[], string?]>([
   ['nothing without notes', [], NEVER, true, []],
   ['the newest command', [at(1, COMMAND), at(2, COMMAND)], 2, false, ['comment:1']],
   ['that a check told the job of the issue', [at(1, { jobs: [SENT] })], NEVER, false, []],
@@ -40,17 +42,38 @@ it.each<[string, readonly FoundNote[], number, boolean, readonly string[], strin
     ['comment:1'],
   ],
 ])('of notes, a run knows %s', (_, notes, minute, isNew, sent, id = 'job-1') => {
-  const known = whatIsKnown(notes, [id], false);
+  const known = summarizeRequests(notes, [id], false);
   expect(known).toEqual({ since: minute * 60_000, isNew, sent: new Set(sent) });
 });
 
 it('on the own pull request, its creation elsewhere was no request there', () => {
   const created = at(1, { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] });
-  expect(whatIsKnown([created], ['job-1'], true)).toMatchObject({ since: NEVER, isNew: false });
+  expect(summarizeRequests([created], ['job-1'], true)).toMatchObject({
+    since: NEVER,
+    isNew: false,
+  });
 });
 
 it('of several jobs, the one that has heard least counts', () => {
   const both = at(1, { ...COMMAND, jobs: [SENT, { ...SENT, id: 'job-2' }] });
-  const known = whatIsKnown([both, at(2, COMMAND)], ['job-1', 'job-2'], false);
+  const known = summarizeRequests([both, at(2, COMMAND)], ['job-1', 'job-2'], false);
   expect(known).toMatchObject({ since: 60_000, isNew: false });
+});
+
+it('fetchLedger returns the records of the project, or names the comment that cannot be read', async () => {
+  const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
+  const body = (parts: Partial<CommentRecord>): string =>
+    composeComment({ ...NOTE, ...parts }, () => '');
+  const read = (...bodies: readonly string[]) => {
+    const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
+    return fetchLedger({ ownComments } as unknown as GitHub, 7, NOTE.project, 0);
+  };
+  const other = body({ project: 'cc'.repeat(8) });
+  expect(await read('x', body({}), composeReply(toReplyId(NOTE), 'x'), other)).toEqual({
+    ...{ kind: 'ok', value: [{ ...NOTE, url, nodeId: '' }] },
+  });
+  expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
+    kind: 'problem',
+    problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
+  });
 });

@@ -1,32 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  composeNote,
+  composeComment,
   composeReply,
-  endOfWork,
-  hashOf,
-  loginOf,
-  type NoteData,
-  type NoteJob,
-  readNote,
-  readReply,
-  replyIdOf,
-  toNoteJob,
+  parseRecord,
+  parseReply,
+  toReplyId,
+} from '../../../src/ledger/marker.ts';
+import {
+  type CommentRecord,
+  type RecordedJob,
+  recordedEnd,
+  shortHash,
+  toRecordedJob,
+  validLogin,
 } from '../../../src/ledger/record.ts';
 import { MARKER } from '../../../src/text.ts';
 import { ended, job, NOT_SENT, NOTE, record, START, UNKNOWN } from '../record.ts';
 
-const SENT: NoteJob = {
+const SENT: RecordedJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
   head: { number: 7, sha: 'd'.repeat(40) },
   ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
 };
-const FULL: NoteData = {
+const FULL: CommentRecord = {
   ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true, askedBy: 'mona' },
   jobs: [SENT, { id: '', delivery: 'sending' }],
 };
-const BODY = composeNote(FULL, () => 'What people see.');
-const REPLY = replyIdOf(FULL);
+const BODY = composeComment(FULL, () => 'What people see.');
+const REPLY = toReplyId(FULL);
 const LINE = BODY.split('\n').at(-1) ?? '';
 const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
 
@@ -35,7 +37,7 @@ it('a note begins with the short marker, and its data is the last line', () => {
   expect(LINE).toMatch(/^<!-- agent-follow-up \{"version":1,.*\} -->$/);
 });
 
-describe('readNote', () => {
+describe('parseRecord', () => {
   it.each<[string, string]>([
     ['as it was written', BODY],
     ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
@@ -44,7 +46,7 @@ describe('readNote', () => {
     ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
     ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
   ])('reads a note %s', (_, body) => {
-    expect(readNote(body, NOTE.project)).toEqual(FULL);
+    expect(parseRecord(body, NOTE.project)).toEqual(FULL);
   });
 
   it.each<[string, string]>([
@@ -58,16 +60,16 @@ describe('readNote', () => {
     ['with an answer', composeReply(REPLY, 'Write what the agent should do.')],
     ['with an answer that quotes a note', composeReply(REPLY, `"project":"${NOTE.project}"`)],
   ])('finds no note in a comment %s', (_, body) => {
-    expect(readNote(body, NOTE.project)).toBe('none');
+    expect(parseRecord(body, NOTE.project)).toBe('none');
   });
 
   it('that somebody else has edited is unreadable if it has the data without the marker first, or no data', () => {
     const above = `Note: ${BODY}`;
     const without = BODY.replace(LINE, '');
     const all = [above, without, BODY, OTHER_PROJECT, 'Hello.'];
-    const read = all.map((body) => readNote(body, NOTE.project, true));
+    const read = all.map((body) => parseRecord(body, NOTE.project, true));
     expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
-    expect(readNote(without, NOTE.project)).toBe('none');
+    expect(parseRecord(without, NOTE.project)).toBe('none');
   });
 
   it.each<[string, (reply: string) => string, boolean]>([
@@ -79,16 +81,16 @@ describe('readNote', () => {
     ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
   ])('finds no note in an answer %s, whoever has edited it', (_, change, isReply) => {
     const body = change(composeReply(REPLY, 'Usage.'));
-    expect(readReply(body)).toEqual(isReply ? REPLY : undefined);
+    expect(parseReply(body)).toEqual(isReply ? REPLY : undefined);
     for (const isEdited of [true, false]) {
-      expect(readNote(body, NOTE.project, isEdited)).toBe('none');
+      expect(parseRecord(body, NOTE.project, isEdited)).toBe('none');
     }
   });
 
   it('takes a comment with data for no answer', () => {
     const [marker = '', line = ''] = composeReply(REPLY, '').split('\n');
     const body = BODY.replace(marker, `${marker}\n${line}`);
-    expect([readReply(body), readNote(body, NOTE.project)]).toEqual([undefined, FULL]);
+    expect([parseReply(body), parseRecord(body, NOTE.project)]).toEqual([undefined, FULL]);
   });
 
   const changed = (from: string, to: string): string => BODY.replace(from, to);
@@ -105,22 +107,22 @@ describe('readNote', () => {
     ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
   ])('cannot read a note %s', (_, body) => {
     expect(body).not.toBe(BODY);
-    expect(readNote(body, NOTE.project)).toBe('unreadable');
+    expect(parseRecord(body, NOTE.project)).toBe('unreadable');
   });
 });
 
-describe('composeNote', () => {
+describe('composeComment', () => {
   it('writes what is read again, in one line that nothing can end', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
         const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
-        const body = composeNote(data, () => 'Visible.');
+        const body = composeComment(data, () => 'Visible.');
         expect(body).toMatch(/^<!-- .* -->\nVisible\.\n\n<!-- agent-follow-up \{[^\n>]*\} -->$/u);
-        expect(readNote(body, NOTE.project)).toEqual(data);
+        expect(parseRecord(body, NOTE.project)).toEqual(data);
       }),
     );
-    expect(composeNote({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
+    expect(composeComment({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
   });
 
   it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
@@ -129,17 +131,17 @@ describe('composeNote', () => {
       ...{ ...longest, id: `${n}`.padStart(256, 'x') },
     }));
     const limits: number[] = [];
-    const body = composeNote({ ...FULL, jobs }, (limit) => {
+    const body = composeComment({ ...FULL, jobs }, (limit) => {
       limits.push(limit);
       return 'x'.repeat(limit);
     });
     expect(body).toHaveLength(60_000);
     expect(limits[0]).toBeGreaterThan(5000);
-    expect(readNote(body, NOTE.project)).toEqual({ ...FULL, jobs });
+    expect(parseRecord(body, NOTE.project)).toEqual({ ...FULL, jobs });
   });
 });
 
-it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
+it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   ['a new job', job(), { delivery: 'sending' }],
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   ['a job in doubt', job(UNKNOWN), { delivery: 'unknown' }],
@@ -178,11 +180,11 @@ it.each<[string, Parameters<typeof toNoteJob>[0], object]>([
       ended: { result: 'skipped', confirmed: false, at: START },
     },
   ],
-])('toNoteJob: %s', (_, one, expected) => {
-  expect(JSON.parse(JSON.stringify(toNoteJob(one)))).toEqual({ id: 'job-1', ...expected });
+])('toRecordedJob: %s', (_, one, expected) => {
+  expect(JSON.parse(JSON.stringify(toRecordedJob(one)))).toEqual({ id: 'job-1', ...expected });
 });
 
-it.each<[string, Partial<NoteJob>, object | undefined]>([
+it.each<[string, Partial<RecordedJob>, object | undefined]>([
   ['an end that was seen', {}, { ...SENT.ended, status: 'failed' }],
   ['none that was not', { ended: undefined }, undefined],
   ['none of a message that was not sent', { delivery: 'not-sent' }, undefined],
@@ -191,30 +193,30 @@ it.each<[string, Partial<NoteJob>, object | undefined]>([
     { ended: { result: 'timed-out', confirmed: false, at: START } },
     undefined,
   ],
-])('endOfWork: %s', (_, parts, expected) => {
-  expect(endOfWork({ ...SENT, ...parts })).toEqual(expected);
+])('recordedEnd: %s', (_, parts, expected) => {
+  expect(recordedEnd({ ...SENT, ...parts })).toEqual(expected);
 });
 
-it.each<[string, Partial<NoteData>, string]>([
+it.each<[string, Partial<CommentRecord>, string]>([
   ['a command', { command: 'comment:7' }, 'person'],
   ['an event that a person triggered', { askedBy: 'mona' }, 'person'],
   ['a check', {}, 'check'],
 ])('an answer says who asked for %s, and is about one message', (_, parts, by) => {
-  const about = replyIdOf({ ...NOTE, ...parts });
+  const about = toReplyId({ ...NOTE, ...parts });
   expect(about).toMatchObject({ step: NOTE.step, by });
   const others = [{ run: '2' }, { command: 'comment:8' }];
   for (const other of others) {
-    expect(replyIdOf({ ...NOTE, ...parts, ...other }).message).not.toBe(about.message);
+    expect(toReplyId({ ...NOTE, ...parts, ...other }).message).not.toBe(about.message);
   }
-  expect(replyIdOf({ ...NOTE, ...parts, attempt: 2 } as NoteData)).toEqual(about);
+  expect(toReplyId({ ...NOTE, ...parts, attempt: 2 } as CommentRecord)).toEqual(about);
 });
 
 it('a login is a name that can be mentioned, or none', () => {
   const logins = ['mona', 'o_corp', 'mintlify[bot]', '-a', '@all', 'a'.repeat(40), 'a b', ''];
-  expect(logins.map(loginOf)).toEqual(['mona', 'o_corp', ...Array(6).fill(undefined)]);
+  expect(logins.map(validLogin)).toEqual(['mona', 'o_corp', ...Array(6).fill(undefined)]);
 });
 
-it('hashOf tells its parts apart', () => {
-  expect(hashOf('a', 'bc')).not.toBe(hashOf('ab', 'c'));
-  expect(hashOf('a')).toMatch(/^[0-9a-f]{16}$/);
+it('shortHash tells its parts apart', () => {
+  expect(shortHash('a', 'bc')).not.toBe(shortHash('ab', 'c'));
+  expect(shortHash('a')).toMatch(/^[0-9a-f]{16}$/);
 });

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
-import type { FoundNote } from '../../../src/ledger/record.ts';
+import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import { ownPull, whatIsOver } from '../../../src/plan/own-pull-request.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 import { commentOf, issueComment, triggerOf } from '../../sim/events.ts';
 import { found, job, record } from '../record.ts';
 
-function note(run: string, prNumber?: number, id = 'job-1'): FoundNote {
+function note(run: string, prNumber?: number, id = 'job-1'): LedgerEntry {
   return found({ run, jobs: [{ id, delivery: 'sent', prNumber }] });
 }
 
 const NOTES = [note('1', 5), note('2', 7), note('3'), note('4', 9, 'job-2')];
 
-it.each<[string, number | null | undefined, readonly FoundNote[], number | undefined]>([
+it.each<[string, number | null | undefined, readonly LedgerEntry[], number | undefined]>([
   ['that of the record', 3, NOTES, 3],
   ['the newest of its notes, if the record names none', null, NOTES, 7],
   ['the same, if there is no record yet', undefined, NOTES, 7],

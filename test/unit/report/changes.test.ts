@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { NoteJob } from '../../../src/ledger/record.ts';
+import type { RecordedJob } from '../../../src/ledger/record.ts';
 import { changeOf, unseenBefore } from '../../../src/report/changes.ts';
 import { found, job } from '../record.ts';
 
@@ -81,7 +81,7 @@ const [OLD, NOW] = ['a', 'b'].map((digit) => digit.repeat(40)) as [string, strin
 const TIMED_OUT = { result: 'timed-out', confirmed: false, at: 1 } as const;
 const IDLE = { base: { status: 'completed' } };
 
-it.each<[string, Partial<NoteJob>, Parameters<typeof job>[0], boolean]>([
+it.each<[string, Partial<RecordedJob>, Parameters<typeof job>[0], boolean]>([
   ['a message that timed out', { ended: TIMED_OUT }, {}, true],
   ['a run that was killed', {}, IDLE, true],
   ['a run that may still wait', {}, { ...IDLE, waitedMs: 1 }, false],
@@ -94,9 +94,9 @@ it.each<[string, Partial<NoteJob>, Parameters<typeof job>[0], boolean]>([
 ])('knows what was pushed since an earlier message: %s', (_, noted, parts, isUnseen) => {
   const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2 } });
   const head = { number: 7, sha: OLD };
-  const last: NoteJob = { id: 'job-1', delivery: 'sent', head, ...noted };
-  const unsent: NoteJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };
-  const first: NoteJob = { ...last, head };
+  const last: RecordedJob = { id: 'job-1', delivery: 'sent', head, ...noted };
+  const unsent: RecordedJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };
+  const first: RecordedJob = { ...last, head };
   const notes = [first, last, unsent].map((one) => found({ jobs: [one] }));
   expect(unseenBefore(now, notes)).toEqual(isUnseen ? { before: OLD, after: NOW } : undefined);
 });

@@ -30,7 +30,7 @@ function problems(inputs: Record<string, string>, more?: Record<string, string>)
   return readInputs(env(inputs, more), (text) => text).problems;
 }
 function problemsAt(inputs: Record<string, string>, conversation: number | null) {
-  const about = { conversation, mayCarry: false, isRerun: false };
+  const about = { conversation, mayCarry: false };
   return readInputs(env(inputs), (text) => text, about).problems;
 }
 
@@ -44,7 +44,7 @@ it('inputs that are not set have defaults', () => {
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },
     ...{ wait: true, timeoutMs: 1_800_000 },
-    ...{ proxy: { url: '', noProxy: '' }, keyProblem: '', promptProblem: '' },
+    proxy: { url: '', noProxy: '' },
   });
 });
 
@@ -295,7 +295,7 @@ describe('readInputs refuses', () => {
   });
 
   it('no prompt only if the event can carry nothing', () => {
-    const about = { conversation: 7, mayCarry: true, isRerun: false };
+    const about = { conversation: 7, mayCarry: true };
     expect(readInputs(env({ prompt: '' }), (text) => text, about).problems).toEqual([]);
   });
 });

@@ -1,0 +1,148 @@
+import { personToTell } from '../comment/occasion.ts';
+import { renderFor, renderStory } from '../comment/render.ts';
+import { type NotCreated, Note } from '../comment/tracking-comment.ts';
+import { askAgain } from '../job/explain.ts';
+import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
+import { type End, endAs } from '../job/outcome.ts';
+import { commentId, fetchLedger, type Ledger } from '../ledger/ledger.ts';
+import { toRecordedJob } from '../ledger/record.ts';
+import { knownNotes } from '../plan/own-pull-request.ts';
+import { ok, problem, type Result, sentences } from '../text.ts';
+import { endJob, pause, pendingJobs, type Run, storyOf } from './run-state.ts';
+
+// The tracking comment, which is there before the message, and the second list below it.
+
+/**
+ * Creates the comment: no comment, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. Resolves to
+ * the records above it if they decide: those of other runs may have been created since the first list.
+ */
+export async function announce(
+  run: Run,
+  untold: readonly Job[],
+): Promise<Result<Ledger> | undefined> {
+  const { plan, runtime } = run;
+  const jobs = jobsToName(run, untold);
+  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) {
+    return undefined;
+  }
+  const { conversation } = plan.comments;
+  const comment = openComment(run, conversation, jobs, plan.deadline);
+  const created = await comment.create();
+  const unsent = pendingJobs(run);
+  const decides =
+    unsent.length > 0 && (plan.decidesAgain || unsent.some(({ id }) => id === NEW_JOB));
+  const isUnclear = created.kind === 'problem' && created.cause === 'unclear';
+  const listed =
+    isUnclear || (decides && created.kind === 'ok')
+      ? await listBelow(run, comment, conversation)
+      : undefined;
+  // A cancelled run reports that, and needs the time to say so in its comment.
+  if (comment.url !== '') {
+    run.note = comment;
+    runtime.log.info(`The comment is ${comment.url}.`);
+    return runtime.signal.aborted ? undefined : listed;
+  }
+  if (created.kind === 'problem' && !runtime.signal.aborted) endUnsent(run, created);
+  return undefined;
+}
+
+/** Milliseconds before each further list. */
+const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
+
+/**
+ * The records above the own one. A list of GitHub may lag behind; one that shows the own comment, which has a random word, is taken to
+ * show all that were created before. Later comments have higher IDs; two can have the same time.
+ */
+async function listBelow(run: Run, comment: Note, conversation: number): Promise<Result<Ledger>> {
+  const { plan, github, messageId } = run;
+  const { clock, signal } = run.runtime;
+  let found = problem('there was no time to list the comments again', true);
+  for (const ms of LIST_AGAIN_MS) {
+    await pause(run, Math.min(ms, plan.deadline - clock.now()));
+    if (signal.aborted || clock.now() > plan.deadline) break;
+    const listed = await fetchLedger(github, conversation, messageId.project, plan.deadline);
+    if (listed.kind === 'problem') {
+      found = listed;
+      continue;
+    }
+    const own = listed.value.find(({ process, url }) =>
+      comment.url === '' ? process === messageId.process : url === comment.url,
+    );
+    if (own !== undefined) {
+      comment.recognize(own);
+      return ok(listed.value.filter(({ url }) => commentId(url) < commentId(own.url)));
+    }
+    found = problem('GitHub does not list the comment of this run', true);
+  }
+  return found;
+}
+
+function endUnsent(run: Run, created: NotCreated): void {
+  run.takesNoComment = created.cause === 'rate limit';
+  const unsent = pendingJobs(run);
+  // Messages of earlier attempts, and jobs without a message, are still waited for.
+  if (unsent.length === 0) run.runtime.log.warning(created.problem);
+  for (const job of unsent) endJob(run, job, endWithoutComment(run, created));
+}
+
+function endWithoutComment({ plan, inputs }: Run, { problem, cause }: NotCreated): End {
+  const { start } = plan.again;
+  switch (cause) {
+    case 'unclear':
+      return endAs('comment in doubt', problem, start, plan.isRerun);
+    case 'rate limit':
+    case 'no answer':
+      return endAs('no comment', problem, askAgain(start, true));
+    case 'refused':
+      // Only the words of GitHub, if any, say what helps.
+      return endAs('no comment', problem, '');
+    case 'settings': {
+      // What counts by comments cannot do without, nor can a re-run.
+      const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;
+      const without = needsComment ? '' : 'To send without a comment, set “comment: false”.';
+      return endAs('no comment', problem, sentences(askAgain(start, false), without));
+    }
+  }
+}
+
+/** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
+function jobsToName({ jobs }: Run, untold: readonly Job[]): readonly Job[] {
+  const named = jobs.filter((job) => job.end === undefined || untold.includes(job));
+  if (named.length === 0) return [];
+  return jobs.filter((job) => named.includes(job) || deliveryOf(job) === 'sent');
+}
+
+/** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
+export function openComment(
+  run: Run,
+  conversation: number,
+  jobs: readonly Job[],
+  until: number,
+): Note {
+  const { messageId, runtime, github } = run;
+  return new Note({
+    ...runtime,
+    github,
+    conversation,
+    until,
+    data: () => ({ ...messageId, jobs: jobs.map(toRecordedJob) }),
+    render: (limit) => renderComment(run, jobs, conversation, limit),
+  });
+}
+
+/** Characters of the paragraph that mentions a person. */
+const ROOM_FOR_NAME = 50;
+
+/** A limit is told by the comment itself, if it was known before. */
+function renderComment(
+  run: Run,
+  jobs: readonly Job[],
+  conversation: number,
+  limit: number,
+): string {
+  const [job, ...others] = jobs;
+  const isLimit = others.length === 0 && job?.end?.label === 'limited';
+  const person = isLimit ? personToTell(run.trigger, knownNotes(run), job) : '';
+  const place = { conversation, limit: limit - ROOM_FOR_NAME };
+  return renderFor(person, renderStory(storyOf(run), jobs, place));
+}

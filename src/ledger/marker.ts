@@ -1,0 +1,90 @@
+import * as z from 'zod/mini';
+import { MARKER, OPENING, parseJson } from '../text.ts';
+import { type CommentRecord, commentRecord, type MessageId, shortHash } from './record.ts';
+
+// Writes and reads the hidden lines of our comments: the marker at the beginning, and the record in the last line.
+
+const RECORD_VERSION = 1;
+const versionedRecord = z.extend(commentRecord, { version: z.literal(RECORD_VERSION) });
+
+/** Characters; GitHub takes 65,536. */
+const BODY_LIMIT = 60_000;
+
+/** The body of a tracking comment. `render` renders what people see, in at most so many characters. */
+export function composeComment(record: CommentRecord, render: (limit: number) => string): string {
+  // `-->` would end the line in HTML.
+  const json = JSON.stringify({ version: RECORD_VERSION, ...record }).replaceAll('>', '\\u003e');
+  const line = `${OPENING} ${json} -->`;
+  return `${composeMarked(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
+}
+
+/** What a comment without a record is about. */
+export interface ReplyId {
+  readonly step: string;
+  /** A hash of the message. */
+  readonly message: string;
+  /** Who asked for the message: a person, or a check or another program. */
+  readonly by: 'person' | 'check';
+}
+
+export function toReplyId(
+  message: Pick<MessageId, 'run' | 'step' | 'command' | 'askedBy'>,
+): ReplyId {
+  const { run, step, command, askedBy } = message;
+  const isAsked = command !== '' || askedBy !== undefined;
+  return { step, message: shortHash(run, step, command), by: isAsked ? 'person' : 'check' };
+}
+
+/** A comment without a record, such as the usage. It is never taken for one that has it, nor for a command. */
+export function composeReply({ step, message, by }: ReplyId, visible: string): string {
+  return composeMarked(`${OPENING} reply ${step} ${message} ${by} -->\n${visible}`);
+}
+
+function composeMarked(text: string): string {
+  // Else a text that quotes a record would make the comment unreadable.
+  return `${MARKER}\n${text.replaceAll('"project":', '"project" :')}`;
+}
+
+const HASH = '[0-9a-f]{16}';
+const REPLY = new RegExp(
+  `^${MARKER}\\r?\\n${OPENING} reply (${HASH}) (${HASH}) (person|check) -->(?=\\r?\\n|$)`,
+);
+
+/** What a reply of our own identity is about, whoever has edited it since; undefined for other comments. */
+export function parseReply(body: string): ReplyId | undefined {
+  const found = REPLY.exec(body.trimStart());
+  if (found === null || body.match(RECORD_LINE) !== null) return undefined;
+  const [, step = '', message = '', by] = found;
+  return { step, message, by: by as ReplyId['by'] };
+}
+
+/** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */
+const RECORD_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
+
+/** What each record has, and no other line of our comments. */
+const ANY_PROJECT = new RegExp(`"project":"${HASH}"`);
+
+/**
+ * The record in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`: written by a
+ * later version of this action, or edited by hand. A comment that only ends with the line has none, as another workflow with
+ * the same identity may quote a stranger who has copied it; it had one if somebody else has edited it (`isEdited`), and has
+ * put something above the marker, or deleted that or the line.
+ */
+export function parseRecord(
+  body: string,
+  project: string,
+  isEdited = false,
+): CommentRecord | 'none' | 'unreadable' {
+  const text = body.trimStart();
+  if (parseReply(text) !== undefined) return 'none';
+  // Text by others has the hash of the project only if they copied it.
+  if (!text.includes(`"project":"${project}"`)) {
+    return isEdited && text.startsWith(MARKER) && !ANY_PROJECT.test(text) ? 'unreadable' : 'none';
+  }
+  if (!text.startsWith(MARKER)) return isEdited ? 'unreadable' : 'none';
+  const [line, ...others] = text.matchAll(RECORD_LINE);
+  const { data } = versionedRecord.safeParse(parseJson(line?.[1] ?? ''));
+  if (data === undefined || others.length > 0) return 'unreadable';
+  const { version: _, ...record } = data;
+  return record.project === project ? record : 'none';
+}
