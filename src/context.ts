@@ -1,6 +1,6 @@
 import type { GitHub } from './github/client.ts';
 import type { RunInfo, Runtime } from './runner/environment.ts';
-import type { CommentTrigger, Trigger } from './trigger/payload.ts';
+import type { CommentTrigger, Trigger } from './trigger/trigger.ts';
 
 /** What is known before the run is authorized. */
 export interface Start {

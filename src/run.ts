@@ -27,7 +27,8 @@ import { adviseOnSettings, type Inputs, readInputs } from './runner/inputs.ts';
 import { sentences } from './text.ts';
 import { authorize } from './trigger/authorize.ts';
 import { askedBy, whyNothing } from './trigger/command.ts';
-import { mayCarry, readTrigger, whyNoSecrets } from './trigger/payload.ts';
+import { parseTrigger } from './trigger/payload.ts';
+import { mayCarry, whyNoSecrets } from './trigger/trigger.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
@@ -39,7 +40,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
       : 'The run ended before anything was sent.';
   saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
   const event = runtime.env.GITHUB_EVENT_NAME ?? '';
-  const read = readTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
+  const read = parseTrigger(event, readWhole(runtime.env.GITHUB_EVENT_PATH ?? ''));
   if (read.kind === 'problem') {
     const why = `The run does not know what started it: ${read.problem}.`;
     return fail(runtime, `${why} The runner writes that file, so start a new run.`);

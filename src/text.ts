@@ -1,3 +1,5 @@
+export { type Ok, ok, problem, type Result } from './result.ts';
+
 // Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
 // show it as what it is: as code in Markdown, and as it is in the log.
 
@@ -13,9 +15,6 @@ export const MARKER = `${OPENING} -->`;
 const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
-
-/** One character, in a pattern with the flag `u`, that changes at most how others look. */
-export const IGNORABLE = String.raw`[\p{Cf}\p{Default_Ignorable_Code_Point}]`;
 
 export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
@@ -85,30 +84,6 @@ export function grouped(count: number): string {
 export function listing(words: readonly string[], last = 'and'): string {
   const end = words.slice(-2).join(` ${last} `);
   return [...words.slice(0, -2), end].join(', ');
-}
-
-/** A value, or the problem with it: words for people, which the caller puts into a sentence. */
-export type Result<T> = Ok<T> | Problem;
-
-interface Problem {
-  readonly kind: 'problem';
-  readonly problem: string;
-  /** Whether it may pass by itself, so that the same may succeed later. */
-  readonly mayPass?: boolean;
-}
-
-export interface Ok<T> {
-  readonly kind: 'ok';
-  readonly value: T;
-}
-
-export function ok<T>(value: T): Ok<T> {
-  return { kind: 'ok', value };
-}
-
-export function problem(what: string, mayPass = false): Problem {
-  const one = { kind: 'problem', problem: what } as const;
-  return mayPass ? { ...one, mayPass } : one;
 }
 
 /** Whether a text is JSON with fields, as every answer of an API is. */

@@ -24,7 +24,7 @@ import { saveOutputs } from '../report/finish.ts';
 import { isProxied } from '../runner/environment.ts';
 import { type Inputs, isDefaultUrl } from '../runner/inputs.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
-import { keyOfComment } from '../trigger/payload.ts';
+import { keyOfComment } from '../trigger/trigger.ts';
 import { JobLog } from './progress.ts';
 
 // What a run works with.

@@ -3,7 +3,7 @@ import { NEW_JOB } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { listing, type Result } from '../text.ts';
-import type { CommitTrigger } from '../trigger/payload.ts';
+import type { CommitTrigger } from '../trigger/trigger.ts';
 import type { Ledger, LedgerEntry } from './ledger.ts';
 import { isCreating, isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 

@@ -7,7 +7,7 @@ import { isFinal } from '../service.ts';
 import { isBot } from '../trigger/account.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
 import { askedBy } from '../trigger/command.ts';
-import { BY_PROGRAMS, type Trigger } from '../trigger/payload.ts';
+import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
 
 // What a run is going to do. It is decided once, from the inputs, the event and the attempt.
 

@@ -6,7 +6,7 @@ import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
 import { isPerson } from '../trigger/account.ts';
 import { isTrusted } from '../trigger/authorize.ts';
-import { BY_PROGRAMS, type Trigger } from '../trigger/payload.ts';
+import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
 import type { Comments, Plan } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.

@@ -4,7 +4,7 @@ import { whyNot } from '../prompt/sections.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { listing, ok, type Result } from '../text.ts';
-import { type CommitTrigger, choosePull, type Trigger } from '../trigger/payload.ts';
+import { type CommitTrigger, choosePull, type Trigger } from '../trigger/trigger.ts';
 import type { Skipped } from './resolve-jobs.ts';
 
 // Which pull request the commit of an event belongs to, if the event does not say it.

@@ -2,7 +2,7 @@ import type { Start } from '../context.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { ok, type Result } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
-import type { CommentTrigger, CommitTrigger } from '../trigger/payload.ts';
+import type { CommentTrigger, CommitTrigger } from '../trigger/trigger.ts';
 import type { About } from './conversation/fetch.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Thing } from './sections.ts';

@@ -12,7 +12,6 @@ import {
 } from '../service.ts';
 import {
   hasVisibleText,
-  IGNORABLE,
   listing,
   ok,
   parseJson,
@@ -309,9 +308,8 @@ const apiKey: Check<string> = (text) => {
 
 /** One word, so that the start of a comment can be compared with it. */
 const command: Check<string> = (text, shown) => {
-  const word = text.replace(new RegExp(`${IGNORABLE}+$`, 'u'), '');
-  return /^\S{1,100}$/.test(word) && hasVisibleText(word)
-    ? ok(word)
+  return /^\S{1,100}$/.test(text) && hasVisibleText(text)
+    ? ok(text)
     : problem(`must be one word without white space, such as “/agent”; it is ${shown(text)}.`);
 };
 

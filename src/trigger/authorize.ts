@@ -3,8 +3,8 @@ import type { RunInfo } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { quote, sentences } from '../text.ts';
 import { type Account, BOT_SUFFIX, isAllowedBot, isBot, isPerson, sameLogin } from './account.ts';
-import { isCommentEvent, type Trigger } from './payload.ts';
 import { checkPermission } from './permissions.ts';
+import { COMMENT_EVENTS, type Trigger } from './trigger.ts';
 
 interface Denied {
   readonly kind: 'denied';
@@ -112,7 +112,7 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
 
 /** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
 function denied({ event }: Trigger, why: string): Denied {
-  if (isCommentEvent(event)) return { kind: 'denied', reason: why, level: 'notice' };
+  if (COMMENT_EVENTS.has(event)) return { kind: 'denied', reason: why, level: 'notice' };
   const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
   return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };
 }

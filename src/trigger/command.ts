@@ -1,8 +1,8 @@
 import type { RunInfo } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
-import { IGNORABLE, OPENING, quote } from '../text.ts';
+import { OPENING, quote } from '../text.ts';
 import { isPerson } from './account.ts';
-import type { CommentTrigger, CommitTrigger, Trigger } from './payload.ts';
+import type { CommentTrigger, CommitTrigger, Trigger } from './trigger.ts';
 
 // Which comments and reviews are for the agent.
 
@@ -92,6 +92,6 @@ function whyIgnored(
  * is ignored, because phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
  */
 export function endOfCommand(body: string, command: string): number | undefined {
-  const start = new RegExp(`^${RegExp.escape(command)}${IGNORABLE}*(?:[\\s:,：，、،]|$)`, 'iu');
+  const start = new RegExp(`^${RegExp.escape(command)}(?:[\\s:,：，、،]|$)`, 'iu');
   return start.exec(body)?.[0].length;
 }

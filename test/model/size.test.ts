@@ -6,7 +6,7 @@ import { cleanText } from '../../src/prompt/sanitize/sanitize.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
-import { readTrigger } from '../../src/trigger/payload.ts';
+import { parseTrigger } from '../../src/trigger/payload.ts';
 
 const SIZE = 256 * 1024;
 /** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes minutes. */
@@ -50,7 +50,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   record: (text) =>
     readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),
   note: (text) => parseRecord(`<!-- agent-follow-up "project":"a"${text}`, 'a'),
-  event: (text) => readTrigger('issue_comment', Buffer.from(text)),
+  event: (text) => parseTrigger('issue_comment', Buffer.from(text)),
 };
 
 it.each(Object.entries(READERS))('%s handles a long text in linear time', async (_, reader) => {

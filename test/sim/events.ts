@@ -1,10 +1,6 @@
 import { createRequire } from 'node:module';
-import {
-  type CommentTrigger,
-  type CommitTrigger,
-  readTrigger,
-  type Trigger,
-} from '../../src/trigger/payload.ts';
+import { parseTrigger } from '../../src/trigger/payload.ts';
+import type { CommentTrigger, CommitTrigger, Trigger } from '../../src/trigger/trigger.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -59,7 +55,7 @@ export const DEPENDABOT: Person = { login: 'dependabot[bot]', id: 49699333, type
 
 /** What the action reads from the event. Throws if it cannot be read. */
 export function triggerOf({ name, payload }: WebhookEvent): Trigger {
-  const read = readTrigger(name, Buffer.from(JSON.stringify(payload)));
+  const read = parseTrigger(name, Buffer.from(JSON.stringify(payload)));
   if (read.kind === 'problem') throw new Error(read.problem);
   return read.value;
 }

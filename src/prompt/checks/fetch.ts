@@ -3,7 +3,7 @@ import type { RunJob } from '../../github/checks.ts';
 import { lacking } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { ok, plural, quote } from '../../text.ts';
-import type { CommitTrigger } from '../../trigger/payload.ts';
+import type { CommitTrigger } from '../../trigger/trigger.ts';
 import { ACTIONS, readJobLogs } from '../logs/fetch.ts';
 import { askGitHub, type Missing, type Thing } from '../sections.ts';
 import { isPastTimeLimit } from './annotations.ts';

@@ -1,7 +1,7 @@
 import { type Annotation, neverStarted, type RunJob } from '../../github/checks.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { listing, quote, type Result } from '../../text.ts';
-import { FAILURES } from '../../trigger/payload.ts';
+import { FAILURES } from '../../trigger/trigger.ts';
 import { clean, type Output, tailOf, toOutput } from '../logs/clean.ts';
 import type { KeptLog } from '../logs/failed-steps.ts';
 import type { LogRead } from '../logs/fetch.ts';

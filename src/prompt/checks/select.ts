@@ -3,7 +3,7 @@ import type { Page } from '../../github/client.ts';
 import { blocks } from '../../markdown.ts';
 import type { RunInfo } from '../../runner/environment.ts';
 import type { Result } from '../../text.ts';
-import { type CommitTrigger, FAILURES, type HowFailed } from '../../trigger/payload.ts';
+import { type CommitTrigger, FAILURES, type HowFailed } from '../../trigger/trigger.ts';
 
 // Which runs and checks fail on a commit, by the lists that GitHub has of them.
 

@@ -1,6 +1,6 @@
 import type { ReviewComment } from '../../github/responses.ts';
 import { quote } from '../../text.ts';
-import type { CodeContext } from '../../trigger/payload.ts';
+import type { CodeContext } from '../../trigger/trigger.ts';
 
 // Where in the files of a pull request a comment is.
 

@@ -8,7 +8,7 @@ import type {
 import type { Redact } from '../../runner/logger.ts';
 import { ok, plural, problem, quote, type Result } from '../../text.ts';
 import { type Account, isPerson } from '../../trigger/account.ts';
-import { keyOfComment } from '../../trigger/payload.ts';
+import { keyOfComment } from '../../trigger/trigger.ts';
 import { type Failing, readFailing } from '../checks/fetch.ts';
 import { askGitHub, type Missing, type Thing } from '../sections.ts';
 import { lookUp, peopleOf, type Speakers, tellLeftOut, type Who } from './authors.ts';

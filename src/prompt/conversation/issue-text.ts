@@ -1,6 +1,6 @@
 import type { Redact } from '../../runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../text.ts';
-import type { Topic } from '../../trigger/payload.ts';
+import type { Topic } from '../../trigger/trigger.ts';
 import { clean, fenced } from '../logs/clean.ts';
 import { beginningOf, quoteLines } from '../quote.ts';
 import { cleanQuotation, cleanText } from '../sanitize/sanitize.ts';

@@ -14,7 +14,7 @@ import {
   sentences,
   withoutInvisible,
 } from '../../text.ts';
-import type { CodeContext, CommentTrigger } from '../../trigger/payload.ts';
+import type { CodeContext, CommentTrigger } from '../../trigger/trigger.ts';
 import { fenced } from '../logs/clean.ts';
 import { cleanText } from '../sanitize/sanitize.ts';
 import { type Thing, tellNoRoom } from '../sections.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../github/conversation.ts';
 import { MARKER } from '../../text.ts';
 import { isBot } from '../../trigger/account.ts';
-import { type CommentTrigger, keyOfComment } from '../../trigger/payload.ts';
+import { type CommentTrigger, keyOfComment } from '../../trigger/trigger.ts';
 import { accountOf } from './authors.ts';
 import { keyOfUrl, withoutComments } from './threads.ts';
 

@@ -1,4 +1,4 @@
-import { FAILURES } from '../../trigger/payload.ts';
+import { FAILURES } from '../../trigger/trigger.ts';
 import { type Kept, Tail, toBlock, withoutFirstWord } from './clean.ts';
 
 // Finds the lines of failed steps in the log of a job, which may be of any size: only the ends of them are kept.

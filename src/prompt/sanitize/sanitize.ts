@@ -1,6 +1,6 @@
 import { withoutInvisible } from '../../text.ts';
 import { endOfCommand } from '../../trigger/command.ts';
-import type { CommentTrigger } from '../../trigger/payload.ts';
+import type { CommentTrigger } from '../../trigger/trigger.ts';
 import { withoutMail } from './email-reply.ts';
 
 // What people write for the agent: what readers of it see.

@@ -5,7 +5,7 @@ import type { MessageId, RecordedJob } from '../../../src/ledger/record.ts';
 import { resolveJobs } from '../../../src/plan/resolve-jobs.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { ok, type Result } from '../../../src/text.ts';
-import type { Trigger } from '../../../src/trigger/payload.ts';
+import type { Trigger } from '../../../src/trigger/trigger.ts';
 
 // A process is one execution of a step in one attempt: the way to the message in docs/delivery.md. What is to be decided, the
 // real `decide` decides.

@@ -58,11 +58,6 @@ describe('readInputs accepts', () => {
     ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
     ['an address', { 'pr-number': 'https://github.com/O/r/pull/42/files' }, { prNumber: 42 }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
-    [
-      'a command with invisible characters',
-      { command: '/agent\u200b\ufe0f' },
-      { command: '/agent' },
-    ],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
     ['no job-id', { 'job-id': '' }, { jobIds: [] }],
     ['no entry', { 'job-id': ', ,' }, { jobIds: [] }],

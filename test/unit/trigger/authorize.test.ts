@@ -5,7 +5,7 @@ import type { Collaborator, GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { authorize, isTrusted } from '../../../src/trigger/authorize.ts';
-import { isCommentEvent } from '../../../src/trigger/payload.ts';
+import { COMMENT_EVENTS } from '../../../src/trigger/trigger.ts';
 import {
   ALICE,
   COPILOT,
@@ -49,7 +49,7 @@ describe('every event but those that need push access or a clock is checked', ()
     const trusted = TRUSTED.split(' ').includes(name);
     // A comment without its author, or a check without its commit, is no trigger, and ends the run before.
     const body = { number: 7, user: { id: MALLORY.id }, id: 1, head_sha: SHA };
-    const parts = isCommentEvent(name)
+    const parts = COMMENT_EVENTS.has(name)
       ? { issue: body, comment: body, review: body }
       : { workflow_run: body, check_run: body };
     for (const sender of [MALLORY, RENOVATE]) {

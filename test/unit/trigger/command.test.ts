@@ -56,7 +56,6 @@ describe('whyNothing', () => {
     ['no command', on('Nice work!'), noCommand],
     ['white space before it', on(' /agent go'), noCommand],
     ['a longer word', on('/AGENTS go'), noCommand],
-    ['a longer word after what is invisible', on('/agent\u200bs go'), noCommand],
     ['a review without text', reviewed(null), noCommand],
     ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
     ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],

@@ -11,7 +11,7 @@ import { readFailing, whyOnlyCancelled } from '../../../../src/prompt/checks/fet
 import { createTurns } from '../../../../src/prompt/logs/fetch.ts';
 import { NO_GUESS } from '../../../../src/prompt/quote.ts';
 import type { RunInfo } from '../../../../src/runner/environment.ts';
-import type { CommitTrigger } from '../../../../src/trigger/payload.ts';
+import type { CommitTrigger } from '../../../../src/trigger/trigger.ts';
 import { recordingRuntime } from '../../recording-runtime.ts';
 import { told } from '../../told.ts';
 

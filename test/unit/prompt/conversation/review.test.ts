@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ReviewComment } from '../../../../src/github/responses.ts';
 import { describeCode, quoteInline } from '../../../../src/prompt/conversation/review.ts';
-import type { CodeContext } from '../../../../src/trigger/payload.ts';
+import type { CodeContext } from '../../../../src/trigger/trigger.ts';
 import { told } from '../../told.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
