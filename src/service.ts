@@ -111,13 +111,6 @@ export const ADVICE_ON_SIZE: Readonly<Record<number, string>> = {
   431: 'The headers are too large; check that the secret has only the API key.',
 };
 
-/** What a refusal with an HTTP status is about, for a title. */
-export const CAUSES: Readonly<Record<number, string>> = {
-  401: 'the API key',
-  402: 'no credits',
-  429: "the API's rate limit",
-};
-
 /** The status that says that the job takes no more messages. */
 export const JOB_IS_CLOSED = 409;
 

@@ -86,6 +86,12 @@ export function listing(words: readonly string[], last = 'and'): string {
   return [...words.slice(0, -2), end].join(', ');
 }
 
+/** `a, b and 7 more` */
+export function listSome(words: readonly string[], most: number): string {
+  const more = words.length - most;
+  return listing(more > 0 ? [...words.slice(0, most), `${more} more`] : words);
+}
+
 /** Whether a text is JSON with fields, as every answer of an API is. */
 export function isJsonObject(text: string): boolean {
   const json = parseJson(text);

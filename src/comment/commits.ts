@@ -1,6 +1,6 @@
-import type { CommitRange, Job, PlainCommits, Pushed } from '../job/job.ts';
-import { blocks, code, dotted, link } from '../markdown.ts';
-import { listing, plural } from '../text.ts';
+import type { CommitRange, PlainCommits, Pushed } from '../job/job.ts';
+import { blocks, code, dotted } from '../markdown.ts';
+import { listSome, plural } from '../text.ts';
 
 // What is told of commits: their number, the files, their first lines and their authors. Over a merge, only the number is true.
 
@@ -23,8 +23,8 @@ export function renderCommits({ count, told }: Pushed): string {
   const also = [...untouched].map(([path, n]) => `${code(path, 100)} (${plural(n, 'comment')})`);
   const changed = dotted(
     [
-      names.length === 0 ? '' : `${plural(names.length, 'file')}: ${listSome(names)}.`,
-      also.length === 0 ? '' : `Not in these commits: ${listSome(also)}.`,
+      names.length === 0 ? '' : `${plural(names.length, 'file')}: ${listSome(names, MOST_LISTED)}.`,
+      also.length === 0 ? '' : `Not in these commits: ${listSome(also, MOST_LISTED)}.`,
     ],
     ' ',
   );
@@ -38,18 +38,7 @@ export function renderCommits({ count, told }: Pushed): string {
 function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
   if (authors.length < 2) return '';
   const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
-  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names)}`;
-}
-
-function listSome(names: readonly string[]): string {
-  const more = names.length - MOST_LISTED;
-  return listing(more > 0 ? [...names.slice(0, MOST_LISTED), `${more} more`] : names);
-}
-
-export function renderUnseen({ unseen, record }: Job): string {
-  if (unseen === undefined || !record?.prLink) return '';
-  const [before, after] = [unseen.before, unseen.after].map((sha) => sha.slice(0, 7));
-  return `Since the message that timed out: ${link(`\`${before}..${after}\``, filesIn(record.prLink, unseen))}`;
+  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names, MOST_LISTED)}`;
 }
 
 /** The page with what has changed between two commits. */

@@ -29,7 +29,6 @@ export function occasionOf(start: Started): string {
     return `After ${failureOf(start) || sayCommit(trigger.check, '', redact)}`;
   }
   const who = sender === null ? '' : code(redact(sender.login), 100);
-  if (who !== '' && isPush(trigger)) return `After a push by ${who}`;
   if (who !== '' && isAsked(trigger)) return `Asked by ${who}`;
   const workflow = code(redact(env.GITHUB_WORKFLOW ?? ''), 60);
   return workflow === '' ? '' : `By the workflow ${workflow}`;
@@ -37,10 +36,6 @@ export function occasionOf(start: Started): string {
 
 function sayCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): string {
   return `${code(redact(name), 60) || 'a check'}${how} on ${sha.slice(0, 7)}`;
-}
-
-function isPush({ event, action }: Trigger): boolean {
-  return event === 'push' || (event.startsWith('pull_request') && action === 'synchronize');
 }
 
 /** The login of the person who has asked for the message; empty if nobody has. */

@@ -1,7 +1,8 @@
-import { inUtc } from '../clock.ts';
+import { duration, inUtc } from '../clock.ts';
 import {
   changedNothing,
   deliveryOf,
+  elapsedMs,
   isCreated,
   type Job,
   labelOf,
@@ -11,7 +12,6 @@ import {
 import {
   askForMore,
   byAttention,
-  countLabels,
   iconOf,
   isBad,
   isUnderway,
@@ -20,12 +20,12 @@ import {
   titleOf,
   wordOf,
 } from '../job/labels.ts';
-import { type Ended, overallReason } from '../job/overall.ts';
 import {
   blocks,
   code,
   dotted,
   fence,
+  fitting,
   folded,
   icon,
   link,
@@ -37,9 +37,8 @@ import {
 import type { RunInfo } from '../runner/environment.ts';
 import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';
-import { cut, grouped, quote, sentences } from '../text.ts';
-import { filesIn, nameCommits, renderCommits, renderUnseen } from './commits.ts';
-import { renderJobs, timeTaken } from './job-table.ts';
+import { cut, listSome, plural, quote, sentences } from '../text.ts';
+import { filesIn, nameCommits, renderCommits } from './commits.ts';
 
 // What people read of a run, in the comment and in the job summary: the state first, then the links, then
 // everything else.
@@ -85,7 +84,7 @@ interface Place {
 export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
   const [only, ...others] = jobs;
   const isOne = only !== undefined && others.length === 0;
-  const told = isOne ? renderJob(story, only, place) : renderAll(story, jobs, place);
+  const told = isOne ? renderJob(story, only, place) : renderJobs(story, jobs, place);
   return place.conversation === undefined ? blocks([told, renderMessage(story, jobs)]) : told;
 }
 
@@ -99,10 +98,9 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
       deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
   );
   if (message === '' || !wasSent) return '';
-  const { length: count } = message;
-  const length = `${grouped(count)} ${count === 1 ? 'character' : 'characters'}`;
-  const part = count > LONGEST_MESSAGE ? ', only the beginning' : '';
-  return folded(`The message (${length}${part})`, fence(cut(message, LONGEST_MESSAGE)));
+  const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
+  const title = `The message (${plural(message.length, 'character')}${part})`;
+  return folded(title, fence(cut(message, LONGEST_MESSAGE)));
 }
 
 function renderJob(story: Story, job: Job, place: Place): string {
@@ -122,7 +120,6 @@ function renderJob(story: Story, job: Job, place: Place): string {
     isUnderway(label) ? renderRequest(story, [job]) : '',
     links === '' ? '' : dotted([links, log]),
     renderResult(job),
-    renderUnseen(job),
     dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
     isUnderway(label) ? '' : renderPrompt(story, [job]),
     sayIfOver(story),
@@ -135,6 +132,13 @@ function renderJob(story: Story, job: Job, place: Place): string {
       links === '' ? log : '',
     ]),
   ]);
+}
+
+/** How long the agent took; empty if that is not known. Spaces would wrap on a phone. */
+function timeTaken(job: Job): string {
+  const ms = elapsedMs(job) ?? 0;
+  const isKnown = job.end?.result !== 'sent' && Math.round(ms / 1000) > 0;
+  return isKnown ? duration(ms).replaceAll(' ', '\u00a0') : '';
 }
 
 /** What became of the message: the answer of an agent that has changed no file is not in the API. */
@@ -236,46 +240,53 @@ function titleOfJob(job: Job, conversation?: number): string {
   }
 }
 
-/** Several jobs: first what needs attention, then the counts, then a table of them. */
-function renderAll(story: Story, jobs: readonly Job[], place: Place): string {
+/** Several jobs: first what needs attention, then one item for each result and reason. */
+function renderJobs(story: Story, jobs: readonly Job[], place: Place): string {
   const { conversation, limit } = place;
   const labels = jobs.map(labelOf);
   const underway = labels.find(isUnderway);
-  const log = logLink(story.info);
-  // The title counts jobs that are all the same, and a line has more than a link to the log.
-  const areAlike = areSame(labels);
   const head = blocks([
-    heading(titleOfAll(jobs, labels), conversation === undefined),
-    underway === undefined ? '' : renderRequest(story, jobs),
-    areAlike ? '' : dotted([countLabels(labels, ' · '), log]),
-    underway === undefined ? renderPrompt(story, jobs) : outlookOf(underway, story.until),
+    heading(titleOfJobs(labels), conversation === undefined),
+    underway === undefined ? renderPrompt(story, jobs) : renderRequest(story, jobs),
+    underway === undefined ? '' : outlookOf(underway, story.until),
     sayIfOver(story),
   ]);
   // Nobody can reply to a summary.
   const next = conversation === undefined ? '' : nextOf(story, jobs);
   const occasion = underway !== undefined && story.failure ? '' : story.occasion;
-  const end = blocks(ending(story, next, place, [occasion, areAlike ? log : '']));
-  return blocks([head, renderJobs(jobs, limit - head.length - end.length), end]);
+  const end = blocks(ending(story, next, place, [occasion, logLink(story.info)]));
+  return blocks([head, listJobs(jobs, limit - head.length - end.length), end]);
 }
 
-function areSame(labels: readonly Label[]): boolean {
-  return new Set(labels.map(wordOf)).size === 1;
+/** Jobs that an item names. */
+const MOST_NAMED = 20;
+/** Characters for the item that says what is left out. */
+const LAST_ITEM = 60;
+
+/** The worst first. People know a job by its pull request. */
+function listJobs(jobs: readonly Job[], room: number): string {
+  const sorted = jobs.toSorted((one, other) => byAttention(labelOf(one), labelOf(other)));
+  const groups = Map.groupBy(sorted, (job) => `${labelOf(job)} ${job.end?.explanation ?? ''}`);
+  const items = [...groups.values()].map((group) => {
+    const [label = 'sent'] = group.map(labelOf);
+    const [reason = ''] = group.map(({ end }) => end?.explanation);
+    const names = group.map((job) => pullRequestLink(job.record ?? {}) || code(job.id, 256));
+    const title = `${icon(iconOf(label))} ${group.length} ${wordOf(label)}`;
+    return dotted([`- ${title}`, listSome(names, MOST_NAMED), sentenceToMarkdown(reason)], ': ');
+  });
+  const shown = fitting(items, room - LAST_ITEM);
+  const left = [...groups.values()].slice(shown.length).flat().length;
+  const more = left === 0 ? [] : [`- Jobs not shown for lack of room: ${left}.`];
+  return [...shown, ...more].join('\n');
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
-function titleOfAll(jobs: readonly Job[], labels: readonly Label[]): string {
+function titleOfJobs(labels: readonly Label[]): string {
   const [worst = 'completed'] = labels.toSorted(byAttention);
   const underway = labels.find(isUnderway);
-  const words = areSame(labels)
-    ? dotted([wordsForSame(worst, labels.length), causeOfAll(jobs)], ', ')
-    : wordsForMixed(labels);
+  const areSame = new Set(labels.map(wordOf)).size === 1;
+  const words = areSame ? wordsForSame(worst, labels.length) : wordsForMixed(labels);
   return `${icon(iconOf(underway ?? worst))} ${words}`;
-}
-
-/** What all jobs share that end for a reason that has a few words; or empty. */
-function causeOfAll(jobs: readonly Job[]): string {
-  const [cause = '', ...others] = new Set(jobs.map(({ end }) => end?.cause));
-  return others.length === 0 ? cause : '';
 }
 
 function wordsForSame(label: Label, count: number): string {
@@ -344,32 +355,11 @@ function mention(login: string): string {
   return /^[a-z\d][a-z\d_-]*$/i.test(login) ? `@${login}` : '';
 }
 
-/**
- * A bad end of one of several jobs, the worst, for whoever asked: `person` is a login, or empty. `details` is a link to the rest.
- */
-export function renderBadEnd(
-  story: Pick<Story, 'command' | 'createsJobs'>,
-  worst: Ended,
-  ended: readonly Ended[],
-  person: string,
-  details: string,
-): string {
-  const title = `${titleOfAll(ended, ended.map(labelOf))}.`;
-  const why = sentenceToMarkdown(overallReason(worst, ended));
-  const next = nextOf(story, ended);
-  return dotted([mention(person), title, why, next, details], ' ');
-}
-
 /** The answer to a command without a prompt. It must not begin with the command itself. */
-export function renderUsage(command: string, isReplyByMail = false): string {
-  const why = isReplyByMail
-    ? 'Nothing was sent: above the text that it quotes, your reply by mail has no words.'
-    : 'Nothing was sent.';
-  return [
-    `${why} Write your message to the agent after ${code(command)} in a new comment:`,
-    '',
+export function renderUsage(command: string): string {
+  return blocks([
+    `Nothing was sent. Write your message to the agent after ${code(command)} in a new comment:`,
     fence(`${command} also add error handling examples`),
-    '',
     'The message can have several lines.',
-  ].join('\n');
+  ]);
 }

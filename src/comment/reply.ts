@@ -6,7 +6,6 @@ import { askAgain } from '../job/explain.ts';
 import { type Ended, worstFirst } from '../job/overall.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
 import { startAgain } from '../plan/plan.ts';
-import { quotesMail } from '../prompt/sanitize/email-reply.ts';
 import { fail, skip } from '../report/finish.ts';
 import { sentences } from '../text.ts';
 import { renderProblem, renderUsage } from './render.ts';
@@ -29,8 +28,8 @@ export async function complain(start: Start, problem: string, mayPass = false): 
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
   return skip(
     start.runtime,
-    whyNoWords(start.asked, command),
-    await reply(start, renderUsage(command, isReplyByMail(start.asked)), 'warning'),
+    whyNoWords(command),
+    await reply(start, renderUsage(command), 'warning'),
   );
 }
 
@@ -41,14 +40,8 @@ export async function replyError(start: Start, ended: readonly Ended[]): Promise
 }
 
 /** Why a command without words sends nothing. */
-export function whyNoWords(asked: Start['asked'], command: string): string {
-  return isReplyByMail(asked)
-    ? 'The reply by mail has no words of its own; write them above the text that it quotes.'
-    : `${command} has no prompt; write a new comment with the prompt after it.`;
-}
-
-function isReplyByMail(asked: Start['asked']): boolean {
-  return asked !== null && quotesMail(asked.body);
+export function whyNoWords(command: string): string {
+  return `${command} has no prompt; write a new comment with the prompt after it.`;
 }
 
 function replyProblem(start: Start, problem: string): Promise<string> {

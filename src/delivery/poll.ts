@@ -27,7 +27,7 @@ import {
   pollNowAgainMs,
 } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
-import { CAUSES, isFinal, isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
+import { isFinal, isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run-state.ts';
 
@@ -75,7 +75,7 @@ export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
 
 function lostAfter({ plan }: Run, job: Job, exchange: Exchange, why: string): End {
   const start = askAfter(exchange, job, plan);
-  return withCause(lostEnd(job, plan.again, why, start), exchange, job);
+  return asClosed(lostEnd(job, plan.again, why, start), exchange, job);
 }
 
 /** What people do for a message that was not sent after this. Empty if the job takes none: a new one would go to it as well. */
@@ -85,12 +85,10 @@ export function askAfter(exchange: Exchange, job: Job, { again }: Run['plan']): 
   return askAgain(again.start, mayPass(exchange) && status !== 429);
 }
 
-/** An end because of what the API answered, in a few words as well. */
-export function withCause(end: End, exchange: Exchange, job: Job): End {
-  const status = statusByApi(exchange);
-  const cause = CAUSES[status];
-  const isShut = end.label === 'not-sent' && isClosed(status, job);
-  return { ...end, ...(isShut && { label: 'closed' }), ...(cause !== undefined && { cause }) };
+/** A job that takes no more messages ends as `closed`. */
+export function asClosed(end: End, exchange: Exchange, job: Job): End {
+  const isShut = end.label === 'not-sent' && isClosed(statusByApi(exchange), job);
+  return isShut ? { ...end, label: 'closed' } : end;
 }
 
 /** 0 if the API has not answered: what stands before it knows neither keys nor jobs. */

@@ -18,7 +18,7 @@ import { readHead } from '../plan/own-pull-request.ts';
 import { pullOf } from '../report/changes.ts';
 import { isFinal } from '../service.ts';
 import { quote, sentences } from '../text.ts';
-import { askAfter, pollNow, takeResponse, withCause } from './poll.ts';
+import { asClosed, askAfter, pollNow, takeResponse } from './poll.ts';
 import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run-state.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
@@ -122,10 +122,10 @@ async function afterRefusal(
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(withCause(endAs('the API takes no more', sentences(refused, again)), exchange, job));
+    stop.abort(asClosed(endAs('the API takes no more', sentences(refused, again)), exchange, job));
   }
   if (afterMs === null)
-    return withCause(endAs('could not send', sentences(why, again)), exchange, job);
+    return asClosed(endAs('could not send', sentences(why, again)), exchange, job);
   const late = endIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);

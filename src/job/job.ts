@@ -113,8 +113,6 @@ export interface Job {
   /** Its pull request before the message. */
   readonly head?: HeadBefore | undefined;
   readonly change?: Change;
-  /** What was pushed before the message and after an earlier one of which no run has seen the end. */
-  readonly unseen?: CommitRange;
   /** Missing while the run works on it. */
   readonly end?: End;
   readonly endedAt?: number;
@@ -251,10 +249,6 @@ interface Earlier {
 export function recordEnd(job: Job, end: End, at: number): void {
   if (mayBeSent(job)) write(job, { message: { kind: 'not-sent' } });
   write(job, { end, endedAt: at, isWaiting: false });
-}
-
-export function setUnseen(job: Job, unseen: CommitRange): void {
-  write(job, { unseen });
 }
 
 export function setChange(job: Job, change: Change): void {

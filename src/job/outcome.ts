@@ -54,8 +54,6 @@ export interface End {
   readonly label: Label;
   /** The fact, then what to do about it. Empty if there is nothing to say. */
   readonly explanation: string;
-  /** The same in a few words, for the title of several jobs that share it, if there are words for it. */
-  readonly cause?: string;
   /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
   readonly confirmed?: boolean;
   /** Of an end of the run. */

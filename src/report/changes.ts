@@ -9,16 +9,12 @@ import {
   type Job,
   type PlainCommits,
   type Pushed,
-  sentAtOf,
   setChange,
-  setUnseen,
   statusBefore,
   statusOf,
 } from '../job/job.ts';
 import { AGENT_ENDS, RESULTS } from '../job/outcome.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { isSameMessage } from '../ledger/record.ts';
-import { knownNotes, readHead } from '../plan/own-pull-request.ts';
+import { readHead } from '../plan/own-pull-request.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
@@ -35,8 +31,6 @@ export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefin
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
-  const unseen = unseenBefore(job, knownNotes(run));
-  if (unseen !== undefined && sentAtOf(job) !== undefined) setUnseen(job, unseen);
   await readChange(run, job);
   if (job.change !== undefined) run.log.say(job, sayChange(job.change));
 }
@@ -56,30 +50,6 @@ function sayChange(change: Change): string {
     case 'no-pull-request':
       return 'There is no pull request.';
   }
-}
-
-/**
- * From the head before the last message to the head before this one, if the run of that message has timed out, or was killed.
- * `notes`: those that were there before, the oldest first. One without an end is that of a run that may still wait, unless the
- * agent was idle.
- */
-export function unseenBefore(job: Job, notes: Ledger): CommitRange | undefined {
-  const { id, head: now, waitedMs } = job;
-  const sent = notes.flatMap((note) =>
-    note.jobs
-      .filter((one) => one.id === id && one.delivery !== 'not-sent')
-      .map((one) => ({ ...one, note })),
-  );
-  const last = sent.at(-1);
-  // A re-run that only went on may not know the head.
-  const before = sent.findLast(
-    ({ head, note }) => head !== undefined && last && isSameMessage(note, last.note),
-  )?.head;
-  if (now === undefined || before?.number !== now.number || before.sha === now.sha)
-    return undefined;
-  const isIdle = waitedMs === undefined && isFinal(statusBefore(job));
-  const isUnseen = last?.ended === undefined ? isIdle : last.ended.result === 'timed-out';
-  return isUnseen ? { before: before.sha, after: now.sha } : undefined;
 }
 
 async function readChange(run: Run, job: Job): Promise<void> {

@@ -1,5 +1,5 @@
 import { personToTell } from '../comment/occasion.ts';
-import { renderBadEnd, renderFor, renderStory } from '../comment/render.ts';
+import { renderFor, renderStory } from '../comment/render.ts';
 import { react, replyError } from '../comment/reply.ts';
 import { createComment, type Note } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
@@ -10,7 +10,6 @@ import { RESULTS } from '../job/outcome.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { fetchLedger } from '../ledger/ledger.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
-import { link } from '../markdown.ts';
 import { knownNotes } from '../plan/own-pull-request.ts';
 import { listing, ok, oneLine, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
@@ -59,15 +58,13 @@ async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
  * failed are repeated, which may take minutes.
  */
 async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promise<Finished> {
-  const { plan, jobs, runtime } = run;
+  const { plan, runtime } = run;
   const edited = await note.edit();
-  const telling = await tellEnd(run, note, ended);
+  const telling = await tellEnd(run, ended);
   const told = telling.kind === 'ok' ? telling.value : '';
-  // Of several jobs, the table stays in the note.
-  const isWhole = told !== '' && jobs.length === 1;
   const gaveWay = ended.every(({ end }) => end.why === 'same commit');
   await hide(run, () => {
-    const itself = isWhole ? 'DUPLICATE' : null;
+    const itself = told === '' ? null : 'DUPLICATE';
     return note.collapse(gaveWay ? 'OUTDATED' : itself, told !== '' || hasTold(ended));
   });
   const closed = await note.repeatLast(edited, plan.deadline);
@@ -75,7 +72,7 @@ async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promis
   // Both can have one cause, and the note says more.
   const untold = telling.kind === 'problem' ? telling.problem : '';
   if (outdated !== '' || untold !== '') runtime.log.warning(outdated || untold);
-  return { commentUrls: [isWhole ? told : note.url], outdated };
+  return { commentUrls: [told || note.url], outdated };
 }
 
 /** Whether a message was sent, or the note tells a limit. */
@@ -84,17 +81,14 @@ function hasTold(ended: readonly Ended[]): boolean {
 }
 
 /** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
-async function tellEnd(run: Run, note: Note, ended: readonly Ended[]): Promise<Result<string>> {
+async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string>> {
   const { runtime, github, plan, messageId, jobs } = run;
   const story = storyOf(run);
   const [worst] = worstFirst(newsOf(run, ended));
   if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return ok('');
   const { conversation } = plan.comments;
   const person = personToTell(run.trigger, knownNotes(run), worst);
-  const text =
-    jobs.length === 1
-      ? renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }))
-      : renderBadEnd(story, worst, ended, person, link('Details', note.url));
+  const text = renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }));
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => composeReply(toReplyId(messageId), text));
   if (created.kind === 'problem') return created;

@@ -145,18 +145,17 @@ it.each<[string, WebhookEvent, string]>([
 
 describe('a command without a prompt', () => {
   it.each([
-    ['/agent  \n<!-- nothing -->', 'Nothing was sent. Write your message'],
-    ['/agent `` ` ``', 'Nothing was sent. Write your message'],
-    ['/agent\n\n27 nov. 2026 10:00, Anna ***@***.***>:\n\n> a', 'your reply by mail has no words'],
-  ])('gets a comment with the usage, which names no job: %j', async (body, why) => {
+    '/agent  \n<!-- nothing -->',
+    '/agent `` ` ``',
+    '/agent\n\n27 nov. 2026 10:00, Anna ***@***.***>:\n\n> a',
+  ])('gets a comment with the usage, which names no job: %j', async (body) => {
     const { sim, result } = await comment(body);
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject(SKIPPED);
     const [, usage] = sim.github.comments(PULL);
     expect(usage?.body).toMatch(
-      /^<!-- agent-follow-up -->\n<!-- agent-follow-up reply .* person -->\nNothing was sent[.:].* Write your message/,
+      /^<!-- agent-follow-up -->\n<!-- agent-follow-up reply .* person -->\nNothing was sent\. Write your message/,
     );
-    expect(usage?.body).toContain(why);
     expect(usage?.body).toContain('\n/agent also add error handling examples\n');
     expect(notes(sim.github)).toEqual([]);
     expect(result.outputs['comment-url']).toBe(usage?.html_url);

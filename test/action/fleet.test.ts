@@ -84,7 +84,7 @@ it(
     const [comment, ...others] = ownComments(sim.github);
     expect(others).toEqual([]);
     expect(comment?.body.length).toBeLessThan(60_000);
-    expect(comment?.body).toContain('| Job |');
+    expect(comment?.body).toContain(' agent jobs need attention');
     expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(IDS);
     expect(sim.agent.maxSockets).toBeLessThanOrEqual(JOBS + 10);
     const calls = sim.github.calls().length;

@@ -80,15 +80,6 @@ function openAtOnce(count: number) {
   return state;
 }
 
-it.each([
-  ['rate', { onPost: () => AN_HOUR_LATER }, "5 agent jobs: not sent, the API's rate limit\n"],
-  ['key', { onGet: () => ({ status: 401, body: {} }) }, '5 agent jobs: not sent, the API key\n'],
-  ['gateway', { onGet: () => ({ status: 401, body: '<p>' }) }, '5 agent jobs: not sent\n'],
-])('the title has the cause that all jobs share: the %s', async (_, agent, title) => {
-  await using sim = await simulateJobs({ agent });
-  expect((await sim.runHere()).summary).toContain(title);
-});
-
 describe('several jobs', () => {
   it('get at most 4 messages at a time', async () => {
     const messages = openAtOnce(4);

@@ -176,9 +176,6 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(last).toContain('`Add the table of error codes` · `Link it from the page about errors`');
     expect(last).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/);
     expect(last).toContain('Not right? Comment `/agent` and what to change.');
-    expect(find('> `show an example')).toMatch(
-      /Since the message that timed out: \[`\w{7}\.\.\w{7}`\]/,
-    );
     expect(find('> `merge main')).not.toMatch(/docs\.json|Not in these/);
     expect(find('Limit reached')).toContain('re-run the workflow');
     expect(find('> `mention it')).toContain('It is merged.');

@@ -29,7 +29,6 @@ const LAYERS = [
 const UPWARD = [
   'comment/reply.ts -> delivery/run-state.ts',
   'comment/reply.ts -> plan/plan.ts',
-  'comment/reply.ts -> prompt/sanitize/email-reply.ts',
   'comment/reply.ts -> report/finish.ts',
   'delivery/run-state.ts -> report/finish.ts',
   'delivery/send.ts -> report/changes.ts',

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { renderBadEnd, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
+import { renderFor, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
-import type { Ended } from '../../src/job/overall.ts';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { code } from '../../src/markdown.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
@@ -80,16 +79,8 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   'the reason of several jobs': (text) => show(because(text), {}, {}, 2),
   'all fields': (text) => show({ id: text, ...because(text) }, {}, { ...by(text), prompt: text }),
   'the answer to a command': (text) => renderProblem(`It is ${quote(text)}.`, INFO),
-  'the comment about a bad end': (text) => {
-    const job = failed(`The API said ${quote(text)}.`) as Ended;
-    return renderBadEnd(
-      { command: null },
-      job,
-      [job],
-      text === HARMLESS ? '' : text,
-      RECORD.prLink ?? '',
-    );
-  },
+  'the comment about a bad end': (text) =>
+    renderFor(text === HARMLESS ? '' : text, show(because(text))),
 };
 
 /** Ignores allowed differences: a fence for several lines, and that a long text is cut. */

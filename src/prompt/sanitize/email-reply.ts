@@ -18,11 +18,6 @@ const RULE = /^[\s>]*[-_]{5,}/;
 const IN_QUOTATION = /^\s*>/;
 const BLANK = /^[\s>]*$/;
 
-/** Whether a program for mail has written a part of the text. */
-export function quotesMail(text: string): boolean {
-  return ADDRESS.test(text);
-}
-
 /** The text above the first head with the address of GitHub. */
 export function withoutMail(text: string): string {
   if (!ADDRESS.test(text)) return text;

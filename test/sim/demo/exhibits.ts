@@ -1,5 +1,5 @@
 import {
-  renderBadEnd,
+  renderFor,
   renderProblem,
   renderStory,
   renderUsage,
@@ -23,12 +23,9 @@ import {
 } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { type End, endAs } from '../../../src/job/outcome.ts';
-import { endedNow } from '../../../src/job/overall.ts';
-import { link } from '../../../src/markdown.ts';
 import { fail, summarize } from '../../../src/report/finish.ts';
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
-import { CAUSES } from '../../../src/service.ts';
 
 // Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
 // and for tests. The sentences are those of the action.
@@ -173,7 +170,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'completed',
     isHere: true,
     story: COMMAND,
-    job: { change: { kind: 'none' }, unseen: { before: OLD, after: NEW } },
+    job: { change: { kind: 'none' } },
   },
   'a command on a merged pull request': {
     kind: 'completed',
@@ -265,12 +262,6 @@ export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Var
   return ended === undefined ? open : { ...open, end: ended, endedAt };
 }
 
-/** The API took no message. */
-function limited(job: Job): Job {
-  const end = { ...endAs('the API takes no more', ''), cause: CAUSES[429] ?? '' };
-  return { ...job, end };
-}
-
 /** `count` jobs of one kind. */
 export function fleetOf(kind: Label, count: number): readonly Job[] {
   return Array.from({ length: count }, (_, number) => jobOf(kind, number));
@@ -335,7 +326,7 @@ export function comments(): readonly Exhibit[] {
       markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
     })),
     { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
-    { name: '30 jobs: not sent', markdown: commentOf(fleetOf('not-sent', 30).map(limited)) },
+    { name: '30 jobs: not sent', markdown: commentOf(fleetOf('not-sent', 30)) },
     { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
@@ -354,17 +345,16 @@ export function replies(): readonly Exhibit[] {
   ];
 }
 
-/** The short comments about a bad end, which mention a person. */
+/** The comments about a bad end, which mention a person. */
 export function badEnds(): readonly Exhibit[] {
-  const details = link('Details', `${RUN.repositoryUrl}/pull/42#issuecomment-1`);
   const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
-  return kinds.flatMap((kind) => {
-    const jobs = endedNow([jobOf(kind), jobOf('completed', 1)], true);
-    const [worst] = jobs;
-    return worst
-      ? { name: kind, markdown: renderBadEnd(STORY, worst, jobs, 'octocat', details) }
-      : [];
-  });
+  return kinds.flatMap((kind) => [
+    { name: kind, markdown: renderFor('octocat', commentOf([jobOf(kind)])) },
+    {
+      name: `${kind}, one of two`,
+      markdown: renderFor('octocat', commentOf([jobOf(kind), jobOf('completed', 1)])),
+    },
+  ]);
 }
 
 export function summaries(): readonly Exhibit[] {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   logLink,
-  renderBadEnd,
   renderFor,
   renderProblem,
   renderStory,
@@ -16,8 +15,7 @@ import {
   type PlainCommits,
 } from '../../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../../src/job/labels.ts';
-import { agentEnd, type End } from '../../../src/job/outcome.ts';
-import { endedNow } from '../../../src/job/overall.ts';
+import { agentEnd } from '../../../src/job/outcome.ts';
 import { ACTION_URL } from '../../../src/runner/network.ts';
 import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '../record.ts';
 
@@ -281,15 +279,7 @@ describe('one job', () => {
     expect(summary.includes('\n````text\n```\n</details>\n````\n')).toBe(isShown);
     expect(renderStory(story, [one], { limit: LIMIT, conversation: 7 })).not.toContain('<summary>');
     const long = renderStory({ ...story, message: 'x'.repeat(60_001) }, [one], { limit: LIMIT });
-    expect(long.includes('(60,001 characters, only the beginning)')).toBe(isShown);
-  });
-
-  it('has what was pushed since a message that timed out', () => {
-    const unseen = { before: 'a'.repeat(40), after: 'b'.repeat(40) };
-    const one = { ...linked(OWN, { kind: 'none' }), unseen };
-    expect(show([one], {}, 7)).toContain(
-      `Since the message that timed out: [\`aaaaaaa..bbbbbbb\`](${OWN}/files/${unseen.before}..${unseen.after})`,
-    );
+    expect(long.includes('(60001 characters, only the beginning)')).toBe(isShown);
   });
 
   it('has its links in one order, whatever its end', () => {
@@ -311,20 +301,17 @@ describe('several jobs', () => {
   const working = (id: string): Job => job({ id, ...SENT });
   const linkTo12 = `[octo/docs#12](${PULL})`;
 
-  it('have the counts, the prompt once, a table with the worst first, and the reasons once', () => {
-    expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed')])).toEqual([
-      `### ${icon('failed')} 2 of 3 agent jobs need attention`,
-      `2 ${wordOf('failed')} · 1 ${wordOf('sent')} · ${LOG}`,
+  it('have the prompt once, and an item for each result and reason, the worst first', () => {
+    const other = ended({ result: 'failed', explanation: 'So.' }, { id: 'd' });
+    expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed'), other])).toEqual([
+      `### ${icon('failed')} 3 of 4 agent jobs need attention`,
       '> `Say more.`',
       [
-        '| Job | Result | Pull request | Time |',
-        '| --- | --- | --- | --- |',
-        `| \`b\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} | 7\u00a0min\u00a054\u00a0s |`,
-        `| \`c\` | ${icon('failed')}\u00a0${wordOf('failed')} | ${linkTo12} |  |`,
-        `| \`a\` | ${icon('sent')}\u00a0${wordOf('sent')} | ${linkTo12} |  |`,
+        `- ${icon('failed')} 2 ${wordOf('failed')}: ${linkTo12} and ${linkTo12}: It failed.`,
+        `- ${icon('failed')} 1 ${wordOf('failed')}: \`d\`: So.`,
+        `- ${icon('sent')} 1 ${wordOf('sent')}: ${linkTo12}`,
       ].join('\n'),
-      `- ${icon('failed')} ${linkTo12} and 1 more: It failed.`,
-      `<sub>Asked by \`alice\` · ${FOOT}</sub>`,
+      `<sub>Asked by \`alice\` · ${LOG} · ${FOOT}</sub>`,
     ]);
   });
 
@@ -355,17 +342,6 @@ describe('several jobs', () => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
 
-  it('have the cause in the title if all share it, and no line of the log alone', () => {
-    const cause = "the API's rate limit";
-    const of = (id: string, parts: Partial<End>) =>
-      ended({ result: 'skipped', label: 'not-sent', ...parts }, { id, ...NOT_SENT });
-    const alike = [of('a', { cause }), of('b', { cause })];
-    expect(show(alike)[0]).toContain(`2 agent jobs: not sent, ${cause}`);
-    expect(show(alike)).not.toContain(LOG);
-    expect(show(alike).at(-1)).toContain(LOG);
-    expect(show([...alike, of('c', {})])[0]).toMatch(/3 agent jobs: not sent$/);
-  });
-
   it('count what there is no room for', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
       ended(
@@ -375,34 +351,16 @@ describe('several jobs', () => {
     );
     const text = renderStory(STORY, jobs, { conversation: 1, limit: 3000 });
     expect(text.length).toBeLessThanOrEqual(3000);
-    const [, hidden = ''] = /\nJobs not shown for lack of room: (\d+)\./.exec(text) ?? [];
-    const rows = text.match(/^\| `job/gm) ?? [];
-    expect(rows.length + Number(hidden)).toBe(60);
-    const [, unsaid = ''] = /Reasons not shown for lack of room: (\d+)/.exec(text) ?? [];
-    expect((text.match(/^- <span/gm) ?? []).length + Number(unsaid)).toBe(60);
+    const [, hidden = ''] = /\n- Jobs not shown for lack of room: (\d+)\./.exec(text) ?? [];
+    expect((text.match(/^- <span/gm) ?? []).length + Number(hidden)).toBe(60);
+    const many = Array.from({ length: 60 }, (_, n) => ended({}, { id: `job-${n}` }));
+    expect(show(many).join()).toMatch(/60 completed: `job-0`, .*, `job-19` and 40 more,/);
   });
 });
 
 it('logLink leads to the attempt', () => {
   expect(logLink({ ...INFO, attempt: 2 })).toBe(
     '[log](https://github.com/octo/agents/actions/runs/1/attempts/2)',
-  );
-});
-
-it('renderBadEnd mentions a person, quotes others as code, and links to the comment', () => {
-  const end = { result: 'failed', explanation: 'It said “@octo”.' } as const;
-  const all = endedNow(
-    [ended(end, { record: record({ prLink: PULL }) }), ended({}, { id: 'b' })],
-    true,
-  );
-  const [one, ...others] = all;
-  const url = '[Details](https://github.com/octo/agents/pull/7#issuecomment-1)';
-  const words = `${icon('failed')} 2 agent jobs: failed. 2 of 2 jobs failed (first \`job-1\`, octo/docs#12): It said \`@octo\`. Comment \`/agent try again\` to try again. ${url}`;
-  const say = (person: string) =>
-    one && renderBadEnd({ command: '/agent' }, one, [one, one], person, url);
-  expect([say('alice'), say(''), say('a b')]).toEqual([`@alice ${words}`, words, words]);
-  expect(one && renderBadEnd(STORY, one, [one, ...others], '', url)).toContain(
-    '1 of 2 jobs failed (`job-1`, octo/docs#12)',
   );
 });
 
@@ -415,9 +373,6 @@ it('renderFor mentions a person below the title, and nothing else', () => {
 it('renderProblem and renderUsage answer a command, and never begin with one', () => {
   expect(renderProblem('wait is “x|y”.', INFO)).toBe(
     `${icon('not-sent')} Nothing was sent to the agent. wait is \`x¦y\`. · ${LOG}`,
-  );
-  expect(renderUsage('/agent', true)).toMatch(
-    /^Nothing was sent: .* by mail has no words\. Write /,
   );
   expect(renderUsage('/a`b')).toMatch(
     /^Nothing was sent\. Write .* after ``\/a`b`` .*:\n\n```text\n\/a`b also/,

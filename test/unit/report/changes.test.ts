@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RecordedJob } from '../../../src/ledger/record.ts';
-import { changeOf, unseenBefore } from '../../../src/report/changes.ts';
-import { found, job } from '../record.ts';
+import { changeOf } from '../../../src/report/changes.ts';
 
 type Compared = Parameters<typeof changeOf>[0];
 
@@ -75,28 +73,4 @@ it.each<[string, Compared['files'], readonly string[], boolean]>([
   const told = found.kind === 'commits' && typeof found.told === 'object' ? found.told : undefined;
   expect([...(told?.untouched.keys() ?? [])]).toEqual(untouched);
   expect(told?.files !== undefined).toBe(isKnown);
-});
-
-const [OLD, NOW] = ['a', 'b'].map((digit) => digit.repeat(40)) as [string, string];
-const TIMED_OUT = { result: 'timed-out', confirmed: false, at: 1 } as const;
-const IDLE = { base: { status: 'completed' } };
-
-it.each<[string, Partial<RecordedJob>, Parameters<typeof job>[0], boolean]>([
-  ['a message that timed out', { ended: TIMED_OUT }, {}, true],
-  ['a run that was killed', {}, IDLE, true],
-  ['a run that may still wait', {}, { ...IDLE, waitedMs: 1 }, false],
-  ['one beside which this one was sent', {}, { base: { status: 'active' } }, false],
-  ['one whose end was seen', { ended: { ...TIMED_OUT, result: 'completed' } }, IDLE, false],
-  ['another pull request', { ended: TIMED_OUT, head: { number: 8, sha: OLD } }, {}, false],
-  ['the same head', { ended: TIMED_OUT, head: { number: 7, sha: NOW } }, {}, false],
-  ['one whose re-run went on, and timed out', { ended: TIMED_OUT, head: undefined }, {}, true],
-  ['another job', { ended: TIMED_OUT, id: 'job-2' }, {}, false],
-])('knows what was pushed since an earlier message: %s', (_, noted, parts, isUnseen) => {
-  const now = job({ ...parts, head: { number: 7, sha: NOW, commits: 2 } });
-  const head = { number: 7, sha: OLD };
-  const last: RecordedJob = { id: 'job-1', delivery: 'sent', head, ...noted };
-  const unsent: RecordedJob = { id: 'job-1', delivery: 'not-sent', ended: TIMED_OUT };
-  const first: RecordedJob = { ...last, head };
-  const notes = [first, last, unsent].map((one) => found({ jobs: [one] }));
-  expect(unseenBefore(now, notes)).toEqual(isUnseen ? { before: OLD, after: NOW } : undefined);
 });

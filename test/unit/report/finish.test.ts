@@ -130,7 +130,7 @@ describe('summarize', () => {
     });
     const text = summaryOf(jobs);
     expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
-    expect(text).toMatch(/\nJobs not shown for lack of room: \d+\./);
+    expect(text).toMatch(/\n- Jobs not shown for lack of room: \d+\./);
   });
 
   it('warns if it cannot be written', () => {
