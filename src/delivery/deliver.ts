@@ -20,9 +20,10 @@ import { isFinal, isKnownStatus } from '../service.ts';
 import type { Result } from '../text.ts';
 import { announce } from './announce.ts';
 import { readLate } from './late.ts';
-import { pollNow, waitForAgent, waitForEarlierWork } from './poll.ts';
+import { pollNow } from './poll.ts';
 import { endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { sendMessage } from './send.ts';
+import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
 // All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
 // one loop follows each job that is left.

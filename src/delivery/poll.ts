@@ -1,7 +1,6 @@
 import { afterPause, duration } from '../clock.ts';
-import { askAgain, doneEnd, lostEnd, showStatus } from '../job/explain.ts';
+import { askAgain, lostEnd, showStatus } from '../job/explain.ts';
 import {
-  doubtMs,
   isDone,
   type Job,
   type JobRecord,
@@ -9,11 +8,7 @@ import {
   NEW_JOB,
   recordPoll,
   recordResponse,
-  recordWait,
-  SETTLE_MS,
   sentAtOf,
-  setWaiting,
-  statusBefore,
   statusOf,
 } from '../job/job.ts';
 import type { End } from '../job/outcome.ts';
@@ -27,7 +22,7 @@ import {
   pollNowAgainMs,
 } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
-import { isFinal, isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
+import { isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run-state.ts';
 
@@ -104,12 +99,13 @@ function isClosed(status: number, { id }: Job): boolean {
  * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
  * have failed for ten minutes in a row or until the deadline. Then it resolves to the end of the job.
  */
-function pollInWait(run: Run, job: Job): Promise<End | undefined> {
+export function pollInWait(run: Run, job: Job): Promise<End | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const last = sentences(why, askedPause(exchange, run.agent));
     const leftMs = run.plan.deadline - clock.now();
-    if (leftMs <= 0) return timedOutJob(run, job, last);
+    // An end that was seen counts then.
+    if (leftMs <= 0 || isDone(job, true) !== 'no') return timedOutJob(run, job, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
     return lostAfter(run, job, exchange, `All polls failed for ${duration(forMs)}. ${last}`);
   });
@@ -179,105 +175,4 @@ function isFromBefore(job: Job): boolean {
   const { base, after, record } = job;
   if (sentAtOf(job) === undefined || after.work === 'our message') return false;
   return base !== undefined && record?.status === base.status;
-}
-
-// The waits: until the agent is done, and until it is done with earlier work.
-
-/** Milliseconds. Short jobs are polled often, long ones at most twice a minute. */
-const SHORTEST_MS = 2000;
-const LONGEST_MS = 30_000;
-/** An interval of a twentieth of the elapsed time wastes at most a twentieth of the wait. */
-const SHARE_OF_ELAPSED = 1 / 20;
-
-/** Milliseconds until the next poll, `sinceMs` after the message or the start of the wait. */
-export function nextPollMs(sinceMs: number): number {
-  // A job that is done within seconds is seen at work only early.
-  if (sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
-}
-
-export async function waitForAgent(run: Run, job: Job): Promise<End> {
-  const { plan, runtime } = run;
-  const { clock } = runtime;
-  const { since } = job.after;
-  for (;;) {
-    const now = clock.now();
-    const certainty = isDone(job);
-    if (certainty !== 'no' && (await staysDone(run, job))) return doneEnd(job, certainty);
-    if (now >= plan.deadline) return timedOutJob(run, job);
-    const nextMs = Math.min(nextPollMs(now - since), doubtMs(job));
-    // In a re-run, the agent may already be done.
-    const pauseMs = job.record === undefined ? 0 : Math.min(nextMs, plan.deadline - now);
-    await pause(run, pauseMs);
-    const end = await pollInWait(run, job);
-    if (end !== undefined) return end;
-  }
-}
-
-/** Milliseconds between looks at an end. */
-const LOOK_AGAIN_MS = 3000;
-/** If each poll asks one of two replicas at random, of which one is 15 s behind, 0.5 % of the ends are too early. */
-const MOST_LOOKS = 4;
-
-/**
- * Whether an end after work is still there when it is looked at again: the API may answer from replicas of which some are
- * behind, and show the end of earlier work. A link that comes with a look counts. If there is none, because it fails or the
- * run ends, only an end that may be from before the message is not taken.
- */
-async function staysDone(run: Run, job: Job): Promise<boolean> {
-  const { clock } = run.runtime;
-  for (let looks = 0; ; looks += 1) {
-    const most = looksAtEnd(job, clock.now());
-    if (looks >= most) return true;
-    const isSeen = await lookAgain(run, job);
-    if (!isFinal(statusOf(job))) return false;
-    if (!isSeen) return most < MOST_LOOKS;
-  }
-}
-
-/** Resolves to whether there was time for it, and an answer. */
-async function lookAgain(run: Run, job: Job): Promise<boolean> {
-  const { clock, signal } = run.runtime;
-  if (run.plan.deadline - clock.now() < LOOK_AGAIN_MS) return false;
-  await pause(run, LOOK_AGAIN_MS);
-  return !signal.aborted && (await pollOnce(run, job)) === undefined;
-}
-
-/** What has settled needs none. A status from before the message may be that of a replica that does not know the message yet. */
-function looksAtEnd(job: Job, now: number): number {
-  const { work, since } = job.after;
-  if (work !== 'our message') return 0;
-  const isFromBefore = statusOf(job) === statusBefore(job);
-  return isFromBefore && now - since < SETTLE_MS ? MOST_LOOKS : 1;
-}
-
-/** If the message waits for it: polls until the agent is done with what it is at work on, or the job has to end. */
-export async function waitForEarlierWork(
-  run: Run,
-  job: Job,
-): Promise<End | 'waited' | 'not at work'> {
-  const { plan, runtime } = run;
-  const { clock } = runtime;
-  const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
-  if (!mustWait) return 'not at work';
-  const startedAt = clock.now();
-  // The comment says it already if the first poll has shown it.
-  const isNew = !job.isWaiting;
-  setWaiting(job, true);
-  if (isNew) run.note?.write();
-  run.log.say(
-    job,
-    'The agent is at work. The message waits until it is done with what it is doing.',
-  );
-  while (!isFinal(statusBefore(job))) {
-    const late = endIfTooLate(run, job);
-    if (late !== undefined) return late;
-    const now = clock.now();
-    const pauseMs = Math.min(nextPollMs(now - startedAt), plan.deadline - now);
-    await pause(run, pauseMs);
-    const end = await pollInWait(run, job);
-    if (end !== undefined) return end;
-  }
-  recordWait(job, clock.now() - startedAt);
-  return 'waited';
 }

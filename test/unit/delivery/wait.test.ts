@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextPollMs } from '../../../src/delivery/poll.ts';
+import { nextPollMs } from '../../../src/delivery/wait.ts';
 
 it.each([
   ['looks early', 0, 1000],
