@@ -6,7 +6,7 @@ import { askAgain } from '../job/explain.ts';
 import { type Ended, worstFirst } from '../job/overall.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
 import { startAgain } from '../plan/plan.ts';
-import { fail, skip } from '../report/finish.ts';
+import { fail, skipAttempt } from '../report/finish.ts';
 import { sentences } from '../text.ts';
 import { renderProblem, renderUsage } from './render.ts';
 import { createComment } from './tracking-comment.ts';
@@ -26,7 +26,7 @@ export async function complain(start: Start, problem: string, mayPass = false): 
 }
 
 export async function replyWithUsage(start: Start, command: string): Promise<0 | 1> {
-  return skip(
+  return skipAttempt(
     start.runtime,
     whyNoWords(command),
     await reply(start, renderUsage(command), 'warning'),

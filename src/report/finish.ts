@@ -17,17 +17,17 @@ import { type Report, toOutputs } from './outputs.ts';
 const NOTHING_SENT = 'Nothing was sent';
 
 /** The event has nothing for the agent, in no attempt. */
-export function skip(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
+export function skip(runtime: Runtime, reason: string): 0 | 1 {
   runtime.log.notice(reason);
   const end = { result: 'skipped', reason: runtime.redact(reason) };
-  return saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 0);
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
 }
 
 /** This attempt has nothing to do; an earlier one may have sent a message. */
-export function skipAttempt(runtime: Runtime, reason: string): 0 | 1 {
+export function skipAttempt(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
   runtime.log.notice(reason);
   const end = withoutJobs(runtime, 'skipped', runtime.redact(reason));
-  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
+  return saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 0);
 }
 
 /** As `skipAttempt`, and the job summary explains it: few read the log of a green run. */
