@@ -14,7 +14,6 @@ import { type End, endAs } from '../job/outcome.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
-import type { SendClass } from '../mintlify/retry.ts';
 import { conversationOf, knownNotes, ownPull } from '../plan/own-pull-request.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import type { Result } from '../text.ts';
@@ -150,13 +149,12 @@ async function followJob(run: Run, job: Job): Promise<void> {
 
 /** Resolves to the end of the job if the message is not sent. */
 async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
-  const failed: SendClass[] = [];
   for (;;) {
     const waited = await waitForEarlierWork(run, job);
     if (typeof waited === 'object') return waited;
     const unsent = await readLate(run, job);
     if (unsent !== undefined) return unsent;
-    const sent = await run.queue.sends(() => sendMessage(run, job, failed));
+    const sent = await run.queue.sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;
     if (sent !== 'busy') return sent;
   }

@@ -15,7 +15,7 @@ import type { End } from '../job/outcome.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
 import { askedPause } from '../mintlify/responses.ts';
 import {
-  type FailedPoll,
+  isRateLimited,
   LONGEST_OUTAGE_MS,
   mayPass,
   pollAgainMs,
@@ -57,10 +57,10 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
 export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
   const { clock, random } = run.runtime;
   if (clock.now() >= run.plan.deadline) return timedOutJob(run, job);
-  const all: FailedPoll[] = [];
-  return poll(run, job, ({ why, exchange }, failed) => {
-    all.push({ exchange, at: clock.now() });
-    const nextMs = pollNowAgainMs(all, random);
+  let counted = 0;
+  return poll(run, job, ({ why, exchange }, failed, forMs) => {
+    if (!isRateLimited(exchange)) counted += 1;
+    const nextMs = pollNowAgainMs(exchange, { failed: counted, forMs }, random);
     if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const last = sentences(count, why, askedPause(exchange, run.agent));

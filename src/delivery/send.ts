@@ -13,7 +13,7 @@ import {
 import { type End, endAs } from '../job/outcome.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
-import type { SendClass } from '../mintlify/retry.ts';
+import { isRateLimited } from '../mintlify/retry.ts';
 import { readHead } from '../plan/own-pull-request.ts';
 import { pullOf } from '../report/changes.ts';
 import { isFinal } from '../service.ts';
@@ -25,14 +25,10 @@ import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run-s
 
 /**
  * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to the end of the job if it is
- * not sent; `busy`: it has to wait for the agent first. `failed` has the classes of its failed requests.
+ * not sent; `busy`: it has to wait for the agent first.
  */
-export async function sendMessage(
-  run: Run,
-  job: Job,
-  failed: SendClass[],
-): Promise<End | 'sent' | 'busy'> {
-  for (;;) {
+export async function sendMessage(run: Run, job: Job): Promise<End | 'sent' | 'busy'> {
+  for (let failed = 0; ; failed += 1) {
     const tooLate = endIfTooLate(run, job);
     if (tooLate !== undefined) return tooLate;
     const looked = await lastLook(run, job);
@@ -43,7 +39,6 @@ export async function sendMessage(
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
     const sent = await postMessage(run.agent, job.id, run.message.text, failed);
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
-    failed.push(sent.sendClass);
     const refused = await afterRefusal(run, job, sent);
     if (refused !== undefined) return refused;
   }
@@ -112,13 +107,13 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
 async function afterRefusal(
   run: Run,
   job: Job,
-  { exchange, why, afterMs, sendClass }: Extract<Sent, { kind: 'refused' }>,
+  { exchange, why, afterMs }: Extract<Sent, { kind: 'refused' }>,
 ): Promise<End | undefined> {
   const { clock, signal } = run.runtime;
   const { stop } = run.queue;
   const again = askAfter(exchange, job, run.plan);
   if (signal.aborted) return cancelledJob(run, job);
-  if (afterMs === null && sendClass === 'rate-limited') {
+  if (afterMs === null && isRateLimited(exchange)) {
     if (stop.signal.aborted) return stop.signal.reason;
     // Messages to other jobs fall under the same limit.
     const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;

@@ -11,7 +11,6 @@ import {
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
-import type { Dispatcher } from '../vendor/undici.ts';
 import type { Annotation, CheckRun, RunJob, WorkflowRun } from './checks.ts';
 import type { Conversation, ThreadPage } from './conversation.ts';
 import {
@@ -21,7 +20,7 @@ import {
   toGitHubError,
   unexpectedResponse,
 } from './errors.ts';
-import { createConnections, createFetch } from './fetch.ts';
+import { createFetch } from './fetch.ts';
 import type { Comparison, NewestComment, Query, ReviewComment } from './responses.ts';
 
 // All calls to the API of GitHub.
@@ -103,8 +102,6 @@ const REACTION_ROUTES = {
 
 interface Connected {
   readonly octokit: Octokit;
-  /** These are kept alive between calls. */
-  readonly connections: Dispatcher;
   readonly proxy: ProxySettings;
 }
 
@@ -123,7 +120,7 @@ async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected
     throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
   }
   const octokit = await getOctokit(token, apiUrl, USER_AGENT);
-  return { octokit, connections: createConnections(proxy.value), proxy: proxy.value };
+  return { octokit, proxy: proxy.value };
 }
 
 /**
@@ -232,11 +229,10 @@ export class GitHub {
     await this.#graphql(`mutation (${names}) { ${calls.join('\n')} }`, variables);
   }
 
-  /** On a connection of its own: one that is kept alive may be closed at the moment the request is written. */
   async createComment(number: number, body: string): Promise<CreatedComment> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
     const { createdComment } = await loadAnswers();
-    const data = await this.#request(route, { number, body }, 'own connection');
+    const data = await this.#request(route, { number, body });
     const { id, node_id, html_url, created_at: createdAt } = parse(data, createdComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url, createdAt, isEdited: false });
     return { id, nodeId: node_id, url: html_url };
@@ -374,7 +370,7 @@ export class GitHub {
     const given = { ...this.#repository, jobId };
     const { headers } = await this.#call(
       ({ request }, options) => request(route, { ...given, ...options }),
-      'wants a redirect',
+      true,
     );
     if (headers.location === undefined) throw unexpectedResponse();
     return headers.location;
@@ -419,42 +415,35 @@ export class GitHub {
     return parse(data, graphqlData);
   }
 
-  async #request(route: string, parameters: object, way: Way = 'plain'): Promise<unknown> {
+  async #request(route: string, parameters: object): Promise<unknown> {
     const given = { ...this.#repository, ...parameters };
-    const { data } = await this.#call(
-      ({ request }, options) => request(route, { ...given, ...options }),
-      way,
+    const { data } = await this.#call(({ request }, options) =>
+      request(route, { ...given, ...options }),
     );
     return data;
   }
 
   async #call<T>(
     call: (octokit: Octokit, options: object) => Promise<T>,
-    way: Way = 'plain',
+    wantsRedirect = false,
   ): Promise<T> {
     const { clock, redact } = this.#options;
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     let wasWritten = false;
+    const onWrite = (): void => {
+      wasWritten = true;
+    };
     try {
       this.#connected ??= connect(this.#options);
-      const { octokit, connections, proxy } = await this.#connected;
-      const used = way === 'own connection' ? createConnections(proxy) : connections;
-      const fetch = createFetch(used, way === 'wants a redirect', () => {
-        wasWritten = true;
-      });
-      // A request that is not connected yet ignores the signal.
-      return await untilAborted(
-        call(octokit, { headers: API_VERSION, request: { signal, fetch } }),
-        signal,
-      );
+      const { octokit, proxy } = await this.#connected;
+      const fetch = createFetch({ proxy, signal, wantsRedirect, onWrite });
+      return await call(octokit, { headers: API_VERSION, request: { fetch } });
     } catch (error) {
       if (!signal.aborted) throw toGitHubError(error, redact, wasWritten, clock.now());
       throw new GitHubError(0, 'GitHub did not answer in time', { cause: error, wasWritten });
     }
   }
 }
-
-type Way = 'plain' | 'own connection' | 'wants a redirect';
 
 /** Milliseconds. Rethrows an error that will not pass in time. */
 function pauseBeforeRepetition(error: unknown): number {

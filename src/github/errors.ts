@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { duration } from '../clock.ts';
 import type { Redact } from '../runner/logger.ts';
-import { explainConnection, readDate, readRetryAfter } from '../runner/network.ts';
+import { explainConnection } from '../runner/network.ts';
+import { readDate, readPause } from '../runner/request.ts';
 import { anyText } from '../schema.ts';
 import { quote } from '../text.ts';
 
@@ -223,9 +224,9 @@ function pauseOf(
   now: number,
 ): { readonly pauseMs?: number } {
   if (status !== 429) return {};
-  const date = readDate(headers.date) ?? now;
-  const asked = readRetryAfter([headers['retry-after']], date);
+  const asked = readPause({ headers }, now);
   if (asked !== null) return { pauseMs: asked };
+  const date = readDate(headers.date) ?? now;
   const waitMs = Number(headers['x-ratelimit-reset']) * 1000 - date;
   // Of another limit, the reset says nothing; nor does one that is over.
   const isOther = /secondary/i.test(message) || Number(headers['x-ratelimit-remaining']) > 0;

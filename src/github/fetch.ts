@@ -1,81 +1,58 @@
 import type { ProxySettings } from '../runner/environment.ts';
-import { createAgent, isRedirect, onWrite, readBody, valuesOf } from '../runner/network.ts';
+import { createAgent } from '../runner/network.ts';
+import { type Request, sendRequest } from '../runner/request.ts';
 import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, unexpectedResponse } from './errors.ts';
 
-// The part of `fetch` that GitHub's client needs. It uses the same parts of undici as `agent/http.ts`.
-// With undici's own `fetch`, a message with a comment would be sent 1.4 times as late.
-
-export type FetchOptions = Pick<
-  Dispatcher.RequestOptions,
-  'method' | 'headers' | 'body' | 'signal'
->;
+// The part of `fetch` that GitHub's client needs. With undici's own `fetch`, a message with a comment would be sent 1.4 times
+// as late.
 
 /** Bytes of a body. Fifty long comments have fewer. */
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-/** Connections to GitHub. */
+/** Connections to the host of logs. */
 export function createConnections(proxy: ProxySettings): Dispatcher {
-  return createAgent({ ...proxy, noProxy: `${proxy.noProxy},${NEVER_BY_PROXY}` });
+  return createAgent(toGitHub(proxy));
 }
 
-/**
- * The caller limits the time by the signal. `written` is called just before the request is written. No redirect is followed;
- * it is an error unless it is what the caller wants.
- */
-export function createFetch(connections: Dispatcher, wantsRedirect: boolean, written: () => void) {
-  const dispatcher = onWrite(connections, written);
-  return async (address: string, options: FetchOptions) => {
-    const url = new URL(address);
-    const response = await dispatcher.request({
+function toGitHub(proxy: ProxySettings): ProxySettings {
+  return { ...proxy, noProxy: `${proxy.noProxy},${NEVER_BY_PROXY}` };
+}
+
+interface FetchOptions extends Pick<Request, 'proxy' | 'signal' | 'onWrite'> {
+  /** Otherwise a redirect is an error. None is followed. */
+  readonly wantsRedirect?: boolean;
+}
+
+export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchOptions) {
+  return async (address: string, call: Pick<Request, 'method' | 'headers' | 'body'>) => {
+    const { method, headers, body: sent } = call;
+    const { status, ...response } = await sendRequest({
+      ...{ url: new URL(address), method, body: sent, mostBytes: MOST_ANSWER_BYTES },
+      ...{ headers: { ...headers, 'accept-encoding': 'identity' }, proxy: toGitHub(proxy) },
       ...options,
-      origin: url.origin,
-      path: url.pathname + url.search,
-      headers: { ...options.headers, 'accept-encoding': 'identity' },
     });
-    const bytes = await readBody(response, MOST_ANSWER_BYTES);
-    if (bytes === null) throw tooLarge(response);
-    // undici reuses the connection only after that; the next request would open another one.
-    await new Promise(setImmediate);
-    if (!wantsRedirect) refuseRedirect(response);
-    return toResponse(url, response, bytes);
-  };
-}
-
-/** What is read again would be as large; whether something was created is not known. */
-function tooLarge({ statusCode }: Dispatcher.ResponseData): GitHubError {
-  const status = statusCode === 200 ? statusCode : 0;
-  return new GitHubError(status, 'GitHub gave an answer that is too large');
-}
-
-/** Octokit would take it for a success. */
-function refuseRedirect({ statusCode }: Dispatcher.ResponseData): void {
-  if (statusCode < 300 || statusCode >= 400) return;
-  if (!isRedirect(statusCode)) throw unexpectedResponse();
-  const why = `GitHub answered ${statusCode}, a redirect, which is not followed`;
-  throw new GitHubError(statusCode, `${why}; if the repository was renamed, start a new run`);
-}
-
-/** The parts of a response that the client reads. */
-function toResponse(
-  { href }: URL,
-  { statusCode, headers }: Dispatcher.ResponseData,
-  bytes: Buffer,
-) {
-  const pairs = Object.entries(headers).map(
-    ([name, value]) => [name, [value].flat().join(', ')] as const,
-  );
-  const all = new Map(pairs);
-  // Octokit reads no body whose type is given twice.
-  const [type] = valuesOf(headers, 'content-type').join().split(',');
-  if (type !== undefined && type !== '') all.set('content-type', type);
-  return {
-    status: statusCode,
-    url: href,
-    headers: all,
-    text: async () => new TextDecoder().decode(bytes),
-    arrayBuffer: async () => new Uint8Array(bytes).buffer,
+    const { body } = response;
+    if (body instanceof Error) throw body;
+    // What is read again would be as large; whether something was created is not known.
+    if (body === null) {
+      throw new GitHubError(status === 200 ? 200 : 0, 'GitHub gave an answer that is too large');
+    }
+    // Octokit would take it for a success.
+    if (status >= 300 && status < 400 && !wantsRedirect) {
+      if (status === 304) throw unexpectedResponse();
+      const why = `GitHub answered ${status}, a redirect, which is not followed`;
+      throw new GitHubError(status, why);
+    }
+    const pairs = Object.entries(response.headers).map(
+      ([name, value]) => [name, [value].flat().join(', ')] as const,
+    );
+    return {
+      ...{ status, url: address, headers: new Map(pairs) },
+      text: async () => new TextDecoder().decode(body),
+      arrayBuffer: async () => new Uint8Array(body).buffer,
+    };
   };
 }

@@ -1,9 +1,9 @@
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import type { Redact } from '../runner/logger.ts';
-import { bodyOf, PATHS } from '../service.ts';
+import { PATHS } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { askedPause, explainExchange, readRecord } from './responses.ts';
-import { classifySend, isDelivery, SEND_RULES, type SendClass, sendRetryDelayMs } from './retry.ts';
+import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
 interface Polled {
@@ -33,21 +33,16 @@ export type Sent =
       readonly kind: 'refused';
       readonly exchange: Exchange;
       readonly why: string;
-      readonly sendClass: SendClass;
       /** Milliseconds after which it may be sent again; null if it may not. */
       readonly afterMs: number | null;
     };
-
-/** The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy knowledge. */
-const POLL_MS = 30_000;
-const POST_MS = 60_000;
 
 /** Polls a job once. */
 export async function getJob(context: AgentContext, jobId: string): Promise<Polled | Missed> {
   const { transport, clock, redact } = context;
   const path = PATHS.poll(context.projectId, jobId);
   const from = clock.now();
-  const exchange = await transport.get(path, POLL_MS);
+  const exchange = await transport.get(path);
   context.log.debug(describeExchange(`GET ${path}`, exchange));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (!isSuccess || exchange.body.kind === 'problem' || !isFromApi(exchange.body)) {
@@ -68,27 +63,24 @@ function ofAnotherJob({ id }: JobRecord, jobId: string, redact: Redact): string 
   return `the record of ${quote(redact(id), 256)}, an ID with other upper and lower case`;
 }
 
-/**
- * Sends the message once or, with `NEW_JOB`, creates a job with it. `failed` has the classes of the earlier times.
- */
+/** Sends the message once or, with `NEW_JOB`, creates a job with it. `failed`: how many requests for it have failed before. */
 export async function postMessage(
   context: AgentContext,
   jobId: string,
   prompt: string,
-  failed: readonly SendClass[],
+  failed: number,
 ): Promise<Sent> {
   const doing = jobId === NEW_JOB ? 'create' : 'send';
   const path = PATHS[doing](context.projectId, jobId);
-  const exchange = await context.transport.postOnce(path, bodyOf(prompt), POST_MS);
+  const exchange = await context.transport.postOnce(path, { prompt });
   context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
-  const sendClass = classifySend(exchange);
   const said = explainExchange(exchange, doing, context);
-  if (SEND_RULES[sendClass].delivery === 'unknown') return { kind: 'doubtful', why: said };
-  const afterMs = sendRetryDelayMs(exchange, sendClass, failed, context);
-  if (afterMs !== null) return { kind: 'refused', exchange, why: said, sendClass, afterMs };
-  const why = sentences(said, askedPause(exchange, context));
-  return { kind: 'refused', exchange, why, sendClass, afterMs };
+  const { delivery } = SEND_RULES[classifySend(exchange)];
+  if (delivery === 'unknown') return { kind: 'doubtful', why: said };
+  const afterMs = resendAfterMs(exchange, failed + 1, context);
+  const why = afterMs === null ? sentences(said, askedPause(exchange, context)) : said;
+  return { kind: 'refused', exchange, why, afterMs };
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {

@@ -3,34 +3,18 @@ import { inUtc } from '../clock.ts';
 import type { JobRecord } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../pull-request.ts';
 import type { Redact } from '../runner/logger.ts';
-import { isRedirect } from '../runner/network.ts';
 import { anyText, lenient } from '../schema.ts';
 import {
-  ADVICE,
-  ADVICE_ELSEWHERE,
-  ADVICE_ON_SIZE,
   DASHBOARD_URL,
-  type Doing,
   isKnownStatus,
+  KEYS_URL,
+  MESSAGES_PER_HOUR,
+  type PATHS,
+  USAGE_URL,
 } from '../service.ts';
-import {
-  listing,
-  ok,
-  oneLine,
-  parseJson,
-  problem,
-  quote,
-  type Result,
-  sentences,
-} from '../text.ts';
-import { isPassing4xx, isPassing5xx, retryAfterMs } from './retry.ts';
-import {
-  type AgentContext,
-  type Answer,
-  type Exchange,
-  type Failure,
-  isFromApi,
-} from './transport.ts';
+import { ok, oneLine, parseJson, problem, quote, type Result, sentences } from '../text.ts';
+import { askedPauseMs, isPassing4xx } from './retry.ts';
+import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
 // What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
 // their readers did not write the workflow: so it says “the API key”, and not the name of the input.
@@ -53,18 +37,19 @@ export function readRecord(body: string, redact: Redact, repositoryUrl: string):
   if (!parsed.success) {
     return problem(`JSON that is not a job record${quoteRefusal(body, redact)}`);
   }
-  const { id, status, prLink } = parsed.data;
+  const { id, prLink } = parsed.data;
+  const status = readStatus(parsed.data.status ?? '', redact);
   const link = readLink(prLink, redact);
-  const isTold = prLink !== undefined && link.kind === 'ok';
-  const record = {
+  return ok({
     id,
-    status: status === undefined ? undefined : readStatus(status, redact),
-    prLink: isTold ? link.value : undefined,
-    prNumber: isTold ? ownPullRequest(link.value, repositoryUrl) : undefined,
-    linkProblem: link.kind === 'problem' ? link.problem : undefined,
-  };
-  const told = Object.entries(record).filter(([, value]) => value !== undefined);
-  return ok(Object.fromEntries(told) as unknown as JobRecord);
+    ...(status !== '' && { status }),
+    ...(link.kind === 'problem' && { linkProblem: link.problem }),
+    ...(link.kind === 'ok' &&
+      prLink !== undefined && {
+        prLink: link.value,
+        prNumber: ownPullRequest(link.value, repositoryUrl),
+      }),
+  });
 }
 
 const LONGEST_LINK = 500;
@@ -77,10 +62,10 @@ function readLink(prLink: unknown, redact: Redact): Result<string | null> {
   return checkPrLink(redact(prLink));
 }
 
-/** A status that the action knows, or text by others in one line; undefined if nothing of it is visible. */
-function readStatus(status: string, redact: Redact): string | undefined {
+/** A status that the action knows, or text by others in one line; empty if nothing of it is visible. */
+function readStatus(status: string, redact: Redact): string {
   const word = oneLine(status).toLowerCase();
-  return isKnownStatus(word) ? word : oneLine(redact(status)) || undefined;
+  return isKnownStatus(word) ? word : oneLine(redact(status));
 }
 
 const message = z.object({ message: anyText });
@@ -94,6 +79,9 @@ function quoteRefusal(body: string, redact: Redact): string {
   return said === '' ? '' : `: ${quote(redact(said))}`;
 }
 
+/** What the requests do. */
+type Doing = keyof typeof PATHS;
+
 const WHEN: Readonly<Record<Doing, string>> = {
   poll: 'when the status of the job was read',
   send: 'to the message',
@@ -102,84 +90,75 @@ const WHEN: Readonly<Record<Doing, string>> = {
 
 /** How the API responded, and what to do about it. */
 export function explainExchange(exchange: Exchange, doing: Doing, context: AgentContext): string {
-  const { where, redact } = context;
+  const { where, redact, isDefaultUrl } = context;
   if (exchange.kind === 'failure') {
-    return exchange.written
-      ? `The connection to the API at ${where} was lost after the request was written: ${exchange.why}.`
-      : sentences(
-          `Could not reach the API at ${where}: ${exchange.why}.`,
-          adviseOnNetwork(exchange, context),
-        );
+    const { written, why, cause } = exchange;
+    if (written) {
+      return `The connection to the API at ${where} was lost after the request was written: ${why}.`;
+    }
+    const url = isDefaultUrl ? '' : 'base URL and the ';
+    // What is set up wrongly is named by the reason.
+    const advice =
+      cause === 'setup' ? '' : `Check the ${url}DNS, firewall and proxy of the runner.`;
+    return sentences(`Could not reach the API at ${where}: ${why}.`, advice);
   }
   const { status, body } = exchange;
   const said = body.kind === 'ok' ? quoteRefusal(body.value, redact) : '';
   return sentences(
     `${whoAnswered(exchange)} answered ${status} ${WHEN[doing]}${said}.`,
-    advise(exchange, doing, context),
+    advise(exchange, context),
   );
 }
 
 /** The API answers with a JSON object. Pages for 5xx come as often from its own edge as from something else on the way. */
 function whoAnswered({ status, body }: Answer): string {
   if (isFromApi(body)) return 'The API';
-  return isPassing5xx(status)
+  return status >= 500
     ? 'The API, or something before it,'
     : 'Something before the API, such as a proxy or firewall,';
 }
 
-/** What is set up wrongly is named by the reason. */
-function adviseOnNetwork({ cause }: Failure, { isDefaultUrl }: AgentContext): string {
-  if (cause === 'setup') return '';
-  const suspects = [...(isDefaultUrl ? [] : ['base URL']), 'DNS, firewall and proxy of the runner'];
-  return `Check the ${listing(suspects, 'and the')}.`;
-}
+const CHECK_IDS = 'The project has no such job, or there is no such project; check the IDs';
+const CHECK_PROMPT = `Check the prompt and the job in the dashboard (${DASHBOARD_URL}).`;
 
-function advise(answer: Answer, doing: Doing, context: AgentContext): string {
-  const { status, contentType, body } = answer;
+/** What to do about a status with which the API answers. 402 is not documented, but that agents use credits is. */
+const ADVICE: Readonly<Record<number, string>> = {
+  401: `The API key is expired (keys live 90 days by default) or wrong; create a new admin key at ${KEYS_URL} and store it as the secret.`,
+  402: `The API requires credits. Buy credits or allow overages at ${USAGE_URL}.`,
+  403: `The API key may lack the read or write scope, or the IP address of this runner may not be on the IP allow list of the key; GitHub-hosted runners rarely are. Check the key at ${KEYS_URL}.`,
+  404: `${CHECK_IDS}.`,
+  409: 'Use another job.',
+  429: `The API accepts ${MESSAGES_PER_HOUR} messages per project and hour (${MESSAGES_PER_HOUR}/h) from all senders together.`,
+};
+
+function advise({ status, contentType, location, body }: Answer, context: AgentContext): string {
   const { isDefaultUrl, redact } = context;
-  if (isRedirect(status)) {
-    const host = URL.parse(answer.location)?.host ?? '';
+  const checkUrl = isDefaultUrl ? '' : 'Check the base URL. If it is right:';
+  const onTheWay = sentences(
+    checkUrl,
+    'Ask those who run it to let this runner through, or use another runner.',
+  );
+  if (status === 413) return 'The prompt is too long; make it shorter.';
+  if (status >= 300 && status < 400) {
+    const host = URL.parse(location)?.host ?? '';
     const target = host === '' ? '' : ` to ${quote(redact(host))}`;
-    return `That is a redirect${target}, which is never followed. ${adviseOnWay(context)}`;
+    return `That is a redirect${target}, which is never followed. ${onTheWay}`;
   }
   if (status >= 200 && status < 300) {
     if (body.kind === 'problem') return `The answer had ${body.problem}.`;
     const type =
       contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job. ${adviseOnWay(context)}`;
+    return `The answer, with ${type}, was not a record of this job. ${onTheWay}`;
   }
-  const whoever = ADVICE_ON_SIZE[status];
-  if (whoever !== undefined) return whoever;
-  if (!isFromApi(body)) return adviseOnStranger(status, doing, context);
-  const elsewhere = isDefaultUrl ? undefined : ADVICE_ELSEWHERE[status]?.[doing];
-  const known = elsewhere ?? ADVICE[status]?.[doing];
-  if (known !== undefined) return known;
-  if (status >= 500) return 'The API itself has a problem.';
-  if (isPassing4xx(status) || status < 400) return '';
-  const suspects = doing === 'poll' ? [] : ['the prompt'];
-  if (!isDefaultUrl) suspects.push('the base URL');
-  return `Check ${listing([...suspects, `the job in the dashboard (${DASHBOARD_URL})`])}.`;
-}
-
-/** What to do about something on the way to the API. */
-function adviseOnWay({ isDefaultUrl }: AgentContext): string {
-  const through = 'sk those who run it to let this runner through, or use another runner.';
-  return isDefaultUrl ? `A${through}` : `Check the base URL. If it is right, a${through}`;
-}
-
-/** Of an answer that is not the API's. Firewalls look into messages, too: one that has let a poll through may refuse a text. */
-function adviseOnStranger(status: number, doing: Doing, context: AgentContext): string {
-  if (isPassing4xx(status) || isPassing5xx(status)) return '';
-  const refusesText = status === 403 || status === 406;
-  if (refusesText && doing !== 'poll' && context.transport.hasAnswered()) {
-    return 'It may refuse what the message says, such as commands in a log. Ask those who run it to let such messages through to the API.';
-  }
-  return adviseOnWay(context);
+  if (!isFromApi(body)) return status >= 500 || isPassing4xx(status) ? '' : onTheWay;
+  if (status === 404 && !isDefaultUrl) return `${CHECK_IDS} and the base URL.`;
+  const isOther = status < 500 && !isPassing4xx(status);
+  return ADVICE[status] ?? (isOther ? CHECK_PROMPT : '');
 }
 
 /** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */
 export function askedPause(exchange: Exchange, { clock }: AgentContext): string {
-  const pauseMs = retryAfterMs(exchange);
+  const pauseMs = askedPauseMs(exchange);
   if (pauseMs === null) return '';
   return `It asks to wait until ${inUtc(clock.now() + pauseMs + 60_000)}.`;
 }

@@ -1,9 +1,8 @@
 import type { Delivery } from '../job/job.ts';
-import { readRetryAfter } from '../runner/network.ts';
 import type { AgentContext, Answer, Exchange } from './transport.ts';
 
 /** Milliseconds. A message, or a poll before it, is given up if the API asks for a longer pause. */
-const LONGEST_RETRY_AFTER_MS = 120_000;
+const LONGEST_PAUSE_MS = 120_000;
 
 /**
  * What the result of a POST says about the message, and how often it may be sent again: what may have been
@@ -22,29 +21,23 @@ export const SEND_RULES = {
     delivery: 'not-sent',
     repeats: 2,
   },
-  'set-up-wrongly': {
-    when:
-      'The request was not sent because of the configuration: certificate, host name, TLS ' +
-      'version, proxy credentials (407)',
-    delivery: 'not-sent',
-    repeats: 0,
-  },
   'rate-limited': {
-    when: `429, if the pause that the API asks for is ${LONGEST_RETRY_AFTER_MS / 60_000} minutes or less`,
+    when: `429, if the pause that the API asks for is ${LONGEST_PAUSE_MS / 60_000} minutes or less`,
     delivery: 'not-sent',
     repeats: 2,
   },
-  redirected: {
-    when: 'Any other 3xx; redirects are not followed',
+  refused: {
+    when:
+      'Any other 3xx or 4xx (redirects are not followed), or the request was not sent because of the ' +
+      'configuration: certificate, host name, TLS version, proxy credentials (407)',
     delivery: 'not-sent',
     repeats: 0,
   },
-  refused: { when: 'Any other 4xx', delivery: 'not-sent', repeats: 0 },
   doubtful: {
     when:
       'Anything else after the request was sent: connection lost, no response, a response that ' +
-      'is not HTTP, 303, 408, 499, 500, 502, 503 (with or without `Retry-After`), 504 or any other 5xx, ' +
-      '2xx with another content type or another job',
+      'is not HTTP, 303, 408, 499, 5xx (503 with or without `Retry-After`), 2xx with another content ' +
+      'type or another job',
     delivery: 'unknown',
     repeats: 0,
   },
@@ -52,25 +45,18 @@ export const SEND_RULES = {
   Record<string, { when: string; delivery: Delivery; repeats: number }>
 >;
 
-export type SendClass = keyof typeof SEND_RULES;
-
-export function classifySend(exchange: Exchange): SendClass {
+export function classifySend(exchange: Exchange): keyof typeof SEND_RULES {
   if (exchange.kind === 'failure') {
     if (exchange.written) return 'doubtful';
-    return exchange.cause === 'setup' ? 'set-up-wrongly' : 'unreachable';
+    return exchange.cause === 'setup' ? 'refused' : 'unreachable';
   }
   if (isDelivery(exchange)) return 'delivered';
+  if (isRateLimited(exchange)) return 'rate-limited';
   const { status } = exchange;
-  // 303 says that the request was processed, and where its result is (RFC 9110, 15.4.4).
-  if (status >= 300 && status < 400) return status === 303 ? 'doubtful' : 'redirected';
-  if (status === 429) return 'rate-limited';
-  // A proxy may send 408, 499 or 503, even with Retry-After, for a backend that accepted the message.
-  return status >= 400 && status < 500 && !isTimeout(status) ? 'refused' : 'doubtful';
-}
-
-/** 499 is not standard: a proxy on the way, or what is behind it, has given up the request. */
-function isTimeout(status: number): boolean {
-  return status === 408 || status === 499;
+  // 303 says that the request was processed (RFC 9110, 15.4.4). A proxy may send 408, 499 or 503, even with Retry-After, for a
+  // backend that took the message.
+  const isRefusal = status >= 300 && status < 500 && ![303, 408, 499].includes(status);
+  return isRefusal ? 'refused' : 'doubtful';
 }
 
 /** Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200 with HTML. */
@@ -85,33 +71,32 @@ export function isDelivery(exchange: Exchange): exchange is Answer {
   return body.value === '' || (contentType === '' && /^\s*\{/.test(body.value));
 }
 
+export function isRateLimited(exchange: Exchange): boolean {
+  return exchange.kind === 'answer' && exchange.status === 429;
+}
+
 /** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
-
-/** Milliseconds on top of the pause that the API asks for. */
+/** Milliseconds on top of the pause that the API asks for: many jobs must not come back together. */
 const MOST_JITTER_MS = 1000;
-
 /** Milliseconds that must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
 
-/** Milliseconds until a message may be sent again, or null. `failed` has the classes of the earlier times. */
-export function sendRetryDelayMs(
+/** Milliseconds until a message may be sent again after so many failed requests, or null. */
+export function resendAfterMs(
   exchange: Exchange,
-  sendClass: SendClass,
-  failed: readonly SendClass[],
+  failed: number,
   { clock, deadline, random }: Pick<AgentContext, 'clock' | 'deadline' | 'random'>,
 ): number | null {
-  const earlier = failed.filter((one) => one === sendClass).length;
-  if (earlier >= SEND_RULES[sendClass].repeats) return null;
-  if (sendClass !== 'rate-limited') {
-    return random() * FIRST_BACKOFF_MS * 2 ** earlier;
-  }
-  const pause = retryAfterMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * 2 ** earlier;
-  const delay = pause + random() * MOST_JITTER_MS;
-  const isLate = clock.now() + delay >= deadline - LEAST_POST_MS;
-  return isLate || pause > LONGEST_RETRY_AFTER_MS ? null : delay;
+  if (failed > SEND_RULES[classifySend(exchange)].repeats) return null;
+  const double = 2 ** (failed - 1);
+  if (!isRateLimited(exchange)) return random() * FIRST_BACKOFF_MS * double;
+  const pauseMs = askedPauseMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * double;
+  const delayMs = pauseMs + random() * MOST_JITTER_MS;
+  const isLate = clock.now() + delayMs >= deadline - LEAST_POST_MS;
+  return isLate || pauseMs > LONGEST_PAUSE_MS ? null : delayMs;
 }
 
 /** How often the first poll, and the last one before the message, may fail. */
@@ -129,67 +114,40 @@ export function pollAgainMs(
   random: () => number,
 ): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
-  const pauseMs = Math.max(backoffMs, askedMs(exchange, random));
-  return Math.min(LONGEST_POLL_BACKOFF_MS, pauseMs);
-}
-
-/** The pause that the API asks for, and a random time: the polls of many jobs must not come back together. */
-function askedMs(exchange: Exchange, random: () => number): number {
-  const asked = retryAfterMs(exchange);
-  return asked === null ? 0 : asked + random() * MOST_JITTER_MS;
-}
-
-export interface FailedPoll {
-  readonly exchange: Exchange;
-  /** A time of the clock. */
-  readonly at: number;
+  const askedMs = askedPauseMs(exchange);
+  const pauseMs = askedMs === null ? 0 : askedMs + random() * MOST_JITTER_MS;
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, pauseMs));
 }
 
 /**
- * Milliseconds until a poll outside a wait is repeated, after all of these have failed; null if it is not. A poll that is
- * refused because of the rate limit does not count, and is repeated for two minutes.
+ * Milliseconds until a poll outside a wait is repeated, or null. `failed`: how many have failed in a row for `forMs`, those
+ * not counted that were refused because of the rate limit: these are repeated for two minutes.
  */
-export function pollNowAgainMs(failed: readonly FailedPoll[], random: () => number): number | null {
-  const refused = failed.filter(({ exchange }) => isRateLimited(exchange));
-  const last = failed.at(-1);
-  if (last === undefined || !mayPass(last.exchange)) return null;
-  if (failed.length - refused.length >= MOST_POLLS) return null;
-  const [first] = refused;
-  if (first === undefined || !isRateLimited(last.exchange)) {
-    return pollAgainMs(last.exchange, failed.length, random);
+export function pollNowAgainMs(
+  exchange: Exchange,
+  { failed, forMs }: { readonly failed: number; readonly forMs: number },
+  random: () => number,
+): number | null {
+  if (!isRateLimited(exchange)) {
+    return mayPass(exchange) && failed < MOST_POLLS ? pollAgainMs(exchange, failed, random) : null;
   }
-  const untilMs = last.at - first.at + (retryAfterMs(last.exchange) ?? 0);
-  if (untilMs > LONGEST_RETRY_AFTER_MS) return null;
-  return Math.max(
-    pollAgainMs(last.exchange, failed.length, random),
-    askedMs(last.exchange, random),
-  );
-}
-
-function isRateLimited(exchange: Exchange): boolean {
-  return exchange.kind === 'answer' && exchange.status === 429;
+  const askedMs = askedPauseMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS;
+  return forMs + askedMs > LONGEST_PAUSE_MS ? null : askedMs + random() * MOST_JITTER_MS;
 }
 
 /** Whether the same poll may succeed later, with the same settings. */
 export function mayPass(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
-  return status < 300 || isPassing5xx(status) || isPassing4xx(status);
-}
-
-/** The network wants the runner to log in (RFC 6585, 6). */
-const NETWORK_LOGIN = 511;
-
-export function isPassing5xx(status: number): boolean {
-  return status >= 500 && status !== NETWORK_LOGIN;
+  return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
 /** All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them. */
 export function isPassing4xx(status: number): boolean {
-  return isTimeout(status) || status === 425 || status === 429;
+  return [408, 425, 429, 499].includes(status);
 }
 
-/** The longest pause in milliseconds that the API asks for, or null. */
-export function retryAfterMs(exchange: Exchange): number | null {
-  return exchange.kind === 'failure' ? null : readRetryAfter(exchange.retryAfter, exchange.date);
+/** The pause in milliseconds that the API asks for, or null. */
+export function askedPauseMs(exchange: Exchange): number | null {
+  return exchange.kind === 'answer' ? exchange.pauseMs : null;
 }

@@ -20,46 +20,11 @@ export function createAgent(
   return new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxy, ...options });
 }
 
-/**
- * Calls back just before a request is written to an established connection. An error code does not
- * show whether a request was written: ECONNRESET, for example, occurs before and after that.
- */
-export function onWrite(dispatcher: Dispatcher, callback: () => void): Dispatcher {
-  return dispatcher.compose((dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      callback();
-      start?.(controller, context);
-    };
-    return dispatch(options, handler);
-  });
-}
-
-/** Null if the body has more bytes than that. */
-export async function readBody(
-  { body }: Dispatcher.ResponseData,
-  mostBytes: number,
-): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > mostBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 type Headers = Dispatcher.ResponseData['headers'];
 
 /** All values of a header. */
-export function valuesOf(headers: Headers, name: string): readonly string[] {
+function valuesOf(headers: Headers, name: string): readonly string[] {
   return [headers[name] ?? []].flat();
-}
-
-/** The other 3xx, such as 304, lead nowhere. */
-export function isRedirect(status: number): boolean {
-  return [300, 301, 302, 303, 307, 308].includes(status);
 }
 
 /** What changes the bytes of a body. Servers also say other words there, of plain bodies. */
@@ -72,37 +37,6 @@ export function compressionsOf(headers: Headers): readonly string[] {
     .toLowerCase()
     .split(/[,\s]+/);
   return words.filter((word) => COMPRESSIONS.has(word));
-}
-
-/** Two of the three forms of RFC 9110, 5.6.7: the third is not used. `Date.parse` alone also takes numbers. */
-const HTTP_DATE = /^[A-Z][a-z]+, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
-
-/** A date in a header in milliseconds since 1970, or null. */
-export function readDate(text: string): number | null {
-  const time = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? null : time;
-}
-
-/** Milliseconds: a hundred years, which is beyond any wait and within the range of Date. */
-const LONGEST_PAUSE_MS = 3e12;
-
-/**
- * The longest pause in milliseconds that values of Retry-After ask for (RFC 9110, 10.2.3), or null. A date counts from
- * `date`, when the response was made by the clock of the server.
- */
-export function readRetryAfter(values: readonly string[], date: number): number | null {
-  // A proxy may join several values, and a date has a comma, too.
-  const single = values.flatMap((value) => value.split(/,(?! \d\d[ -][A-Z])/));
-  const pauses = single.flatMap((value) => {
-    const text = value.trim();
-    // Only whole seconds are allowed, but some servers send their fractions, too.
-    if (/^[0-9]+(\.[0-9]+)?$/.test(text)) {
-      return Math.min(Math.ceil(Number(text)) * 1000, LONGEST_PAUSE_MS);
-    }
-    const until = readDate(text);
-    return until === null ? [] : Math.max(0, until - date);
-  });
-  return pauses.length === 0 ? null : Math.max(...pauses);
 }
 
 const NETWORK: Readonly<Record<string, string>> = {

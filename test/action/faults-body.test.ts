@@ -43,7 +43,7 @@ describe('warns if a successful response of the API contains', () => {
     [
       'a content encoding, which is not decoded',
       body(gzipSync(JSON.stringify(RECORD)), { ...TYPE, 'content-encoding': 'gzip' }),
-      warned(/content encoding that was not requested/),
+      warned(/not UTF-8/),
     ],
   ]);
 });

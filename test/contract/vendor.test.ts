@@ -66,10 +66,11 @@ it('GitHub’s client sends its requests through a proxy', async () => {
   const baseUrl = `https://${HOST}:${port}/api/v3`;
   const script = `
     const { getOctokit } = await import('${own('vendor/actions.ts')}');
-    const { createConnections, createFetch } = await import('${own('github/fetch.ts')}');
+    const { createFetch } = await import('${own('github/fetch.ts')}');
     const { readProxy } = await import('${own('runner/environment.ts')}');
     const { value } = readProxy(process.env, new URL('${baseUrl}'));
-    const fetch = createFetch(createConnections(value), false, () => {});
+    const { signal } = new AbortController();
+    const fetch = createFetch({ proxy: value, signal });
     const octokit = await getOctokit('ghs_1', '${baseUrl}', 'a-test/1');
     const get = { owner: 'a', repo: 'b', page: 2, request: { fetch } };
     await octokit.request('GET /repos/{owner}/{repo}', get);
@@ -81,7 +82,7 @@ it('GitHub’s client sends its requests through a proxy', async () => {
   });
   server.closeAllConnections();
   server.close();
-  expect(proxy.journal.map(({ method }) => method)).toEqual(['CONNECT']);
+  expect(proxy.journal.map(({ method }) => method)).toEqual(['CONNECT', 'CONNECT']);
   const headers = {
     authorization: 'token ghs_1',
     'user-agent': expect.stringMatching(/^a-test\/1 .*octokit-core\.js\//),

@@ -240,7 +240,7 @@ function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
 
 function answer(status: number, body: object): Exchange {
   return {
-    ...{ kind: 'answer', status, contentType: 'application/json', retryAfter: [], date: 0 },
+    ...{ kind: 'answer', status, contentType: 'application/json', pauseMs: null },
     ...{ location: '', body: ok(JSON.stringify(body)) },
   };
 }
@@ -264,7 +264,6 @@ function transportOf(world: World, setup: Setup, life: Life): Run['agent']['tran
         if (world.chance(0.5)) accept(path);
         return answer(503, { error: 'Later.' });
       }),
-    hasAnswered: () => true,
   } as Partial<Run['agent']['transport']> as Run['agent']['transport'];
 }
 

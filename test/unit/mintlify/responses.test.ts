@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { askedPause, explainExchange, readRecord } from '../../../src/mintlify/responses.ts';
 import type { AgentContext, Answer, Exchange } from '../../../src/mintlify/transport.ts';
-import { KEYS_URL, USAGE_URL } from '../../../src/service.ts';
+import { USAGE_URL } from '../../../src/service.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 const REPOSITORY = 'https://github.com/octo/agents';
@@ -12,9 +12,9 @@ const FULL = {
 
 describe('readRecord', () => {
   it.each<[string, object, object]>([
-    ['reads what it needs, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
-    ['leaves out what has another type', { id: 'a', status: 7 }, { id: 'a' }],
-    ['leaves out what is blank', { id: 'a', status: ' \u200b\n' }, { id: 'a' }],
+    ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
+    ['leaves out a status of another type', { id: 'a', status: 7 }, { id: 'a' }],
+    ['leaves out an invisible status', { id: 'a', status: ' \u200b\n' }, { id: 'a' }],
     ...[
       ['queued', 'queued'],
       [' needs\n input ', 'needs input'],
@@ -28,12 +28,11 @@ describe('readRecord', () => {
       { id: 'a', status },
       { id: 'a', status: shown },
     ]),
-    ['keeps null', { id: 'a', prLink: null }, { id: 'a', prLink: null, prNumber: null }],
-    [
-      'takes an empty link for none',
-      { id: 'a', prLink: '' },
+    ...[null, ''].map((prLink): [string, object, object] => [
+      `takes ${JSON.stringify(prLink)} for no link`,
+      { id: 'a', prLink },
       { id: 'a', prLink: null, prNumber: null },
-    ],
+    ]),
     ...[
       ['http://b.example/o/r/pull/1', 'it is not a plain https link'],
       [{ url: FULL.prLink }, 'it is not a text'],
@@ -50,14 +49,10 @@ describe('readRecord', () => {
 
   it('removes secrets that are escaped, but keeps the words of the API', () => {
     const hide = (text: string): string => text.replaceAll('active', '***');
-    for (const [status, shown] of [
-      ['active', 'active'],
-      ['is \\u0061ctive', 'is ***'],
-    ]) {
-      const value = { id: 'a', status: shown };
-      const body = `{"id":"a","status":"${status}"}`;
-      expect(readRecord(body, hide, REPOSITORY)).toEqual({ kind: 'ok', value });
-    }
+    const read = (status: string) =>
+      readRecord(`{"id":"a","status":"${status}"}`, hide, REPOSITORY);
+    expect(read('active')).toMatchObject({ value: { status: 'active' } });
+    expect(read('in\\u0061ctive')).toMatchObject({ value: { status: 'in***' } });
   });
 
   const NO_RECORD = 'JSON that is not a job record';
@@ -75,7 +70,7 @@ describe('readRecord', () => {
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
-    ...{ kind: 'answer', status, contentType: '', retryAfter: [], date: 0, location: '' },
+    ...{ kind: 'answer', status, contentType: '', location: '', pauseMs: null },
     ...{ body: { kind: 'ok', value: '' } },
     ...parts,
   };
@@ -86,24 +81,18 @@ function saying(body: unknown): Partial<Answer> {
 const NO = saying({ error: 'no' });
 type Doing = Parameters<typeof explainExchange>[1];
 
-function explained(
-  exchange: Exchange,
-  doing: Doing,
-  isDefaultUrl: boolean,
-  hasAnswered = false,
-): string {
-  const transport = { hasAnswered: () => hasAnswered } as AgentContext['transport'];
-  const context = { where: '“agent.example”', isDefaultUrl, redact, transport };
+function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
+  const context = { where: '“agent.example”', isDefaultUrl, redact };
   return explainExchange(exchange, doing, context as Partial<AgentContext> as AgentContext);
 }
 
 it.each([
-  [['3600'], 'It asks to wait until 2026-11-21 12:01 UTC.'],
-  [[], ''],
-])('askedPause with Retry-After %j', (retryAfter, expected) => {
+  [3_600_000, 'It asks to wait until 2026-11-21 12:01 UTC.'],
+  [null, ''],
+])('askedPause for %j ms', (pauseMs, expected) => {
   const context = { clock: { now: () => Date.UTC(2026, 10, 21, 11) } };
   const asked = askedPause(
-    answer(429, { retryAfter }),
+    answer(429, { pauseMs }),
     context as Partial<AgentContext> as AgentContext,
   );
   expect(asked).toBe(expected);
@@ -130,37 +119,24 @@ describe('explainExchange', () => {
       '100 messages per project and hour (100/h) from all senders together.',
     ],
     [
-      answer(429, NO),
+      answer(401, NO),
       'poll',
-      '429 when the status of the job was read: “no”. The API was asked too often.',
+      `401 when the status of the job was read: “no”. The API key is expired`,
     ],
-    [answer(401, NO), 'send', KEYS_URL],
-    [
-      answer(402, saying({ error: 'No credits.' })),
-      'send',
-      '402 to the message: “No credits.”. The API requires credits, so it did not accept the message. ' +
-        `Buy credits or allow overages at ${USAGE_URL}.`,
-    ],
-    [answer(403, NO), 'create', 'may lack the write scope'],
-    [answer(403, saying({})), 'poll', 'may lack the read scope'],
-    [answer(404, NO), 'send', 'The project has no such job; check the job ID and the project ID.'],
-    [answer(404, NO), 'create', 'when the job was to be created: “no”. There is no such project;'],
     [
       answer(402, NO),
-      'poll',
-      '402 when the status of the job was read: “no”. The API requires credits. Buy',
+      'send',
+      `The API requires credits. Buy credits or allow overages at ${USAGE_URL}.`,
+    ],
+    [answer(403, NO), 'create', `may lack the read or write scope, or the IP address`],
+    [
+      answer(404, NO),
+      'create',
+      'when the job was to be created: “no”. The project has no such job',
     ],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
-    [answer(409, NO), 'create', '409 when the job was to be created: “no”.'],
-    [
-      answer(400, NO),
-      'send',
-      '400 to the message: “no”. Check the prompt and the job in the dashboard (https',
-    ],
-    [answer(400, NO), 'poll', '“no”. Check the job in the dashboard (https'],
+    [answer(400, NO), 'send', '“no”. Check the prompt and the job in the dashboard (https'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
-    [answer(500, NO), 'send', 'The API answered 500 to the message: “no”. The API itself has'],
-    [answer(304, NO), 'poll', 'The API answered 304 when the status of the job was read: “no”.'],
     [answer(200, unread), 'send', 'The answer had a body that is odd.'],
     [answer(200), 'send', 'with no content type, was not a record of this job.'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
@@ -170,50 +146,34 @@ describe('explainExchange', () => {
     expect(explained(exchange, doing, true)).toContain(words);
   });
 
+  it.each([408, 500, 503])('gives no advice on %i, which passes', (status) => {
+    expect(explained(answer(status, NO), 'send', false)).toMatch(/^[^.]*: “no”\.$/);
+  });
+
   const BEFORE = 'Something before the API, such as a proxy or firewall, answered';
-  const LET = 'sk those who run it to let this runner through, or use another runner.';
+  const LET = 'Ask those who run it to let this runner through, or use another runner.';
   const PAGE = saying('<h1>Sorry, s3cret</h1>\n::error::x');
   const REDIRECT = { location: 'https://login.example/x?key=1' };
   const NOT_FOLLOWED = 'That is a redirect to “login.example”, which is never followed.';
   it.each<[string, Answer, string]>([
-    ['401 of a gateway', answer(401, PAGE), `${BEFORE} 401 to the message. A${LET}`],
-    ['403 with a word', answer(403, saying('error 1010')), `${BEFORE} 403 to the message. A${LET}`],
-    ['403 that cannot be read', answer(403, unread), `${BEFORE} 403 to the message. A${LET}`],
-    ['404 with a list', answer(404, saying([])), `${BEFORE} 404 to the message. A${LET}`],
+    ['401 of a gateway', answer(401, PAGE), `${BEFORE} 401 to the message. ${LET}`],
+    ['403 that cannot be read', answer(403, unread), `${BEFORE} 403 to the message. ${LET}`],
+    ['404 with a list', answer(404, saying([])), `${BEFORE} 404 to the message. ${LET}`],
     ['error 1015', answer(429, saying('error code: 1015')), `${BEFORE} 429 to the message.`],
-    [
-      '413 of a proxy',
-      answer(413, PAGE),
-      `${BEFORE} 413 to the message. The prompt is too long; m`,
-    ],
-    ['431', answer(431), `${BEFORE} 431 to the message. The headers are too large; check`],
     ['502', answer(502, PAGE), 'The API, or something before it, answered 502 to the message.'],
-    ['511', answer(511, PAGE), `${BEFORE} 511 to the message. A${LET}`],
-    ['304', answer(304), `${BEFORE} 304 to the message. A${LET}`],
-    ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} A${LET}`],
+    ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} ${LET}`],
     [
       'a page',
       answer(200, { contentType: 'text/html' }),
-      `${BEFORE} 200 to the message. The answer, with the content type “text/html”, was not a record of this job. A${LET}`,
+      `${BEFORE} 200 to the message. The answer, with the content type “text/html”, was not a record of this job. ${LET}`,
     ],
   ])('takes nothing but an object for words of the API: %s', (_, given, words) => {
-    expect(explained(given, 'send', true)).toContain(words);
-  });
-
-  it.each<[number, Doing, boolean, RegExp]>([
-    [403, 'send', true, /^Something before .* 403 to the message\. It may refuse what the message/],
-    [406, 'create', true, /It may refuse what the message says, such as commands in a log\. Ask/],
-    [403, 'send', false, /let this runner through/],
-    [403, 'poll', true, /let this runner through/],
-    [401, 'send', true, /let this runner through/],
-  ])('of %i (%s), with an answer of the API before: %j', (status, doing, hasAnswered, words) => {
-    expect(explained(answer(status, PAGE), doing, true, hasAnswered)).toMatch(words);
+    expect(explained(given, 'send', true)).toBe(words);
   });
 
   it.each([
-    [answer(404, NO), 'or this is not the API; check the job ID, the project ID and the base URL.'],
-    [answer(404, PAGE), `404 to the message. Check the base URL. If it is right, a${LET}`],
-    [answer(405, NO), 'Check the prompt, the base URL and the job in the dashboard (https://app.'],
+    [answer(404, NO), 'or there is no such project; check the IDs and the base URL.'],
+    [answer(404, PAGE), `404 to the message. Check the base URL. If it is right: ${LET}`],
     [
       { ...lost, written: false },
       'Check the base URL and the DNS, firewall and proxy of the runner.',
