@@ -1,9 +1,8 @@
-import { askAgain } from '../job/explain.ts';
 import type { Job } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
 import { summarizeRequests } from '../ledger/ledger.ts';
 import { conversationOf, isOwnPlace, knownNotes, sayPlace } from '../plan/own-pull-request.ts';
-import type { About } from '../prompt/conversation/fetch.ts';
+import type { RequestPage } from '../prompt/conversation/fetch.ts';
 import { readAround, readFailures } from '../prompt/request.ts';
 import type { Run } from './run-state.ts';
 
@@ -17,32 +16,27 @@ import type { Run } from './run-state.ts';
 export async function readLate(run: Run, job: Job): Promise<End | undefined> {
   const { message, jobs } = run;
   if (message.reading === undefined || jobs.length === 1) {
-    message.reading = read(run, aboutOf(run, job));
+    message.reading = read(run, pageOf(run, job));
   }
   return message.reading;
 }
 
-async function read(run: Run, about: About | null): Promise<End | undefined> {
+async function read(run: Run, page: RequestPage | null): Promise<End | undefined> {
   const { inputs, plan, runtime, message } = run;
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
   const until = now + (plan.deadline - now) / 2;
   const late =
-    about === null
+    page === null
       ? await readFailures(run, inputs, until)
-      : await readAround(run, about, inputs, until);
+      : await readAround(run, page, inputs, until);
   if (late.nothing) return endAs('nothing to send', late.nothing);
-  // A cancelled run reports that alone, when it would send.
-  if (late.problem && !runtime.signal.aborted) {
-    const start = askAgain(plan.again.start, true);
-    return endAs('could not send', `${late.problem} ${start}`);
-  }
   message.setLate(late.things, sayPlace(run));
   return undefined;
 }
 
 /** Null unless a person asks. */
-function aboutOf(run: Run, job: Job): About | null {
+function pageOf(run: Run, job: Job): RequestPage | null {
   const { asked, trigger, notes } = run;
   if (asked === null) return null;
   const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);

@@ -12,7 +12,7 @@ import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Annotation, CheckRun, RunJob, WorkflowRun } from './checks.ts';
-import type { Conversation, ThreadPage } from './conversation.ts';
+import type { Conversation, InlinePost } from './conversation.ts';
 import {
   GitHubError,
   isUnclear,
@@ -21,7 +21,7 @@ import {
   unexpectedResponse,
 } from './errors.ts';
 import { createFetch } from './fetch.ts';
-import type { Comparison, NewestComment, Query, ReviewComment } from './responses.ts';
+import type { Comparison, NewestComment, Query } from './responses.ts';
 
 // All calls to the API of GitHub.
 
@@ -193,15 +193,15 @@ export class GitHub {
   }
 
   /** All inline comments of a review, or none: a part of them would be misleading. */
-  async reviewComments(nodeId: string, until: number): Promise<readonly ReviewComment[]> {
-    const { reviewComments } = await loadAnswers();
-    const found: ReviewComment[] = [];
+  async reviewComments(nodeId: string, until: number): Promise<readonly InlinePost[]> {
+    const { reviewQuery } = await loadConversation();
+    const found: InlinePost[] = [];
     let after: string | null = null;
     for (;;) {
       this.#checkTime(until);
       const variables: object = { id: nodeId, after };
-      const answer = await this.#query(reviewComments, variables);
-      const { nodes, pageInfo } = answer.node.comments;
+      const { review } = await this.#query(reviewQuery, variables);
+      const { nodes, pageInfo } = review.comments;
       found.push(...nodes);
       if (!pageInfo.hasNextPage) return found;
       after = nextCursor(pageInfo.endCursor, after);
@@ -311,17 +311,9 @@ export class GitHub {
    */
   async conversation(number: number): Promise<Conversation> {
     const variables = { ...this.#repository, number };
-    const { conversationAt } = await loadConversation();
-    const { repository } = await this.#query(conversationAt, variables);
-    return repository.issueOrPullRequest;
-  }
-
-  /** The threads of a pull request before those of a page. */
-  async olderThreads(number: number, before: string): Promise<ThreadPage> {
-    const variables = { ...this.#repository, number, before };
-    const { threadsBefore } = await loadConversation();
-    const { repository } = await this.#query(threadsBefore, variables);
-    return repository.pullRequest.reviewThreads;
+    const { conversationQuery } = await loadConversation();
+    const { repository } = await this.#query(conversationQuery, variables);
+    return repository.page;
   }
 
   /** The newest runs of workflows on a commit, the newest first. `total`: how many there are. */

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { commitSha, listOf } from '../schema.ts';
 
-// What people and programs have said on an issue or pull request, as GitHub's API tells it: comments, reviews and their
-// threads. The schema of GraphQL: https://docs.github.com/en/graphql/reference.
+// What people and programs have written on an issue or pull request: comments, reviews and their threads. The aliases of the
+// queries are our names. https://docs.github.com/en/graphql/reference has the others.
 
 /** The newest ones. With the bodies of more, an answer could be too large. */
 export const MOST_COMMENTS = 30;
@@ -10,126 +10,230 @@ export const MOST_REVIEWS = 100;
 /** Of each, the newest comments are read. */
 export const MOST_THREADS = 100;
 
-const ACCOUNT = '... on User { databaseId } ... on Bot { databaseId }';
-/** An inline comment is created as a draft, and published with its review: only the latter time counts. */
-const WRITTEN = `url isMinimized lastEditedAt author { __typename login ${ACCOUNT} } editor { ${ACCOUNT} }`;
-/** The part of the diff is that of the first comment; each further one would repeat it. */
-const THREADS = `
-  pageInfo { hasPreviousPage startCursor }
-  nodes {
-    isResolved isOutdated path line startLine originalLine originalStartLine
-    first: comments(first: 1) { nodes { ${WRITTEN} diffHunk } }
-    comments(last: ${MOST_COMMENTS}) {
-      totalCount
-      nodes { ${WRITTEN} body publishedAt state pullRequestReview { url } }
-    }
-  }`;
+const POST_FIELDS = `url body isHidden: isMinimized
+  author { type: __typename login ... on User { id: databaseId } ... on Bot { id: databaseId } }`;
+const CODE_PLACE = 'path line startLine originalLine originalStartLine';
 const COMMENTS = `comments(last: ${MOST_COMMENTS}) {
-  pageInfo { hasPreviousPage }
-  nodes { ${WRITTEN} body publishedAt }
+  pageInfo { hasMore: hasPreviousPage }
+  nodes { ${POST_FIELDS} at: publishedAt }
 }`;
 
 const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
   repository(owner: $owner, name: $repo) {
-    issueOrPullRequest(number: $number) {
+    page: issueOrPullRequest(number: $number) {
       ... on Issue { ${COMMENTS} }
       ... on PullRequest {
-        headRefOid headRefName baseRefName
-        mergeable
+        sha: headRefOid branch: headRefName base: baseRefName mergeable
         ${COMMENTS}
         reviews(last: ${MOST_REVIEWS}) {
-          pageInfo { hasPreviousPage }
-          nodes { ${WRITTEN} body publishedAt: submittedAt state }
+          pageInfo { hasMore: hasPreviousPage }
+          nodes { ${POST_FIELDS} at: submittedAt state }
         }
-        reviewThreads(last: ${MOST_THREADS}) { ${THREADS} }
+        threads: reviewThreads(last: ${MOST_THREADS}) {
+          pageInfo { hasMore: hasPreviousPage }
+          nodes {
+            isResolved isOutdated ${CODE_PLACE}
+            first: comments(first: 1) { nodes { url diffHunk } }
+            comments(last: ${MOST_COMMENTS}) {
+              totalCount
+              nodes { ${POST_FIELDS} at: publishedAt state review: pullRequestReview { url } }
+            }
+          }
+        }
       }
     }
   }
 }`;
 
-const OLDER_THREADS = `query ($owner: String!, $repo: String!, $number: Int!, $before: String) {
-  repository(owner: $owner, name: $repo) {
-    pullRequest(number: $number) {
-      reviewThreads(last: ${MOST_THREADS}, before: $before) { ${THREADS} }
+/** Twenty at once: each has a part of a diff, of whatever length. */
+const REVIEW = `query ($id: ID!, $after: String) {
+  review: node(id: $id) {
+    ... on PullRequestReview {
+      comments(first: 20, after: $after) {
+        nodes { ${POST_FIELDS} at: publishedAt state replyTo { id } isOutdated: outdated ${CODE_PLACE} diffHunk }
+        pageInfo { hasNextPage endCursor }
+      }
     }
   }
 }`;
 
-const lineNumber = z.nullable(z.number());
-const databaseId = z.optional(z.nullable(z.number()));
-const pageInfo = z.object({ hasPreviousPage: z.boolean() });
-const signed = z.object({
+/** A comment, a review, or an inline comment. */
+export interface Post {
+  /** Its kind and ID, as records have them, such as `review-comment:12`. */
+  readonly key: string;
+  /** Null if the account was deleted. */
+  readonly author: {
+    readonly login: string;
+    readonly id: number | null;
+    readonly type: string;
+  } | null;
+  readonly body: string;
+  /** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
+  readonly at: number;
+  /** Of a review, such as `APPROVED`. */
+  readonly state: string;
+  /** The key of the review that an inline comment in a thread belongs to; empty for others. */
+  readonly review: string;
+}
+
+/** Where in the files of a pull request something was written. */
+export interface CodePlace {
+  readonly path: string;
+  /** Null for the whole file. */
+  readonly line: number | null;
+  /** The first of several lines; null for one line. */
+  readonly startLine: number | null;
+  readonly isOutdated: boolean;
+  /** GitHub's part of the diff, which ends with the line. */
+  readonly diffHunk: string;
+}
+
+export interface InlinePost extends Post {
+  readonly isReply: boolean;
+  readonly place: CodePlace;
+}
+
+export interface Thread {
+  readonly isResolved: boolean;
+  readonly place: CodePlace;
+  /** The key of its first comment. */
+  readonly first: string;
+  /** Comments before those that were read. */
+  readonly older: number;
+  readonly posts: readonly Post[];
+}
+
+const post = z.object({
   url: z.url(),
-  /** Hidden by somebody who may. */
-  isMinimized: z.boolean(),
-  lastEditedAt: z.nullable(z.string()),
-  /** Null if the account was deleted. GraphQL leaves “[bot]” out of logins. */
-  author: z.nullable(z.object({ __typename: z.string(), login: z.string(), databaseId })),
-  editor: z.nullable(z.object({ databaseId })),
-});
-/** Whose it is. */
-export type Signed = Readonly<z.infer<typeof signed>>;
-
-const written = z.extend(signed, {
   body: z.string(),
+  isHidden: z.boolean(),
+  author: z.nullable(z.object({ type: z.string(), login: z.string(), id: z.nullish(z.number()) })),
   /** ISO 8601, in whole seconds. Null for a draft. */
-  publishedAt: z.nullable(z.string()),
+  at: z.nullable(z.string()),
+  state: z.optional(z.string()),
+  review: z.nullish(z.object({ url: z.string() })),
 });
-export type Post = Readonly<z.infer<typeof written>>;
 
-/** `PENDING` is a draft, which only its author sees. */
-const state = z.string();
-const review = z.extend(written, { state });
-export type PostedReview = Readonly<z.infer<typeof review>>;
+function toPost({ url, body, author, at, state = '', review }: z.infer<typeof post>): Post {
+  return {
+    ...{ key: keyOfUrl(url), body, state, at: Date.parse(at ?? '') },
+    review: keyOfUrl(review?.url ?? ''),
+    author: author && {
+      type: author.type,
+      // GraphQL leaves it out.
+      login: author.type === 'Bot' ? `${author.login}[bot]` : author.login,
+      id: author.id ?? null,
+    },
+  };
+}
 
-const threadComment = z.extend(written, {
-  state,
-  pullRequestReview: z.nullish(z.object({ url: z.string() })),
-});
-export type ThreadComment = Readonly<z.infer<typeof threadComment>>;
+/** Drafts are shown to the owner of a personal token alone, and what was hidden is not for readers. */
+function isPublic({ isHidden, state }: z.infer<typeof post>): boolean {
+  return !isHidden && state !== 'PENDING';
+}
 
-const first = z.extend(signed, { diffHunk: z.string() });
-const thread = z.object({
-  isResolved: z.boolean(),
-  isOutdated: z.boolean(),
+/** In GraphQL, `databaseId` has only 32 bits. */
+function keyOfUrl(url: string): string {
+  const [, kind = '', id = ''] =
+    /#(issuecomment-|discussion_r|pullrequestreview-)(\d+)$/.exec(url) ?? [];
+  return `${KINDS[kind] ?? ''}:${id}`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  'issuecomment-': 'comment',
+  discussion_r: 'review-comment',
+  'pullrequestreview-': 'review',
+};
+
+const lineNumber = z.nullable(z.number());
+const place = {
   path: z.string(),
   line: lineNumber,
   startLine: lineNumber,
   originalLine: lineNumber,
   originalStartLine: lineNumber,
-  first: z.object({ nodes: z.array(first) }),
-  comments: z.object({ totalCount: z.number(), nodes: listOf(threadComment) }),
-});
-export type ReviewThread = Readonly<z.infer<typeof thread>>;
+  isOutdated: z.boolean(),
+};
 
-const threads = z.object({
-  pageInfo: z.extend(pageInfo, { startCursor: z.nullish(z.string()) }),
-  /** The oldest first. */
-  nodes: listOf(thread),
+/** On the lines that it is on now; if they are gone, on those that it was written on. */
+function toPlace(
+  { path, isOutdated, ...on }: z.infer<z.ZodMiniObject<typeof place>>,
+  diffHunk: string,
+): CodePlace {
+  const lines =
+    on.line === null
+      ? { line: on.originalLine, startLine: on.originalStartLine }
+      : { line: on.line, startLine: on.startLine };
+  return { path, isOutdated, diffHunk, ...lines };
+}
+
+const inlinePost = z.extend(post, {
+  ...place,
+  diffHunk: z.string(),
+  replyTo: z.nullable(z.object({ id: z.string() })),
 });
-export type ThreadPage = Readonly<z.infer<typeof threads>>;
+const thread = z.pipe(
+  z.object({
+    ...place,
+    isResolved: z.boolean(),
+    first: z.object({ nodes: z.array(z.object({ url: z.string(), diffHunk: z.string() })) }),
+    comments: z.object({ totalCount: z.number(), nodes: listOf(post) }),
+  }),
+  z.transform(({ isResolved, first, comments: { totalCount, nodes }, ...on }): Thread => {
+    const [{ url, diffHunk } = { url: '', diffHunk: '' }] = first.nodes;
+    return {
+      ...{ isResolved, first: keyOfUrl(url), place: toPlace(on, diffHunk) },
+      older: totalCount - nodes.length,
+      posts: nodes.filter(isPublic).map(toPost),
+    };
+  }),
+);
+
+const pageInfo = z.object({ hasMore: z.boolean() });
+const posts = z.pipe(
+  z.object({ pageInfo, nodes: listOf(post) }),
+  z.transform(({ pageInfo: { hasMore }, nodes }) => {
+    return { hasMore, all: nodes.filter(isPublic).map(toPost) as readonly Post[] };
+  }),
+);
+const threads = z.pipe(
+  z.object({ pageInfo, nodes: listOf(thread) }),
+  z.transform(({ pageInfo: { hasMore }, nodes }) => ({ hasMore, all: nodes as readonly Thread[] })),
+);
 
 const conversation = z.object({
-  comments: z.object({ pageInfo, nodes: listOf(written) }),
+  comments: posts,
   /** An issue has none of these. */
-  headRefOid: z.optional(commitSha),
-  headRefName: z.optional(z.string()),
-  baseRefName: z.optional(z.string()),
+  sha: z.optional(commitSha),
+  branch: z.optional(z.string()),
+  base: z.optional(z.string()),
   /** `MERGEABLE`, `CONFLICTING`, or `UNKNOWN` until GitHub has computed it. */
   mergeable: z.optional(z.string()),
-  reviews: z.optional(z.object({ pageInfo, nodes: listOf(review) })),
-  reviewThreads: z.optional(threads),
+  reviews: z.optional(posts),
+  threads: z.optional(threads),
 });
 export type Conversation = Readonly<z.infer<typeof conversation>>;
 
-export const conversationAt = {
+export const conversationQuery = {
   query: CONVERSATION,
-  answer: z.object({ repository: z.object({ issueOrPullRequest: conversation }) }),
+  answer: z.object({ repository: z.object({ page: conversation }) }),
 };
 
-export const threadsBefore = {
-  query: OLDER_THREADS,
+export const reviewQuery = {
+  query: REVIEW,
   answer: z.object({
-    repository: z.object({ pullRequest: z.object({ reviewThreads: threads }) }),
+    review: z.object({
+      comments: z.object({
+        nodes: z.pipe(
+          z.array(inlinePost),
+          z.transform((nodes): readonly InlinePost[] =>
+            nodes.map(({ replyTo, diffHunk, ...one }) => {
+              return { ...toPost(one), isReply: replyTo !== null, place: toPlace(one, diffHunk) };
+            }),
+          ),
+        ),
+        pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.nullable(z.string()) }),
+      }),
+    }),
   }),
 };

@@ -88,51 +88,6 @@ export const ADD_REACTION = `mutation ($id: ID!, $content: ReactionContent!) {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
 }`;
 
-// Reviews.
-
-const lineOrNone = z.nullable(z.number());
-const reviewComment = z.object({
-  url: z.url(),
-  path: z.string(),
-  diffHunk: z.string(),
-  body: z.string(),
-  line: lineOrNone,
-  startLine: lineOrNone,
-  originalLine: lineOrNone,
-  originalStartLine: lineOrNone,
-  outdated: z.boolean(),
-  replyTo: z.nullable(z.object({ id: z.string() })),
-  ...edits,
-});
-export type ReviewComment = Readonly<z.infer<typeof reviewComment>>;
-
-/** Twenty at once: each has a part of a diff, of whatever length. */
-export const reviewComments = {
-  query: `query ($id: ID!, $after: String) {
-  node(id: $id) {
-    ... on PullRequestReview {
-      comments(first: 20, after: $after) {
-        nodes {
-          url path line startLine originalLine originalStartLine outdated diffHunk body lastEditedAt
-          replyTo { id }
-          author ${ACTOR}
-          editor ${ACTOR}
-        }
-        pageInfo { hasNextPage endCursor }
-      }
-    }
-  }
-}`,
-  answer: z.object({
-    node: z.object({
-      comments: z.object({
-        nodes: z.array(reviewComment),
-        pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.nullable(z.string()) }),
-      }),
-    }),
-  }),
-};
-
 // Pull requests, commits and people, of REST.
 
 const closing = { state: anyText, merged_at: z.catch(z.nullish(z.string()), null) };

@@ -3,7 +3,7 @@ import type { Inputs } from '../runner/inputs.ts';
 import { ok, type Result } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger, CommitTrigger } from '../trigger/trigger.ts';
-import type { About } from './conversation/fetch.ts';
+import type { RequestPage } from './conversation/fetch.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Thing } from './sections.ts';
 
@@ -42,14 +42,14 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
   const { prompt, attach } = inputs;
   const files = attach === '' ? ok([]) : await readAttached(start, attach);
   if (files.kind === 'problem') return files;
-  const words = asked === null ? '' : await readWords(asked, inputs.command);
+  const words = asked === null ? '' : readWords(asked, inputs.command);
   const content = { ...NO_CONTENT, things: files.value, prompt, words };
   if (asked?.kind === 'review') return readReviewContent(start, asked, inputs, content);
   if (asked !== null) {
     if (prompt === '' && words === '') return { kind: 'usage' };
     if (asked.context === null) return ok(content);
-    const { describeCode } = await loadReview();
-    return ok(withFirst(content, [describeCode(asked.context, runtime.redact)]));
+    const { formatCode } = await loadReview();
+    return ok(withFirst(content, [formatCode(asked.context, runtime.redact)]));
   }
   const check = trigger.kind === 'check' ? trigger.check : null;
   if (check?.failure) return readFailureContent(start, check, inputs, content);
@@ -83,8 +83,8 @@ async function readReviewContent(
   { command, timeoutMs }: Inputs,
   content: Content,
 ): Promise<ContentRead> {
-  const { readReview } = await loadReview();
-  const read = await readReview(review, start, start.runtime.clock.startedAt + timeoutMs);
+  const { fetchReview } = await loadReview();
+  const read = await fetchReview(review, start, start.runtime.clock.startedAt + timeoutMs);
   if (read.kind === 'problem') return read;
   const { things, commentsOn, areReplies } = read.value;
   const isBare = things.length === 0;
@@ -111,8 +111,6 @@ interface LateRead {
   readonly things: readonly Thing[];
   /** Why nothing is sent after all, as a sentence; or empty. */
   readonly nothing?: string;
-  /** Why it cannot be sent now, as a sentence, which may pass; or empty. */
-  readonly problem?: string;
 }
 
 /** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */
@@ -133,16 +131,17 @@ export async function readFailures(
   return { ...failing, nothing: failing.nothing || whyPassed(check, failing, command, redact) };
 }
 
-/** Reads what belongs to a command or a review besides its words; see state.ts. */
+/** Fetches what belongs to a command or a review besides its words. */
 export async function readAround(
   start: Start,
-  about: About,
+  page: RequestPage,
   inputs: Inputs,
   until: number,
 ): Promise<LateRead> {
-  const { readState } = await import(/* webpackChunkName: "carried" */ './conversation/fetch.ts');
-  const read = await readState(start, about, inputs, until);
-  return read.kind === 'ok' ? { things: read.value } : { things: [], problem: read.problem };
+  const { fetchConversation } = await import(
+    /* webpackChunkName: "carried" */ './conversation/fetch.ts'
+  );
+  return { things: await fetchConversation(start, page, inputs, until) };
 }
 
 async function readAttached({ runtime }: Start, attach: string): Promise<Result<readonly Thing[]>> {

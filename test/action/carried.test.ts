@@ -73,7 +73,7 @@ describe('a review without a command', () => {
       'Approvals without inline comments are not sent.',
       'approved',
     ],
-    ['with signs alone', [], '-> `!`', 'The review has neither text nor inline comments.'],
+    ['with nothing', [], '<!-- -->', 'The review has neither text nor inline comments.'],
   ])('%s is skipped, green', async (_, inline, body, reason, state) => {
     await using sim = await simulate();
     const { conclusion, outputs } = await sim.runHere(submit(sim, inline, body, state));

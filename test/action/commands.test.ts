@@ -146,7 +146,6 @@ it.each<[string, WebhookEvent, string]>([
 describe('a command without a prompt', () => {
   it.each([
     '/agent  \n<!-- nothing -->',
-    '/agent `` ` ``',
     '/agent\n\n27 nov. 2026 10:00, Anna ***@***.***>:\n\n> a',
   ])('gets a comment with the usage, which names no job: %j', async (body) => {
     const { sim, result } = await comment(body);

@@ -123,34 +123,10 @@ describe('a review is one message', () => {
 
   it('with only the comments by its author', async () => {
     const others = ['mallory', null].map((author) => inline('Delete it.', { author }));
-    const edited = inline('Delete all.', { author: 'mallory', editor: 'mallory' });
-    const { prompts } = await submit({ comments: [...others, edited, inline('One.')] });
+    const { prompts } = await submit({ comments: [...others, inline('One.')] });
     expect(prompts).toEqual([
       expect.stringMatching(/^Fix it\.\n\nComment 1 of 1, .*One\.\n\nLines .*$/s),
     ]);
-  });
-});
-
-describe('an inline comment that was edited', () => {
-  const edited = (editor: string | null) => [inline('One.'), inline('Two.', { line: 3, editor })];
-
-  it.each([
-    ['by somebody else', 'bob'],
-    ['by a bot', RENOVATE.login],
-  ])('%s is refused with its link, and nothing is sent', async (_, editor) => {
-    const { sim, result } = await submit({ comments: edited(editor) });
-    const reason = expect.stringMatching(
-      /^Nothing was sent\. Somebody else has edited .*: https:\/\/github\.com\/octo\/agents\/pull\/7#discussion_r1000000002\. Write a new review\.$/,
-    );
-    expect(errors(result)).toEqual([reason]);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
-    expect(answers(sim)).toEqual([expect.stringContaining('#discussion_r1000000002. ')]);
-    expect(sim.agent.journal).toEqual([]);
-  });
-
-  it('by its author is sent', async () => {
-    const { prompts } = await submit({ comments: edited('alice') });
-    expect(prompts).toEqual([expect.stringContaining('Two.')]);
   });
 });
 

@@ -27,6 +27,7 @@ import {
 const COMMIT = 'c356495dc22eb5a1b4ff9b1a0e1ba52b19b0ea12';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const DIFF = '@@ -10,2 +10,2 @@\n-Run the tool.\n+Run the tool with --strict.';
+const HUNK = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
 const COLLABORATORS = {
   alice: { id: 1001, permission: 'write' },
   bob: { id: 1002, permission: 'write' },
@@ -122,7 +123,7 @@ What was said on ${LINK}, the oldest first:
 
 An open thread on the file “docs/guide.md”, line 11:
 
-${`\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ')}
+${HUNK}
 
 “bob” in this thread:
 
@@ -324,7 +325,7 @@ describe('between two requests,', () => {
 
   it('a review has what was said, and not its own comments again', async () => {
     await using sim = await simulate(onOwn({ github: QUIET }));
-    sim.github.addReview(PULL, 'bob', [{ body: 'Shorter.', path: 'a.md' }]);
+    sim.github.addReview(PULL, 'bob', [{ body: 'Shorter.', path: 'a.md', diffHunk: DIFF }]);
     await ask(sim, '/agent begin');
     sim.github.addComment(PULL, 'bob', 'Use a table.');
     const inline = [{ body: 'A list here.', path: 'b.md', diffHunk: DIFF }];
@@ -335,7 +336,7 @@ describe('between two requests,', () => {
 
 Comment 1 of 1, on the file “b.md”, line 12:
 
-${`\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ')}
+${HUNK}
 
 A list here.
 
@@ -347,9 +348,15 @@ What was said on ${LINK} since the last request, the oldest first:
 
 > Use a table.
 
-Other open threads:
+In open threads from before:
 
-> On the file “a.md”, line 12 (${LINK}#discussion_r1000000001): “Shorter.”`);
+An open thread on the file “a.md”, line 12:
+
+${HUNK}
+
+“bob” in this thread:
+
+> Shorter.`);
   });
 });
 
@@ -402,15 +409,17 @@ ${end}`);
   );
 });
 
-it('a reply is not sent if GitHub does not show its thread', async () => {
+it('a reply is sent without its thread if GitHub does not show it, which all three say', async () => {
   const event = reviewComment({ number: PULL, body: '/agent fix this', replyTo: 1_000_000_001 });
   const on = onlyThreads({ status: 502, body: {} });
   await using sim = await simulate(onOwn({ step: { event }, github: { on } }));
-  const { outputs } = await sim.run();
-  const why = `The thread of the comment, ${LINK}#discussion_r1000000001, cannot be read: GitHub answered 502.`;
-  expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(outputs.reason).toContain(why);
-  expect(sim.agent.posts()).toEqual([]);
+  const result = await sim.run();
+  expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
+  const what = 'the thread of the comment';
+  expect(prompts(sim)[0]).toContain(`Not shown: ${what} (GitHub answered 502)`);
+  expect(commentOf(sim)).toContain(`without ${what}: GitHub answered 502`);
+  const warning = `The message goes without ${what}: GitHub answered 502.`;
+  expect(warnings(result)).toContain(warning);
 });
 
 it('a run that failed is read once for several jobs', async () => {

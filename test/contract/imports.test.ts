@@ -63,10 +63,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'p-limit': ['delivery/run-state.ts'],
   // A run loads the parser only for a text that may hide something.
-  micromark: ['prompt/sanitize/hidden-content.ts'],
-  'micromark-extension-gfm-footnote': ['prompt/sanitize/hidden-content.ts'],
-  'micromark-util-normalize-identifier': ['prompt/sanitize/hidden-content.ts'],
-  'micromark-util-types': ['prompt/sanitize/hidden-content.ts'],
+  micromark: ['prompt/sanitize/visible-text.ts'],
+  'micromark-extension-gfm-footnote': ['prompt/sanitize/visible-text.ts'],
+  'micromark-extension-gfm-table': ['prompt/sanitize/visible-text.ts'],
 };
 
 interface Module {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 import { readRecord } from '../../src/mintlify/responses.ts';
-import { cleanText } from '../../src/prompt/sanitize/sanitize.ts';
+import { sanitize } from '../../src/prompt/sanitize/sanitize.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
@@ -40,8 +40,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   ...{ escapeCommands, redact, hasVisibleText },
   ...{ oneLine: (text) => oneLine(text), quote: (text) => quote(text, text.length) },
   // GitHub accepts 65,536 characters.
-  cleanText: (text) => cleanText(`<b> ${text}`.slice(0, 65_536)),
-  inParagraph: (text) => cleanText(`a <!--${text}`.slice(0, 65_536)),
+  sanitize: (text) => sanitize(`a <!--${text}`.slice(0, 65_536)),
   sentenceToMarkdown: (text) => sentenceToMarkdown(text),
   quotation: (text) => quotation(text),
   code: (text) => code(text, text.length),

@@ -1,123 +1,169 @@
-import type { Post } from '../../github/conversation.ts';
-import { fitting } from '../../markdown.ts';
+import type { CodePlace, Post } from '../../github/conversation.ts';
+import { blocks } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
-import { hasVisibleText, quote } from '../../text.ts';
-import { clean, fenced } from '../logs/clean.ts';
+import { cut, hasVisibleText, oneLine, plural, quote, withoutInvisible } from '../../text.ts';
+import type { CodeContext, Topic } from '../../trigger/trigger.ts';
+import { fenced } from '../logs/clean.ts';
 import { beginningOf, quoteLines } from '../quote.ts';
-import { cleanText } from '../sanitize/sanitize.ts';
-import { type Missing, tellNoRoom } from '../sections.ts';
-import { judge, type LeftOut, type Speakers } from './authors.ts';
+import { sanitize, sanitizeStrict } from '../sanitize/sanitize.ts';
+import { type Missing, type Thing, tellNoRoom } from '../sections.ts';
+import { type JudgeAuthor, quoteLogin } from './authors.ts';
+import type { PostGroup } from './select.ts';
 
-// Quotes what people and programs have said, as much as there is room for: the newest first.
+// Quotes what people and programs have written, as much as there is room for: the newest first.
 
-/** Characters of what was said in a conversation; a thread that is replied to has as many of its own. */
-const SAID_ROOM = 8000;
-/** Characters of a text, so that others have room, too. */
-const LONGEST_SAID = SAID_ROOM / 2;
-
-/** A text that is carried. */
-interface Voice {
-  readonly kind: 'person' | 'program';
-  /** Without secrets. */
-  readonly login: string;
-  /** What follows the name, such as ` in a review`. */
-  readonly where: string;
-  readonly body: string;
+/** What quotations need. */
+export interface Quoting {
+  readonly judge: JudgeAuthor;
+  readonly redact: Redact;
+  /** Where people find what is not shown. */
+  readonly page: string;
 }
 
-/** What was said in one place: a comment, a review or a thread. */
-interface Talk {
-  /** Paragraphs above it, without secrets; empty for none. */
-  readonly head: string;
-  /** The oldest first. */
-  readonly voices: readonly Voice[];
-  /** How many older ones there are, which were not read. */
-  readonly older: number;
+/** Characters of all posts under one heading. */
+const ROOM = 8000;
+/** Characters of a post, so that others have room, too. */
+const LONGEST_POST = ROOM / 2;
+
+interface Heading {
+  readonly place: 'reply' | 'words';
+  readonly heading: string;
+  /** What people read after the number of comments. */
+  readonly where?: string;
 }
 
-export interface Overheard {
-  readonly talk: Talk;
-  readonly leftOut: readonly LeftOut[];
-}
-
-/** What is carried of texts in one place, the oldest first. `older`: how many before them were not read. */
-export function overhear(
-  texts: readonly Post[],
-  older: number,
-  head: string,
-  where: string,
-  speakers: Speakers,
-): Overheard {
-  const voices: Voice[] = [];
-  const leftOut: LeftOut[] = [];
-  for (const text of texts) {
-    const heard = judge(text, speakers);
-    if (heard.kind === 'left out') leftOut.push(heard);
-    else voices.push({ ...heard, where, body: text.body });
-  }
-  return { talk: { head, voices, older }, leftOut };
-}
-
-interface QuotedTalks {
-  /** The oldest first. */
-  readonly parts: readonly string[];
-  /** Of texts. */
-  readonly count: number;
-  readonly missing: readonly Missing[];
-}
-
-/** `talks`: the newest first. `url`: where people find the rest. */
-export async function quoteTalks(
-  talks: readonly Talk[],
-  redact: Redact,
-  url: string,
-): Promise<QuotedTalks> {
-  const quoted: string[][] = [];
-  let [room, count, left, cut, isFull] = [SAID_ROOM, 0, 0, 0, false];
-  for (const { head, voices, older } of talks) {
-    left += older;
+/** What is quoted of groups in the order of time. */
+export function formatPosts(
+  groups: readonly PostGroup[],
+  { judge, redact, page }: Quoting,
+  { place, heading, where = '' }: Heading,
+): Thing {
+  const parts: string[] = [];
+  const missing = new Map<string, Missing & { count: number }>();
+  let [room, count, left, shortened, isFull] = [ROOM, 0, 0, 0, false];
+  for (const group of groups.toReversed()) {
     const own: string[] = [];
-    // Only what there is room for is read.
-    for (const voice of voices.toReversed()) {
-      const said = isFull ? null : await readVoice(voice, redact);
-      if (said?.text === '') continue;
-      const heads = own.length === 0 && head !== '' ? [head] : [];
-      const fits = said !== null && fitting([...heads, said.text], room).length > heads.length;
-      if (!fits) {
-        left += 1;
-        isFull = true;
+    const head = group.place === null ? [] : [formatThread(group.place, redact)];
+    left += group.older;
+    for (const post of group.posts.toReversed()) {
+      const standing = judge(post.author);
+      if (standing.kind === 'not quoted') {
+        const { who, why } = standing;
+        const { count: before = 0 } = missing.get(who) ?? {};
+        const what = `${plural(before + 1, 'comment')} ${who}`;
+        missing.set(who, { what, why, isFault: why !== '', count: before + 1 });
         continue;
       }
-      for (const text of [...heads, said.text]) room -= text.length + 2;
-      cut += said.isCut ? 1 : 0;
-      own.unshift(said.text);
+      const whole = redact(sanitize(post.body));
+      if (!hasVisibleText(whole)) continue;
+      const text = beginningOf(whole, LONGEST_POST);
+      const byProgram = standing.kind === 'program' ? ', which is a program' : '';
+      const by = `${quoteLogin(post.author, redact)}${whichPost(post, group)}${byProgram}`;
+      const quoted = `${by}:\n\n${quoteLines(text)}`;
+      const size = blocks([...(own.length === 0 ? head : []), quoted]).length + 2;
+      isFull ||= size > room;
+      if (isFull) {
+        left += 1;
+        continue;
+      }
+      room -= size;
+      count += 1;
+      shortened += text === whole ? 0 : 1;
+      own.unshift(quoted);
     }
-    if (own.length === 0) continue;
-    quoted.unshift(head === '' ? own : [head, ...own]);
-    count += own.length;
+    if (own.length > 0) parts.unshift(...head, ...own);
   }
-  return { parts: quoted.flat(), count, missing: tellNoRoom(cut, left, 'older comment', url) };
+  return {
+    place,
+    parts: parts.length === 0 ? [] : [heading, ...parts],
+    shown: count === 0 ? '' : `${plural(count, 'comment')}${where}`,
+    missing: [...tellNoRoom(shortened, left, 'older comment', page), ...missing.values()],
+  };
 }
 
-interface QuotedVoice {
-  /** Empty if readers see nothing. */
-  readonly text: string;
-  readonly isCut: boolean;
+function formatThread(place: CodePlace, redact: Redact): string {
+  const { where, diff } = formatPlace(place, redact);
+  return blocks([`An open thread on ${where}:`, diff]);
 }
 
-async function readVoice(
-  { kind, login, where, body }: Voice,
+function whichPost({ key, state }: Post, { place }: PostGroup): string {
+  if (place !== null) return ' in this thread';
+  if (!key.startsWith('review:')) return '';
+  if (state === 'CHANGES_REQUESTED') return ' in a review that requests changes';
+  return state === 'APPROVED' ? ' in a review that approves' : ' in a review';
+}
+
+/** Lines of a part of a diff, the last ones, and characters of each. */
+const MOST_DIFF_LINES = 10;
+const LONGEST_DIFF_LINE = 1000;
+
+/** Where in the files it is, such as `the file “docs/a.md”, line 12`, and the code above that. */
+export function formatPlace(
+  { path, line, startLine, diffHunk, isOutdated = false }: CodeContext & Partial<CodePlace>,
   redact: Redact,
-): Promise<QuotedVoice> {
-  const words = await cleanText(body);
-  // Secrets are taken out before anything is cut.
-  const whole = redact(kind === 'program' ? clean(words) : words).trim();
-  if (!hasVisibleText(whole)) return { text: '', isCut: false };
-  const text = beginningOf(whole, LONGEST_SAID);
-  const name = `${quote(login, 100)}${where}`;
-  const quoted =
-    kind === 'program'
-      ? `${name}, which is a program:\n\n${fenced(text)}`
-      : `${name}:\n\n${quoteLines(text)}`;
-  return { text: quoted, isCut: text !== whole };
+): { readonly where: string; readonly diff: string } {
+  const isRange = startLine !== null && startLine !== line;
+  const lines = isRange ? `, lines ${startLine} to ${line}` : `, line ${line}`;
+  const commit = isOutdated ? ' of an older commit' : '';
+  // With a line break for a lone \r, a line would not begin with the sign of the diff.
+  const [head = '', ...more] = withoutInvisible(redact(diffHunk))
+    .replace(/[\u2028\u2029]/g, '')
+    .split('\n');
+  const end = more.length > MOST_DIFF_LINES ? ['…', ...more.slice(-MOST_DIFF_LINES)] : more;
+  const hunk = [head, ...end].map((one) => cut(one, LONGEST_DIFF_LINE)).join('\n');
+  return {
+    // After a line break or a quotation mark, a file name would look like text of the author.
+    where: `the file ${quote(redact(path), 1000)}${line === null ? '' : lines}${commit}`,
+    diff: hunk === '' ? '' : fenced(hunk, 'diff'),
+  };
+}
+
+/** Characters of the title and of the text. */
+const LONGEST_TITLE = 300;
+const LONGEST_BODY = 4000;
+
+/**
+ * The title and text of an issue or pull request, whoever wrote them: who commands there has them before their eyes. They are
+ * those of the event, so that nobody changes them after the command. `what`: `issue` or `pull request`.
+ */
+export async function formatTopic(
+  { title, body, author }: Topic,
+  what: string,
+  { judge, redact, page }: Quoting,
+): Promise<Thing> {
+  const standing = judge(author);
+  const isStranger = standing.kind === 'not quoted';
+  const sanitized = isStranger
+    ? await sanitizeStrict(body)
+    : { text: sanitize(body), isWhole: true };
+  const whole = redact(sanitized.text);
+  const text = beginningOf(whole, LONGEST_BODY);
+  const name = quoteLogin(author, redact);
+  const remark = {
+    person: '',
+    program: ', which is a program',
+    'not quoted':
+      isStranger && standing.why !== ''
+        ? `, whose permission is not known (${standing.why})`
+        : ', who may not ask you for changes',
+  }[standing.kind];
+  const hasText = hasVisibleText(text);
+  const missing: Missing[] = [];
+  if (isStranger && standing.why !== '') {
+    const permission = `the permission of ${name}, who wrote the ${what}`;
+    missing.push({ what: permission, why: standing.why, isTold: true, isFault: true });
+  }
+  if (text !== whole || !sanitized.isWhole) {
+    missing.push({ what: `the end of the text of the ${what}`, why: `see ${page}` });
+  }
+  return {
+    place: 'about',
+    parts: [
+      `The ${what}, by ${name}${remark}${hasText ? '' : ', without a text'}:`,
+      // The title is theirs, too.
+      quoteLines(`${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim()),
+    ],
+    shown: `${hasText ? 'text' : 'title'} of the ${what}`,
+    missing,
+  };
 }

@@ -1,26 +1,15 @@
 import type { Start } from '../../context.ts';
-import { isEdited } from '../../github/client.ts';
+import type { InlinePost } from '../../github/conversation.ts';
 import { GitHubError, hintFor, mayPassLater, whyOf } from '../../github/errors.ts';
-import type { ReviewComment } from '../../github/responses.ts';
 import { blocks, fitting } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
-import {
-  cut,
-  ok,
-  plural,
-  problem,
-  quote,
-  type Result,
-  sentences,
-  withoutInvisible,
-} from '../../text.ts';
+import { cut, ok, plural, problem, quote, type Result, sentences } from '../../text.ts';
 import type { CodeContext, CommentTrigger } from '../../trigger/trigger.ts';
-import { fenced } from '../logs/clean.ts';
-import { cleanText } from '../sanitize/sanitize.ts';
+import { sanitize } from '../sanitize/sanitize.ts';
 import { type Thing, tellNoRoom } from '../sections.ts';
-import { describePlace, linesNow } from './code-place.ts';
+import { formatPlace } from './format.ts';
 
-// The inline comments of a review, and the code that comments are about.
+// The inline comments of a review, and the code that a single one is about.
 
 interface Review {
   readonly things: readonly Thing[];
@@ -30,16 +19,13 @@ interface Review {
   readonly areReplies: boolean;
 }
 
-/**
- * Reads the inline comments by the author of the review, until a time of the clock. The problem says why it cannot be sent:
- * half a review is worse than none. So a review with a comment that somebody else has edited is refused.
- */
-export async function readReview(
+/** Fetches the inline comments by the author of the review, until a time of the clock: half a review is worse than none. */
+export async function fetchReview(
   { nodeId, authorId, id, conversation }: CommentTrigger,
   { github, info, runtime }: Pick<Start, 'github' | 'info' | 'runtime'>,
   until: number,
 ): Promise<Result<Review>> {
-  let comments: readonly ReviewComment[];
+  let comments: readonly InlinePost[];
   try {
     comments = await github.reviewComments(nodeId, until);
   } catch (error) {
@@ -47,19 +33,13 @@ export async function readReview(
     const why = `The inline comments of the review cannot be read: ${whyOf(error)}.`;
     return problem(sentences(why, hintFor(error)), mayPassLater(error));
   }
-  const own = comments.filter(({ author }) => author?.databaseId === authorId);
-  const edited = own.find(isEdited);
-  if (edited !== undefined) {
-    const why = `Somebody else has edited an inline comment of the review: ${edited.url}`;
-    return problem(`${why}. Write a new review.`);
-  }
-  const byFile = [...Map.groupBy(own, ({ path }) => path)];
-  const commentsOn = new Map(byFile.map(([path, { length }]) => [path, length]));
+  const own = comments.filter(({ author }) => (author?.id ?? null) === authorId);
+  const byFile = [...Map.groupBy(own, ({ place }) => place.path)];
   const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({
-    things: await quoteInline(own, url, runtime.redact),
-    commentsOn,
-    areReplies: own.every(({ replyTo }) => replyTo !== null),
+    things: own.length === 0 ? [] : [formatInline(own, url, runtime.redact)],
+    commentsOn: new Map(byFile.map(([path, { length }]) => [path, length])),
+    areReplies: own.every(({ isReply }) => isReply),
   });
 }
 
@@ -67,82 +47,38 @@ export async function readReview(
 const REVIEW_ROOM = 60_000;
 /** Characters of one of them, so that the others have room, too. */
 const LONGEST_COMMENT = REVIEW_ROOM / 2;
-/** Of a review with more comments, or for which there is no room, less of the code around each is shown. */
-const FEW = 20;
 
-/** The inline comments, in the order of the files and lines. People find those for which there is no room at the URL. */
-export async function quoteInline(
-  comments: readonly ReviewComment[],
-  url: string,
-  redact: Redact,
-): Promise<readonly Thing[]> {
-  if (comments.length === 0) return [];
-  const reading = comments.map(async (comment) => ({
-    ...withoutSecrets(comment, redact),
-    ...linesNow(comment),
-    said: (await cleanText(comment.body)).trim(),
-  }));
-  const placed = await Promise.all(reading);
-  placed.sort(
-    (one, other) =>
+/** In the order of the files and lines. `url`: where people find those for which there is no room. */
+export function formatInline(posts: readonly InlinePost[], url: string, redact: Redact): Thing {
+  const placed = posts.toSorted(
+    ({ place: one }, { place: other }) =>
       Number(one.path > other.path) - Number(one.path < other.path) ||
       (one.line ?? 0) - (other.line ?? 0),
   );
-  const withCode = (mostLines: number): readonly string[] =>
-    placed.map((comment, index) => {
-      const where = `on ${describePlace(comment, comment.outdated)}:`;
-      const head = `Comment ${index + 1} of ${comments.length}, ${where}`;
-      return blocks([head, quoteDiff(comment.diffHunk, mostLines), comment.said]);
-    });
-  let whole = withCode(comments.length > FEW ? FEW_DIFF_LINES : MOST_DIFF_LINES);
-  // Code must not take the room of words.
-  if (!haveRoom(whole)) whole = withCode(FEW_DIFF_LINES);
-  const quoted = whole.map((part) => cut(part, LONGEST_COMMENT));
-  const parts = fitting(quoted, REVIEW_ROOM);
-  const isCut = (part: string, index: number): boolean => part !== whole[index];
-  const files = plural(new Set(comments.map(({ path }) => path)).size, 'file');
-  const all = `${plural(comments.length, 'comment')} on ${files}`;
-  const left = comments.length - parts.length;
-  const shown = left === 0 ? all : `${parts.length} of ${all}`;
-  const missing = tellNoRoom(parts.filter(isCut).length, left, 'comment', url);
-  return [{ place: 'task', parts, shown, missing }];
-}
-
-function haveRoom(parts: readonly string[]): boolean {
-  const areShort = parts.every(({ length }) => length <= LONGEST_COMMENT);
-  return areShort && fitting(parts, REVIEW_ROOM).length === parts.length;
+  const whole = placed.map(({ body, place }, index) => {
+    const { where, diff } = formatPlace(place, redact);
+    return blocks([`Comment ${index + 1} of ${posts.length}, on ${where}:`, diff, sanitize(body)]);
+  });
+  const parts = fitting(
+    whole.map((part) => cut(part, LONGEST_COMMENT)),
+    REVIEW_ROOM,
+  );
+  const files = plural(new Set(posts.map(({ place }) => place.path)).size, 'file');
+  const all = `${plural(posts.length, 'comment')} on ${files}`;
+  const left = posts.length - parts.length;
+  const shortened = parts.filter((part, index) => part !== whole[index]).length;
+  return {
+    place: 'task',
+    parts,
+    shown: left === 0 ? all : `${parts.length} of ${all}`,
+    missing: tellNoRoom(shortened, left, 'comment', url),
+  };
 }
 
 /** The code that a single inline comment is about. */
-export function describeCode(code: CodeContext, redact: Redact): Thing {
-  const context = withoutSecrets(code, redact);
-  const where = `Context: this was written on ${describePlace(context)}.`;
-  const hunk = quoteDiff(context.diffHunk, MOST_DIFF_LINES);
-  const part = hunk === '' ? where : `${where} The part of the diff around it:\n\n${hunk}`;
-  return { place: 'about', parts: [part], shown: quote(context.path, 60) };
-}
-
-/** Only the words of a comment are as its author has written them. */
-function withoutSecrets<T extends CodeContext>(code: T, redact: Redact): T {
-  return { ...code, path: redact(code.path), diffHunk: redact(code.diffHunk) };
-}
-
-/** GitHub's part of the diff ends with the line of the comment; of a new file it begins with the first line. */
-const MOST_DIFF_LINES = 50;
-const FEW_DIFF_LINES = 10;
-/** Characters of each. */
-const LONGEST_DIFF_LINE = 1000;
-
-export function quoteDiff(
-  diffHunk: string,
-  mostLines: number,
-  longestLine = LONGEST_DIFF_LINE,
-): string {
-  // With a line break for a lone \r, a line would not begin with the sign of the diff.
-  const [head = '', ...lines] = withoutInvisible(diffHunk)
-    .replace(/[\u2028\u2029]/g, '')
-    .split('\n');
-  const end = lines.length > mostLines ? ['…', ...lines.slice(-mostLines)] : lines;
-  const hunk = [head, ...end].map((line) => cut(line, longestLine)).join('\n');
-  return hunk === '' ? '' : fenced(hunk, 'diff');
+export function formatCode(code: CodeContext, redact: Redact): Thing {
+  const { where, diff } = formatPlace(code, redact);
+  const context = `Context: this was written on ${where}.`;
+  const part = diff === '' ? context : `${context} The part of the diff around it:\n\n${diff}`;
+  return { place: 'about', parts: [part], shown: quote(redact(code.path), 60) };
 }

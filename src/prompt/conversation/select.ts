@@ -1,120 +1,93 @@
 import {
+  type CodePlace,
   type Conversation,
   MOST_COMMENTS,
   MOST_REVIEWS,
   MOST_THREADS,
   type Post,
-  type PostedReview,
-  type ReviewThread,
-  type ThreadComment,
+  type Thread,
 } from '../../github/conversation.ts';
 import { MARKER } from '../../text.ts';
 import { isBot } from '../../trigger/account.ts';
 import { type CommentTrigger, keyOfComment } from '../../trigger/trigger.ts';
-import { accountOf } from './authors.ts';
-import { keyOfUrl, withoutComments } from './threads.ts';
 
-// Which of all that was said in a conversation belongs to a message: what was published since the last one that a person asked
-// for. Only GitHub's times count.
+// Which posts of a page belong to a message: the thread that it replies to, and what was published since the last request.
 
 export interface Scope {
   readonly asked: CommentTrigger;
   /** When the comment of the last message was created, in milliseconds since 1970; -Infinity for none. */
   readonly since: number;
-  /** The kinds and IDs of comments and reviews that have been sent, or may have been. */
+  /** The keys of comments and reviews that have been sent, or may have been. */
   readonly sent: ReadonlySet<string>;
 }
 
-export interface SaidSince {
-  readonly comments: readonly Post[];
-  readonly reviews: readonly PostedReview[];
-  /** Open ones, with a comment since. */
-  readonly threads: readonly ReviewThread[];
-  /** Open ones, without. */
-  readonly quiet: readonly ReviewThread[];
-  /** Pages that were not read, and may have more of it. */
+/** A comment, a review or a thread. */
+export interface PostGroup {
+  /** Of a thread. */
+  readonly place: CodePlace | null;
+  /** The oldest first. */
+  readonly posts: readonly Post[];
+  /** Comments before them that were not read. */
+  readonly older: number;
+}
+
+/** All of it is in the order of time. */
+export interface Selection {
+  /** The thread that the command replies to, without the command; undefined if it was not read. */
+  readonly reply: PostGroup | undefined;
+  readonly recent: readonly PostGroup[];
+  /** Open threads without a comment since the last request. */
+  readonly earlier: readonly PostGroup[];
+  /** What was not read, and may have more of it. */
   readonly unread: readonly string[];
 }
 
-/** `reply`: the thread of the command, which stands elsewhere. */
-export function chooseSince(
-  { comments, reviews, reviewThreads }: Conversation,
-  scope: Scope,
-  reply: ReviewThread | undefined,
-): SaidSince {
-  const open = (reviewThreads?.nodes ?? []).filter((one) => !one.isResolved && one !== reply);
-  const threads: ReviewThread[] = [];
-  const quiet: ReviewThread[] = [];
-  for (const thread of open) {
-    const own = withoutTask(thread, scope);
-    if (own.comments.nodes.length === 0) continue;
-    // A reply in the review that is sent belongs to what it replies to.
-    const isSince = thread.comments.nodes.some(
-      (one) => one.state !== 'PENDING' && isPublishedSince(one, scope),
-    );
-    (isSince ? threads : quiet).push(own);
-  }
+export function selectPosts(
+  { comments, reviews = NONE, threads = NO_THREADS }: Conversation,
+  { asked, since, sent }: Scope,
+): Selection {
+  const own = keyOfComment(asked);
+  const isNew = ({ at }: Post): boolean => !(at <= since);
+  const isTask = ({ key, review }: Post): boolean =>
+    key === own || sent.has(key) || (asked.kind === 'review' && review === own);
+  const withoutTask = ({ posts, ...thread }: Thread): PostGroup => {
+    return { ...thread, posts: posts.filter((post) => !isTask(post)) };
+  };
+  const isReplied = ({ first, posts }: Thread): boolean =>
+    first === `review-comment:${asked.replyTo}` || posts.some(({ key }) => key === own);
+  const replied = asked.replyTo === null ? undefined : threads.all.find(isReplied);
+  const open = threads.all.filter((one) => !one.isResolved && one !== replied);
+  const toGroups = (some: readonly Thread[]): readonly PostGroup[] =>
+    some.map(withoutTask).filter(({ posts }) => posts.length > 0);
+  // In a conversation, programs only report, such as the table of a preview. Comments of this action are no words.
+  const said = [
+    ...comments.all.filter(({ author }) => author === null || !isBot(author)),
+    ...reviews.all.filter(({ body }) => body.trim() !== ''),
+  ].filter((post) => isNew(post) && !isTask(post) && !post.body.trimStart().startsWith(MARKER));
+  // A reply in the review that is sent makes a thread new: it belongs to what it replies to.
+  const recent = open.filter(({ posts }) => posts.some(isNew));
+  const hasUnread = ({ hasMore, all: [oldest] }: Conversation['comments']): boolean =>
+    hasMore && (oldest === undefined || isNew(oldest));
   return {
-    comments: comments.nodes.filter((one) => isWord(one, scope) && !isOfProgram(one)),
-    reviews: (reviews?.nodes ?? []).filter(
-      (one) => one.state !== 'PENDING' && one.body.trim() !== '' && isWord(one, scope),
-    ),
-    threads,
-    quiet,
+    // The code above it is in the event.
+    reply: replied && { ...withoutTask(replied), place: null },
+    recent: [
+      ...said.map((post): PostGroup => ({ place: null, posts: [post], older: 0 })),
+      ...toGroups(recent),
+    ].toSorted((one, other) => newestIn(one) - newestIn(other)),
+    earlier: toGroups(open.filter((thread) => !recent.includes(thread))),
     unread: [
-      hasUnread(comments, scope) ? `all comments before the newest ${MOST_COMMENTS}` : '',
-      reviews && hasUnread(reviews, scope) ? `all reviews before the newest ${MOST_REVIEWS}` : '',
+      hasUnread(comments) ? `all comments before the newest ${MOST_COMMENTS}` : '',
+      hasUnread(reviews) ? `all reviews before the newest ${MOST_REVIEWS}` : '',
       // Each of them may have a new comment.
-      reviewThreads?.pageInfo.hasPreviousPage
-        ? `all threads before the newest ${MOST_THREADS}`
-        : '',
+      threads.hasMore ? `all threads before the newest ${MOST_THREADS}` : '',
     ].filter((what) => what !== ''),
   };
 }
 
-/** The thread without the command itself, the review that is sent, and what has been sent. */
-export function withoutTask(thread: ReviewThread, scope: Scope): ReviewThread {
-  return withoutComments(thread, (comment) => isTask(comment, scope));
-}
+const NONE = { hasMore: false, all: [] };
+const NO_THREADS = { hasMore: false, all: [] };
 
-function isTask({ url, pullRequestReview }: ThreadComment, scope: Scope): boolean {
-  const { kind, id } = scope.asked;
-  const review = keyOfUrl(pullRequestReview?.url ?? '');
-  return isTaken(url, scope) || (kind === 'review' && review === `review:${id}`);
-}
-
-function isTaken(url: string, { asked, sent }: Scope): boolean {
-  const key = keyOfUrl(url);
-  return key === keyOfComment(asked) || sent.has(key);
-}
-
-/** Comments of this action are no words. */
-function isWord(text: Post, scope: Scope): boolean {
-  const isOurs = text.body.trimStart().startsWith(MARKER);
-  return !isOurs && !isTaken(text.url, scope) && isPublishedSince(text, scope);
-}
-
-/** Such as the table of a preview: in a conversation, programs only report. */
-function isOfProgram(text: Post): boolean {
-  const account = accountOf(text);
-  return account !== null && isBot(account);
-}
-
-/** What was said in the second of the note was read after it. What has no time counts as new. */
-function isPublishedSince(text: Post, { since }: Scope): boolean {
-  return !(timeOf(text) <= since);
-}
-
-/** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
-export function timeOf({ publishedAt }: Post): number {
-  return Date.parse(publishedAt ?? '');
-}
-
-/** If the oldest one that was read is older, so are all before. */
-function hasUnread(
-  { pageInfo, nodes }: Pick<Conversation['comments'], 'pageInfo' | 'nodes'>,
-  { since }: Scope,
-): boolean {
-  const [oldest] = nodes;
-  return pageInfo.hasPreviousPage && !(oldest !== undefined && timeOf(oldest) <= since);
+function newestIn({ posts }: PostGroup): number {
+  return Math.max(...posts.map(({ at }) => at));
 }

@@ -1,65 +1,50 @@
-import { withoutInvisible } from '../../text.ts';
+import { hasVisibleText, withoutInvisible } from '../../text.ts';
 import { endOfCommand } from '../../trigger/command.ts';
 import type { CommentTrigger } from '../../trigger/trigger.ts';
 import { withoutMail } from './email-reply.ts';
 
-// What people write for the agent: what readers of it see.
+// What people and programs write for the agent, without what readers of the page do not see.
 
-/** A letter, a digit or an emoji. */
-const WORD = /[\p{L}\p{N}\p{Extended_Pictographic}\p{Regional_Indicator}]|\u20e3/u;
-
-/**
- * The words of a comment or review: after the command or, of a review without one, the whole text. Empty if there are none,
- * or only signs.
- */
-export async function readWords(
-  { kind, body }: CommentTrigger,
-  command: string | null,
-): Promise<string> {
+/** The words of a comment or review: after the command or, of a review without one, all. Empty for none. */
+export function readWords({ kind, body }: CommentTrigger, command: string | null): string {
   if (command === null && kind !== 'review') return '';
-  const words = await cleanText(body, command === null ? 0 : endOfCommand(body, command));
-  return WORD.test(words) ? words.trim() : '';
+  const words = sanitize(command === null ? body : body.slice(endOfCommand(body, command)));
+  return hasVisibleText(words) ? words : '';
 }
 
-/**
- * What readers see of a text, from a position on. The whole text is read: without its first line, a paragraph can become
- * code.
- */
-export async function cleanText(text: string, from = 0): Promise<string> {
-  const whole = withLineFeeds(text);
-  const shown = MAY_HIDE.test(whole)
-    ? (await loadHidden()).withoutHidden(whole, { kept: from })
-    : whole;
-  return withoutMail(withoutInvisible(shown.slice(from)));
+/** Escaped characters, blocks and spans of code, in which `<!--` is text; and comments of HTML. */
+const CODE_OR_COMMENT =
+  /\\[\s\S]|^[ \t>*+-]*(`{3,}(?![^\n]*`)|~{3,})(?:(?!\n[ \t>]*\1)[\s\S])*(?:\n[ \t>]*\1)?|(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?[^`]\2(?!`)|<!--[\s\S]*?-->/gm;
+
+/** A text by somebody who may ask. */
+export function sanitize(text: string): string {
+  const shown = withLineFeeds(text).replace(CODE_OR_COMMENT, (part) =>
+    part.startsWith('<!--') ? '' : part,
+  );
+  return withoutMail(withoutInvisible(shown)).trim();
 }
 
-interface Quotation {
-  readonly words: string;
+interface Sanitized {
+  readonly text: string;
   readonly isWhole: boolean;
 }
 
 /**
- * The same of a text by somebody who may not ask: without HTML, images and titles, in which words can hide. Of a text that is too
- * long to parse, only the beginning: what is in doubt goes.
+ * A text by anybody else, as the page shows it: words can hide in HTML, titles, addresses and definitions. Only the beginning
+ * of a long one.
  */
-export async function cleanQuotation(text: string): Promise<Quotation> {
-  const whole = withLineFeeds(text);
-  if (!MAY_HIDE_MORE.test(whole)) return { words: withoutInvisible(whole), isWhole: true };
-  const { withoutHidden, readableBeginning } = await loadHidden();
-  const read = readableBeginning(whole);
-  const words = withoutInvisible(withoutHidden(read, { isStrict: true }));
-  return { words, isWhole: read === whole };
+export async function sanitizeStrict(source: string): Promise<Sanitized> {
+  const markdown = withLineFeeds(source);
+  if (!MAY_HIDE.test(markdown)) return { text: withoutInvisible(markdown).trim(), isWhole: true };
+  const { readVisibleText } = await import(/* webpackChunkName: "hidden" */ './visible-text.ts');
+  const { text, isWhole } = readVisibleText(markdown);
+  return { text: withoutInvisible(text).trim(), isWhole };
 }
+
+/** HTML, links, code with words after a language, and tables with surplus cells. */
+const MAY_HIDE = /[<[`~|]/;
 
 /** GitHub skips a byte order mark. */
 function withLineFeeds(text: string): string {
   return text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-}
-
-/** HTML and definitions begin with these, and code with words after a language. */
-const MAY_HIDE = /[<[]/;
-const MAY_HIDE_MORE = /[<[]|```|~~~/;
-
-function loadHidden() {
-  return import(/* webpackChunkName: "hidden" */ './hidden-content.ts');
 }

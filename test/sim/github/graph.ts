@@ -56,11 +56,6 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
           if (issue !== undefined) return issueNode(repository, issue);
           return notFound(`an issue or pull request with the number of ${number}`);
         },
-        pullRequest({ number }: { readonly number: number }) {
-          const issue = issues.get(number);
-          if (issue?.pullRequest === true) return issueNode(repository, issue);
-          return notFound(`a PullRequest with the number of ${number}`);
-        },
       };
     },
     node: ({ id }: { readonly id: string }) => node(id),
@@ -99,13 +94,8 @@ function issueNode(repository: Repository, issue: Issue): object {
     mergeable: issue.mergeable,
     reviews: ({ last }: Page) =>
       newest(repository.reviewsOf(issue.number), last, (one) => reviewNode(repository, one)),
-    reviewThreads: ({ last, before }: Page) =>
-      newest(
-        repository.threadsOf(issue.number),
-        last,
-        (thread) => threadNode(repository, thread),
-        before,
-      ),
+    reviewThreads: ({ last }: Page) =>
+      newest(repository.threadsOf(issue.number), last, (one) => threadNode(repository, one)),
   };
 }
 
@@ -114,13 +104,10 @@ function newest<T>(
   all: readonly T[],
   last: number | undefined,
   toNode: (one: T) => object,
-  before?: string | null,
 ): object {
   if (last === undefined || last > MAX_NODES) return wrongSize(last);
-  const end = typeof before === 'string' ? Number(atob(before)) : all.length;
-  const start = Math.max(0, end - last);
-  const pageInfo = { hasPreviousPage: start > 0, startCursor: btoa(String(start)) };
-  return { nodes: all.slice(start, end).map(toNode), pageInfo, totalCount: all.length };
+  const pageInfo = { hasPreviousPage: all.length > last };
+  return { nodes: all.slice(-last).map(toNode), pageInfo, totalCount: all.length };
 }
 
 function threadNode(repository: Repository, thread: readonly InlineComment[]): object {

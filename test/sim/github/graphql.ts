@@ -15,7 +15,6 @@ const SCHEMA = buildSchema(`
   }
   type Repository {
     issueOrPullRequest(number: Int!): IssueOrPullRequest
-    pullRequest(number: Int!): PullRequest
   }
   union IssueOrPullRequest = Issue | PullRequest
   type Issue { comments(last: Int, before: String): IssueCommentConnection! }
@@ -26,7 +25,7 @@ const SCHEMA = buildSchema(`
     baseRefName: String!
     mergeable: MergeableState!
     reviews(last: Int): PullRequestReviewConnection!
-    reviewThreads(last: Int, before: String): PullRequestReviewThreadConnection!
+    reviewThreads(last: Int): PullRequestReviewThreadConnection!
   }
   type PullRequestReviewConnection { nodes: [PullRequestReview], pageInfo: PageInfo! }
   enum PullRequestReviewState { APPROVED CHANGES_REQUESTED COMMENTED DISMISSED PENDING }
@@ -161,7 +160,6 @@ export function operationOf(request: JournalEntry): string {
   if (names.has('addReaction')) return 'react';
   if (names.has('minimizeComment')) return 'minimize';
   if (names.has('issueOrPullRequest') && names.has('publishedAt')) return 'said';
-  if (names.has('reviewThreads')) return 'older threads';
   if (names.has('diffHunk')) return 'review';
   if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
   return names.has('body') ? 'read' : 'other';

@@ -150,19 +150,20 @@ it('jobs and their steps are found beside entries that cannot be read', async ()
 });
 
 it('what was said and runs are found beside entries that cannot be read', async () => {
-  const pageInfo = { hasPreviousPage: false };
+  const pageInfo = { hasMore: false };
   const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
-  const about = { ...lines, isResolved: false, isOutdated: false, path: 'a', diffSide: 'RIGHT' };
+  const about = { ...lines, isResolved: false, isOutdated: false, path: 'a' };
   const thread = { ...about, first: { nodes: [] }, comments: { totalCount: 1, nodes: [null] } };
-  const reviewThreads = { pageInfo, nodes: [null, thread, {}] };
-  const comments = { pageInfo, nodes: [null, {}] };
-  const issueOrPullRequest = { headRefOid: 'a'.repeat(40), comments, reviewThreads };
-  const body = { data: { repository: { issueOrPullRequest } }, workflow_runs: [null, { id: 1 }] };
+  const threads = { pageInfo, nodes: [null, thread, {}] };
+  const page = { sha: 'a'.repeat(40), comments: { pageInfo, nodes: [null, {}] }, threads };
+  const body = { data: { repository: { page } }, workflow_runs: [null, { id: 1 }] };
   await using sim = await simulate({ on: () => ({ body }) });
   const found = await connect(sim).conversation(NUMBER);
-  expect(found.comments.nodes).toEqual([]);
-  expect(found.reviewThreads?.nodes).toMatchObject([{ path: 'a', comments: { nodes: [] } }]);
-  expect(await connect(sim).runsOn(issueOrPullRequest.headRefOid)).toEqual({ all: [], total: 0 });
+  expect(found.comments.all).toEqual([]);
+  expect(found.threads?.all).toMatchObject([
+    { place: { path: 'a', line: 1 }, posts: [], older: 1 },
+  ]);
+  expect(await connect(sim).runsOn(page.sha)).toEqual({ all: [], total: 0 });
 });
 
 it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]], [undefined]])(
@@ -301,7 +302,7 @@ describe('a call', () => {
       const pageInfo = { hasPreviousPage: true, startCursor };
       const more = { hasNextPage: true, endCursor: startCursor };
       const comments = { nodes: [], pageInfo: { ...pageInfo, ...more } };
-      const data = { repository: { issueOrPullRequest: { comments } }, node: { comments } };
+      const data = { repository: { issueOrPullRequest: { comments } }, review: { comments } };
       return { body: { data } };
     };
     await using sim = await simulate({ on: () => page(`page ${cursors++}`) });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
 import type { Start } from '../../../../src/context.ts';
-import { GitHub } from '../../../../src/github/client.ts';
-import { type About, readState } from '../../../../src/prompt/conversation/fetch.ts';
+import { GitHub as Client } from '../../../../src/github/client.ts';
+import { fetchConversation, type RequestPage } from '../../../../src/prompt/conversation/fetch.ts';
 import { NO_GUESS } from '../../../../src/prompt/quote.ts';
 import { readRunInfo } from '../../../../src/runner/environment.ts';
 import { MARKER } from '../../../../src/text.ts';
@@ -18,11 +18,7 @@ import {
 } from '../../../sim/events.ts';
 import type { InlineOptions, ReviewOptions } from '../../../sim/github/reviews.ts';
 import type { WorkflowRunOptions } from '../../../sim/github/runs.ts';
-import {
-  type GitHubOptions,
-  type GitHub as Page,
-  startGitHub,
-} from '../../../sim/github/server.ts';
+import { type GitHub, type GitHubOptions, startGitHub } from '../../../sim/github/server.ts';
 import { recordingRuntime } from '../../recording-runtime.ts';
 import { told } from '../../told.ts';
 
@@ -48,10 +44,10 @@ const COLLABORATORS: NonNullable<GitHubOptions['collaborators']> = {
 };
 
 /** What happens on the page before the command; each `later` is a minute. */
-type Play = (page: Page, later: () => void) => void;
+type Play = (page: GitHub, later: () => void) => void;
 
 interface Given extends Omit<GitHubOptions, 'clock'> {
-  readonly about?: Partial<About>;
+  readonly about?: Partial<RequestPage>;
   readonly minimumPermission?: 'none' | 'write' | 'admin';
   readonly allowedBots?: readonly string[];
   /** The first comment of the thread that the command replies to. */
@@ -82,17 +78,16 @@ async function read(play: Play, given: Given = {}) {
   });
   const trigger = triggerOf(eventOf(given));
   const asked = commentOf(eventOf(given));
-  const github = new GitHub({ ...runtime, token, repository, apiUrl });
+  const github = new Client({ ...runtime, token, repository, apiUrl });
   const start: Start = { runtime, info, trigger, github, asked };
   const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
   const own = { number: PULL, isPull: true, isOwn: true, isNew: false, unknown: '' };
   const scope = { asked, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
-  const late = await readState(start, { ...own, ...scope, ...about }, inputs, until);
+  const sections = await fetchConversation(start, { ...own, ...scope, ...about }, inputs, until);
   const isPerson = (name: string): boolean => name.startsWith('GET collab');
   const calls = sim.calls().map(({ name, login }) => (isPerson(name) ? login : name));
-  if (late.kind === 'problem') return { problem: late.problem, calls, ...told([]) };
-  return { problem: '', calls, ...told(late.value) };
+  return { calls, ...told(sections) };
 }
 
 function eventOf({ replyTo, reviewId, about }: Given) {
@@ -196,10 +191,8 @@ An open thread on the file “a.md”:
 
 “renovate[bot]” in this thread, which is a program:
 
-> \`\`\`\`text
 > A bot.
-> \`\`\`
-> \`\`\`\``);
+> \`\`\``);
   expect(line).toBe('+ 6 comments');
   expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'carol', 'said']);
   expect(log).toEqual([]);
@@ -209,14 +202,11 @@ const LEFT = {
   people: '1 comment by people who may not ask for changes',
   deleted: '1 comment by a deleted account',
   bot: '1 comment by “renovate[bot]” (“allowed-bots”)',
-  edited: '1 comment by “bob” that somebody else has edited',
-  hidden: '1 hidden comment',
 } as const;
 
 describe('comments', () => {
   const bots = { allowedBots: [RENOVATE.login, 'renovate'] };
   const byBot = { author: RENOVATE.login };
-  const byCopilot = { author: 'copilot-pull-request-reviewer[bot]' };
 
   it.each<[string, Partial<InlineOptions>, string, string, Given?]>([
     ['a stranger', { author: 'mallory' }, '', LEFT.people],
@@ -224,27 +214,9 @@ describe('comments', () => {
     ['a deleted account', { author: null }, '', LEFT.deleted],
     ['a bot', byBot, '', LEFT.bot],
     ['a person with the name of an allowed bot', { author: 'renovate' }, '', LEFT.people, bots],
-    ['an allowed bot, edited by itself', { ...byBot, editor: RENOVATE.login }, 'text 1', '', bots],
-    [
-      'an allowed bot, edited by a stranger',
-      { ...byBot, editor: 'mallory' },
-      '',
-      LEFT.edited.replace('bob', RENOVATE.login),
-      bots,
-    ],
-    ['Copilot, by its name in events', byCopilot, 'text 1', '', { allowedBots: ['copilot'] }],
+    ['an allowed bot', byBot, 'text 1', '', bots],
     ['the one who asks, as a draft', { isDraft: true, author: 'alice' }, '', ''],
-    [
-      'a login with a secret, edited',
-      { author: SECRET, editor: 'bob' },
-      '',
-      LEFT.edited.replace('bob', '***'),
-    ],
-    ['bob, hidden', { isMinimized: true }, '', LEFT.hidden],
-    ['bob, edited by himself', { editor: 'bob' }, 'text 1', ''],
-    ['bob, edited by the one who asks', { editor: 'alice' }, '', LEFT.edited],
-    ['bob, edited by a deleted account', { editor: null }, '', LEFT.edited],
-    ['a deleted account, edited', { author: null, editor: null }, '', LEFT.deleted],
+    ['bob, hidden', { isMinimized: true }, '', ''],
     ['bob, with less permission', {}, '', LEFT.people, { minimumPermission: 'admin' }],
     ['bob, where anyone may ask', {}, 'text 1', '', { minimumPermission: 'none' }],
     ['a stranger, likewise', { author: 'mallory' }, '', LEFT.people, { minimumPermission: 'none' }],
@@ -267,7 +239,7 @@ describe('comments', () => {
     const { text } = await read(all(...authors.map((author, n) => say(author, `text ${n}`))));
     expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
     expect(text).toMatch(
-      /Not shown: 2 comments by others than the first 5 people; 1 comment by people who may not ask for changes\. [^\n]*$/,
+      /Not shown: 1 comment by people who may not ask for changes; 2 comments by others than the first 5 people\. [^\n]*$/,
     );
   });
 
@@ -319,7 +291,7 @@ describe('since the last request', () => {
   /** Each thing that is played comes a minute after the one before. */
   const since: Given = { about: { since: START + 30_000 } };
 
-  it('only what was published since is carried, and older open threads are one line each', async () => {
+  it('what was published since is apart from open threads from before', async () => {
     const { text, line } = await read(
       all(
         all(
@@ -331,14 +303,13 @@ describe('since the last request', () => {
       // What was said in the same second was read then.
       { about: { since: START + 60_000 } },
     );
-    expect(textsIn(text)).toEqual(['text 3']);
-    expect(text).toContain(
-      `\n\nOther open threads:\n\n> On the file “old.md”, line 1 (${PAGE}#discussion_r1000000001): “text 2 ***”`,
+    expect(text).toMatch(
+      /> text 3\n\nIn open threads from before:\n\nAn open thread on the file “old.md”, line 1:.*> text 2 \*{3}$/s,
     );
-    expect(line).toBe('+ 1 comment · + link of 1 open thread');
+    expect(line).toBe('+ 1 comment · + 1 comment in open threads');
   });
 
-  it('a thread with a comment since is whole', async () => {
+  it('a thread with a comment since is whole, and told once', async () => {
     const play: Play = (page, later) => {
       inline({ body: 'text 1' })(page, later);
       later();
@@ -352,29 +323,6 @@ describe('since the last request', () => {
     // The simulated review is published with its comments, whenever they were drafted.
     const { text } = await read(all(say('bob', 'text 1'), inline({ body: 'text 2' })), since);
     expect(textsIn(text)).toEqual(['text 2']);
-  });
-
-  it('a draft, which nobody else sees, makes no thread new', async () => {
-    const play: Play = (page, later) => {
-      inline({ body: 'text 1' })(page, later);
-      later();
-      later();
-      inline(reply('text 2', { isDraft: true }))(page, later);
-    };
-    expect(textsIn((await read(play, since)).text)).toEqual([]);
-  });
-
-  it('twenty open threads are named, of those of strangers without their words', async () => {
-    const threads = Array.from({ length: 22 }, (_, n) => ({
-      ...{ body: `text ${n}`, path: `${n}.md` },
-      author: n === 21 ? 'mallory' : 'alice',
-    }));
-    const { text, line } = await read(inline(...threads), { about: { since: START + 1000 } });
-    const lines = text.match(/^> On .*/gm) ?? [];
-    expect(lines).toHaveLength(20);
-    expect(lines[0]).toContain('“2.md”');
-    expect(lines[19]).toMatch(/discussion_r1000000022\)$/);
-    expect(line).toBe(`+ links of 20 open threads · without 2 more open threads: see ${PAGE}`);
   });
 
   it('what was sent before is not told again', async () => {
@@ -434,14 +382,10 @@ describe('there is room for 8,000 characters:', () => {
     expect(line).toContain('without 37 older comments');
   });
 
-  it.each([
-    ['a person', 'alice'],
-    ['a program', RENOVATE.login],
-  ])('of a longer comment of %s, its beginning', async (_, author) => {
+  it('of a longer comment, its beginning', async () => {
     const body = `text 1\n${'\n'.repeat(9000)}x${'\u{1f600}'.repeat(9000)}`;
     const diffHunk = `@@\n${'x'.repeat(5000)}\n${'+y\n'.repeat(20)}`;
-    const given = { allowedBots: [RENOVATE.login] };
-    const { text, line } = await read(inline({ body, diffHunk, author }), given);
+    const { text, line } = await read(inline({ body, diffHunk }));
     expect(textsIn(text)).toEqual(['text 1']);
     expect(line).toContain('+ 1 comment · without the end of 1 long comment: there is no room');
     expect(text.length).toBeLessThan(8000);
@@ -469,89 +413,23 @@ describe('a command that is a reply', () => {
     expect(calls.toSorted()).toEqual(['bob', 'mallory', 'said']);
   });
 
-  const told = 'The first comment of this thread';
-  it.each<[string, Partial<InlineOptions>, string, string]>([
-    [
-      'by a bot that is not named',
-      { author: 'coderabbitai[bot]' },
-      `${told}, by “coderabbitai[bot]”, is not shown: this workflow does not pass on its words. ${NO_GUESS}`,
-      'without the first comment of the thread by `coderabbitai[bot]` (`allowed-bots`)',
-    ],
-    [
-      'by a stranger',
-      { author: 'mallory' },
-      `${told}, by “mallory”, is not shown: this workflow does not pass on its words. ${NO_GUESS}`,
-      'without the first comment of the thread by people who may not ask for changes',
-    ],
-    [
-      'that is hidden',
-      { isMinimized: true },
-      `${told}, by “bob”, is not shown: it is hidden. ${NO_GUESS}`,
-      'without the first comment of the thread: it is hidden',
-    ],
-    [
-      'that somebody has edited',
-      { editor: 'mallory' },
-      `${told}, by “bob”, is not shown: somebody else has edited it. ${NO_GUESS}`,
-      'without the first comment of the thread by `bob` that somebody else has edited',
-    ],
-  ])('says first that it lacks a beginning %s', async (_, first, words, shown) => {
-    const { text, line } = await read(comments(first), elsewhere);
-    expect(text.startsWith(`${words}\n\nThe other comments of this thread:`)).toBe(true);
-    expect(line).toBe(`+ 1 comment of the thread · ${shown} · without ${LEFT.people}`);
-  });
-
-  it('says that the beginning was deleted', async () => {
-    const { text, line } = await read(comments(), { ...elsewhere, replyTo: 5 });
-    expect(text).toMatch(/^The first comment of this thread is not shown: it was deleted\. Do not/);
+  it('has its thread also if the beginning was deleted', async () => {
+    const { text } = await read(comments(), { ...elsewhere, replyTo: 5 });
     expect(textsIn(text)).toEqual(['text 2', 'text 3']);
-    expect(line).toContain('without the first comment of the thread: it was deleted');
   });
 
-  const threads = (count: number): Play =>
-    inline(
-      { body: 'text 1' },
-      ...Array.from({ length: count }, () => ({ body: 'Old.', isResolved: true })),
-    );
-
-  it('finds its thread on an older page', async () => {
-    const { text, calls } = await read(threads(399), { ...elsewhere, replyTo: 1_000_000_001 });
-    expect(textsIn(text)).toEqual(['text 1']);
-    expect(calls.filter((name) => name === 'older threads')).toHaveLength(3);
-  });
-
-  it('goes without it after five pages', async () => {
-    const { text, line, log, calls } = await read(threads(500), {
-      ...elsewhere,
-      replyTo: 1_000_000_001,
-    });
-    const older = 'all threads before the newest 100';
-    expect(text).toBe(
-      `Not shown: the thread of the comment (it is not among the newest); ${older} (see ${PAGE}). ${NO_GUESS}`,
-    );
-    expect(line).toBe(
-      `without the thread of the comment: it is not among the newest · without ${older}: see ${PAGE}`,
-    );
-    expect(log).toHaveLength(2);
-    expect(calls.filter((name) => name === 'older threads')).toHaveLength(4);
-  });
-
-  const THREAD = `The thread of the comment, ${PAGE}#discussion_r${FIRST}, cannot be read: `;
-  it.each<[string, Given, string]>([
-    [
-      'does not answer',
-      { on: () => ({ fault: 'hang' }), leftMs: 200 },
-      'GitHub did not answer in time.',
-    ],
-    ['has a problem', { on: () => ({ status: 502, body: {} }) }, 'GitHub answered 502.'],
-    ['limits the rate', { on: () => ({ status: 429, body: {} }) }, 'GitHub answered 429'],
-  ])('is not sent if GitHub %s', async (_, given, why) => {
-    expect((await read(comments(), { ...elsewhere, ...given })).problem).toContain(
-      `${THREAD}${why}`,
-    );
+  it('goes without a thread that is not among the newest hundred', async () => {
+    const others = Array.from({ length: 100 }, () => ({ body: 'Old.', isResolved: true }));
+    const play = inline({ body: 'text 1' }, ...others);
+    const { text, line, log } = await read(play, { ...elsewhere, replyTo: 1_000_000_001 });
+    const why = 'it is not among the newest';
+    expect(text).toContain(`the thread of the comment (${why})`);
+    expect(line).toContain(`without the thread of the comment: ${why}`);
+    expect(log).toContain(`info: The message goes without the thread of the comment: ${why}.`);
   });
 
   it.each<[string, Given, string]>([
+    ['if GitHub fails', { on: () => ({ status: 502, body: {} }) }, 'GitHub answered 502'],
     [
       'without a permission',
       { forbids: () => true },
@@ -595,8 +473,6 @@ it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
         body: `text ${count++} ${'x'.repeat(pick([0, 0, 300, 5000]))}${FORGED}`,
         author: pick(authors),
       },
-      isMinimized: random(8) === 0,
-      ...(random(8) === 0 && { editor: 'mallory' }),
     });
     const play: Play = (page, later) => {
       for (let n = random(12); n >= 0; n -= 1) {
@@ -633,7 +509,7 @@ it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
 );
 
 describe('a review', () => {
-  it('is not repeated, but what it replies to is there', async () => {
+  it('is not repeated, and has what is open besides', async () => {
     const play: Play = (page, later) => {
       inline({ body: 'text 1' }, { body: 'text 2' })(page, later);
       later();
@@ -642,8 +518,7 @@ describe('a review', () => {
     };
     const about = { since: START + 60_000 };
     const { text, calls } = await read(play, { reviewId: 1_000_000_005, about });
-    expect(textsIn(text)).toEqual([]);
-    expect(text).toMatch(/^Other open threads:\n\n(> On .*\n?){2}$/);
+    expect(textsIn(text)).toEqual(['text 1', 'text 2']);
     expect(calls).not.toContain('GET actions/runs');
   });
 });
@@ -699,9 +574,7 @@ describe('on an issue', () => {
       ...given(RENOVATE.login, 'See a.md'),
       allowedBots: [RENOVATE.login],
     });
-    expect(text).toMatch(
-      /^The issue, by “renovate\[bot\]”, which is a program:\n\n> ```text\n> Broken/,
-    );
+    expect(text).toMatch(/^The issue, by “renovate\[bot\]”, which is a program:\n\n> Broken/);
   });
 
   it('its author may be somebody whose permission is not known', async () => {
@@ -731,58 +604,9 @@ describe('on an issue', () => {
   });
 });
 
-function run(id: number, more: object = {}): WorkflowRunOptions {
-  return { id, sha: SHA, jobs: [{ name: `job ${id}` }], ...more };
-}
-
-describe('of the runs on the newest commit', () => {
-  it('the newest of each workflow and event that failed count, with their logs', async () => {
-    const log = 'a.md: broken link';
-    const { text, line, calls } = await read(say('bob', 'text 1'), {
-      runs: [
-        run(1, { name: 'Old' }),
-        run(2, { conclusion: 'success', event: 'push' }),
-        run(3, { jobs: [{ name: 'links', log }] }),
-        run(4, { conclusion: 'skipped' }),
-        run(5, { name: 'Agent', path: '.github/workflows/agent.yml' }),
-        run(6, { name: 'Fork', path: 'x.yml', headRepository: 'mallory/agents' }),
-        run(7, { name: 'Older commit', path: 'y.yml', sha: 'b'.repeat(40) }),
-        run(8, { name: 'Lint', path: 'z.yml@main', conclusion: null }),
-        run(9, { name: 'Slow', path: 'w.yml', conclusion: 'timed_out', jobs: [] }),
-      ],
-    });
-    expect(text.match(/workflow “.*”/g)).toEqual(['workflow “Slow”', 'workflow “CI”']);
-    expect(text).toContain('Failed job: “links”.');
-    expect(text).toContain('> a.md: broken link');
-    expect(text).toContain('Not finished yet: “Lint”.');
-    expect(line).toBe('+ log of `links` (`CI`, aaaaaaa) · + 1 comment');
-    expect(calls.toSorted()).toEqual(
-      [
-        ...['said', 'GET actions/runs', CHECKS, 'bob'],
-        ...['GET actions/jobs/#/logs', 'GET check-runs/#/annotations'],
-        ...['GET actions/runs/#/attempts/#/jobs', 'GET actions/runs/#/attempts/#/jobs'],
-      ].toSorted(),
-    );
-  });
-
-  it('ten are read, and the others are named', async () => {
-    const runs = Array.from({ length: 12 }, (_, n) => run(n, { name: `W${n}`, path: `${n}.yml` }));
-    const { text, calls } = await read(() => {}, { runs });
-    expect(text.match(/workflow “.*”/g)).toHaveLength(10);
-    expect(text).toContain('Also failed: “W1” and “W0”.');
-    expect(calls.filter((name) => name.endsWith('/jobs'))).toHaveLength(10);
-  });
-
-  it('twenty that are not finished are named', async () => {
-    const of = (n: number) => run(n, { name: `W${n}`, path: `${n}.yml`, conclusion: null });
-    const { text } = await read(() => {}, { runs: Array.from({ length: 23 }, (_, n) => of(n)) });
-    expect(text).toMatch(/Not finished yet: “W22”, .*, “W3” and 3 more\.$/);
-  });
-});
-
 it.each<[string, readonly WorkflowRunOptions[], string]>([
   ['which prevents workflows', [], ', so no workflow has run on the newest commit.'],
-  ['beside a workflow that has run', [run(1, { conclusion: 'success' })], '.'],
+  ['beside a workflow that has run', [{ id: 1, sha: SHA, conclusion: 'success', jobs: [] }], '.'],
 ])('a conflict is told, %s', async (_, runs, end) => {
   const issues = [{ number: PULL, pullRequest: true, mergeable: 'CONFLICTING' as const }];
   const { text, line } = await read(() => {}, { issues, runs });
