@@ -1,6 +1,6 @@
 import { personToTell } from '../comment/occasion.ts';
 import { renderFor, renderStory } from '../comment/render.ts';
-import { type NotCreated, Note } from '../comment/tracking-comment.ts';
+import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
 import { askAgain } from '../job/explain.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
@@ -53,7 +53,11 @@ const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
  * The records above the own one. A list of GitHub may lag behind; one that shows the own comment, which has a random word, is taken to
  * show all that were created before. Later comments have higher IDs; two can have the same time.
  */
-async function listBelow(run: Run, comment: Note, conversation: number): Promise<Result<Ledger>> {
+async function listBelow(
+  run: Run,
+  comment: TrackingComment,
+  conversation: number,
+): Promise<Result<Ledger>> {
   const { plan, github, messageId } = run;
   const { clock, signal } = run.runtime;
   let found = problem('there was no time to list the comments again', true);
@@ -118,9 +122,9 @@ export function openComment(
   conversation: number,
   jobs: readonly Job[],
   until: number,
-): Note {
+): TrackingComment {
   const { messageId, runtime, github } = run;
-  return new Note({
+  return new TrackingComment({
     ...runtime,
     github,
     conversation,

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { askerOf, failureOf, occasionOf } from '../comment/occasion.ts';
 import type { Story } from '../comment/render.ts';
-import type { Note } from '../comment/tracking-comment.ts';
+import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Start } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import { cancelledEnd, timedOutEnd } from '../job/explain.ts';
@@ -52,7 +52,7 @@ export interface Run extends Start {
   /** Which message it is, for other runs and attempts. */
   readonly messageId: MessageId;
   /** The comment of this process, once there is one. Only announce.ts sets it. */
-  note?: Note;
+  note?: TrackingComment;
   /** Whether GitHub has taken no comment because of a rate limit. */
   takesNoComment?: boolean;
 }

@@ -1,7 +1,8 @@
+import { type Collapsing, collapse } from '../comment/collapse.ts';
 import { personToTell } from '../comment/occasion.ts';
 import { renderFor, renderStory } from '../comment/render.ts';
 import { react, replyError } from '../comment/reply.ts';
-import { createComment, type Note } from '../comment/tracking-comment.ts';
+import { createComment, type TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { pause, type Run, storyOf } from '../delivery/run-state.ts';
 import { whyOf } from '../github/errors.ts';
@@ -57,15 +58,20 @@ async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
  * The note comes first, because other runs read it; then the end, if it is told by a comment of its own. Only then, edits that
  * failed are repeated, which may take minutes.
  */
-async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promise<Finished> {
+async function finishNote(
+  run: Run,
+  note: TrackingComment,
+  ended: readonly Ended[],
+): Promise<Finished> {
   const { plan, runtime } = run;
   const edited = await note.edit();
   const telling = await tellEnd(run, ended);
   const told = telling.kind === 'ok' ? telling.value : '';
   const gaveWay = ended.every(({ end }) => end.why === 'same commit');
-  await hide(run, () => {
-    const itself = told === '' ? null : 'DUPLICATE';
-    return note.collapse(gaveWay ? 'OUTDATED' : itself, told !== '' || hasTold(ended));
+  const itself = told === '' ? null : 'DUPLICATE';
+  await collapseAround(run, note, {
+    itself: gaveWay ? 'OUTDATED' : itself,
+    hasNews: !gaveWay && (told !== '' || hasNews(ended)),
   });
   const closed = await note.repeatLast(edited, plan.deadline);
   const outdated = closed.kind === 'problem' ? closed.problem : '';
@@ -75,9 +81,9 @@ async function finishNote(run: Run, note: Note, ended: readonly Ended[]): Promis
   return { commentUrls: [told || note.url], outdated };
 }
 
-/** Whether a message was sent, or the note tells a limit. */
-function hasTold(ended: readonly Ended[]): boolean {
-  return ended.some((job) => deliveryOf(job) === 'sent' || job.end.label === 'limited');
+/** Whether a message was sent, or the comment says why none was needed or possible. */
+function hasNews(ended: readonly Ended[]): boolean {
+  return ended.some((job) => deliveryOf(job) === 'sent' || job.end.result === 'skipped');
 }
 
 /** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
@@ -173,16 +179,20 @@ async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
 async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
   const note = openComment(run, number, jobs, Infinity);
   const created = await note.create();
-  if (created.kind === 'ok') await hide(run, () => note.collapse(null, true));
+  if (created.kind === 'ok') await collapseAround(run, note, { itself: null, hasNews: true });
   return created;
 }
 
 /** If that is not possible, the comments stay. */
-async function hide({ runtime }: Run, hiding: () => Promise<void>): Promise<void> {
+async function collapseAround(
+  { runtime, github }: Run,
+  own: TrackingComment,
+  how: Collapsing,
+): Promise<void> {
   if (runtime.signal.aborted) return;
   try {
-    await hiding();
+    await collapse(github, own, how);
   } catch (error) {
-    runtime.log.debug(`Comments were not hidden: ${whyOf(error)}.`);
+    runtime.log.debug(`Comments were not collapsed: ${whyOf(error)}.`);
   }
 }

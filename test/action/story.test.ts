@@ -84,6 +84,7 @@ const PAGE = [
   'rita: /agent use sentence case in all titles [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
   'rita: /agent explain idempotency [eyes confused]',
+  'action: ⚠️ Delivery unknown @rita',
   'alice: /agent sort the error codes [eyes confused]',
   'alice: /agent sort the error codes by number [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',

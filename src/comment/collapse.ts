@@ -1,0 +1,110 @@
+import type { Classifier, GitHub } from '../github/client.ts';
+import { RESULTS } from '../job/outcome.ts';
+import { commentId } from '../ledger/ledger.ts';
+import { parseRecord, parseReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
+import type { CommentRecord } from '../ledger/record.ts';
+import type { TrackingComment } from './tracking-comment.ts';
+
+// Which of our comments on a page say nothing of use any more, once a run has said something new there. Their texts stay.
+
+/** A tracking comment or, without a record of its own, a reply: then the record is that of the message that it answers. */
+interface Comment extends ReplyId {
+  readonly isReply: boolean;
+  readonly record: CommentRecord | undefined;
+}
+
+/** How a message has ended. `open`: it may still be sent, or its run was killed. */
+type Outcome = 'open' | 'in doubt' | 'limit' | 'bad' | 'good';
+
+/** By how the message of an older comment has ended: when a newer one, of which there is something to tell, stands for it. */
+const IS_SUPERSEDED: Readonly<Record<Outcome, (older: Comment, own: Comment) => boolean>> = {
+  open: () => false,
+  'in doubt': () => false,
+  // A person who goes on has also seen what checks were told of a limit.
+  limit: (older, own) => isFollowed(older, own) || (older.step === own.step && own.by === 'person'),
+  bad: (older, own) => isFollowed(older, own) || wasSentTo(older, own),
+  // Each command has its own answer.
+  good: (older, own) => (older.isReply ? isFollowed(older, own) : isRepeated(older, own)),
+};
+
+export interface Collapsing {
+  /** Why the own comment collapses, too; null if it stays. */
+  readonly itself: Classifier | null;
+  /** Whether the run has something to tell that older comments do not know. */
+  readonly hasNews: boolean;
+}
+
+/** Collapses the own comment, if it says no more, and those above that it stands for. */
+export async function collapse(
+  github: GitHub,
+  own: Pick<TrackingComment, 'conversation' | 'url' | 'nodeId' | 'record'>,
+  { itself, hasNews }: Collapsing,
+): Promise<void> {
+  const collapsed: [string, Classifier][] = itself === null ? [] : [[own.nodeId, itself]];
+  const listed = hasNews ? await github.newestOwnComments(own.conversation).catch(() => []) : [];
+  const bodies = listed.map(({ body }) => body);
+  for (const { id, body, url, isMinimized } of listed) {
+    const isAbove = !isMinimized && commentId(url) < commentId(own.url);
+    if (isAbove && isSuperseded(body, own.record, bodies)) collapsed.push([id, 'OUTDATED']);
+  }
+  if (collapsed.length > 0) await github.hide(collapsed);
+}
+
+/** `bodies`: of all comments of our identity on the page. */
+export function isSuperseded(body: string, own: CommentRecord, bodies: readonly string[]): boolean {
+  const older = parseOlder(body, own.project, bodies);
+  if (older === undefined || (!older.isReply && older.record?.process === own.process))
+    return false;
+  const outcome = older.record === undefined ? 'good' : outcomeOf(older.record);
+  return IS_SUPERSEDED[outcome](older, { ...toReplyId(own), isReply: false, record: own });
+}
+
+function parseOlder(body: string, project: string, bodies: readonly string[]): Comment | undefined {
+  const reply = parseReply(body);
+  const record = parseRecord(body, project);
+  if (typeof record !== 'string') return { ...toReplyId(record), isReply: false, record };
+  if (reply === undefined) return undefined;
+  const records = bodies.map((one) => parseRecord(one, project));
+  const answered = records.findLast(
+    (one) => typeof one !== 'string' && toReplyId(one).message === reply.message,
+  );
+  return { ...reply, isReply: true, record: typeof answered === 'string' ? undefined : answered };
+}
+
+function outcomeOf({ jobs }: CommentRecord): Outcome {
+  if (jobs.some(({ delivery }) => delivery === 'unknown')) return 'in doubt';
+  if (jobs.some(({ delivery, ended }) => delivery === 'sending' || ended === undefined)) {
+    return 'open';
+  }
+  if (jobs.every(({ limited = false }) => limited)) return 'limit';
+  return jobs.some(isBadEnd) ? 'bad' : 'good';
+}
+
+function isBadEnd({ ended }: CommentRecord['jobs'][number]): boolean {
+  return ended !== undefined && (RESULTS[ended.result].isBad || ended.result === 'cancelled');
+}
+
+/** By the same message, or by the next one of the step for a person, or for a check. */
+function isFollowed(older: Comment, own: Comment): boolean {
+  return older.message === own.message || (older.step === own.step && older.by === own.by);
+}
+
+/** What was bad is mended, also by another step. */
+function wasSentTo(older: Comment, own: Comment): boolean {
+  const bad = older.record?.jobs.filter(isBadEnd) ?? [];
+  const sent = own.record?.jobs.filter(({ delivery }) => delivery === 'sent') ?? [];
+  return bad.every(({ id }) => sent.some((job) => job.id === id));
+}
+
+function isRepeated(
+  { step, record: older }: Comment,
+  { step: ownStep, record: own }: Comment,
+): boolean {
+  const idsOf = (one: CommentRecord | undefined) =>
+    one?.jobs
+      .map(({ id }) => id)
+      .sort()
+      .join();
+  const isOfCommand = [older, own].some((one) => one?.command !== '');
+  return !isOfCommand && step === ownStep && idsOf(older) === idsOf(own);
+}
