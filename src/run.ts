@@ -48,13 +48,9 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const trigger = read.value;
   const { conversation } = trigger;
   const about = { conversation, mayCarry: mayCarry(event) };
-  const { whoMaySend, isKeyEmpty, inputs, problems } = readInputs(
-    runtime.env,
-    runtime.redact,
-    about,
-  );
+  const { whoMaySend, inputs, problems } = readInputs(runtime.env, runtime.redact, about);
   const withheld = whyNoSecrets(trigger);
-  if (isKeyEmpty && withheld !== null) {
+  if (whoMaySend.apiKey === '' && withheld !== null) {
     return skipVisibly(runtime, `“api-key” is empty, because ${withheld}`);
   }
   const nothing = whyNothing(trigger, whoMaySend.command, info);

@@ -21,7 +21,6 @@ import { Message } from '../prompt/prompt.ts';
 import type { Content } from '../prompt/request.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { saveOutputs } from '../report/finish.ts';
-import { isProxied } from '../runner/environment.ts';
 import { type Inputs, isDefaultUrl } from '../runner/inputs.ts';
 import { ok, problem, quote, type Result } from '../text.ts';
 import { keyOfComment } from '../trigger/trigger.ts';
@@ -198,13 +197,11 @@ export function whichMessage({ info, asked }: Start): Pick<MessageId, 'run' | 's
 }
 
 function agentContext({ runtime, info }: Start, inputs: Inputs, plan: Plan): AgentContext {
-  const { baseUrl, projectId, proxy } = inputs;
-  const isDirect = !isProxied(baseUrl, proxy);
-  const through = isDirect ? '' : ` (proxy ${quote(new URL(proxy.url).host)})`;
+  const { baseUrl, projectId } = inputs;
   return {
     ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),
-    where: `${quote(baseUrl.host)}${through}`,
+    where: quote(baseUrl.host),
     isDefaultUrl: isDefaultUrl(baseUrl),
     projectId,
     repositoryUrl: info.repositoryUrl,

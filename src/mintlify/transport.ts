@@ -41,7 +41,7 @@ export interface Failure {
 /** What requests to the API need; the same for every job. */
 export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' | 'redact'> {
   readonly transport: ReturnType<typeof createTransport>;
-  /** The host of the API, and the proxy if there is one, for messages. */
+  /** The host of the API, for messages. */
   readonly where: string;
   readonly isDefaultUrl: boolean;
   readonly projectId: string;

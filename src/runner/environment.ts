@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { ok, problem, type Result } from '../text.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { Log, Redact } from './logger.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -69,40 +69,33 @@ export interface ProxySettings {
 }
 
 /**
- * Reads the proxy variables (a problem is a phrase) like the runner (actions/runner, RunnerWebProxy.cs): lower case takes
- * precedence, `http://` is the default scheme, and https never uses `http_proxy`.
+ * Reads the variable of the proxy: lower case takes precedence, and https never uses that of http, as in the runner (actions/runner,
+ * RunnerWebProxy.cs). A problem is a phrase, which never quotes the password.
  */
 export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
-  const name = variableOf(env, protocol === 'https:' ? 'https_proxy' : 'http_proxy');
+  const nameOf = (lower: string): string => (env[lower] ? lower : lower.toUpperCase());
+  const name = nameOf(protocol === 'https:' ? 'https_proxy' : 'http_proxy');
   const value = (env[name] ?? '').trim();
-  const noProxy = (env[variableOf(env, 'no_proxy')] ?? '').trim();
+  const noProxy = (env[nameOf('no_proxy')] ?? '').trim();
   if (value === '') return ok({ url: '', noProxy });
-  const parsed = parseProxy(value);
-  return parsed === null ? problem(`${name} ${NO_PROXY_URL}`) : ok({ url: parsed.href, noProxy });
+  const url = URL.parse(/^https?:\/\//i.test(value) ? value : `http://${value}`);
+  // What follows a slash may be the rest of a password that is not encoded: then the host is none.
+  const isPlain = url !== null && url.port !== '0' && /^https?:\/\/[^/?#]+\/$/.test(url.href);
+  if (isPlain && isEncoded(url.username) && isEncoded(url.password)) {
+    return ok({ url: url.href, noProxy });
+  }
+  const example = '“http://user:password@proxy.example:3128”';
+  return problem(
+    `${name} must be the URL of an http or https proxy, as in ${example}; fix or unset it`,
+  );
 }
 
-/** Whether requests to a URL go through the proxy, by the rules that undici has for NO_PROXY (env-http-proxy-agent.js). */
-export function isProxied(
-  { hostname, port, protocol }: URL,
-  { url, noProxy }: ProxySettings,
-): boolean {
-  const own = port || (protocol === 'https:' ? '443' : '80');
-  const host = withoutBrackets(hostname);
-  const isDirect = noProxy.split(/[,\s]+/).some((entry) => {
-    // The colons of an IPv6 address without brackets are not followed by a port.
-    const [, before = entry, only = own] = /^(\[.+\]|[^:]+)(?::(\d+))?$/.exec(entry) ?? [];
-    const name = withoutBrackets(before.toLowerCase());
-    const domain = name.replace(/^\*?\./, '');
-    const isApex = host === domain && !name.startsWith('*');
-    const isHost = name === '*' || isApex || host.endsWith(`.${domain}`);
-    return domain !== '' && only === own && isHost;
-  });
-  return url !== '' && !isDirect;
-}
-
-/** Of an IPv6 address. */
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[(.+)\]$/, '$1');
+function isEncoded(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -111,31 +104,4 @@ function withoutBrackets(host: string): string {
  */
 export function readSecrets(env: Env): readonly string[] {
   return [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value) => value?.trim() || []);
-}
-
-/** The variable that counts, in lower or upper case. */
-function variableOf(env: Env, name: string): string {
-  return env[name] ? name : name.toUpperCase();
-}
-
-const NO_PROXY_URL =
-  'must be the URL of an http or https proxy, of which only the host is required, as in ' +
-  '“http://user:password@proxy.example:3128”; fix or unset it';
-
-/**
- * Credentials, host and port. What follows a slash, as the rest of a password does that is not encoded, would make
- * another host of the parts before it, and show them.
- */
-const AUTHORITY = /^([^\\/?#@\p{Cc}]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?\/?$/iu;
-
-function parseProxy(value: string): URL | null {
-  const [, scheme = 'http://', rest = ''] = /^(https?:\/\/)?(.*)$/is.exec(value) ?? [];
-  const url = AUTHORITY.test(rest) ? URL.parse(scheme + rest) : null;
-  if (url === null || url.port === '0') return null;
-  try {
-    decodeURIComponent(`${url.username}:${url.password}`);
-    return url;
-  } catch {
-    return null;
-  }
 }

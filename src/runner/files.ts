@@ -1,13 +1,6 @@
-import {
-  appendFileSync,
-  lstatSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  truncateSync,
-} from 'node:fs';
+import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { ok, problem, type Result } from '../text.ts';
+import { ok, problem, type Result } from '../result.ts';
 
 /** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
@@ -55,22 +48,9 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
   }
 }
 
-/**
- * Appends synchronously, so that a process that is killed later leaves the text: all of it or, if there is no room for that,
- * nothing of it. The runner would take half a text for something else.
- */
+/** Appends synchronously, so that a process that is killed later leaves the text. */
 export function append(path = '', text: string): void {
-  const before = fileSize(path);
-  try {
-    appendFileSync(path, text);
-  } catch (error) {
-    if (fileSize(path) > before) truncateSync(path, before);
-    throw error;
-  }
-}
-
-function fileSize(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  appendFileSync(path, text);
 }
 
 /** The code of an error, such as ENOSPC; empty if it has none. */

@@ -1,3 +1,4 @@
+import { quote } from '../text.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import type { ProxySettings } from './environment.ts';
 import { codeOf } from './files.ts';
@@ -39,54 +40,21 @@ export function compressionsOf(headers: Headers): readonly string[] {
   return words.filter((word) => COMPRESSIONS.has(word));
 }
 
-const NETWORK: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the host name is not known to DNS',
-  EAI_AGAIN: 'DNS did not answer',
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  ETIMEDOUT: 'connection timed out',
-  EPIPE: 'connection closed',
-  UND_ERR_SOCKET: 'connection closed',
-  UND_ERR_PRX_CONN: 'the proxy closed the connection',
-  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'there is no network to the host',
-  EACCES: 'the system of the runner forbids the connection',
-  EPERM: 'the system of the runner forbids the connection',
-};
-
-/**
- * Node's "X509 certificate error codes", its own code for a wrong host name, and the errors of TLS itself: what is wrong, and
- * what to do about it. The first one counts.
- */
-const TLS: readonly (readonly [code: RegExp, what: string, remedy: string])[] = [
-  [
-    /HAS_EXPIRED$/,
-    'the certificate has expired',
-    'check the clock of the runner; if it is right, whoever runs that server must renew the certificate',
-  ],
-  [
-    /NOT_YET_VALID$/,
-    'the certificate is not valid yet',
-    'check the clock of the runner; if it is right, whoever runs that server must replace the certificate',
-  ],
-  [
-    /^(ERR_TLS_CERT_ALTNAME|HOSTNAME_MISMATCH)/,
-    'the certificate is for another host name',
-    'check the host name in the URL and the proxy',
-  ],
+/** Errors that Node does not explain well, or that people can mend. */
+const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [
+  [/^ENOTFOUND$/, 'the host name is not known to DNS'],
+  [/^EAI_AGAIN$/, 'DNS did not answer'],
   [
     /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED|INVALID_CA|CERT_UNTRUSTED)/,
-    'the certificate is not trusted',
-    'for a private CA, NODE_EXTRA_CA_CERTS in the environment of the runner must name a file with its certificate',
+    'the certificate is not trusted; for a private CA, NODE_EXTRA_CA_CERTS in the environment of the runner must name a file with ' +
+      'its certificate',
   ],
-  [
-    /^(UNABLE_TO_|CERT_|CRL_|ERROR_IN_C|INVALID_PURPOSE|PATH_LENGTH|UNSPECIFIED)/,
-    'the certificate is not valid',
-    'whoever runs that server must replace it',
-  ],
-  [/^(ERR_SSL|EPROTO)/, 'no secure TLS connection is possible', 'check the URL and the proxy'],
+  [/^(ERR_SSL|EPROTO)/, 'no secure TLS connection is possible; check the URL and the proxy'],
 ];
+
+/** Node's "X509 certificate error codes", its own code for a wrong host name, and the errors of TLS itself. */
+const TLS =
+  /CERT|^ERR_SSL|^EPROTO$|^UNABLE_TO_|^CRL_|^INVALID_|^HOSTNAME_|^DEPTH_ZERO|^PATH_LENGTH/;
 
 /** Whether a setting has to be changed (`setup`), and why there was no response, a phrase without secrets. */
 export function explainConnection(error: unknown): readonly ['network' | 'setup', string] {
@@ -102,10 +70,9 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
   if (proxyStatus !== undefined) {
     return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
-  const tls = TLS.find(([pattern]) => pattern.test(code));
-  if (tls !== undefined) return ['setup', `${tls[1]} (${code}); ${tls[2]}`];
-  if (root.name === 'HTTPParserError') return ['network', 'the answer is not HTTP'];
-  return ['network', NETWORK[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`];
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(code))?.[1];
+  const why = remedy ?? quote(root.message || code, 150);
+  return [TLS.test(code) ? 'setup' : 'network', why];
 }
 
 /** The first cause that has a code: Node nests errors, and combines several into one. */

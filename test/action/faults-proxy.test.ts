@@ -73,7 +73,6 @@ function httpProxy(before: string): (proxy: ProxyServer) => Env {
   return ({ host }) => ({ HTTP_PROXY: `http://${before}${host}` });
 }
 
-const PROXY = '\\(proxy “127\\.0\\.0\\.1:\\d+”\\)';
 /** After a single poll. */
 const once = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 0, error });
 const unreachable = (why: RegExp): Expected =>
@@ -82,7 +81,7 @@ const unreachable = (why: RegExp): Expected =>
 describe('uses a proxy:', () => {
   const trust = { NODE_EXTRA_CA_CERTS: TRUSTED.file };
   const issue = () => TRUSTED.issue('agent.invalid');
-  const untrusted = once(new RegExp(`“agent\\.invalid” ${PROXY}: the certificate`));
+  const untrusted = once(/“agent\.invalid”: .* does not match certificate/);
   const accepted = answer(whole(200, RECORD));
   testFaults([
     ['sends the message through CONNECT', withProxy({}, { connects: 2 }), SENT],
@@ -114,7 +113,7 @@ describe('sends nothing if the proxy', () => {
     [
       'answers 502 to CONNECT',
       withProxy(always({ kind: 'answer', status: 502, body: '<html>' }), { connects: 3 }),
-      unreachable(/\(proxy .*: the proxy refused the connection \(502\)/),
+      unreachable(/the proxy refused the connection \(502\)/),
     ],
     [
       'hangs',
@@ -124,7 +123,7 @@ describe('sends nothing if the proxy', () => {
     [
       'requires credentials',
       withProxy({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
-      once(/\(proxy .*: the proxy requires other credentials \(407\)/),
+      once(/the proxy requires other credentials \(407\)/),
     ],
   ]);
 });

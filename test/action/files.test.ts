@@ -62,7 +62,7 @@ it.for(FAULTS)(
 
 it.each<[string, string | null, string]>([
   ['schedule', null, 'event file cannot be read'],
-  ['schedule', '{', 'event file is not valid JSON'],
+  ['schedule', '{', 'event file does not contain a JSON object'],
 ])('an event file that is broken is an error: %s, %j', async (name, payload, words) => {
   await using sim = await simulate({ step: { event: { name, payload } } });
   const result = await sim.runHere();

@@ -111,7 +111,7 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
       }),
     ],
     ['a prompt', { with: { prompt: text } }],
-    ['an invalid input', { with: { wait: text, 'job-id': text, 'prompt-file': text } }],
+    ['an invalid input', { with: { wait: text, 'job-id': text } }],
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
     ['the name of a file', { with: { attach: text } }],
     ['an error of GitHub', refused],

@@ -111,13 +111,9 @@ describe('toGitHubError', () => {
     [
       Object.assign(new Error('x'), { code: 'UND_ERR_SOCKET' }),
       0,
-      'could not be reached: connection closed; check the DNS, firewall and proxy of the runner',
+      'could not be reached: “x”; check the DNS, firewall and proxy of the runner',
     ],
-    [
-      'x',
-      0,
-      'could not be reached: the connection failed; check the DNS, firewall and proxy of the runner',
-    ],
+    ['x', 0, 'could not be reached: “x”; check the DNS, firewall and proxy of the runner'],
     [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
     [refused(500, ''), 500, 'answered 500'],
     [unicorn, 502, 'answered 502'],

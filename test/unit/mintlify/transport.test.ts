@@ -22,7 +22,11 @@ it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
   async (path) => {
     await using server = await startFaultServer();
     const transport = openTransport(`${server.origin}/base/`);
-    const refused = { kind: 'failure', written: false, why: 'the connection failed' };
+    const refused = {
+      kind: 'failure',
+      written: false,
+      why: '“the URL parser would rewrite the path”',
+    };
     expect(await transport.get(path)).toMatchObject(refused);
     expect(await transport.postOnce(path, {})).toMatchObject(refused);
     expect(server.connections).toBe(0);
@@ -87,7 +91,11 @@ describe('the creation of a job', () => {
     ['an empty ID', answer(whole(200, { id: '' })), 'returned an ID that is not one.'],
     ['502', answer(whole(502, {})), 'answered 502 when the job was to be created.'],
     ['503', answer(whole(503, {}, { 'retry-after': '1' })), 'answered 503'],
-    ['no response', answer('', 'end'), 'was lost after the request was written: connection closed'],
+    [
+      'no response',
+      answer('', 'end'),
+      'was lost after the request was written: “other side closed”',
+    ],
   ])('is in doubt after %s', async (_, behaviour, why) => {
     expect(await create(behaviour)).toEqual({
       kind: 'doubtful',

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  isProxied,
   problemWithCertificates,
   readProxy,
   readRunInfo,
@@ -81,11 +80,10 @@ describe('readProxy', () => {
   });
 
   it.each([
-    ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1'],
+    ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1', 'http://p p:1'],
     ...['http://%C3:%A4@p:1', 'http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'p:1/x'],
     ...['http://CORP\\bob:pw@p', 'http://bob:48151/x@p', 'http://bob:1?x@p', '"http://p:1"'],
-    ...["'p:1'", '"p"', 'http:/p:1', 'http:///p:1', 'http://p:0', 'http://p\tp:1', 'http://p p:1'],
-    ...['p:1, q:1', '$PROXY', '{{ p }}', 'http://', 'file:///p', 'p:', 'http://p:x'],
+    ...["'p:1'", 'http:/p:1', 'http://p:0', 'p:1, q:1', '{{ p }}', 'file:///p', 'http://p:x'],
   ])('refuses %j without quoting it', (proxy) => {
     for (const name of ['HTTPS_PROXY', 'https_proxy']) {
       expect(readProxy({ [name]: proxy }, https)).toEqual({
@@ -96,33 +94,6 @@ describe('readProxy', () => {
       });
     }
   });
-});
-
-it.each([
-  ['', true],
-  ['*', false],
-  ['example', false],
-  ['.agent.example', false],
-  ['*.agent.example', true],
-  ['*.example', false],
-  ['other.example agent.example:443', false],
-  ['agent.example:8443', true],
-  ['gent.example', true],
-  ['AGENT.example', false],
-])('with NO_PROXY=%j, agent.example is asked through the proxy: %j', (noProxy, expected) => {
-  const url = new URL('https://agent.example/v2');
-  expect(isProxied(url, { url: 'http://p:1/', noProxy })).toBe(expected);
-  expect(isProxied(url, { url: '', noProxy })).toBe(false);
-});
-
-it.each([
-  ['::1', false],
-  ['[::1]', false],
-  ['[::1]:443', false],
-  ['[::1]:80', true],
-  ['::2', true],
-])('with NO_PROXY=%j, [::1] is asked through the proxy: %j', (noProxy, expected) => {
-  expect(isProxied(new URL('https://[::1]'), { url: 'http://p:1/', noProxy })).toBe(expected);
 });
 
 it.each([

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join as joinPath } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FAILS_BY_DEFAULT } from '../../../src/job/outcome.ts';
 import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { redactor } from '../../../src/runner/logger.ts';
@@ -105,7 +102,7 @@ function manyIds(count: number): string {
 }
 
 describe('readInputs refuses', () => {
-  const ID_RULE = ', which is not an ID; give the ID alone, only letters, digits and “-_.~:@”.';
+  const ID_RULE = 'only letters, digits and “-_.~:@”; it is “';
   const EXPRESSION = 'an expression instead of an ID; write “${{ vars.NAME }}” in the workflow';
   const hostileIds = ['.', '..', 'a/b', 'a\\b', 'a?b', 'a#b', '%2e%2e', 'a%2fb', 'ä', 'a;b', 'a;b'];
   const minutes = ['abc', '-1', '+1', '1e3', '0x10', 'Infinity', 'NaN', '１０', '0', '7201', '1,5'];
@@ -128,8 +125,7 @@ describe('readInputs refuses', () => {
       'is the name of a variable, not a key',
     ],
     ['api-key', ['Bearer mint_x', 'bearer x'], 'leave out “Bearer”'],
-    ['job-id', ['job\u200b-1', 'job\u{e0041}-1'], `-1”${ID_RULE}`],
-    ['job-id', ['a\u200b'], 'contains “aU+200B”'],
+    ['job-id', ['a\u200b'], 'it is “aU+200B”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     [
       'minimum-permission',
@@ -139,7 +135,7 @@ describe('readInputs refuses', () => {
     [
       'allowed-bots',
       [', ,', '*', '@', '@@a', '["a[bot]"]', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
-      'must be a list of logins such as “renovate[bot]”; it contains “',
+      'must be a list of logins such as “renovate[bot]”; it is “',
     ],
     ['project-id', ['${{ vars.PROJECT }}', '$PROJECT', 'vars.PROJECT'], EXPRESSION],
     ['job-id', ['${{ steps.a.outputs.id }}', 'steps.a.outputs.id', 'inputs.job-id }}'], EXPRESSION],
@@ -161,7 +157,7 @@ describe('readInputs refuses', () => {
       ['https://a.mintlify.app'],
       'a link; give the ID: the page of the API keys has it,',
     ],
-    ['job-id', ['a;b', 'a|b'], 'Separate several IDs by commas.'],
+    ['job-id', ['a;b', 'a|b', manyIds(101)], 'must be at most 100 IDs with commas between them'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
     [
@@ -172,11 +168,10 @@ describe('readInputs refuses', () => {
     [
       'job-id',
       ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
-      'must be IDs, or a JSON array of strings',
+      'or a JSON array of them; each has only letters, digits and “-_.~:@”; it is “[…]”',
     ],
-    ['job-id', [manyIds(101)], 'contains 101 IDs; one step takes at most 100, so split the list'],
     ['only-when', ['done'], `must be a list of ${STATUS_NAMES.join(', ')}, or any alone`],
-    ['only-when', ['any, failed', ','], 'or any alone; it contains “'],
+    ['only-when', ['any, failed', ','], 'or any alone; it is “'],
     ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],
     ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
     [
@@ -312,40 +307,5 @@ describe('the inputs that say who may send, if others are invalid', () => {
     const { inputs: all, whoMaySend } = readInputs(env(given), (text) => text);
     expect(all).toBeNull();
     expect(whoMaySend).toMatchObject({ ...expected, githubToken: 'ghs_x' });
-  });
-});
-
-describe('prompt-file', () => {
-  const folder = mkdtempSync(joinPath(tmpdir(), 'prompt-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const workspace = { GITHUB_WORKSPACE: folder };
-  writeFileSync(joinPath(folder, 'good.md'), '\ufeffDo this.\r\n');
-  writeFileSync(joinPath(folder, 'empty.md'), '');
-  writeFileSync(joinPath(folder, 'latin1.md'), Buffer.from([0x68, 0xe9]));
-  writeFileSync(joinPath(folder, 'large.md'), 'x'.repeat(1024 * 1024 + 1));
-
-  it('is read unchanged, without GITHUB_WORKSPACE from the working directory', () => {
-    const { prompt } = valid({ prompt: '', 'prompt-file': 'good.md' }, workspace);
-    expect(prompt).toBe('\ufeffDo this.\r\n');
-    const own = valid({ prompt: '', 'prompt-file': 'package.json' }).prompt;
-    expect(own).toContain('"name": "agent-follow-up"');
-  });
-
-  it.each([
-    ['gone.md', 'does not exist'],
-    ['empty.md', 'has no visible text'],
-    ['latin1.md', 'is not valid UTF-8'],
-    ['large.md', 'has more than 1048576 bytes'],
-    ['../../no-such-file', 'is outside the workspace'],
-  ])('refuses %s, which %s', (path, expected) => {
-    expect(problems({ prompt: '', 'prompt-file': path }, workspace)).toEqual([
-      expect.stringMatching(`^“prompt-file”: “${path}” ${expected}`),
-    ]);
-  });
-
-  it('cannot be combined with prompt', () => {
-    expect(problems({ 'prompt-file': 'good.md' }, workspace)).toEqual([
-      '“prompt” and “prompt-file” are both set; set only one of them.',
-    ]);
   });
 });

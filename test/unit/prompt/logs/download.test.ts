@@ -60,8 +60,13 @@ it.each<[string, Behaviour, string, boolean]>([
   ['a log that is not there yet', answer(whole(404, '')), 'answered 404', true],
   ['an error of the server', answer(whole(503, '')), 'answered 503', true],
   ['a body in gzip', coded('gzip', gzipSync('a')), 'answered 200 with a body in gzip', false],
-  ['a body that ends too early', cutOff(200), 'did not answer: connection closed', true],
-  ['an unwanted body that ends too early', cutOff(500), 'did not answer: connection closed', true],
+  ['a body that ends too early', cutOff(200), 'did not answer: “other side closed”', true],
+  [
+    'an unwanted body that ends too early',
+    cutOff(500),
+    'did not answer: “other side closed”',
+    true,
+  ],
 ])('explains %s', async (_, behaviour, why, mayPass) => {
   await using site = await startFaultServer({ onRequest: () => behaviour });
   expect(await get(site.origin + SIGNED)).toEqual(problem(`127.0.0.1 ${why}`, mayPass));
