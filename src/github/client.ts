@@ -2,7 +2,6 @@ import type * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
 import { type PullRequest, type PullRequestHead, parseState } from '../pull-request.ts';
 import {
-  type ProxySettings,
   problemWithCertificates,
   type RunInfo,
   type Runtime,
@@ -100,27 +99,28 @@ const REACTION_ROUTES = {
   'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
 } as const;
 
-interface Connected {
-  readonly octokit: Octokit;
-  readonly proxy: ProxySettings;
-}
+/** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
+const loadResponses = () => import(/* webpackMode: "eager" */ './responses.ts');
+/** Only failures and commands on a pull request need it. */
+const loadChecks = () => import(/* webpackChunkName: "carried" */ './checks.ts');
+/** Only a command or a review needs it. */
+const loadConversation = () => import(/* webpackChunkName: "carried" */ './conversation.ts');
 
-/** Loads the client only now, because a run without calls to GitHub does not need it. */
-async function connect({ token, apiUrl, env }: GitHubOptions): Promise<Connected> {
+/** Checks the token, the certificates and the proxy before anything is sent. */
+async function connect({ token, apiUrl, env }: GitHubOptions) {
   if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
     throw new GitHubError(401, why);
   }
+  const isSetup = { wasWritten: false, isSetup: true };
   const unsafe = problemWithCertificates(env);
-  if (unsafe !== undefined) throw new GitHubError(0, unsafe, { wasWritten: false, isSetup: true });
+  if (unsafe !== undefined) throw new GitHubError(0, unsafe, isSetup);
   const proxy = readProxy(env, new URL(apiUrl));
   if (proxy.kind === 'problem') {
-    const why = `GitHub cannot be reached: ${proxy.problem}`;
-    throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
+    throw new GitHubError(0, `GitHub cannot be reached: ${proxy.problem}`, isSetup);
   }
-  const octokit = await getOctokit(token, apiUrl, USER_AGENT);
-  return { octokit, proxy: proxy.value };
+  return { octokit: await getOctokit(token, apiUrl, USER_AGENT), proxy: proxy.value };
 }
 
 /**
@@ -131,7 +131,7 @@ export class GitHub {
   readonly #options: GitHubOptions;
   /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
-  #connected: Promise<Connected> | undefined;
+  #connected: ReturnType<typeof connect> | undefined;
   /** The own comments that were read or created, by their IDs. */
   readonly #comments = new Map<string, OwnComment>();
 
@@ -161,7 +161,7 @@ export class GitHub {
   }
 
   async #listOwnIds(number: number, until: number): Promise<readonly string[]> {
-    const { ownIds } = await loadAnswers();
+    const { ownIds } = await loadResponses();
     const ids: string[] = [];
     let before: string | null = null;
     do {
@@ -181,7 +181,7 @@ export class GitHub {
   }
 
   async #readTexts(ids: readonly string[], until: number): Promise<void> {
-    const { texts, COMMENTS_AT_ONCE } = await loadAnswers();
+    const { texts, COMMENTS_AT_ONCE } = await loadResponses();
     for (let from = 0; from < ids.length; from += COMMENTS_AT_ONCE) {
       this.#checkTime(until);
       const some = ids.slice(from, from + COMMENTS_AT_ONCE);
@@ -211,7 +211,7 @@ export class GitHub {
   /** Of the newest comments there, those by the identity of the token. */
   async newestOwnComments(number: number): Promise<readonly NewestComment[]> {
     const variables = { ...this.#repository, number };
-    const { newestComments } = await loadAnswers();
+    const { newestComments } = await loadResponses();
     const answer = await this.#query(newestComments, variables);
     const { nodes } = answer.repository.issueOrPullRequest.comments;
     return nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor);
@@ -231,7 +231,7 @@ export class GitHub {
 
   async createComment(number: number, body: string): Promise<CreatedComment> {
     const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
-    const { createdComment } = await loadAnswers();
+    const { createdComment } = await loadResponses();
     const data = await this.#request(route, { number, body });
     const { id, node_id, html_url, created_at: createdAt } = parse(data, createdComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url, createdAt, isEdited: false });
@@ -240,7 +240,7 @@ export class GitHub {
 
   async updateComment(id: number, body: string): Promise<void> {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
-    const { editedComment } = await loadAnswers();
+    const { editedComment } = await loadResponses();
     parse(await this.#request(route, { id, body }), editedComment);
   }
 
@@ -253,7 +253,7 @@ export class GitHub {
     content: ReactionContent,
   ): Promise<void> {
     const { kind, id, nodeId } = to;
-    const { ADD_REACTION } = await loadAnswers();
+    const { ADD_REACTION } = await loadResponses();
     await this.#orAgain(() =>
       kind === 'review'
         ? // Only GraphQL has reactions to a review.
@@ -265,7 +265,7 @@ export class GitHub {
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
-    const { collaborator } = await loadAnswers();
+    const { collaborator } = await loadResponses();
     try {
       const { user } = await this.#read(route, { login }, collaborator);
       return user && { ...user, permission: highest(user.permissions) };
@@ -277,7 +277,7 @@ export class GitHub {
 
   async pullRequest(number: number): Promise<PullRequest> {
     const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
-    const { pull } = await loadAnswers();
+    const { pull } = await loadResponses();
     const { head, commits, state, merged_at } = await this.#read(route, { number }, pull);
     return { number, ...head, state: parseState(state, merged_at), commits };
   }
@@ -285,7 +285,7 @@ export class GitHub {
   /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
   async pullsOf(sha: string): Promise<readonly PullRequestHead[]> {
     const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
-    const { pullsOfCommit } = await loadAnswers();
+    const { pullsOfCommit } = await loadResponses();
     const pulls = await this.#read(route, { sha, per_page: MOST_AT_ONCE }, pullsOfCommit);
     const here = this.#options.repository.toLowerCase();
     return pulls
@@ -301,7 +301,7 @@ export class GitHub {
   /** What has changed from one commit to another; needs `contents: read`. */
   async compare(base: string, head: string): Promise<Comparison> {
     const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
-    const { comparison } = await loadAnswers();
+    const { comparison } = await loadResponses();
     return this.#read(route, { basehead: `${base}...${head}` }, comparison);
   }
 
@@ -320,7 +320,7 @@ export class GitHub {
   async runsOn(sha: string): Promise<Page<WorkflowRun>> {
     const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
     const given = { head_sha: sha, per_page: MOST_AT_ONCE };
-    const { runsAnswer } = await loadRuns();
+    const { runsAnswer } = await loadChecks();
     const { workflow_runs, total_count } = await this.#read(route, given, runsAnswer);
     return { all: workflow_runs, total: total_count };
   }
@@ -328,7 +328,7 @@ export class GitHub {
   /** The newest checks on a commit, jobs among them. In private repositories, it needs `checks: read`. */
   async checksOn(sha: string): Promise<Page<CheckRun>> {
     const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page}';
-    const { checksAnswer } = await loadRuns();
+    const { checksAnswer } = await loadChecks();
     const given = { sha, per_page: MOST_AT_ONCE };
     const { check_runs, total_count } = await this.#read(route, given, checksAnswer);
     return { all: check_runs, total: total_count };
@@ -337,7 +337,7 @@ export class GitHub {
   /** The first annotations of a check or a job. In private repositories, it needs `checks: read`. */
   async annotations(checkId: number): Promise<readonly Annotation[]> {
     const route = 'GET /repos/{owner}/{repo}/check-runs/{checkId}/annotations{?per_page}';
-    const { annotationsAnswer } = await loadRuns();
+    const { annotationsAnswer } = await loadChecks();
     return this.#read(route, { checkId, per_page: MOST_AT_ONCE }, annotationsAnswer);
   }
 
@@ -345,7 +345,7 @@ export class GitHub {
   async jobsOf(runId: number, attempt: number, until: number): Promise<readonly RunJob[]> {
     const route =
       'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
-    const { jobsAnswer } = await loadRuns();
+    const { jobsAnswer } = await loadChecks();
     const found: RunJob[] = [];
     for (let page = 1; ; page += 1) {
       this.#checkTime(until);
@@ -400,7 +400,7 @@ export class GitHub {
   }
 
   async #graphql(query: string, variables: object): Promise<unknown> {
-    const { graphqlData } = await loadAnswers();
+    const { graphqlData } = await loadResponses();
     const data = await this.#call(({ graphql }, options) =>
       graphql(query, { ...variables, ...options }),
     );
@@ -461,21 +461,6 @@ function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw unexpectedResponse();
-}
-
-/** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
-function loadAnswers() {
-  return import(/* webpackMode: "eager" */ './responses.ts');
-}
-
-/** Only failures and commands on a pull request need it. */
-function loadRuns() {
-  return import(/* webpackChunkName: "carried" */ './checks.ts');
-}
-
-/** Only a command or a review needs it. */
-function loadConversation() {
-  return import(/* webpackChunkName: "carried" */ './conversation.ts');
 }
 
 /** `role_name` may be custom, and `permission` has neither triage nor maintain, so they do not count. */

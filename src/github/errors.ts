@@ -1,9 +1,6 @@
-import * as z from 'zod/mini';
-import { duration } from '../clock.ts';
 import type { Redact } from '../runner/logger.ts';
 import { explainConnection } from '../runner/network.ts';
-import { readDate, readPause } from '../runner/request.ts';
-import { anyText } from '../schema.ts';
+import { type Response, readDate, readPause } from '../runner/request.ts';
 import { quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
@@ -48,8 +45,6 @@ export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the to
 const CHECK_NUMBER =
   'Check “pr-number”, if it is set, that “github-token” can write there, and that nobody has deleted or transferred the issue.';
 
-const APP_TOO = 'With the token of a GitHub App, the App needs it.';
-
 /** For words of GitHub. What it says of other refusals, such as SAML, IP addresses or archives, says what to do. */
 const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
@@ -59,36 +54,28 @@ const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
     /not accessible by integration/,
     'The workflow job needs “permissions:” with “pull-requests: write” (on an issue “issues: write”), ' +
-      `which runs from forks never get. ${APP_TOO}`,
+      'which runs from forks never get. With the token of a GitHub App, the App needs it.',
   ],
   [
     /not accessible by personal access token/,
     'Give the token in “github-token” write access to pull requests and issues of this repository, or remove it to use ' +
       'the token of the job.',
   ],
-  [/ doesn't exist on type /, 'This needs a newer GitHub Enterprise Server.'],
 ];
 
+/** GitHub also returns 404 for what the token cannot read. */
 const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   401: CHECK_TOKEN,
   404: CHECK_NUMBER,
   410: CHECK_NUMBER,
+  429: 'This is a rate limit of GitHub for the token.',
 };
 
-/**
- * What to do if a call about a conversation failed. Empty if GitHub's own words say it, as of SAML or a list of IP addresses, if it
- * may pass, or if nobody knows. GitHub also returns 404 for what the token cannot read.
- */
+/** What to do if a call about a conversation failed. Empty if GitHub's own words say it, if it may pass, or if nobody knows. */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
-  if (error.status === 429) return hintForLimit(error);
   const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
-}
-
-function hintForLimit({ pauseMs }: GitHubError): string {
-  const until = pauseMs === undefined ? '' : `; GitHub asks to wait ${duration(pauseMs)}`;
-  return `This is a rate limit of GitHub for the token${until}.`;
 }
 
 /** Whether the same call may succeed later, with the same settings. */
@@ -100,8 +87,7 @@ export function mayPassLater(error: unknown): boolean {
 /** Whether a setting or a permission is the cause, as far as that is known. */
 export function isBySettings(error: unknown): boolean {
   if (!(error instanceof GitHubError) || mayPassLater(error)) return false;
-  // A server that is too old is no matter of settings.
-  return error.isSetup || (error.status !== 422 && hintFor(error) !== '');
+  return error.isSetup || hintFor(error) !== '';
 }
 
 /** Whether GitHub says that the token of the job lacks a permission. */
@@ -115,37 +101,22 @@ export function lacking(permission: string): string {
   return `the workflow job, or the App of its token, lacks “${permission}”`;
 }
 
-const headers = z.catch(
-  z.object({
-    'retry-after': anyText,
-    'x-ratelimit-remaining': anyText,
-    'x-ratelimit-reset': anyText,
-    date: anyText,
-  }),
-  { 'retry-after': '', 'x-ratelimit-remaining': '', 'x-ratelimit-reset': '', date: '' },
-);
-type LimitHeaders = z.infer<typeof headers>;
-
-/** The error that Octokit throws for a response. Of a page in HTML, its message would be the whole page. */
-const requestError = z.object({
-  status: z.number(),
-  message: anyText,
-  response: z.object({
-    headers,
-    data: z.catch(z.optional(z.object({ message: z.string() })), undefined),
-  }),
-});
-
-/** The one for errors of GraphQL, which come with status 200. Those that have no type may pass, like a server error. */
-const graphqlError = z.object({
-  name: z.literal('GraphqlResponseError'),
-  errors: z.catch(z.array(z.object({ message: anyText, type: anyText })), []),
-  headers,
-});
-
 export function unexpectedResponse(cause?: unknown): GitHubError {
   const why = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
   return new GitHubError(0, why, { cause });
+}
+
+/** What Octokit throws for an answer with an error. What it says is that of others. */
+interface OctokitError extends Error {
+  readonly status?: number;
+  /** Of GraphQL, which answers 200. */
+  readonly errors?: readonly ({ readonly message?: unknown; readonly type?: unknown } | null)[];
+  readonly headers?: Response['headers'];
+  /** Of REST. */
+  readonly response?: {
+    readonly headers: Response['headers'];
+    readonly data?: { readonly message?: unknown };
+  };
 }
 
 /** `wasWritten`: whether any byte of the request may have been sent. `now`: by the clock, if the response has no date. */
@@ -160,56 +131,58 @@ export function toGitHubError(
   if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
   // Octokit takes each body of GraphQL for an object: null has no fields.
   if (error instanceof TypeError) return unexpectedResponse(error);
-  const { data: failed } = graphqlError.safeParse(error);
-  if (failed !== undefined) {
-    const { message = '', type = '' } = failed.errors[0] ?? {};
-    const status = statusOfGraphql(message, type);
-    const why = `GitHub answered with an error${describe(message, status, redact)}`;
-    return new GitHubError(status, why, {
-      cause: error,
-      ...pauseOf(status, message, failed.headers, now),
-    });
+  const { name, message, status = 0, response, errors, headers } = error as OctokitError;
+  if (name === 'GraphqlResponseError') {
+    const [first] = errors ?? [];
+    const said = String(first?.message ?? '');
+    const refused = { what: 'with an error', status: statusOfGraphql(said, first?.type), said };
+    return fromAnswer({ ...refused, headers: headers ?? {}, cause: error }, redact, now);
   }
-  const { data: refused } = requestError.safeParse(error);
-  if (refused === undefined) {
+  if (response === undefined) {
     const [cause, why] = explainConnection(error);
     const advice = cause === 'network' ? '; check the DNS, firewall and proxy of the runner' : '';
     const said = `GitHub could not be reached: ${why}${advice}`;
     return new GitHubError(0, said, { cause: error, wasWritten, isSetup: cause === 'setup' });
   }
-  const { message, response } = refused;
-  const status = isRateLimit(refused) ? 429 : refused.status;
-  // Octokit adds the address of the documentation.
-  const said = response.data === undefined ? '' : message.replace(/ - https:\S+$/, '');
-  const why = `GitHub answered ${refused.status}${describe(said, status, redact)}`;
-  return new GitHubError(status, why, {
-    cause: error,
-    ...pauseOf(status, message, response.headers, now),
-  });
+  // Of a page in HTML, the message would be the whole page. Octokit adds the address of the documentation.
+  const isTold = typeof response.data?.message === 'string';
+  const said = isTold ? message.replace(/ - https:\S+$/, '') : '';
+  const refused = { what: String(status), status, said, headers: response.headers, cause: error };
+  return fromAnswer(refused, redact, now);
 }
 
-/** What GitHub says or, of a rate limit, that it is one. */
-function describe(message: string, status: number, redact: Redact): string {
-  const limit = status === 429 && !LIMIT_WORDS.test(message) ? ' because of a rate limit' : '';
-  return `${limit}${message === '' ? '' : `: ${quote(redact(message))}`}`;
+interface Refused {
+  readonly what: string;
+  readonly status: number;
+  readonly said: string;
+  readonly headers: Response['headers'];
+  readonly cause: unknown;
+}
+
+function fromAnswer({ what, said, cause, ...refused }: Refused, redact: Redact, now: number) {
+  const { headers } = refused;
+  const isLimit = isRateLimit(said, refused);
+  const limit = isLimit && !LIMIT_WORDS.test(said) ? ' because of a rate limit' : '';
+  const why = `GitHub answered ${what}${limit}${said === '' ? '' : `: ${quote(redact(said))}`}`;
+  if (!isLimit) return new GitHubError(refused.status, why, { cause });
+  const pauseMs = pauseOf(said, headers, now);
+  return new GitHubError(429, why, { cause, ...(pauseMs !== undefined && { pauseMs }) });
 }
 
 const LIMIT_WORDS = /\brate limit|\babuse detection/i;
 
 /** It may have the status 403, like a missing permission, or 422, like a wrong text. */
-function isRateLimit({ status, message, response }: z.infer<typeof requestError>): boolean {
-  const { 'retry-after': pause, 'x-ratelimit-remaining': remaining } = response.headers;
-  if (status === 403) return pause !== '' || remaining === '0' || LIMIT_WORDS.test(message);
-  return status === 429 || (status === 422 && message.includes('submitted too quickly'));
+function isRateLimit(said: string, { status, headers }: Pick<Refused, 'status' | 'headers'>) {
+  if (status === 422) return said.includes('submitted too quickly');
+  const isLeft = headers['retry-after'] === undefined && headers['x-ratelimit-remaining'] !== '0';
+  return status === 429 || (status === 403 && (!isLeft || LIMIT_WORDS.test(said)));
 }
 
-/** The status that REST has for the same. */
-function statusOfGraphql(message: string, type: string): number {
-  if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(message)) return 429;
-  if (type === 'FORBIDDEN' || type === 'INSUFFICIENT_SCOPES') return 403;
-  if (message.startsWith('Resource not accessible')) return 403;
-  // An older GitHub Enterprise Server does not know a field.
-  if (message.includes(" doesn't exist on type ")) return 422;
+/** The status that REST has for the same. An error without a type may pass, like a server error. */
+function statusOfGraphql(said: string, type: unknown): number {
+  if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(said)) return 429;
+  const isForbidden = type === 'FORBIDDEN' || type === 'INSUFFICIENT_SCOPES';
+  if (isForbidden || said.startsWith('Resource not accessible')) return 403;
   return type === 'NOT_FOUND' ? 404 : 500;
 }
 
@@ -217,18 +190,12 @@ function statusOfGraphql(message: string, type: string): number {
  * The pause that GitHub asks for after a rate limit, by its own clock
  * (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit).
  */
-function pauseOf(
-  status: number,
-  message: string,
-  headers: LimitHeaders,
-  now: number,
-): { readonly pauseMs?: number } {
-  if (status !== 429) return {};
+function pauseOf(said: string, headers: Response['headers'], now: number): number | undefined {
   const asked = readPause({ headers }, now);
-  if (asked !== null) return { pauseMs: asked };
-  const date = readDate(headers.date) ?? now;
-  const waitMs = Number(headers['x-ratelimit-reset']) * 1000 - date;
-  // Of another limit, the reset says nothing; nor does one that is over.
-  const isOther = /secondary/i.test(message) || Number(headers['x-ratelimit-remaining']) > 0;
-  return isOther || !(waitMs > 0) ? {} : { pauseMs: waitMs };
+  if (asked !== null) return asked;
+  // Of a secondary limit, the reset says nothing.
+  if (/secondary/i.test(said) || headers['x-ratelimit-remaining'] !== '0') return undefined;
+  const date = readDate(String(headers.date ?? '')) ?? now;
+  const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - date;
+  return pauseMs > 0 ? pauseMs : undefined;
 }

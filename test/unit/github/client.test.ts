@@ -247,7 +247,7 @@ describe('a call', () => {
     [
       'the reset of GraphQL',
       {
-        headers: reset,
+        headers: { ...reset, 'x-ratelimit-remaining': '0' },
         body: { errors: [{ type: 'RATE_LIMITED', message: 'No.' }] },
       },
       /^20000$/,

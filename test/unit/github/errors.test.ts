@@ -51,7 +51,6 @@ it.each<[number, string, RegExp, boolean]>([
   [422, 'So.', /^$/, false],
   [429, 'So.', /^This is a rate limit of GitHub for the token\.$/, false],
   [500, 'So.', /^$/, true],
-  [422, "Field 'x' doesn't exist on type 'Y'", /newer GitHub Enterprise Server/, false],
 ])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
   const error = new GitHubError(status, message);
   expect(hintFor(error)).toMatch(hint);
@@ -68,7 +67,6 @@ it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
   ...[301, 400, 422, 451].map(
     (status) => [status, 'So.', 'neither'] as [number, string, 'neither'],
   ),
-  [422, "Field 'x' doesn't exist on type 'Y'", 'neither'],
   [429, 'So.', 'time'],
   [503, 'So.', 'time'],
 ])('after %i, %s, what helps is %s', (status, message, what, isSetup = false) => {
@@ -79,11 +77,6 @@ it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
   ]);
 });
 
-it('hintFor: a rate limit says for how long, if GitHub does', () => {
-  const error = new GitHubError(429, 'So.', { pauseMs: 3_480_000 });
-  expect(hintFor(error)).toMatch(/for the token; GitHub asks to wait 58 min\.$/);
-});
-
 describe('toGitHubError', () => {
   /** The error of Octokit for a response. */
   const refused = (status: number, message: string, headers: object = {}): Error =>
@@ -91,7 +84,6 @@ describe('toGitHubError', () => {
   /** The error of Octokit for a response with a list of errors. */
   const failed = (errors: unknown, headers: object = {}): Error =>
     Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors, headers });
-  const FIELD = "Field 'x' doesn't exist on type 'Y'";
   /** GitHub's page for people: the message of Octokit is all of it. */
   const unicorn = Object.assign(new Error('<!DOCTYPE html>'), {
     ...{ status: 502, response: { headers: {}, data: '<!DOCTYPE html>' } },
@@ -117,7 +109,6 @@ describe('toGitHubError', () => {
     [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
     [refused(500, ''), 500, 'answered 500'],
     [unicorn, 502, 'answered 502'],
-    [failed([{ message: FIELD }]), 422, `answered with an error: “${FIELD}”`],
     [refused(403, 'No.', { 'retry-after': '3' }), 429, `answered 403 ${BY_LIMIT}: “No.”`, 3000],
     [refused(403, 'No.', NONE_LEFT), 429, `answered 403 ${BY_LIMIT}: “No.”`, 20_000],
     [
@@ -126,7 +117,6 @@ describe('toGitHubError', () => {
       `answered 403 ${BY_LIMIT}: “No.”`,
       5000,
     ],
-    [refused(403, LIMIT), 429, `answered 403: “${LIMIT}”`],
     // Of a secondary limit, the reset of the primary one says nothing.
     [
       refused(403, ABUSE, { ...NONE_LEFT, 'x-ratelimit-remaining': '9' }),
@@ -135,7 +125,6 @@ describe('toGitHubError', () => {
     ],
     [refused(403, LIMIT, NONE_LEFT), 429, `answered 403: “${LIMIT}”`],
     [refused(403, 'No.', OVER), 429, `answered 403 ${BY_LIMIT}: “No.”`],
-    [refused(403, ABUSE), 429, `answered 403: “${ABUSE}”`],
     [refused(429, ''), 429, `answered 429 ${BY_LIMIT}`],
     [refused(429, '', { 'retry-after': 'soon' }), 429, `answered 429 ${BY_LIMIT}`],
     [
@@ -163,11 +152,6 @@ describe('toGitHubError', () => {
     ],
     [failed([{}]), 500, 'answered with an error'],
     [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”'],
-    [
-      failed([{ type: 'INSUFFICIENT_SCOPES', message: 'No.' }]),
-      403,
-      'answered with an error: “No.”',
-    ],
     [
       new TypeError('x'),
       0,
