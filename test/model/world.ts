@@ -45,10 +45,8 @@ export interface World {
   /** Milliseconds after a request at which the run is cancelled. */
   readonly cancels?: (request: Arrived) => number | undefined;
   readonly listLagMs?: number;
-  /** How much older than a poll the records of each replica of the API are. They answer by turns, or as `replica` says. */
+  /** How much older than a poll the records of each replica of the API are. They answer by turns. */
   readonly lagsMs?: readonly number[];
-  /** `n` counts the answers about the job. */
-  readonly replica?: (n: number) => number;
   /** Milliseconds that a cache in front of the API keeps a GET, which a request with `no-cache` passes. */
   readonly cacheMs?: number;
   /** Whether the earlier comments are created only when the run starts. */
@@ -204,10 +202,10 @@ export async function playRun(scene: Scene, world: World) {
       const wait = (ours?.end ?? 0) - clock.now();
       if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
     }
-    const { lagsMs = [0], replica = (n) => n } = world;
+    const { lagsMs = [0] } = world;
     const n = answers.get(job.id) ?? 0;
     answers.set(job.id, n + 1);
-    const lagMs = lagsMs[replica(n) % lagsMs.length] ?? 0;
+    const lagMs = lagsMs[n % lagsMs.length] ?? 0;
     return { body: show(job, acceptedAt.get(job) ?? null, clock.now() - lagMs) };
   }
 
