@@ -5,12 +5,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // the time.
 process.env.NODE_ENV = 'production';
 
-/** What only measures how often an end is confirmed too early takes minutes: npm run test:long. */
-const MODELS =
-  process.env.MODEL_SEQUENCES === undefined
-    ? 'test/model/**/!(replicas).test.ts'
-    : 'test/model/**/*.test.ts';
-
 /** The longest first: at the end, one of them would be left over alone. */
 const LONGEST = ['worlds', 'reruns', 'fleet', 'dist', 'protocol', 'cancelled'];
 
@@ -31,7 +25,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'functions', include: ['test/{unit,contract}/**/*.test.ts', MODELS] },
+        test: { name: 'functions', include: ['test/{unit,contract,model}/**/*.test.ts'] },
       },
       { extends: true, test: { name: 'scenarios', include: ['test/action/**/*.test.ts'] } },
     ],

@@ -332,8 +332,10 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     const labels = labelsOf(result);
     const [one, other] = jobs;
     const lines = summary.replaceAll('\u00a0', ' ').split('\n');
-    const line = lines.find((text) => text.startsWith(`| \`${result.jobId}\` |`));
-    if (other !== undefined) return labels.some((label) => line?.includes(`${wordOf(label)} |`));
+    if (other !== undefined) {
+      const items = lines.filter((line) => line.startsWith('- '));
+      return labels.some((label) => items.some((item) => item.includes(` ${wordOf(label)}: `)));
+    }
     const news =
       one === undefined
         ? []
