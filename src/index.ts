@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
-import { crash, fail } from './report/finish.ts';
+import { failed } from './context.ts';
+import { endEarly } from './report/early-end.ts';
+import { crash } from './report/finish.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
@@ -57,10 +59,8 @@ async function start(): Promise<0 | 1> {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) >= LEAST_NODE) return run(runtime);
   const remedy = 'Update the runner or, with act, its image.';
-  return fail(
-    runtime,
-    `The action needs Node ${LEAST_NODE}, but it runs on Node ${node}. ${remedy}`,
-  );
+  const why = `The action needs Node ${LEAST_NODE}, but it runs on Node ${node}. ${remedy}`;
+  return endEarly(runtime, failed(why));
 }
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */

@@ -4,46 +4,39 @@ import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts
 import { askAgain } from '../job/explain.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
-import { commentId, fetchLedger, type Ledger } from '../ledger/ledger.ts';
+import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { toRecordedJob } from '../ledger/record.ts';
-import { knownNotes } from '../plan/own-pull-request.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
 import { endJob, pause, pendingJobs, type Run, storyOf } from './run-state.ts';
 
 // The tracking comment, which is there before the message, and the second list below it.
 
-/**
- * Creates the comment: no comment, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. Resolves to
- * the records above it if they decide: those of other runs may have been created since the first list.
- */
-export async function announce(
-  run: Run,
-  untold: readonly Job[],
-): Promise<Result<Ledger> | undefined> {
+interface Announced extends Pick<Run, 'note' | 'takesNoComment'> {
+  /** The records above the comment, if they decide: those of other runs may have been created since the first list. */
+  readonly above?: Result<Ledger> | undefined;
+}
+
+/** Creates the comment: no comment, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. */
+export async function announce(run: Run, untold: readonly Job[]): Promise<Announced> {
   const { plan, runtime } = run;
   const jobs = jobsToName(run, untold);
-  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) {
-    return undefined;
-  }
+  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) return {};
   const { conversation } = plan.comments;
-  const comment = openComment(run, conversation, jobs, plan.deadline);
-  const created = await comment.create();
+  const note = openComment(run, conversation, jobs, plan.deadline);
+  const created = await note.create();
   const unsent = pendingJobs(run);
   const decides =
-    unsent.length > 0 && (plan.decidesAgain || unsent.some(({ id }) => id === NEW_JOB));
-  const isUnclear = created.kind === 'problem' && created.cause === 'unclear';
-  const listed =
-    isUnclear || (decides && created.kind === 'ok')
-      ? await listBelow(run, comment, conversation)
-      : undefined;
-  // A cancelled run reports that, and needs the time to say so in its comment.
-  if (comment.url !== '') {
-    run.note = comment;
-    runtime.log.info(`The comment is ${comment.url}.`);
-    return runtime.signal.aborted ? undefined : listed;
+    unsent.length > 0 && (plan.decidesBelow || unsent.some(({ id }) => id === NEW_JOB));
+  const isListed = created.kind === 'ok' ? decides : created.cause === 'unclear';
+  const above = isListed ? await listBelow(run, note, conversation) : undefined;
+  if (note.url !== '') {
+    runtime.log.info(`The comment is ${note.url}.`);
+    // A cancelled run reports that, and needs the time to say so in its comment.
+    return runtime.signal.aborted ? { note } : { note, above };
   }
-  if (created.kind === 'problem' && !runtime.signal.aborted) endUnsent(run, created);
-  return undefined;
+  if (created.kind === 'ok' || runtime.signal.aborted) return {};
+  endUnsent(run, created);
+  return { takesNoComment: created.cause === 'rate limit' };
 }
 
 /** Milliseconds before each further list. */
@@ -58,19 +51,20 @@ async function listBelow(
   comment: TrackingComment,
   conversation: number,
 ): Promise<Result<Ledger>> {
-  const { plan, github, messageId } = run;
+  const { plan, github } = run;
+  const { message } = plan;
   const { clock, signal } = run.runtime;
   let found = problem('there was no time to list the comments again', true);
   for (const ms of LIST_AGAIN_MS) {
     await pause(run, Math.min(ms, plan.deadline - clock.now()));
     if (signal.aborted || clock.now() > plan.deadline) break;
-    const listed = await fetchLedger(github, conversation, messageId.project, plan.deadline);
+    const listed = await fetchLedger(github, conversation, message.project, plan.deadline);
     if (listed.kind === 'problem') {
       found = listed;
       continue;
     }
     const own = listed.value.find(({ process, url }) =>
-      comment.url === '' ? process === messageId.process : url === comment.url,
+      comment.url === '' ? process === message.process : url === comment.url,
     );
     if (own !== undefined) {
       comment.recognize(own);
@@ -82,18 +76,17 @@ async function listBelow(
 }
 
 function endUnsent(run: Run, created: NotCreated): void {
-  run.takesNoComment = created.cause === 'rate limit';
   const unsent = pendingJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) run.runtime.log.warning(created.problem);
   for (const job of unsent) endJob(run, job, endWithoutComment(run, created));
 }
 
-function endWithoutComment({ plan, inputs }: Run, { problem, cause }: NotCreated): End {
+function endWithoutComment({ plan, inputs, isRerun }: Run, { problem, cause }: NotCreated): End {
   const { start } = plan.again;
   switch (cause) {
     case 'unclear':
-      return endAs('comment in doubt', problem, start, plan.isRerun);
+      return endAs('comment in doubt', problem, start, isRerun);
     case 'rate limit':
     case 'no answer':
       return endAs('no comment', problem, askAgain(start, true));
@@ -102,7 +95,7 @@ function endWithoutComment({ plan, inputs }: Run, { problem, cause }: NotCreated
       return endAs('no comment', problem, '');
     case 'settings': {
       // What counts by comments cannot do without, nor can a re-run.
-      const needsComment = plan.isRerun || plan.limit !== undefined || inputs.createJob;
+      const needsComment = isRerun || plan.limit !== undefined || inputs.createJob;
       const without = needsComment ? '' : 'To send without a comment, set “comment: false”.';
       return endAs('no comment', problem, sentences(askAgain(start, false), without));
     }
@@ -123,13 +116,13 @@ export function openComment(
   jobs: readonly Job[],
   until: number,
 ): TrackingComment {
-  const { messageId, runtime, github } = run;
+  const { plan, runtime, github } = run;
   return new TrackingComment({
     ...runtime,
     github,
     conversation,
     until,
-    data: () => ({ ...messageId, jobs: jobs.map(toRecordedJob) }),
+    data: () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) }),
     render: (limit) => renderComment(run, jobs, conversation, limit),
   });
 }
@@ -146,7 +139,7 @@ function renderComment(
 ): string {
   const [job, ...others] = jobs;
   const isLimit = others.length === 0 && job?.end?.label === 'limited';
-  const person = isLimit ? personToTell(run.trigger, knownNotes(run), job) : '';
+  const person = isLimit ? personToTell(run.trigger, knownRecords(run.ledger), job) : '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };
   return renderFor(person, renderStory(storyOf(run), jobs, place));
 }

@@ -12,11 +12,12 @@ import {
 } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
-import { conversationOf, knownNotes, ownPull } from '../plan/own-pull-request.ts';
+
+import { ownPull } from '../plan/own-pull-request.ts';
+
 import { isFinal, isKnownStatus } from '../service.ts';
-import type { Result } from '../text.ts';
 import { announce } from './announce.ts';
 import { readLate } from './late.ts';
 import { pollNow } from './poll.ts';
@@ -27,44 +28,42 @@ import { waitForAgent, waitForEarlierWork } from './wait.ts';
 // All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
 // one loop follows each job that is left.
 
-export async function runJobs(run: Run): Promise<void> {
-  const { jobs } = run;
-  const decisions = decideAll(run, run.notes);
+export async function deliver(ready: Run): Promise<Run> {
+  const decisions = decideAll(ready);
   // What earlier attempts sent comes first: no answer of the API may end that.
   for (const [job, decision] of decisions) {
-    if (decision.kind === 'resume' || 'isInDoubt' in decision) apply(run, job, decision);
+    if (decision.kind === 'resume' || 'isInDoubt' in decision) apply(ready, job, decision);
   }
-  await Promise.all(pendingJobs(run).map((job) => pollFirst(run, job)));
-  const unsent = pendingJobs(run);
-  for (const [job, decision] of decisions) if (unsent.includes(job)) apply(run, job, decision);
+  await Promise.all(pendingJobs(ready).map((job) => pollFirst(ready, job)));
+  const unsent = pendingJobs(ready);
+  for (const [job, decision] of decisions) if (unsent.includes(job)) apply(ready, job, decision);
   // A job that ends for another reason has reached no limit.
   const untold = unsent.filter((job) => isNews(decisions.get(job)));
-  const above = await announce(run, untold);
-  if (above !== undefined) decideAgain(run, above);
-  await Promise.all(jobs.map((job) => followJob(run, job)));
+  const { above, ...announced } = await announce(ready, untold);
+  const isDecided = above !== undefined;
+  const run = { ...ready, ...announced, ...(isDecided && { isUnsure: false, ledger: above }) };
+  if (isDecided) decideBelow(run);
+  await Promise.all(run.jobs.map((job) => followJob(run, job)));
+  return run;
 }
 
 function isNews(decision: Decision | undefined): boolean {
   return decision?.kind === 'stop' && decision.isNews === true;
 }
 
-function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<Job, Decision> {
-  const { plan, messageId: message, past: outdated, inputs } = run;
-  const { isRerun, limit, again } = plan;
-  const { command, jobIds } = inputs;
-  const isJobFound = jobIds.length === 0;
-  const rest = { isRerun, isJobFound, limit, outdated, command, again: again.start };
-  return new Map(
-    pendingJobs(run).map((job) => [job, decide({ ledger, message, ...rest }, job.id)]),
-  );
+function decideAll(run: Run): ReadonlyMap<Job, Decision> {
+  const { inputs, isRerun, ledger, plan } = run;
+  const { message, limit, outdated, again } = plan;
+  const isJobFound = inputs.jobIds.length === 0;
+  const question = { ledger, message, isRerun, isJobFound, limit, outdated, again: again.start };
+  const { command } = inputs;
+  return new Map(pendingJobs(run).map((job) => [job, decide({ ...question, command }, job.id)]));
 }
 
-/** Below the own comment: those of other runs that came first may have been created since. */
-function decideAgain(run: Run, above: Result<Ledger>): void {
+/** Comments of other runs that came first may have been created since the first list. */
+function decideBelow(run: Run): void {
   const unsent = pendingJobs(run).length;
-  if (above.kind === 'ok') run.notes = above;
-  run.hasDecided = true;
-  for (const [job, decision] of decideAll(run, above)) apply(run, job, decision);
+  for (const [job, decision] of decideAll(run)) apply(run, job, decision);
   if (pendingJobs(run).length < unsent) run.note?.write();
 }
 
@@ -123,15 +122,15 @@ function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined
  * there; `job-id` says that it is meant all the same.
  */
 function endElsewhere(run: Run, job: Job): End | undefined {
-  const { inputs, trigger } = run;
-  const number = conversationOf(run);
-  if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || number === null) return undefined;
-  const own = ownPull(job, knownNotes(run));
-  if (own === number) return undefined;
+  const { inputs, trigger, ledger } = run;
+  const { page } = run.plan;
+  if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || page === null) return undefined;
+  const own = ownPull(job, knownRecords(ledger));
+  if (own === page) return undefined;
   const what = trigger.check.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.check.failure === null ? what : `failed ${what}`;
   const shown = own === undefined ? job.record?.prLink : `#${own}`;
-  return endAs('another pull request', failed, number, shown);
+  return endAs('another pull request', failed, page, shown);
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */

@@ -1,10 +1,11 @@
 import type { Job } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
-import { summarizeRequests } from '../ledger/ledger.ts';
-import { conversationOf, isOwnPlace, knownNotes, sayPlace } from '../plan/own-pull-request.ts';
+
+import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import type { RequestPage } from '../prompt/conversation/fetch.ts';
+
 import { readAround, readFailures } from '../prompt/request.ts';
-import type { Run } from './run-state.ts';
+import { describeWhere, isOwnPage, type Run } from './run-state.ts';
 
 // What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
 
@@ -31,24 +32,23 @@ async function read(run: Run, page: RequestPage | null): Promise<End | undefined
       ? await readFailures(run, inputs, until)
       : await readAround(run, page, inputs, until);
   if (late.nothing) return endAs('nothing to send', late.nothing);
-  message.setLate(late.things, sayPlace(run));
+  message.setLate(late.things, describeWhere(run));
   return undefined;
 }
 
 /** Null unless a person asks. */
 function pageOf(run: Run, job: Job): RequestPage | null {
-  const { asked, trigger, notes } = run;
+  const { asked, trigger, ledger, plan, jobs } = run;
   if (asked === null) return null;
-  const isOwn = run.jobs.length === 1 && isOwnPlace(run, job);
-  const number = (isOwn && conversationOf(run)) || asked.conversation;
-  const ids = run.jobs.map(({ id }) => id);
-  const isOwnEvent = isOwn && number === asked.conversation;
+  const isOwn = isOwnPage(run, job);
+  const number = (isOwn && plan.page) || asked.conversation;
+  const ids = jobs.map(({ id }) => id);
   return {
     asked,
     number,
     isOwn,
     isPull: trigger.isPullRequest || number !== asked.conversation,
-    unknown: notes.kind === 'problem' ? notes.problem : '',
-    ...summarizeRequests(knownNotes(run), ids, isOwnEvent),
+    unknown: ledger.kind === 'problem' ? ledger.problem : '',
+    ...summarizeRequests(knownRecords(ledger), ids, isOwn && number === asked.conversation),
   };
 }

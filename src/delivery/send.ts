@@ -13,13 +13,20 @@ import {
 import { type End, endAs } from '../job/outcome.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
+
 import { isRateLimited } from '../mintlify/retry.ts';
-import { readHead } from '../plan/own-pull-request.ts';
-import { pullOf } from '../report/changes.ts';
+import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { asClosed, askAfter, pollNow, takeResponse } from './poll.ts';
-import { cancelledJob, endIfTooLate, pendingJobs, type Run, save } from './run-state.ts';
+import {
+  cancelledJob,
+  endIfTooLate,
+  pendingJobs,
+  pullToWatch,
+  type Run,
+  save,
+} from './run-state.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
@@ -53,9 +60,10 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
-  const pull = pullOf(run, job);
-  const reading = readHead(run.github, pull);
-  const readingOfEvent = plan.headOf === pull ? reading : readHead(run.github, plan.headOf);
+  const pull = pullToWatch(run, job);
+  const reading = fetchCurrentPullRequest(run.github, pull);
+  const readingOfEvent =
+    plan.headOf === pull ? reading : fetchCurrentPullRequest(run.github, plan.headOf);
   if (needsBase) {
     const end = await pollNow(run, job);
     if (end !== undefined) return end;

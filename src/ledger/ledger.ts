@@ -46,6 +46,10 @@ export async function fetchLedger(
   }
 }
 
+export function knownRecords(ledger: Result<Ledger>): Ledger {
+  return ledger.kind === 'ok' ? ledger.value : [];
+}
+
 /** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
 export function commentId(url: string): number {
   return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
+import type { Start } from '../context.ts';
 import {
   DELIVERIES,
   deliveryOf,
@@ -13,6 +14,7 @@ import {
 } from '../job/job.ts';
 import { RESULT_NAMES, statusWith } from '../job/outcome.ts';
 import { isKnownStatus } from '../service.ts';
+import { keyOfComment } from '../trigger/trigger.ts';
 
 // What the last line of a comment says: all that other runs and later attempts must know. docs/delivery.md explains it.
 
@@ -84,6 +86,15 @@ export function randomWord(): string {
 /** A hash that tells two texts apart, and nothing about them. */
 export function shortHash(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+}
+
+/** What tells the message of a run from others. */
+export function identifyMessage({
+  info,
+  asked,
+}: Pick<Start, 'info' | 'asked'>): Pick<MessageId, 'run' | 'step' | 'command'> {
+  const command = asked === null ? '' : keyOfComment(asked);
+  return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }
 
 /** Whether both are about the same message: that of a step or, for a command, also the command. */

@@ -1,46 +1,23 @@
 import type { Story } from '../comment/render.ts';
-import type { Start } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import type { Job } from '../job/job.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PullRequest } from '../pull-request.ts';
-import { type Result, sentences } from '../text.ts';
+import { sentences } from '../text.ts';
 
 // Which pull request is that of a job, and whether a message is about another one.
 
 /**
- * The number of the pull request of a job. While the agent works, its record names none: then it is the newest number that a
- * note of the conversation has recorded. `notes`: the oldest first.
+ * The number of the pull request of a job. While the agent works, the API names none: then it is the newest number that a
+ * record of the page has.
  */
 export function ownPull(
   { id, record }: Pick<Job, 'id' | 'record'>,
-  notes: Ledger,
+  ledger: Ledger,
 ): number | undefined {
-  const recorded = notes.flatMap(({ jobs }) => jobs.filter((job) => job.id === id));
+  const recorded = ledger.flatMap(({ jobs }) => jobs.filter((job) => job.id === id));
   return record?.prNumber ?? recorded.findLast(({ prNumber }) => prNumber !== undefined)?.prNumber;
-}
-
-interface EventRun extends Pick<Start, 'trigger'> {
-  readonly inputs: { readonly prNumber: number | null };
-  readonly notes: Result<Ledger>;
-}
-
-interface Sending extends EventRun, Pick<Start, 'asked' | 'info'> {
-  readonly jobs: readonly Job[];
-}
-
-/** The number of the pull request or issue of the event; `pr-number` stands for it. */
-export function conversationOf({ inputs, trigger }: EventRun): number | null {
-  return inputs.prNumber ?? trigger.conversation;
-}
-
-/** The notes of the conversation, as far as they are known. */
-export function knownNotes({ notes }: Pick<EventRun, 'notes'>): Ledger {
-  return notes.kind === 'ok' ? notes.value : [];
-}
-
-export function isOwnPlace(run: EventRun, job: Job): boolean {
-  return ownPull(job, knownNotes(run)) === conversationOf(run);
 }
 
 /** Of a command on a pull request that is merged or closed: which, and how it has ended. */
@@ -48,24 +25,21 @@ export function whatIsOver({
   asked,
   trigger,
   inputs,
-}: Omit<Sending, 'jobs' | 'notes'>): Story['mergedOrClosed'] {
+}: Pick<Context, 'asked' | 'trigger' | 'inputs'>): Story['mergedOrClosed'] {
   const { conversation: number, state: how } = trigger;
   if (asked === null || how === 'open' || number === null) return undefined;
   return (inputs.prNumber ?? number) === number ? { number, how } : undefined;
 }
 
 /**
- * The paragraph that says where a message comes from: always if it goes to several jobs or if that is over, and otherwise if that
- * is not the pull request of the job. Empty without a command: what is said of a failure names its pull request.
+ * The paragraph that says where a message comes from. Empty without a command, as what is said of a failure names its pull request,
+ * and for one that is open and that of the only job (`isOwn`).
  */
-export function sayPlace(run: Sending): string {
-  const { jobs, asked, trigger, info, inputs } = run;
-  const number = conversationOf(run);
-  if (asked === null || number === null) return '';
-  const [job, ...others] = jobs;
-  const over = whatIsOver(run);
-  const isOwn = job !== undefined && others.length === 0 && isOwnPlace(run, job);
-  if (isOwn && over === undefined) return '';
+export function describePage(context: Context, isOwn: boolean): string {
+  const { asked, trigger, info, inputs } = context;
+  const number = inputs.prNumber ?? trigger.conversation;
+  const over = whatIsOver(context);
+  if (asked === null || number === null || (isOwn && over === undefined)) return '';
   const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${number}.`;
@@ -73,7 +47,7 @@ export function sayPlace(run: Sending): string {
 }
 
 /** A pull request as it is now, if there is one and GitHub tells. */
-export async function readHead(
+export async function fetchCurrentPullRequest(
   github: GitHub,
   number: number | undefined,
 ): Promise<PullRequest | undefined> {

@@ -1,35 +1,44 @@
+import { askerOf } from '../comment/occasion.ts';
+import { type Context, complaint, type EarlyEnd, isEarlyEnd, skipped } from '../context.ts';
 import { type Again, WITH_THE_REST } from '../job/explain.ts';
-import { endAs } from '../job/outcome.ts';
-import type { Limit } from '../ledger/decide.ts';
-import type { RunInfo } from '../runner/environment.ts';
-import type { Inputs } from '../runner/inputs.ts';
+import { type End, endAs } from '../job/outcome.ts';
+import { type Limit, whyOutdated } from '../ledger/decide.ts';
+import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
+import {
+  identifyMessage,
+  type MessageId,
+  randomWord,
+  shortHash,
+  validLogin,
+} from '../ledger/record.ts';
+import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
 import { isBot } from '../trigger/account.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
-import { askedBy } from '../trigger/command.ts';
-import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
+import { BY_PROGRAMS } from '../trigger/trigger.ts';
+import { fetchCurrentPullRequest } from './own-pull-request.ts';
+import { resolveJobs } from './resolve-jobs.ts';
 
-// What a run is going to do. It is decided once, from the inputs, the event and the attempt.
+// What a run is going to do. It is decided once, from the inputs, the event, the attempt and the comments that are there.
 
 export interface Plan {
   /** When messages and waits end, in milliseconds since 1970. */
   readonly deadline: number;
+  /** The number of the pull request or issue that it is about: `pr-number`, or that of the event. */
+  readonly page: number | null;
   readonly comments: Comments;
   readonly again: Again;
-  /** Whether an earlier attempt may have sent the message. */
-  readonly isRerun: boolean;
-  /** Whether the notes there are listed: for a re-run, a limit, a commit or a person, or to find the job or its message. */
-  readonly listsNotes: boolean;
-  /** Whether they are listed again below the own note, because other runs may have come first. */
-  readonly decidesAgain: boolean;
+  /** Whether the records are listed again below the own comment, because other runs may have come first. */
+  readonly decidesBelow: boolean;
   readonly waitsForIdle: boolean;
-  readonly byBot: boolean;
-  readonly limit?: Limit;
+  readonly limit?: Limit | undefined;
   /** The pull request of the event, if the message is about its newest commit. */
-  readonly headOf?: number;
+  readonly headOf?: number | undefined;
+  /** How it ends if the commit of the event needs no message any more. */
+  readonly outdated?: End | undefined;
+  /** Which message it is, for other runs and attempts. */
+  readonly message: MessageId;
 }
-
-type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
 
 export type Comments =
   /** One comment on the pull request or issue of the run, which is there before the message. */
@@ -38,54 +47,95 @@ export type Comments =
   | { readonly kind: 'pull requests of the jobs' }
   | { readonly kind: 'none'; readonly why: string };
 
-export function makePlan(inputs: Inputs, trigger: Trigger, info: Rerun, startedAt: number): Plan {
-  const { wait, onlyWhen, jobIds } = inputs;
-  const comments = planComments(inputs, trigger);
-  const isRerun = info.attempt > 1;
-  const byBot = isByBot(trigger, info);
-  const limit = planLimit(inputs, trigger, info, comments);
+/** A plan, and what was found for it. */
+export interface Planned {
+  /** With the pull request of the event. */
+  readonly context: Context;
+  readonly plan: Plan;
+  readonly jobIds: readonly string[];
+  /** The records of the page, or why they are not known. Empty if they are not needed. */
+  readonly ledger: Result<Ledger>;
+}
+
+export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
+  const context = await withPullRequest(given);
+  if (isEarlyEnd(context)) return context;
+  const draft = draftPlan(context);
+  const [ledger, outdated] = await Promise.all([
+    listRecords(context, draft),
+    readWhyOutdated(context, draft, context !== given),
+  ]);
+  const { comments, message } = draft;
+  const page = comments.kind === 'note' ? comments.conversation : null;
+  const jobIds = resolveJobs(context, { page, message, ledger });
+  if (jobIds.kind === 'ok') {
+    return { context, plan: { ...draft, outdated }, jobIds: jobIds.value, ledger };
+  }
+  // An earlier attempt may have sent the message.
+  if (outdated !== undefined && !context.isRerun) return skipped(outdated.explanation);
+  return jobIds.kind === 'problem' ? complaint(jobIds.problem, jobIds.mayPass) : jobIds;
+}
+
+/** Only events about a commit can leave out their pull request. */
+async function withPullRequest(context: Context): Promise<Context | EarlyEnd> {
+  if (context.trigger.kind !== 'check') return context;
+  const { resolvePullRequest } = await import(
+    /* webpackChunkName: "carried" */ './resolve-pull-request.ts'
+  );
+  return resolvePullRequest(context, context.trigger);
+}
+
+type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'asked' | 'isRerun'>;
+
+export function draftPlan(
+  context: Known & { readonly runtime: Pick<Context['runtime'], 'clock'> },
+): Plan {
+  const { inputs, trigger, info, isRerun, runtime } = context;
+  const { wait, onlyWhen, timeoutMs, prNumber, projectId } = inputs;
+  const comments = planComments(context);
+  const limit = planLimit(context, comments);
   const { conversation } = trigger;
-  const isCheck = trigger.kind === 'check';
-  const hasNote = comments.kind === 'note';
-  const isAsked = askedBy(trigger, inputs) !== null;
-  const counts = hasNote && (limit !== undefined || isCheck);
+  const commit = trigger.kind === 'check' ? trigger.check : null;
+  const page = prNumber ?? conversation;
   // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
   // `only-when` lists a status that is not final would wait for the end of what it is meant for.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
-  const isHeadKnown = isCheck && trigger.check.head !== null;
-  const isAboutHead = isHeadKnown && (inputs.prNumber ?? conversation) === conversation;
+  const isAboutHead = commit !== null && commit.head !== null && page === conversation;
   return {
-    deadline: startedAt + inputs.timeoutMs,
+    deadline: runtime.clock.startedAt + timeoutMs,
+    page,
     comments,
-    again: planAgain(inputs, trigger, info, comments),
-    isRerun,
-    // For a person, they tell what has been said since, and which pull request is that of the job.
-    listsNotes: isRerun || jobIds.length === 0 || counts || (hasNote && isAsked),
-    decidesAgain: hasNote && (isRerun || counts),
+    again: planAgain(context, comments),
+    decidesBelow: comments.kind === 'note' && (isRerun || limit !== undefined || commit !== null),
     waitsForIdle: wait && !isForWork,
-    byBot,
-    ...(limit !== undefined && { limit }),
-    ...(isAboutHead && conversation !== null && { headOf: conversation }),
+    limit,
+    headOf: isAboutHead && page !== null ? page : undefined,
+    message: {
+      ...identifyMessage(context),
+      project: shortHash(projectId),
+      attempt: info.attempt,
+      commit: commit?.sha ?? '',
+      byBot: isByBot(context),
+      askedBy: validLogin(askerOf(trigger)),
+      process: randomWord(),
+    },
   };
 }
 
-function planComments(
-  { comment, prNumber, githubToken }: Inputs,
-  { event, conversation }: Trigger,
-): Comments {
+function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): Comments {
+  const { comment, prNumber, githubToken } = inputs;
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
-  const number = prNumber ?? conversation;
+  const number = prNumber ?? trigger.conversation;
   if (number !== null) return { kind: 'note', conversation: number };
   // What a person or a clock has started is reported where people look for it.
-  return !BY_PROGRAMS.has(event) && githubToken !== ''
+  return !BY_PROGRAMS.has(trigger.event) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }
 
-function planAgain(inputs: Inputs, trigger: Trigger, info: Rerun, comments: Comments): Again {
-  const { jobIds } = inputs;
+function planAgain({ inputs: { jobIds }, asked, info }: Known, comments: Comments): Again {
   // A new comment goes to all jobs, also to those that got the message.
-  const isCommand = askedBy(trigger, inputs) !== null && jobIds.length <= 1;
+  const isCommand = asked !== null && jobIds.length <= 1;
   if (comments.kind === 'note') {
     return { start: startAgain(isCommand, info.attempt), waitsOn: true };
   }
@@ -100,39 +150,64 @@ export function startAgain(isCommand: boolean, attempt: number): Again['start'] 
   return isCommand && attempt === 1 ? 'Comment again' : 'Re-run the workflow';
 }
 
-/** Why a run has no note, in words that continue a sentence. */
-export function whyNoNote(comments: Exclude<Comments, { kind: 'note' }>): string {
+/** Why a run has no tracking comment, in words that continue a sentence. */
+function whyNoComment(comments: Exclude<Comments, { kind: 'note' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
 }
 
 const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
-function planLimit(
-  inputs: Inputs,
-  trigger: Trigger,
-  info: Rerun,
-  comments: Comments,
-): Limit | undefined {
-  const byBot = isByBot(trigger, info);
-  const isRerunByPerson =
-    info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(trigger, info);
-  const isAsked = askedBy(trigger, inputs) !== null;
+function planLimit(context: Known, comments: Comments): Limit | undefined {
+  const { inputs, trigger, info, asked } = context;
+  const byBot = isByBot(context);
+  const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(context);
   const { maxMessages } = inputs;
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
-  if (most === null || isRerunByPerson || (isAsked && !byBot)) return undefined;
+  if (most === null || isRerunByPerson || (asked !== null && !byBot)) return undefined;
   if (comments.kind === 'note') return { most };
-  const why = whyNoNote(comments);
+  const why = whyNoComment(comments);
   if (maxMessages !== null) return { uncounted: endAs('cannot count', why) };
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
   return isTrusted(trigger) ? undefined : { uncounted: endAs('cannot count for a bot', why) };
 }
 
 /** Whether a bot has triggered the run, or has re-run it. */
-function isByBot(trigger: Trigger, info: Rerun): boolean {
-  return (trigger.sender !== null && isBot(trigger.sender)) || isRerunByBot(trigger, info);
+function isByBot(context: Known): boolean {
+  const { sender } = context.trigger;
+  return (sender !== null && isBot(sender)) || isRerunByBot(context);
 }
 
-function isRerunByBot({ sender }: Trigger, { attempt, triggeringActor }: Rerun): boolean {
+function isRerunByBot({ trigger: { sender }, info: { attempt, triggeringActor } }: Known): boolean {
   return attempt > 1 && isBot(rerunBy(sender, triggeringActor));
+}
+
+/** For a re-run, a limit, a commit or a person, or to find the job or its message. */
+async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>> {
+  const { inputs, isRerun, asked, github } = context;
+  const { comments, decidesBelow, message, deadline } = plan;
+  if (comments.kind !== 'note') {
+    // Only an earlier attempt has sent what no comment tells.
+    return isRerun ? problem(whyNoComment(comments)) : ok([]);
+  }
+  // For a person, they tell what has been said since, and which pull request is that of the job.
+  const isNeeded = decidesBelow || inputs.jobIds.length === 0 || asked !== null;
+  if (!isNeeded) return ok([]);
+  return fetchLedger(github, comments.conversation, message.project, deadline);
+}
+
+/**
+ * Why no message about the commit is needed any more: by the event and, if that shows nothing, by what GitHub shows. What it does
+ * not tell stops nothing. `isRead`: GitHub was asked already.
+ */
+async function readWhyOutdated(
+  { trigger, github }: Context,
+  { headOf: number }: Plan,
+  isRead: boolean,
+): Promise<End | undefined> {
+  if (trigger.kind !== 'check' || number === undefined) return undefined;
+  const { check, state } = trigger;
+  const known = whyOutdated(check, { number, sha: check.head ?? check.sha, state });
+  if (isRead || known !== undefined || check.failure === null) return known;
+  return whyOutdated(check, await fetchCurrentPullRequest(github, number));
 }

@@ -1,3 +1,4 @@
+import { type Context, type EarlyEnd, skipped } from '../context.ts';
 import { NEW_JOB } from '../job/job.ts';
 import { endAs } from '../job/outcome.ts';
 import type { Ledger, LedgerEntry } from '../ledger/ledger.ts';
@@ -7,25 +8,24 @@ import { ok, problem, type Result, sentences } from '../text.ts';
 import { isPerson } from '../trigger/account.ts';
 import { isTrusted } from '../trigger/authorize.ts';
 import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
-import type { Comments, Plan } from './plan.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
-export interface Skipped {
-  readonly kind: 'skipped';
-  readonly reason: string;
+/** Where the job is looked for. */
+interface Found {
+  /** The pull request or issue of which the comments are read; null for none. */
+  readonly page: number | null;
+  readonly message: MessageId;
+  readonly ledger: Result<Ledger>;
 }
 
 /** In a re-run, the records of the message itself come first. */
 export function resolveJobs(
-  inputs: Inputs,
-  { comments, isRerun }: Pick<Plan, 'comments' | 'isRerun'>,
-  ledger: Result<Ledger>,
-  trigger: Trigger,
-  message: MessageId,
-): Result<readonly string[]> | Skipped {
+  { inputs, isRerun, trigger }: Pick<Context, 'inputs' | 'isRerun' | 'trigger'>,
+  { page, message, ledger }: Found,
+): Result<readonly string[]> | EarlyEnd {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
-  if (!('conversation' in comments)) return whenNobodyNames(inputs, comments, trigger);
+  if (page === null) return whenNobodyNames(inputs, page, trigger);
   if (ledger.kind === 'problem') {
     return problem(`It is not known which agent job is meant: ${ledger.problem}.`, ledger.mayPass);
   }
@@ -34,12 +34,12 @@ export function resolveJobs(
   const sent = own.flatMap(({ jobs }) => namedIn(jobs));
   if (sent.length > 0) return ok([...new Set(sent)]);
   const all = entries.flatMap(({ jobs }) => jobs);
-  const here = new Set(namedIn(all.filter(({ prNumber }) => prNumber === comments.conversation)));
+  const here = new Set(namedIn(all.filter(({ prNumber }) => prNumber === page)));
   if (here.size === 1) return ok([...here]);
   const newest = entries.findLast(({ jobs }) => namedIn(jobs.filter(mayHaveGot)).length > 0);
   if (newest !== undefined) return jobOf(newest);
   const creating = entries.find(({ jobs }) => jobs.some(isCreating));
-  if (creating === undefined) return whenNobodyNames(inputs, comments, trigger);
+  if (creating === undefined) return whenNobodyNames(inputs, page, trigger);
   return problem(endAs('other creation', creating.url, '').explanation);
 }
 
@@ -67,20 +67,17 @@ const NAMED_BY_WAIT =
 
 function whenNobodyNames(
   { createJob, command, prNumber }: Inputs,
-  comments: Comments,
+  page: number | null,
   trigger: Trigger,
-): Result<readonly string[]> | Skipped {
-  const isRead = 'conversation' in comments;
+): Result<readonly string[]> | EarlyEnd {
+  const isRead = page !== null;
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
     : '“job-id” is empty';
   const isOpenedByBot = trigger.event.startsWith('pull_request') && !isByPerson(trigger);
   // Checks also fail on pull requests of people.
   if (trigger.kind === 'check') {
-    return {
-      kind: 'skipped',
-      reason: `${none}${createJob ? '; runs and checks create no job' : ''}.`,
-    };
+    return skipped(`${none}${createJob ? '; runs and checks create no job' : ''}.`);
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
@@ -89,12 +86,12 @@ function whenNobodyNames(
       `${none}; ${others} creates no job.`,
       isOpenedByBot ? NAMED_LATER : '',
     );
-    return { kind: 'skipped', reason };
+    return skipped(reason);
   }
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
   if (!isRead && (prNumber ?? trigger.conversation) === null) {
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
-    return { kind: 'skipped', reason: sentences(reason, CHECK_NAME, CHECK_OUTPUT) };
+    return skipped(sentences(reason, CHECK_NAME, CHECK_OUTPUT));
   }
   // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
   const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
@@ -103,7 +100,7 @@ function whenNobodyNames(
   const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
   // People also review pull requests of people.
   const isReview = trigger.kind === 'comment' && trigger.comment.kind === 'review';
-  return isRead && isReview && command === null ? { kind: 'skipped', reason } : problem(reason);
+  return isRead && isReview && command === null ? skipped(reason) : problem(reason);
 }
 
 /**

@@ -14,18 +14,15 @@ import {
   statusOf,
 } from '../job/job.ts';
 import { AGENT_ENDS, RESULTS } from '../job/outcome.ts';
-import { readHead } from '../plan/own-pull-request.ts';
+
+import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
+
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
 // result: what cannot be read is not known.
-
-/** The pull request of a job whose changes the end will tell. With many jobs, the calls would take too long. */
-export function pullOf({ jobs, inputs }: Run, { record }: Job): number | undefined {
-  return jobs.length === 1 && inputs.wait ? (record?.prNumber ?? undefined) : undefined;
-}
 
 /** Finds out what has changed since the message, after the end of the work on it. The log has told the end already. */
 export async function readChanges(run: Run): Promise<void> {
@@ -63,7 +60,7 @@ async function readChange(run: Run, job: Job): Promise<void> {
   }
   if (end.confirmed !== true) return;
   if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
-    const opened = await readHead(run.github, record.prNumber ?? undefined);
+    const opened = await fetchCurrentPullRequest(run.github, record.prNumber ?? undefined);
     setChange(job, { kind: 'created', count: opened?.commits });
   } else if (end.result === 'completed' && record?.prLink === null) {
     setChange(job, { kind: 'no-pull-request' });
@@ -71,7 +68,7 @@ async function readChange(run: Run, job: Job): Promise<void> {
 }
 
 async function compare(run: Run, job: Job, before: HeadBefore): Promise<void> {
-  const now = await readHead(run.github, before.number);
+  const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return;
   if (now.sha === before.sha) return setChange(job, { kind: 'none' });
   const range = { before: before.sha, after: now.sha };

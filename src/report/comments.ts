@@ -1,7 +1,7 @@
 import { type Collapsing, collapse } from '../comment/collapse.ts';
 import { personToTell } from '../comment/occasion.ts';
-import { renderFor, renderStory } from '../comment/render.ts';
-import { react, replyError } from '../comment/reply.ts';
+import { renderFor, renderProblem, renderStory } from '../comment/render.ts';
+import { react, reply } from '../comment/reply.ts';
 import { createComment, type TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { pause, type Run, storyOf } from '../delivery/run-state.ts';
@@ -9,9 +9,9 @@ import { whyOf } from '../github/errors.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
-import { fetchLedger } from '../ledger/ledger.ts';
+import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
-import { knownNotes } from '../plan/own-pull-request.ts';
+
 import { listing, ok, oneLine, type Result } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { newsOf } from './notify.ts';
@@ -49,7 +49,11 @@ export async function finishOnGitHub(run: Run): Promise<Finished> {
 
 /** A command that ends without a note gets a reply, unless GitHub takes no comment for now. */
 async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
-  if (run.takesNoComment !== true) return replyError(run, ended);
+  const [worst] = worstFirst(ended);
+  if (worst?.end.result !== 'error') return '';
+  if (run.takesNoComment !== true) {
+    return reply(run, renderProblem(worst.end.explanation, run.info), 'info');
+  }
   run.runtime.log.info('No comment says this, because GitHub limits their rate.');
   return '';
 }
@@ -88,15 +92,15 @@ function hasNews(ended: readonly Ended[]): boolean {
 
 /** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
 async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string>> {
-  const { runtime, github, plan, messageId, jobs } = run;
+  const { runtime, github, plan, jobs } = run;
   const story = storyOf(run);
   const [worst] = worstFirst(newsOf(run, ended));
   if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return ok('');
   const { conversation } = plan.comments;
-  const person = personToTell(run.trigger, knownNotes(run), worst);
+  const person = personToTell(run.trigger, knownRecords(run.ledger), worst);
   const text = renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }));
   const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => composeReply(toReplyId(messageId), text));
+  const created = await createComment(place, () => composeReply(toReplyId(plan.message), text));
   if (created.kind === 'problem') return created;
   runtime.log.info(`The comment about the end is ${created.value.url}.`);
   return ok(created.value.url);
@@ -162,12 +166,12 @@ async function addComments(run: Run): Promise<string[]> {
  * there are follow-ups, too.
  */
 async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
-  const { inputs, plan, jobs, note, github, messageId, runtime } = run;
+  const { inputs, plan, jobs, note, github, runtime } = run;
   const [job] = jobs;
   const number = job?.record?.prNumber ?? undefined;
   if (!inputs.createJob || note === undefined || plan.comments.kind !== 'note') return [];
   if (job === undefined || number === undefined || number === plan.comments.conversation) return [];
-  const found = await fetchLedger(github, number, messageId.project, Infinity);
+  const found = await fetchLedger(github, number, plan.message.project, Infinity);
   if (found.kind === 'problem' || runtime.signal.aborted) return [];
   if (found.value.some((one) => one.jobs.some(({ id }) => id === job.id))) return [];
   const added = await addComment(run, number, jobs);

@@ -1,101 +1,35 @@
 import { renderStory, type Story } from '../comment/render.ts';
+import { type Run, storyOf } from '../delivery/run-state.ts';
 import { showStatus } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { adviseOnFile } from '../job/outcome.ts';
-import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
-import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
-import { type Runtime, readRunInfo } from '../runner/environment.ts';
+import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
+import { blocks, link, sentenceToMarkdown } from '../markdown.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { ok, problem, type Result, sentences } from '../text.ts';
+import { finishOnGitHub } from './comments.ts';
 import { type Report, toOutputs } from './outputs.ts';
 
-// All ways in which a run ends, each with its annotation, outputs and job summary.
+// How a run ends: its annotation, outputs and job summary.
 
-const NOTHING_SENT = 'Nothing was sent';
-
-/** The event has nothing for the agent, in no attempt. */
-export function skip(runtime: Runtime, reason: string): 0 | 1 {
-  runtime.log.notice(reason);
-  const end = { result: 'skipped', reason: runtime.redact(reason) };
-  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
-}
-
-/** This attempt has nothing to do; an earlier one may have sent a message. */
-export function skipAttempt(runtime: Runtime, reason: string, commentUrl = ''): 0 | 1 {
-  runtime.log.notice(reason);
-  const end = withoutJobs(runtime, 'skipped', runtime.redact(reason));
-  return saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 0);
-}
-
-/** As `skipAttempt`, and the job summary explains it: few read the log of a green run. */
-export function skipVisibly(runtime: Runtime, problem: string): 0 | 1 {
-  const nothing = nothingSent(runtime);
-  const code = skipAttempt(runtime, `${nothing}. ${problem}`);
-  summarizeUnsent(runtime, '⏭️', nothing, problem);
+/** The outputs come first, because a second signal may end the process at once. What follows changes no result. */
+export async function report(run: Run): Promise<0 | 1> {
+  const { inputs, jobs, runtime, note } = run;
+  const ended = endedNow(jobs, inputs.wait);
+  const failed = failing(ended, inputs.failOn);
+  const isBad = failed.length > 0 || runtime.signal.aborted;
+  const early = { ended, commentUrls: [note?.url ?? ''] };
+  const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
+  annotate(runtime.log, ended, failed);
+  const { commentUrls, outdated } = await finishOnGitHub(run);
+  // Only then, all comments are known, and what has changed.
+  saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
+  summarize(runtime, storyOf(run), jobs, commentUrls, outdated);
   return code;
-}
-
-/** The actor may not trigger messages. Of a re-run, that may not have been so before. */
-export function deny(runtime: Runtime, why: string, level: 'notice' | 'warning'): 0 | 1 {
-  const reason = runtime.redact(`${nothingSent(runtime)}. ${why}`);
-  runtime.log[level](reason);
-  const end = withoutJobs(runtime, 'skipped', reason);
-  return saveAtEnd(runtime, { ended: [], withoutJobs: end }, 0);
-}
-
-function nothingSent(runtime: Runtime): string {
-  return isRerun(runtime) ? 'This attempt sent nothing' : NOTHING_SENT;
-}
-
-/** Whether an earlier attempt may have sent the message. */
-function isRerun({ env }: Runtime): boolean {
-  return readRunInfo(env).attempt > 1;
-}
-
-/** How a run ended that knows nothing of earlier attempts. */
-export function withoutJobs(
-  runtime: Runtime,
-  result: 'error' | 'cancelled' | 'skipped',
-  reason: string,
-): NonNullable<Report['withoutJobs']> {
-  return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
-}
-
-/** The run was cancelled before it acted on a job. */
-export function cancelled(runtime: Runtime): 0 | 1 {
-  const reason = isRerun(runtime)
-    ? 'This attempt was cancelled before it sent anything.'
-    : 'The run was cancelled before anything was sent.';
-  runtime.log.error(reason);
-  return saveAtEnd(
-    runtime,
-    { ended: [], withoutJobs: withoutJobs(runtime, 'cancelled', reason) },
-    1,
-  );
-}
-
-/** The run failed before it acted on a job. */
-export function fail(runtime: Runtime, problem: string, commentUrl = ''): 1 {
-  const nothing = nothingSent(runtime);
-  const reason = runtime.redact(`${nothing}. ${problem}`);
-  runtime.log.error(reason);
-  const end = withoutJobs(runtime, 'error', reason);
-  saveAtEnd(runtime, { ended: [], withoutJobs: end, commentUrls: [commentUrl] }, 1);
-  summarizeUnsent(runtime, '⚠️', nothing, problem);
-  return 1;
-}
-
-function summarizeUnsent(
-  runtime: Runtime,
-  character: string,
-  title: string,
-  problem: string,
-): void {
-  const text = sentenceToMarkdown(runtime.redact(problem));
-  writeSummary(runtime, blocks([`## ${icon(character)} ${title}`, text]));
 }
 
 /** A bug in this action. The outputs stay as they were saved last. */
@@ -193,7 +127,7 @@ export function summarize(
   writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments }));
 }
 
-function writeSummary(runtime: Runtime, markdown: string): void {
+export function writeSummary(runtime: Runtime, markdown: string): void {
   try {
     runtime.writeSummary(`${markdown}\n`);
   } catch (error) {

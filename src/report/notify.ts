@@ -3,12 +3,11 @@ import { type Job, statusOf } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
 import type { Ended } from '../job/overall.ts';
 import { isLimitTold } from '../ledger/decide.ts';
-import { conversationOf } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';
 
 // Which ends are told by a comment of their own: GitHub mails a new comment, but not an edit.
 
-type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'messageId' | 'notes' | 'trigger'>;
+type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'ledger' | 'plan' | 'trigger'>;
 
 /** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
@@ -26,9 +25,9 @@ function isOfOtherAttempt({ message, end, after }: Ended): boolean {
 }
 
 /** The note has announced the message, which had its number then, and the limit has stopped it since. No note above tells it. */
-function isLateLimit({ notes, messageId }: ToldRun, { id, end, nthInARow }: Ended): boolean {
+function isLateLimit({ ledger, plan }: ToldRun, { id, end, nthInARow }: Ended): boolean {
   if (end.label !== 'limited' || nthInARow === undefined) return false;
-  return notes.kind === 'problem' || !isLimitTold(notes.value, messageId, id);
+  return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
 }
 
 /** The agent is done, and certainly has changed nothing here: GitHub mails what it pushes to this pull request. */
@@ -36,7 +35,7 @@ function isUnseen(run: ToldRun, job: Ended): boolean {
   const { asked, trigger, inputs, jobs } = run;
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
   const isDone = inputs.wait && isFinal(statusOf(job)) && RESULTS[job.end.result].of === 'agent';
-  return isAwaited && isDone && jobs.length === 1 && isNotHere(job, conversationOf(run));
+  return isAwaited && isDone && jobs.length === 1 && isNotHere(job, run.plan.page);
 }
 
 function isNotHere({ change, record }: Job, conversation: number | null): boolean {

@@ -1,13 +1,15 @@
 import type { Clock } from '../../../src/clock.ts';
-import { complain } from '../../../src/comment/reply.ts';
-import { runJobs } from '../../../src/delivery/deliver.ts';
-import { prepare, type Run } from '../../../src/delivery/run-state.ts';
+import { isEarlyEnd } from '../../../src/context.ts';
+import { deliver } from '../../../src/delivery/deliver.ts';
+import { openRun, type Run } from '../../../src/delivery/run-state.ts';
 import type { Classifier, GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { endedNow } from '../../../src/job/overall.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
+import { makePlan } from '../../../src/plan/plan.ts';
 import { NO_CONTENT } from '../../../src/prompt/request.ts';
 import { finishOnGitHub } from '../../../src/report/comments.ts';
+import { endEarly } from '../../../src/report/early-end.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
@@ -303,18 +305,17 @@ async function work(world: World, setup: Setup, life: Life) {
   const trigger = triggerOf(setup.event);
   const inputs = readInputs(env, (text) => text).inputs as Inputs;
   const github = gitHubOf(world, setup, life);
-  const start = { runtime, info, trigger, github, asked: askedBy(trigger, inputs) };
-  const content = { ...NO_CONTENT, prompt: 'Go.' };
-  const prepared = await prepare(start, inputs, content);
-  const delivery = setup.attempt > 1 ? 'unknown' : 'not-sent';
-  if (prepared.kind === 'skipped') return { result: 'skipped', delivery };
-  if (prepared.kind === 'problem') {
-    await complain(start, prepared.problem);
-    return { result: 'error', delivery };
+  const asked = askedBy(trigger, inputs);
+  const isRerun = setup.attempt > 1;
+  const context = { runtime, info, trigger, github, asked, inputs, isRerun };
+  const planned = await makePlan(context);
+  if (isEarlyEnd(planned)) {
+    await endEarly(runtime, planned, context);
+    return { result: planned.result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
-  const agent = { ...prepared.value.agent, transport: transportOf(world, setup, life) };
-  const run: Run = { ...prepared.value, agent };
-  await runJobs(run);
+  const opened = openRun(planned, { ...NO_CONTENT, prompt: 'Go.' }, () => ok(null));
+  const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
+  const run = await deliver({ ...opened, agent });
   const { commentUrls } = await finishOnGitHub(run);
   const outputs = toOutputs({ ended: endedNow(run.jobs, inputs.wait), commentUrls });
   return { result: outputs.result, delivery: outputs.delivery };

@@ -137,9 +137,9 @@ const CREATOR = { event: 'issue_comment', commit: null, sender: { login: 'mona',
 
 function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
-  const comments = { kind: 'note', conversation: 1 } as const;
-  const plan = { comments, isRerun: message.attempt > 1 };
-  const jobs = resolveJobs(inputs, plan, notes, CREATOR as unknown as Trigger, message);
+  const trigger = CREATOR as unknown as Trigger;
+  const context = { inputs, trigger, isRerun: message.attempt > 1 };
+  const jobs = resolveJobs(context, { page: 1, message, ledger: notes });
   return jobs.kind === 'ok' ? jobs.value[0] : undefined;
 }
 

@@ -5,6 +5,7 @@ import {
   renderUsage,
   type Story,
 } from '../../../src/comment/render.ts';
+import { failed } from '../../../src/context.ts';
 import {
   cancelledEnd,
   doneEnd,
@@ -23,7 +24,10 @@ import {
 } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { type End, endAs } from '../../../src/job/outcome.ts';
-import { fail, summarize } from '../../../src/report/finish.ts';
+
+import { endEarly } from '../../../src/report/early-end.ts';
+import { summarize } from '../../../src/report/finish.ts';
+
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
@@ -363,7 +367,7 @@ export function summaries(): readonly Exhibit[] {
     'timeout-minutes must be a plain number, more than 0 and at most 7200; it is “soon”.';
   const changed = jobOf('completed', 0, withChange(3));
   return [
-    { name: 'No job', markdown: written((runtime) => fail(runtime, problem)) },
+    { name: 'No job', markdown: written((runtime) => endEarly(runtime, failed(problem))) },
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import { ownPull, whatIsOver } from '../../../src/plan/own-pull-request.ts';
-import { readRunInfo } from '../../../src/runner/environment.ts';
 import { commentOf, issueComment, triggerOf } from '../../sim/events.ts';
-import { found, job, record } from '../record.ts';
+import { found, INPUTS, job, record } from '../record.ts';
 
 function note(run: string, prNumber?: number, id = 'job-1'): LedgerEntry {
   return found({ run, jobs: [{ id, delivery: 'sent', prNumber }] });
@@ -29,6 +28,5 @@ it.each([
 ])('with pr-number %j, what is over is %j', (prNumber, expected) => {
   const given = issueComment({ number: 7, body: '/agent go', over: 'merged' });
   const [trigger, asked] = [triggerOf(given), commentOf(given)];
-  const info = readRunInfo({});
-  expect(whatIsOver({ asked, trigger, info, inputs: { prNumber } })).toEqual(expected);
+  expect(whatIsOver({ asked, trigger, inputs: { ...INPUTS, prNumber } })).toEqual(expected);
 });

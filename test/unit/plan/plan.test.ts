@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { endAs } from '../../../src/job/outcome.ts';
-import { makePlan } from '../../../src/plan/plan.ts';
+import { draftPlan } from '../../../src/plan/plan.ts';
+import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { isFinal, STATUS_NAMES } from '../../../src/service.ts';
+import { askedBy } from '../../../src/trigger/command.ts';
 import {
   COPILOT,
   checkRun,
@@ -18,7 +21,7 @@ import {
   workflowDispatch,
   workflowRun,
 } from '../../sim/events.ts';
-import { INPUTS, START } from '../record.ts';
+import { INFO, INPUTS, START } from '../record.ts';
 
 const PERSON = pullRequest({ number: 7 });
 const BOT = pullRequest({ number: 7, sender: RENOVATE });
@@ -36,17 +39,24 @@ const ABOUT_JOBS = 'the event has no pull request or issue';
 const ASKS = { command: '/a' };
 const OFF = '“comment: false” is set';
 
+type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
+
 /** An event, the inputs that differ, and the parts of the plan that matter. */
 type Row = [
   name: string,
   given: Parameters<typeof triggerOf>[0],
   inputs: Partial<Inputs>,
   expected: object,
-  info?: Parameters<typeof makePlan>[2],
+  info?: Rerun,
 ];
 
-function planOf(given: Row[1], inputs: Partial<Inputs>, info: Row[4] = FIRST) {
-  return makePlan({ ...INPUTS, ...inputs }, triggerOf(given), info, START);
+function planOf(given: Row[1], parts: Partial<Inputs>, rerun: Rerun = FIRST) {
+  const trigger = triggerOf(given);
+  const inputs = { ...INPUTS, ...parts };
+  const info = { ...INFO, ...rerun };
+  const runtime = { clock: { ...systemClock, startedAt: START } };
+  const asked = askedBy(trigger, inputs);
+  return draftPlan({ inputs, trigger, info, asked, runtime, isRerun: rerun.attempt > 1 });
 }
 
 function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?: Row[4]): void {
@@ -65,7 +75,7 @@ it.each<Row>([
       { waitsForIdle: isFinal(status) },
     ],
   ),
-])('makePlan, earlier work: %s', check);
+])('draftPlan, earlier work: %s', check);
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
@@ -82,13 +92,11 @@ it.each<Row>([
     (name): Row => [name, event(name), { createJob: true }, none(NOWHERE)],
   ),
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
-])('makePlan, the comment: %s', check);
+])('draftPlan, the comment: %s', check);
 
-const LISTS = { isRerun: false, listsNotes: true, decidesAgain: false };
 it.each<Row>([
-  ['a message', PERSON, {}, { isRerun: false, listsNotes: false, decidesAgain: false }],
-  ['no job-id', PERSON, { jobIds: [] }, LISTS],
-  ['a re-run', PERSON, {}, { isRerun: true, listsNotes: true, decidesAgain: true }, AGAIN],
+  ['a message', PERSON, {}, { decidesBelow: false }],
+  ['a re-run', PERSON, {}, { decidesBelow: true }, AGAIN],
   ['a note', PERSON, {}, { again: RERUN }],
   ['no note', PERSON, { comment: false }, { again: { start: 'Start a new run', waitsOn: false } }],
   [
@@ -106,31 +114,37 @@ it.each<Row>([
     { ...ASKS, comment: false },
     { again: { start: 'Comment again', waitsOn: false } },
   ],
-  ['a limit', PERSON, { maxMessages: 5 }, { listsNotes: true, decidesAgain: true }],
-  ['a commit', FAILED, {}, { listsNotes: true, decidesAgain: true, headOf: 7 }],
-  ['a commit without comments', FAILED, { comment: false }, { listsNotes: false, headOf: 7 }],
-])('makePlan, the list of notes: %s', check);
+  ['a limit', PERSON, { maxMessages: 5 }, { decidesBelow: true }],
+  ['a commit', FAILED, {}, { decidesBelow: true, headOf: 7 }],
+  ['a commit without comments', FAILED, { comment: false }, { decidesBelow: false, headOf: 7 }],
+])('draftPlan, the second list, and what people do then: %s', check);
 
 it.each<Row>([
   ['on another pull request', FAILED, { prNumber: 8 }, {}],
   ['without a pull request', workflowRun(), {}, {}],
   ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
   ['on an event about no commit', PERSON, {}, {}],
-])('makePlan, no newest commit is asked for: %s', (_, given, inputs) => {
-  expect(planOf(given, inputs)).not.toHaveProperty('headOf');
+])('draftPlan, no newest commit is asked for: %s', (_, given, inputs) => {
+  expect(planOf(given, inputs).headOf).toBe(undefined);
 });
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
 const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
 const forBot = (why: string) => ({ limit: { uncounted: endAs('cannot count for a bot', why) } });
+const byBot = (is: boolean) => ({ message: { byBot: is } });
 const uncounted = (why: string) => ({ limit: { uncounted: endAs('cannot count', why) } });
 
 it.each<Row>([
-  ['a person with max-messages', PERSON, { maxMessages: 5 }, { byBot: false, limit: { most: 5 } }],
+  [
+    'a person with max-messages',
+    PERSON,
+    { maxMessages: 5 },
+    { ...byBot(false), limit: { most: 5 } },
+  ],
   ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
-  ['a bot', BOT, {}, { byBot: true, limit: { most: 3 } }],
-  ['a bot after checks', FAILED_BY_BOT, {}, { byBot: true, limit: { most: 3 } }],
-  ['re-run by a bot', COMMAND, ASKS, { byBot: true, limit: { most: 3 } }, AGAIN_BY_BOT],
+  ['a bot', BOT, {}, { ...byBot(true), limit: { most: 3 } }],
+  ['a bot after checks', FAILED_BY_BOT, {}, { ...byBot(true), limit: { most: 3 } }],
+  ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
     'a bot without a suffix, re-run by it',
     pullRequest({ number: 7, sender: COPILOT }),
@@ -153,19 +167,19 @@ it.each<Row>([
   ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
   ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(NOWHERE)],
   ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
-])('makePlan, a limit: %s', check);
+])('draftPlan, a limit: %s', check);
 
 it.each<Row>([
-  ['a person', PERSON, {}, { byBot: false }],
+  ['a person', PERSON, {}, byBot(false)],
   ['a person, “comment: false”', PERSON, { comment: false }, {}],
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
   ['a schedule', schedule(), { prNumber: 7 }, {}],
-  ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, { byBot: true }],
+  ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
-  ['that of a bot, re-run by a person', BOT, {}, { byBot: true }, AGAIN],
-])('makePlan, no limit: %s', (_, given, inputs, expected, info) => {
+  ['that of a bot, re-run by a person', BOT, {}, byBot(true), AGAIN],
+])('draftPlan, no limit: %s', (_, given, inputs, expected, info) => {
   const plan = planOf(given, inputs, info);
   expect(plan).toMatchObject(expected);
-  expect(plan).not.toHaveProperty('limit');
+  expect(plan.limit).toBe(undefined);
 });

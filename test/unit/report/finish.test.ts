@@ -4,20 +4,9 @@ import { type Job, labelOf } from '../../../src/job/job.ts';
 import { titleOf, wordOf } from '../../../src/job/labels.ts';
 import type { End } from '../../../src/job/outcome.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
-import { annotate, crash, fail, summarize } from '../../../src/report/finish.ts';
+import { annotate, crash, summarize } from '../../../src/report/finish.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
-
-it('fail reports the error in the annotation, the outputs and the summary, without secrets', () => {
-  const redact = (text: string): string => text.replaceAll('s3cret', '***');
-  const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
-  expect(fail(runtime, 'wait is “s3cret”.')).toBe(1);
-  expect(logged).toEqual(['error: Nothing was sent. wait is “***”.']);
-  expect(outputs).toMatchObject([{ result: 'error', reason: 'Nothing was sent. wait is “***”.' }]);
-  expect(summaries).toEqual([
-    expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
-  ]);
-});
 
 describe('annotate', () => {
   function logOf(
