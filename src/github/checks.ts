@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { anyText, listOf } from '../schema.ts';
 
-// What ran on a commit, as GitHub's API tells it: runs of workflows, their jobs, checks of apps, and annotations. Each job is a
-// check, too, with the same ID.
+// What ran on a commit, as GitHub's API tells it: runs of workflows, checks, and their annotations. Each job of a workflow is a
+// check run with the same ID.
 
 const workflowRun = z.object({
   id: z.number(),
@@ -14,9 +14,7 @@ const workflowRun = z.object({
   event: z.string(),
   status: z.nullable(z.string()),
   conclusion: z.nullable(z.string()),
-  run_attempt: z.optional(z.number()),
   html_url: z.url(),
-  head_sha: z.string(),
   /** Null if the fork was deleted. */
   head_repository: z.nullish(z.object({ full_name: z.string() })),
 });
@@ -61,26 +59,3 @@ const annotation = z.object({
 });
 export type Annotation = Readonly<z.infer<typeof annotation>>;
 export const annotationsAnswer = listOf(annotation);
-
-const jobStep = z.object({
-  name: z.string(),
-  conclusion: z.nullable(z.string()),
-  started_at: z.nullish(z.string()),
-  completed_at: z.nullish(z.string()),
-});
-const runJob = z.object({
-  id: z.number(),
-  name: z.string(),
-  conclusion: z.nullable(z.string()),
-  /** 0 or null, and without a name, if no runner has taken the job. */
-  runner_id: z.catch(z.nullish(z.number()), undefined),
-  runner_name: z.catch(z.nullish(z.string()), undefined),
-  steps: z.catch(listOf(jobStep), []),
-});
-export type RunJob = Readonly<z.infer<typeof runJob>>;
-export const jobsAnswer = z.object({ total_count: totalCount, jobs: listOf(runJob) });
-
-/** Whether GitHub never started it, for example because of a payment. Such a job has no log. */
-export function neverStarted({ steps, runner_id, runner_name }: RunJob): boolean {
-  return steps.length === 0 && runner_id !== undefined && !runner_id && !runner_name;
-}

@@ -10,7 +10,7 @@ import {
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
-import type { Annotation, CheckRun, RunJob, WorkflowRun } from './checks.ts';
+import type { Annotation, CheckRun, WorkflowRun } from './checks.ts';
 import type { Conversation, InlinePost } from './conversation.ts';
 import {
   GitHubError,
@@ -19,7 +19,7 @@ import {
   toGitHubError,
   unexpectedResponse,
 } from './errors.ts';
-import { createFetch } from './fetch.ts';
+import { createFetch, fetchLog } from './fetch.ts';
 import type { Comparison, NewestComment, Query } from './responses.ts';
 
 // All calls to the API of GitHub.
@@ -49,12 +49,6 @@ const REACTIONS = {
 } as const;
 export type ReactionContent = keyof typeof REACTIONS;
 
-/** The first ones of a list. `total`: how many it has. */
-export interface Page<T> {
-  readonly all: readonly T[];
-  readonly total: number;
-}
-
 /** Why a comment is collapsed. */
 export type Classifier = 'OUTDATED' | 'DUPLICATE';
 
@@ -68,7 +62,7 @@ export interface GitHubOptions
 const CALL_MS = 10_000;
 /** Milliseconds for all calls once the run is cancelled: the runner ends the process after 7.5 s. */
 const AFTER_CANCEL_MS = 6000;
-/** The most jobs, runs, checks, annotations or pull requests that GitHub lists at once. */
+/** The most runs, checks, annotations or pull requests that GitHub lists at once. */
 const MOST_AT_ONCE = 100;
 /** Sent with every call: the default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -316,22 +310,41 @@ export class GitHub {
     return repository.page;
   }
 
-  /** The newest runs of workflows on a commit, the newest first. `total`: how many there are. */
-  async runsOn(sha: string): Promise<Page<WorkflowRun>> {
-    const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page}';
-    const given = { head_sha: sha, per_page: MOST_AT_ONCE };
+  /** All runs of workflows on a commit, the newest first. `until`: a time of the clock, after which no further page is read. */
+  async runsOn(sha: string, until: number): Promise<readonly WorkflowRun[]> {
+    const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page,page}';
     const { runsAnswer } = await loadChecks();
-    const { workflow_runs, total_count } = await this.#read(route, given, runsAnswer);
-    return { all: workflow_runs, total: total_count };
+    return this.#readPages(until, async (page) => {
+      const { workflow_runs, total_count } = await this.#read(
+        route,
+        { head_sha: sha, ...page },
+        runsAnswer,
+      );
+      return { all: workflow_runs, total: total_count };
+    });
   }
 
   /** The newest checks on a commit, jobs among them. In private repositories, it needs `checks: read`. */
-  async checksOn(sha: string): Promise<Page<CheckRun>> {
-    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page}';
+  async checksOn(sha: string, until: number): Promise<readonly CheckRun[]> {
+    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page,page}';
     const { checksAnswer } = await loadChecks();
-    const given = { sha, per_page: MOST_AT_ONCE };
-    const { check_runs, total_count } = await this.#read(route, given, checksAnswer);
-    return { all: check_runs, total: total_count };
+    return this.#readPages(until, async (page) => {
+      const { check_runs, total_count } = await this.#read(route, { sha, ...page }, checksAnswer);
+      return { all: check_runs, total: total_count };
+    });
+  }
+
+  async #readPages<T>(
+    until: number,
+    read: (page: object) => Promise<{ readonly all: readonly T[]; readonly total: number }>,
+  ): Promise<readonly T[]> {
+    const found: T[] = [];
+    for (let page = 1; ; page += 1) {
+      this.#checkTime(until);
+      const { all, total } = await read({ per_page: MOST_AT_ONCE, page });
+      found.push(...all);
+      if (all.length === 0 || page * MOST_AT_ONCE >= total) return found;
+    }
   }
 
   /** The first annotations of a check or a job. In private repositories, it needs `checks: read`. */
@@ -341,31 +354,16 @@ export class GitHub {
     return this.#read(route, { checkId, per_page: MOST_AT_ONCE }, annotationsAnswer);
   }
 
-  /** The jobs of an attempt of a run. All pages are read, until a time. */
-  async jobsOf(runId: number, attempt: number, until: number): Promise<readonly RunJob[]> {
-    const route =
-      'GET /repos/{owner}/{repo}/actions/runs/{runId}/attempts/{attempt}/jobs{?per_page,page}';
-    const { jobsAnswer } = await loadChecks();
-    const found: RunJob[] = [];
-    for (let page = 1; ; page += 1) {
-      this.#checkTime(until);
-      const given = { runId, attempt, per_page: MOST_AT_ONCE, page };
-      const { jobs, total_count } = await this.#read(route, given, jobsAnswer);
-      found.push(...jobs);
-      if (jobs.length === 0 || page * MOST_AT_ONCE >= total_count) return found;
-    }
-  }
-
-  /** Where the log of a job can be downloaded for a minute. The URL is a secret. */
-  async logUrl(jobId: number): Promise<string> {
+  /** The log of a job, from the host that GitHub redirects to. The URL is a secret. */
+  async jobLog(jobId: number, signal: AbortSignal): Promise<string> {
     const route = 'GET /repos/{owner}/{repo}/actions/jobs/{jobId}/logs';
     const given = { ...this.#repository, jobId };
-    const { headers } = await this.#call(
-      ({ request }, options) => request(route, { ...given, ...options }),
-      true,
+    const { headers } = await this.#orAgain(() =>
+      this.#call(({ request }, options) => request(route, { ...given, ...options }), true),
     );
-    if (headers.location === undefined) throw unexpectedResponse();
-    return headers.location;
+    this.#connected ??= connect(this.#options);
+    const { proxy } = await this.#connected;
+    return fetchLog(headers.location ?? '', { proxy, signal, apiUrl: this.#options.apiUrl });
   }
 
   get #repository(): { owner: string; repo: string } {

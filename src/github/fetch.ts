@@ -1,21 +1,15 @@
 import type { ProxySettings } from '../runner/environment.ts';
-import { createAgent } from '../runner/network.ts';
+import { explainConnection } from '../runner/network.ts';
 import { type Request, sendRequest } from '../runner/request.ts';
-import type { Dispatcher } from '../vendor/undici.ts';
 import { GitHubError, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that GitHub's client needs. With undici's own `fetch`, a message with a comment would be sent 1.4 times
 // as late.
 
-/** Bytes of a body. Fifty long comments have fewer. */
+/** Bytes of a body. Fifty long comments have fewer; a log of a job may have more. */
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
-
-/** Connections to the host of logs. */
-export function createConnections(proxy: ProxySettings): Dispatcher {
-  return createAgent(toGitHub(proxy));
-}
 
 function toGitHub(proxy: ProxySettings): ProxySettings {
   return { ...proxy, noProxy: `${proxy.noProxy},${NEVER_BY_PROXY}` };
@@ -55,4 +49,40 @@ export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchO
       arrayBuffer: async () => new Uint8Array(body).buffer,
     };
   };
+}
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+
+/**
+ * The log of a job, from the host that GitHub redirects to, which gets nothing of ours, so not the token. The address is signed:
+ * whoever has it can read the log. So no text here has more of it than the host.
+ */
+export async function fetchLog(
+  address: string,
+  { apiUrl, proxy, signal }: Pick<Request, 'proxy' | 'signal'> & { readonly apiUrl: string },
+): Promise<string> {
+  const url = URL.parse(address);
+  if (url === null || !isSafe(url, new URL(apiUrl))) {
+    throw new GitHubError(0, 'GitHub did not redirect to an https URL');
+  }
+  const headers = { 'accept-encoding': 'identity' };
+  const request = { url, headers, signal, method: 'GET', mostBytes: MOST_ANSWER_BYTES } as const;
+  try {
+    const { status, body } = await sendRequest({ ...request, proxy: toGitHub(proxy) });
+    if (status !== 200) throw new GitHubError(status, `${url.hostname} answered ${status}`);
+    if (body === null) throw new GitHubError(status, 'it has more than 16 MiB');
+    if (body instanceof Error) throw body;
+    return new TextDecoder().decode(body);
+  } catch (error) {
+    if (error instanceof GitHubError) throw error;
+    const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
+    throw new GitHubError(0, `${url.hostname} did not answer: ${why}`, { cause: error });
+  }
+}
+
+/** The runner, too, uses http only for what is on its own machine. */
+function isSafe(url: URL, api: URL): boolean {
+  if (url.username !== '' || url.password !== '') return false;
+  if (url.protocol === 'https:') return true;
+  return url.protocol === 'http:' && LOOPBACK.test(url.hostname) && LOOPBACK.test(api.hostname);
 }

@@ -1,7 +1,7 @@
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/logger.ts';
 import { listing, ok, problem, quote, type Result } from '../text.ts';
-import { type Output, tailOf, toOutput } from './logs/clean.ts';
+import { type Output, toOutput } from './logs/output.ts';
 import type { Thing } from './sections.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
@@ -29,8 +29,8 @@ export function readFiles(
       const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
       return problem(`“attach”: ${quote(redact(name), 60)} ${file.problem}.${form}`);
     }
-    const tail = tailOf(file.value);
-    outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, tail, redact));
+    const text = new TextDecoder().decode(file.value);
+    outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, text, redact));
   }
   const shown = listing(names.map((name) => quote(redact(name), 60)));
   return ok([{ place: 'logs', outputs, shown }]);

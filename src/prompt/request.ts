@@ -2,7 +2,7 @@ import type { Start } from '../context.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { ok, type Result } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
-import type { CommentTrigger, CommitTrigger } from '../trigger/trigger.ts';
+import type { CommentTrigger } from '../trigger/trigger.ts';
 import type { RequestPage } from './conversation/fetch.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Thing } from './sections.ts';
@@ -52,29 +52,17 @@ export async function readContent(start: Start, inputs: Inputs): Promise<Content
     return ok(withFirst(content, [formatCode(asked.context, runtime.redact)]));
   }
   const check = trigger.kind === 'check' ? trigger.check : null;
-  if (check?.failure) return readFailureContent(start, check, inputs, content);
+  // What failed is read just before the message.
+  if (check?.failure) {
+    const { FIX_IT } = await loadFailing();
+    return ok(prompt === '' ? { ...content, ask: FIX_IT } : content);
+  }
   if (prompt !== '') return ok(content);
   return check === null
     ? nothing(
         `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
       )
     : nothing(`${whyNoFailure(check)}, and “prompt” is empty.`);
-}
-
-/** What failed is read just before the message. Of a run that was cancelled, that alone shows whether something failed. */
-async function readFailureContent(
-  start: Start,
-  commit: CommitTrigger,
-  { prompt, timeoutMs }: Inputs,
-  content: Content,
-): Promise<ContentRead> {
-  const { FIX_IT, whyOnlyCancelled } = await loadFailing();
-  if (commit.failure === 'was cancelled') {
-    const until = start.runtime.clock.startedAt + timeoutMs;
-    const why = await whyOnlyCancelled(start, commit, until);
-    if (why !== '') return nothing(why);
-  }
-  return ok(prompt === '' ? { ...content, ask: FIX_IT } : content);
 }
 
 async function readReviewContent(
@@ -116,19 +104,16 @@ interface LateRead {
 /** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */
 export async function readFailures(
   start: Start,
-  { command, prNumber }: Inputs,
+  { prNumber }: Inputs,
   until: number,
 ): Promise<LateRead> {
   const { trigger } = start;
   if (trigger.kind !== 'check' || trigger.check.failure === null) return { things: [] };
   const { check, conversation } = trigger;
-  const { readFailing, whyPassed } = await loadFailing();
+  const { readFailing } = await loadFailing();
   const pull = prNumber ?? conversation;
   const page = pull === null ? '' : `${start.info.repositoryUrl}/pull/${pull}`;
-  const about = { sha: check.sha, own: check, page };
-  const failing = await readFailing(start, about, until);
-  const { redact } = start.runtime;
-  return { ...failing, nothing: failing.nothing || whyPassed(check, failing, command, redact) };
+  return readFailing(start, { sha: check.sha, own: check, page }, until);
 }
 
 /** Fetches what belongs to a command or a review besides its words. */

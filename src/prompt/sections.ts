@@ -2,7 +2,7 @@ import { untilAborted } from '../clock.ts';
 import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
 import { ok, plural, problem, type Result } from '../text.ts';
-import { type Output, quoteOutputs } from './logs/clean.ts';
+import { type Output, quoteOutputs } from './logs/output.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 
 // What a message carries, as one list of things. The message, what people see of it and the lines of the log are made of that

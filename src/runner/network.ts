@@ -1,6 +1,4 @@
 import { quote } from '../text.ts';
-import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
-import type { ProxySettings } from './environment.ts';
 import { codeOf } from './files.ts';
 
 // What requests to the API and to GitHub have in common.
@@ -11,34 +9,6 @@ const VERSION = '1.0.0';
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
 export const USER_AGENT = `agent-follow-up/${VERSION}`;
-
-/** Always uses CONNECT: without it, a proxy would see the API key in requests over plain HTTP. */
-export function createAgent(
-  { url, noProxy }: ProxySettings,
-  options: EnvHttpProxyAgent.Options = {},
-): Dispatcher {
-  const proxy = { httpProxy: url, httpsProxy: url, noProxy, proxyTunnel: true };
-  return new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxy, ...options });
-}
-
-type Headers = Dispatcher.ResponseData['headers'];
-
-/** All values of a header. */
-function valuesOf(headers: Headers, name: string): readonly string[] {
-  return [headers[name] ?? []].flat();
-}
-
-/** What changes the bytes of a body. Servers also say other words there, of plain bodies. */
-const COMPRESSIONS = new Set(['gzip', 'x-gzip', 'br', 'deflate', 'compress', 'x-compress', 'zstd']);
-
-/** How a body, if there is any, is compressed; empty if it is not. */
-export function compressionsOf(headers: Headers): readonly string[] {
-  const words = valuesOf(headers, 'content-encoding')
-    .join()
-    .toLowerCase()
-    .split(/[,\s]+/);
-  return words.filter((word) => COMPRESSIONS.has(word));
-}
 
 /** Errors that Node does not explain well, or that people can mend. */
 const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [

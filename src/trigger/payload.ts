@@ -1,4 +1,3 @@
-import { blocks } from '../markdown.ts';
 import { type PullRequestHead, parseState } from '../pull-request.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { parseJson } from '../text.ts';
@@ -74,13 +73,11 @@ type Payload = Partly<{
     diff_hunk: string;
   };
   workflow_run: OnCommit & {
-    run_attempt: number;
     head_branch: string;
     head_repository: WithId;
     path: string;
   };
   check_run: OnCommit & {
-    output: { title: string; summary: string; text: string; annotations_count: number };
     app: WithId;
     check_suite: { head_branch: string };
   };
@@ -179,13 +176,10 @@ function parseCheck(kind: CommitTrigger['kind'], payload: Payload): CommitTrigge
   if (!about?.id || !about.head_sha) return null;
   const branch = (isRun ? run?.head_branch : checkRun?.check_suite?.head_branch) ?? null;
   const conclusion = (HAS_ENDED.has(payload.action) && about.conclusion) || '';
-  const isCancelledRun = isRun && conclusion === 'cancelled';
   const pulls = pullsIn(about, repository?.id);
-  const output = checkRun?.output;
   const found = {
     kind,
     id: about.id,
-    attempt: run?.run_attempt ?? 1,
     sha: about.head_sha,
     branch,
     // GitHub can add a ref.
@@ -195,12 +189,9 @@ function parseCheck(kind: CommitTrigger['kind'], payload: Payload): CommitTrigge
       ? run?.head_repository?.id !== repository?.id
       : branch === null && pulls.length === 0,
     conclusion,
-    failure: isCancelledRun ? ('was cancelled' as const) : (FAILURES.get(conclusion) ?? null),
+    failure: FAILURES.get(conclusion) ?? null,
     name: about.name ?? '',
     url: about.html_url ?? '',
-    said: blocks([output?.title ?? '', output?.summary ?? '']),
-    text: output?.text ?? '',
-    annotations: output?.annotations_count ?? 0,
     app: checkRun?.app?.id ?? null,
     pulls,
   };

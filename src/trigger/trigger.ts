@@ -74,8 +74,6 @@ export interface CodeContext {
 export interface CommitTrigger {
   readonly kind: 'workflow_run' | 'check_run';
   readonly id: number;
-  /** Of the run. */
-  readonly attempt: number;
   readonly sha: string;
   /** Null if GitHub names none. */
   readonly branch: string | null;
@@ -83,7 +81,7 @@ export interface CommitTrigger {
   readonly workflow: string;
   /** Whether it may be in another repository: a fork, or one that was deleted. */
   readonly isElsewhere: boolean;
-  /** How it failed, or perhaps did; null if it did not. */
+  /** How it failed; null if it did not. */
   readonly failure: HowFailed | null;
   /** As GitHub calls it; empty if the event does not tell the end. */
   readonly conclusion: string;
@@ -91,12 +89,6 @@ export interface CommitTrigger {
   readonly name: string;
   /** The page for people; empty if the payload has none. */
   readonly url: string;
-  /** The title and summary of a check; empty for none. */
-  readonly said: string;
-  /** The text of its output; empty for none. */
-  readonly text: string;
-  /** How many annotations a check has. */
-  readonly annotations: number;
   /** The ID of the app of a check, if it is known. */
   readonly app: number | null;
   /** The pull requests of this repository that the event names. */
@@ -105,10 +97,9 @@ export interface CommitTrigger {
   readonly head: string | null;
 }
 
-/** A run that was cancelled may have jobs that failed before. */
-export type HowFailed = 'failed' | 'timed out' | 'could not start' | 'was cancelled';
+export type HowFailed = 'failed' | 'timed out' | 'could not start';
 
-/** Conclusions of runs, jobs, steps and checks; a job past its time limit ends as cancelled, and its run, too. */
+/** Conclusions of runs, jobs and checks; a job past its time limit ends as cancelled, and its run, too. */
 export const FAILURES: ReadonlyMap<string | null, HowFailed> = new Map([
   ['failure', 'failed'],
   ['timed_out', 'timed out'],

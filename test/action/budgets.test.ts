@@ -28,7 +28,6 @@ const HIDE: readonly Round[] = [['newest'], ['minimize']];
 /** The agent has changed nothing, which a comment of its own tells. */
 const TELL: readonly Round[] = [[CREATE], ...HIDE];
 const HEAD = 'GET pulls/#';
-const JOBS = 'GET actions/runs/#/attempts/#/jobs';
 /** It redirects to another host. */
 const LOG = 'GET actions/jobs/#/logs';
 const CHECKS = 'GET commits/*/check-runs';
@@ -68,6 +67,7 @@ const byReview = (): WebhookEvent => review({ number: PULL, body: COMMAND.body }
 const byPush = (): WebhookEvent => push();
 const byCheck = (): WebhookEvent => workflowRun({ pullRequests: [PULL] });
 const command = { command: '/agent', prompt: '' };
+const annotated = (name: string) => ({ name, annotations: [{ message: 'a' }] });
 
 const CASES: readonly Case[] = [
   {
@@ -102,17 +102,16 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
-    name: 'a command on the own pull request where a run failed: one more for its jobs, and one for a log and for annotations',
+    name: 'a command on the own pull request where a run failed: one more for a log and annotations',
     event: byCommand,
     with: { ...command, wait: true },
-    own: [{ id: 41, sha: SHA, jobs: [{ name: 'links' }] }],
+    own: [{ id: 41, sha: SHA, jobs: [annotated('links')] }],
     before: [
       [PERMISSION],
       ...NOTES,
       [REACT, POLL],
       [CREATE],
       ...STATE,
-      [JOBS],
       [LOG, ANNOTATIONS],
       [POLL, HEAD],
     ],
@@ -133,19 +132,16 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
-    name: 'about a run that failed, waiting: one more for its pull request, one for runs and checks, one for jobs, and one for all logs and annotations',
+    name: 'about a run that failed, waiting: one more for its pull request, one for runs and checks, and one for all logs and annotations',
     event: () => workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
     with: { wait: true },
     own: [
-      { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map((name) => ({ name })) },
-      { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map((name) => ({ name })) },
+      { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map(annotated) },
+      { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map(annotated) },
     ],
     before: [
       ...[[PERMISSION], ['list', HEAD], ['read'], [POLL], [CREATE], ['list']],
-      ...[
-        ['GET actions/runs', CHECKS],
-        [JOBS, JOBS],
-      ],
+      ['GET actions/runs', CHECKS],
       [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
       [POLL, HEAD],
     ],

@@ -92,15 +92,6 @@ it('a run that did not fail is skipped with the reason', async () => {
   expect(outputs).toMatchObject({ ...SKIPPED, reason });
 });
 
-const STEPS = [
-  { name: 'Install', conclusion: 'success' },
-  {
-    name: 'Check links',
-    started_at: '2026-11-21T19:32:04Z',
-    completed_at: '2026-11-21T19:32:06Z',
-  },
-];
-
 function line(second: number, text: string): string {
   return `2026-11-21T19:32:0${second}.1234567Z ${text}\n`;
 }
@@ -108,11 +99,13 @@ function line(second: number, text: string): string {
 function linksJob(parts: Partial<RunJobOptions> = {}): RunJobOptions {
   const log = [
     line(1, 'added 231 packages'),
+    line(4, '##[group]Run npm run links'),
+    line(4, '##[endgroup]'),
     line(5, '\x1b[31ma.md: broken link\x1b[0m'),
     line(6, '##[error]Process completed with exit code 1.'),
     line(6, 'Post job cleanup.'),
   ];
-  return { name: 'links', steps: STEPS, log: log.join(''), ...parts };
+  return { name: 'links', log: log.join(''), ...parts };
 }
 
 function ofCommit(fields: Json = {}, fork?: string | null): WebhookEvent {
@@ -131,7 +124,7 @@ function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario
     with: { ...COMMAND, ...more.with },
     github: {
       issues: [{ number: PULL, pullRequest: true, commits: [COMMIT] }],
-      runs: [{ id: 41, jobs }],
+      runs: [{ id: 41, sha: COMMIT, jobs }],
       ...more.github,
     },
   };
@@ -163,14 +156,16 @@ The workflow “CI” failed on the commit c356495 of the pull request https://g
 
 Failed job: “links”.
 
-The log of the step “Check links” of the job “links”:
+The log of the job “links”:
 
 > \`\`\`text
+> Run npm run links
+> 
 > a.md: broken link
 > error: Process completed with exit code 1.
 > \`\`\``,
     ]);
-    expect(commentOf(sim)).toContain('> <sub>+ log of `links` (`CI`, c356495)</sub>');
+    expect(commentOf(sim)).toContain('> <sub>+ log of `links` (c356495)</sub>');
     expect(commentOf(sim)).toContain('After `CI` failed on c356495');
     expect(commentOf(sim)).not.toContain('broken link');
     expect(sim.github.downloads).toHaveLength(1);
@@ -193,15 +188,7 @@ The log of the step “Check links” of the job “links”:
       ...[...block('check'), ...last].map((text) => line(8, text)),
       line(8, '##[error]Process completed with exit code 1.'),
     ];
-    const at = '2026-11-21T19:32:08Z';
-    const steps = [
-      {
-        ...{ name: 'Before', conclusion: 'success' },
-        ...{ started_at: '2026-11-21T19:32:04Z', completed_at: at },
-      },
-      { name: 'Check', started_at: at, completed_at: at },
-    ];
-    return { name, steps, log: log.join('') };
+    return { name, log: log.join('') };
   }
   const errors = ['##[error]docs/a.md: no heading', '##[error]docs/b.md: no link'];
   const passed = Array.from({ length: 3000 }, (_, index) => `a.md:${index} passed`);
@@ -214,7 +201,7 @@ The log of the step “Check links” of the job “links”:
     [
       'the error of a matrix once, without what does not belong to the step',
       legs,
-      /> Run check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*“test \(1\)”, without the lines that stand in a log above:\n\n> ```text\n> 22.log\n> ```\n\nThe log of the step “Check” of the job “test \(2\)” says nothing that a log above does not say\.$/s,
+      /> Run check\n> \n> npm error code EUSAGE\n(?!.*EUSAGE).*“test \(1\)” without the lines that stand in a log above:\n\n> ```text\n> \n> 22.log\n> ```\n\nThe log of the job “test \(2\)” without the lines that stand in a log above is empty\.$/s,
     ],
     [
       'the first errors of a job that goes on',
@@ -230,7 +217,7 @@ The log of the step “Check links” of the job “links”:
           ['2 gates failed'],
         ),
       ],
-      /> Run check\n> \n> 2 gates failed\n.*“Before” of the job “gates”, which failed although the workflow went on:\n.*no heading\n> error: docs\/b.md: no link\n/s,
+      /> Run before\n> \n> error: docs\/a.md: no heading\n.*> Run check\n> \n> 2 gates failed\n/s,
     ],
   ])('has %s', async (_, jobs, words) => {
     await using sim = await simulate(afterRun(jobs));
@@ -305,7 +292,7 @@ describe('all that fails on a commit', () => {
     line,
   ];
   const withoutChecks =
-    'checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”';
+    'failed jobs, checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”';
   const withoutLogs =
     'the log of “links” of “CI” and “build” of “Docs”: the workflow job, or the App of its token, lacks “actions: read”';
   const withoutRuns =
@@ -326,28 +313,28 @@ describe('all that fails on a commit', () => {
       'run',
       'a private one, without checks',
       { isPrivate: true, lacks: ['checks'] },
-      [also, ...all.slice(0, 2), ...all.slice(3, 5)],
+      [also, ...all.slice(0, 2), ...all.slice(3, 4)],
       withoutChecks,
     ],
     [
       'command',
       'a private one, without checks',
       { isPrivate: true, lacks: ['checks'] },
-      [...all.slice(0, 2), ...all.slice(3, 5)],
+      [...all.slice(0, 2), ...all.slice(3, 4)],
       withoutChecks,
     ],
     [
       'run',
       'a private one, without actions',
       { isPrivate: true, lacks: ['actions'] },
-      ['“CI” failed', 'job “links” failed', also, 'job “build” failed', '“Vale” failed', line],
+      ['“CI” failed', 'job: “links”', also, 'job “build” failed', '“Vale” failed', line],
       withoutRuns,
     ],
     [
       'check',
       'a private one, without both',
       { isPrivate: true, lacks: ['actions', 'checks'] },
-      ['“Vale” failed', '> 2 errors'],
+      ['“Vale” failed'],
       withoutRuns,
     ],
     [
@@ -394,12 +381,13 @@ describe('all that fails on a commit', () => {
       ...order,
       'annotations of the check “Vale”',
       '> 2 errors',
-      'log of the step',
+      'log of the job',
     ].map((part) => prompt.indexOf(part));
     expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(places).not.toContain(-1);
-    expect(commentOf(sim)).toContain('+ annotations and log of `links` (`CI`, c356495)');
-    expect(commentOf(sim)).toContain('+ annotations and output of `Vale` (c356495)');
+    expect(commentOf(sim)).toContain(
+      '+ annotations of `links` of `CI` and `Vale`, output of `Vale` and log of `links` of `CI` and `build` of `Docs` (c356495)',
+    );
   });
 });
 

@@ -103,24 +103,15 @@ describe('nothing is sent about a commit', () => {
 
 describe('a failed run is skipped', () => {
   const links = { id: 42, sha: SHA, name: 'Links', path: 'links.yml', jobs: [{ name: 'links' }] };
+  const changed = '“CI” has passed since, was cancelled, or runs again.';
   const ci = (more: Partial<WorkflowRunOptions>) => ({ id: 41, sha: SHA, jobs: [], ...more });
 
   it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
+    ['that has passed since', [ci({ conclusion: 'success' }), links], {}, changed],
+    ['that runs again', [ci({ conclusion: null }), links], {}, changed],
     [
-      'that has passed since',
-      [ci({}), ci({ attempt: 2, conclusion: 'success' }), links],
-      {},
-      '“CI” has passed since. “Links” fails on this commit; comment “/agent” to send that.',
-    ],
-    [
-      'whose jobs GitHub did not start',
-      [ci({ jobs: [{ name: 'build', neverStarted: true }] }), links],
-      {},
-      'GitHub did not run the job “build”; its page says why.',
-    ],
-    [
-      'that was only cancelled',
-      [ci({ conclusion: 'cancelled', jobs: [{ name: 'build', conclusion: 'cancelled' }] })],
+      'that was cancelled',
+      [ci({ conclusion: 'cancelled' })],
       { conclusion: 'cancelled' },
       'The run was cancelled. There is nothing to send.',
     ],
@@ -151,13 +142,13 @@ it('what has passed while the agent was at work again is not sent', async () => 
   await using sim = await simulate({
     agent: {
       onGet(n) {
-        if (n === 2) sim.github.addRun({ ...ci, attempt: 2, conclusion: 'success' });
+        if (n === 2) sim.github.addRun({ ...ci, conclusion: 'success' });
         return { body: { id: JOB, status: n === 2 ? 'active' : 'completed', prLink: null } };
       },
     },
     ...{ github: { runs: [ci] }, step: { event }, with: { wait: true } },
   });
-  const reason = '“CI” has passed since.';
+  const reason = '“CI” has passed since, was cancelled, or runs again.';
   expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
   expect(sim.github.downloads).toHaveLength(1);
 });

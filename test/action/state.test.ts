@@ -36,14 +36,7 @@ const LOG = [
   '2026-11-21T19:32:05.1234567Z a.md: broken link to ./install.md\n',
   '2026-11-21T19:32:06.1234567Z ##[error]Process completed with exit code 1.\n',
 ].join('');
-const STEPS = [
-  {
-    name: 'Check links',
-    started_at: '2026-11-21T19:32:04Z',
-    completed_at: '2026-11-21T19:32:06Z',
-  },
-];
-const RUNS = [{ id: 41, sha: COMMIT, jobs: [{ name: 'links', steps: STEPS, log: LOG }] }];
+const RUNS = [{ id: 41, sha: COMMIT, jobs: [{ name: 'links', log: LOG }] }];
 const THREADS: readonly InlineOptions[] = [
   { body: 'Say what --strict does.', path: 'docs/guide.md', line: 11, diffHunk: DIFF },
   { body: 'One sentence is enough.', author: 'alice', isReply: true },
@@ -98,14 +91,14 @@ describe('a command on the own pull request carries', () => {
     expect(prompts(sim)).toEqual([
       `${FAILED}
 
-The log of the step “Check links” of the job “links”:
+The log of the job “links”:
 
 > \`\`\`text
 > a.md: broken link to ./install.md
 > error: Process completed with exit code 1.
 > \`\`\``,
     ]);
-    expect(commentOf(sim)).toContain('\n> <sub>+ log of `links` (`CI`, c356495)</sub>\n');
+    expect(commentOf(sim)).toContain('\n> <sub>+ log of `links` (c356495)</sub>\n');
   });
 
   it('the open threads, without what strangers wrote', async () => {

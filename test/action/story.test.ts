@@ -175,7 +175,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     const last = find('> `there is no page about error 429');
     expect(last).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
     expect(last).toContain('`Add the table of error codes` · `Link it from the page about errors`');
-    expect(last).toMatch(/\+ log of `links` \(`CI`, \w{7}\) · \+ links of 3 open threads/);
+    expect(last).toMatch(/\+ log of `links` \(\w{7}\) · \+ links of 3 open threads/);
     expect(last).toContain('Not right? Comment `/agent` and what to change.');
     expect(find('> `merge main')).not.toMatch(/docs\.json|Not in these/);
     expect(find('Limit reached')).toContain('re-run the workflow');

@@ -1,9 +1,10 @@
 import type { Annotation } from '../../github/checks.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { cut, oneLine } from '../../text.ts';
-import { clean, type Output, tailOf, toOutput } from '../logs/clean.ts';
+import { clean } from '../logs/clean.ts';
+import { type Output, toOutput } from '../logs/output.ts';
 
-// What a message has of the annotations of a check or a job: the list of errors that a program has made for readers.
+// The annotations of a check or a job: the list of errors that a program has made for readers.
 
 /** Annotations of each check or job that are shown, failures first. */
 const MOST_ANNOTATIONS = 30;
@@ -12,33 +13,24 @@ const LONGEST_ANNOTATION = 300;
 /** The path of those that are about no file. */
 const NO_FILE = '.github';
 const EXIT_CODE = /^Process completed with exit code \d+\.?$/;
-/** The order in which they are shown. */
-const ANNOTATION_LEVELS = ['failure', 'warning', 'notice'];
+const LEVELS = ['failure', 'warning', 'notice'];
 
 /** Undefined if they say no more than an exit code. `total`: how many there are, of which `all` are the first ones. */
-export function quoteAnnotations(
+export function formatAnnotations(
   of: string,
   all: readonly Annotation[],
   total: number,
   redact: Redact,
 ): Output | undefined {
-  const telling = all.filter(({ path, message }) => {
-    const text = message.trim();
-    return text !== '' && !(path === NO_FILE && EXIT_CODE.test(text));
-  });
+  const telling = all.filter(({ message }) => message.trim() !== '' && !EXIT_CODE.test(message));
   if (telling.length === 0) return undefined;
-  const shown = telling
-    .toSorted((one, other) => rankOf(one) - rankOf(other))
-    .slice(0, MOST_ANNOTATIONS);
-  const lines = shown.map((one) => toLine(one, redact));
+  const byLevel = LEVELS.flatMap((level) =>
+    telling.filter(({ annotation_level }) => annotation_level === level),
+  );
+  const lines = byLevel.slice(0, MOST_ANNOTATIONS).map((one) => toLine(one, redact));
   const count = Math.max(total, all.length) - (all.length - telling.length);
-  const title = `${count > lines.length ? `${lines.length} of the ${count}` : 'The'} annotations of ${of}`;
-  return toOutput(title, tailOf(Buffer.from(lines.join('\n'))), redact);
-}
-
-function rankOf({ annotation_level }: Annotation): number {
-  const rank = ANNOTATION_LEVELS.indexOf(annotation_level);
-  return rank === -1 ? ANNOTATION_LEVELS.length : rank;
+  const some = count > lines.length ? `${lines.length} of the ${count}` : 'The';
+  return toOutput(`${some} annotations of ${of}`, lines.join('\n'), redact);
 }
 
 /** `docs/guide.mdx:12: the tag <Tab> is not closed` */
@@ -55,9 +47,4 @@ function toLine(
   ].filter((part) => part !== '');
   // Secrets are taken out before it is cut: a part of one is not recognized.
   return cut(oneLine(redact(clean(parts.join(': '))), 4 * LONGEST_ANNOTATION), LONGEST_ANNOTATION);
-}
-
-/** A job past its `timeout-minutes` ends as cancelled; only an annotation of the runner tells. */
-export function isPastTimeLimit(all: readonly Annotation[]): boolean {
-  return all.some(({ message }) => message.includes('has exceeded the maximum execution time'));
 }

@@ -66,7 +66,7 @@ const CHECKS = {
   failure: `\`CI\` failed on ${COMMIT}`,
   occasion: `After \`CI\` failed on ${COMMIT}`,
   prompt: '',
-  attached: `+ log of \`links\` (\`CI\`, ${COMMIT})`,
+  attached: `+ log of \`links\` (${COMMIT})`,
 };
 const REFUSED =
   'The API answered 400 to the message: “Prompt is too long: @octocat wrote 9000 characters”. Check the prompt ' +

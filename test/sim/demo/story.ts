@@ -120,7 +120,7 @@ export interface Work {
 
 const DEPLOY = {
   name: 'Deploy preview',
-  job: failingJob('deploy', 'Upload', ['error: the token of the host has expired']),
+  job: failingJob('deploy', ['error: the token of the host has expired']),
 };
 
 const RUNS: readonly Run[] = [
@@ -453,27 +453,19 @@ function failure(fixed: number, title: string, more: Partial<Checks> = {}): Run 
 
 function jobWith(pages: readonly string[]): RunJobOptions {
   const lines = pages.map((page) => `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`);
-  return failingJob('links', 'Check links', lines);
+  return failingJob('links', lines);
 }
 
 /** A job with its log, as GitHub has it: with times, marks and colors, and with the other steps. */
-function failingJob(name: string, step: string, lines: readonly string[]): RunJobOptions {
+function failingJob(name: string, lines: readonly string[]): RunJobOptions {
   const at = (second: number): string => `2026-11-21T19:32:${String(second).padStart(2, '0')}`;
   const line = (second: number, text: string): string => `${at(second)}.1234567Z ${text}\n`;
   return {
     name,
-    steps: [
-      {
-        name: 'Install',
-        conclusion: 'success',
-        started_at: `${at(0)}Z`,
-        completed_at: `${at(3)}Z`,
-      },
-      { name: step, started_at: `${at(4)}Z`, completed_at: `${at(6)}Z` },
-    ],
     log: [
       line(1, 'added 231 packages'),
       line(4, `##[group]Run npm run ${name}`),
+      line(4, '##[endgroup]'),
       ...lines.map((text) => line(5, text)),
       line(6, '##[error]Process completed with exit code 1.'),
       line(6, 'Post job cleanup.'),

@@ -32,7 +32,7 @@ export function rest(context: Context, call: Call): Answer {
   if (forbids(method !== 'GET')) return FORBIDDEN;
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
 
-  const [first = 0, second = 0] = call.numbers;
+  const [first = 0] = call.numbers;
   const issue = repository.issues.get(first);
   const pull = issue?.pullRequest ? issue : undefined;
   const comment = repository.find('issue_comment', first);
@@ -47,7 +47,6 @@ export function rest(context: Context, call: Call): Answer {
     'GET commits/*/pulls': () => pullsOf(repository, login),
     'GET compare/*': () => compare(repository, login),
     'GET actions/runs': () => runs.listRuns(query),
-    'GET actions/runs/#/attempts/#/jobs': () => runs.list(first, second, query),
     'GET commits/*/check-runs': () => runs.listChecks(login, query),
     'GET check-runs/#/annotations': () => runs.listAnnotations(first, query),
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),

@@ -7,8 +7,6 @@ import { SERVER_URL } from './repository.ts';
 
 export interface WorkflowRunOptions {
   readonly id: number;
-  /** Default: 1. */
-  readonly attempt?: number;
   readonly jobs: readonly RunJobOptions[];
   /** The commit whose list of runs shows it. Default: none does. */
   readonly sha?: string;
@@ -28,12 +26,8 @@ export interface RunJobOptions {
   readonly name: string;
   /** Default: `failure`. */
   readonly conclusion?: string;
-  /** Default: none. */
-  readonly steps?: readonly RunStep[];
   /** What the other host answers. Default: an empty log. */
   readonly log?: string | Reply;
-  /** Whether no runner ever took it, as after a payment that failed. */
-  readonly neverStarted?: boolean;
   readonly annotations?: readonly AnnotationOptions[];
 }
 
@@ -64,15 +58,6 @@ export interface AnnotationOptions {
   readonly title?: string;
 }
 
-export interface RunStep {
-  readonly name: string;
-  /** Default: `failure`. */
-  readonly conclusion?: string;
-  /** ISO 8601, in whole seconds. */
-  readonly started_at?: string;
-  readonly completed_at?: string;
-}
-
 export interface RunActions {
   /** Also a further attempt of one. */
   addRun(run: WorkflowRunOptions): void;
@@ -81,8 +66,6 @@ export interface RunActions {
 
 /** What makes the URL of a log a secret. */
 export const SIGNATURE = 'sig-canary-51c0de';
-
-const FAILED = { status: 'completed', conclusion: 'failure' };
 
 /** IDs of apps: that of GitHub Actions is the real one. */
 const APPS: Readonly<Record<string, number>> = { 'github-actions': 15_368, mintlify: 90_001 };
@@ -100,7 +83,7 @@ export function openRuns(
   const page = `${SERVER_URL}/${repository}`;
   /** The newest attempts of runs, the newest runs first. */
   const all: WorkflowRunOptions[] = [];
-  const jobsOf = new Map<string, readonly Job[]>();
+  const jobsOf = new Map<number, readonly Job[]>();
   /** The oldest first. */
   const checks: (CheckRunOptions & { readonly id: number })[] = [];
   let lastId = 0;
@@ -108,12 +91,12 @@ export function openRuns(
   givenChecks.forEach(addCheck);
 
   function addRun(run: WorkflowRunOptions): void {
-    const { id, attempt = 1, jobs } = run;
+    const { id, jobs } = run;
     const earlier = all.findIndex((one) => one.id === id);
     if (earlier === -1) all.unshift(run);
     else all[earlier] = run;
     jobsOf.set(
-      keyOf(id, attempt),
+      id,
       jobs.map((job) => ({ ...job, run, id: ++lastId })),
     );
   }
@@ -123,10 +106,10 @@ export function openRuns(
     checks.push({ ...check, id: lastId });
   }
 
-  function toRun({ id, attempt = 1, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
+  function toRun({ id, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
     const path = run.path ?? '.github/workflows/ci.yml';
     return {
-      ...{ id, run_attempt: attempt, head_sha: sha, conclusion },
+      ...{ id, head_sha: sha, conclusion },
       name: run.name ?? 'CI',
       workflow_id: crc32(path),
       status: conclusion === null ? 'in_progress' : 'completed',
@@ -134,14 +117,6 @@ export function openRuns(
       event: run.event ?? 'pull_request',
       html_url: `${page}/actions/runs/${id}`,
       head_repository: { full_name: run.headRepository ?? repository },
-    };
-  }
-
-  function toJob({ log: _, neverStarted = false, annotations: __, run, ...job }: Job) {
-    return {
-      ...{ ...FAILED, ...job, run_id: run.id, run_attempt: run.attempt ?? 1 },
-      ...{ runner_id: neverStarted ? 0 : 7, runner_name: neverStarted ? '' : 'GitHub Actions 7' },
-      steps: (job.steps ?? []).map((step, index) => ({ ...FAILED, number: index + 1, ...step })),
     };
   }
 
@@ -162,9 +137,7 @@ export function openRuns(
 
   /** The newest first. */
   function checksOn(sha: string) {
-    const jobs = all
-      .filter((run) => run.sha === sha)
-      .flatMap(({ id, attempt = 1 }) => jobsOf.get(keyOf(id, attempt)) ?? []);
+    const jobs = all.filter((run) => run.sha === sha).flatMap(({ id }) => jobsOf.get(id) ?? []);
     return [
       ...checks
         .filter((one) => one.sha === sha)
@@ -188,30 +161,19 @@ export function openRuns(
     /** https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository */
     listRuns(query: URLSearchParams): Answer {
       const found = all.filter(({ sha }) => sha !== undefined && sha === query.get('head_sha'));
-      const size = Number(query.get('per_page') ?? 30);
       return {
-        body: { total_count: found.length, workflow_runs: found.slice(0, size).map(toRun) },
+        body: { total_count: found.length, workflow_runs: pageOf(found, query).map(toRun) },
       };
-    },
-    /** https://docs.github.com/en/rest/actions/workflow-jobs#list-jobs-for-a-workflow-run-attempt */
-    list(run: number, attempt: number, query: URLSearchParams): Answer | undefined {
-      const jobs = jobsOf.get(keyOf(run, attempt));
-      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
-      const end = Number(query.get('page') ?? 1) * size;
-      const shown = jobs?.slice(end - size, end).map(toJob);
-      return shown && { body: { total_count: jobs?.length, jobs: shown } };
     },
     /** https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference */
     listChecks(sha: string, query: URLSearchParams): Answer {
       const found = checksOn(sha);
-      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
-      return { body: { total_count: found.length, check_runs: found.slice(0, size) } };
+      return { body: { total_count: found.length, check_runs: pageOf(found, query) } };
     },
     /** https://docs.github.com/en/rest/checks/runs#list-check-run-annotations */
     listAnnotations(id: number, query: URLSearchParams): Answer | undefined {
       const check = checks.find((one) => one.id === id) ?? find(id);
-      const size = Math.min(Number(query.get('per_page') ?? 30), 100);
-      const body = (check?.annotations ?? []).slice(0, size).map((one) => ({
+      const body = pageOf(check?.annotations ?? [], query).map((one) => ({
         ...{ path: one.path ?? '.github', start_line: one.line ?? 1, end_line: one.line ?? 1 },
         ...{ annotation_level: one.level ?? 'failure', message: one.message },
         ...{ title: one.title ?? '', raw_details: null },
@@ -226,13 +188,14 @@ export function openRuns(
     /** What the other host answers. */
     download({ path }: JournalEntry): Reply {
       const job = find(Number(/^\/logs\/(\d+)\?/.exec(path)?.[1]));
-      if (job?.neverStarted) return { status: 404 };
       const { log = '' } = job ?? {};
       return typeof log === 'string' ? { body: log } : log;
     },
   };
 }
 
-function keyOf(run: number, attempt: number): string {
-  return `${run} ${attempt}`;
+function pageOf<T>(all: readonly T[], query: URLSearchParams): readonly T[] {
+  const size = Math.min(Number(query.get('per_page') ?? 30), 100);
+  const end = Number(query.get('page') ?? 1) * size;
+  return all.slice(end - size, end);
 }

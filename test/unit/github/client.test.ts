@@ -140,15 +140,6 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
-it('jobs and their steps are found beside entries that cannot be read', async () => {
-  const failed = { name: 'links', conclusion: 'failure' };
-  const jobs = [null, { ...failed, id: 1, steps: [null, failed, {}] }, { id: 'x' }];
-  await using sim = await simulate({ on: () => ({ body: { jobs } }) });
-  expect(await connect(sim).jobsOf(41, 1, Infinity)).toMatchObject([
-    { ...failed, id: 1, steps: [failed] },
-  ]);
-});
-
 it('what was said and runs are found beside entries that cannot be read', async () => {
   const pageInfo = { hasMore: false };
   const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
@@ -163,7 +154,7 @@ it('what was said and runs are found beside entries that cannot be read', async 
   expect(found.threads?.all).toMatchObject([
     { place: { path: 'a', line: 1 }, posts: [], older: 1 },
   ]);
-  expect(await connect(sim).runsOn(page.sha)).toEqual({ all: [], total: 0 });
+  expect(await connect(sim).runsOn(page.sha, Infinity)).toEqual([]);
 });
 
 it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]], [undefined]])(
@@ -319,19 +310,20 @@ describe('a call', () => {
   });
 });
 
-describe('the jobs of a run', () => {
-  const jobs = Array.from({ length: 200 }, (_, index) => ({ name: `j${index}` }));
+describe('the checks on a commit', () => {
+  const [sha, checks] = ['a'.repeat(40), Array.from({ length: 200 }, (_, n) => `check ${n}`)];
+  const given = { checks: checks.map((name) => ({ sha, name })) };
 
   it('are found on all pages', async () => {
-    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
-    const found = await connect(sim).jobsOf(41, 1, Infinity);
-    expect(found.map(({ name }) => name)).toEqual(jobs.map(({ name }) => name));
+    await using sim = await simulate(given);
+    const found = await connect(sim).checksOn(sha, Infinity);
+    expect(found.map(({ name }) => name)).toEqual(checks.toReversed());
     expect(callsOf(sim)).toHaveLength(2);
   });
 
   it('are not listed when the time for them is over', async () => {
-    await using sim = await simulate({ runs: [{ id: 41, jobs }] });
-    const listed = connect(sim).jobsOf(41, 1, 0);
+    await using sim = await simulate(given);
+    const listed = connect(sim).checksOn(sha, 0);
     await expect(listed).rejects.toThrow('GitHub did not list everything in time');
     expect(callsOf(sim)).toEqual([]);
   });

@@ -42,7 +42,7 @@ it.each(['', ' \n\r\n '])('carries nothing for %j', (paths) => {
 });
 
 it('takes a file of 10 MiB', () => {
-  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1, isWhole: false, text: '' });
+  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1, text: '' });
 });
 
 const missing =

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compressionsOf, explainConnection } from '../../../src/runner/network.ts';
+import { explainConnection } from '../../../src/runner/network.ts';
 
 const coded = (code: unknown, cause?: unknown): Error =>
   Object.assign(new Error('failed', { cause }), { code });
@@ -33,16 +33,4 @@ it.each<readonly [unknown, string, string | RegExp]>([
 ])('explainConnection of %o: %s, %s', (error, cause, why) => {
   const expected = typeof why === 'string' ? why : expect.stringMatching(why);
   expect(explainConnection(error)).toEqual([cause, expected]);
-});
-
-it.each<[string | readonly string[], boolean]>([
-  ...['gzip', 'identity, BR', 'x-gzip', 'zstd'].map((words): [string, boolean] => [words, true]),
-  [['none', 'deflate'], true],
-  ...['', 'utf-8', 'none', 'identity, identity', 'UTF8'].map((words): [string, boolean] => [
-    words,
-    false,
-  ]),
-])('content-encoding %j means compressed: %j', (words, expected) => {
-  expect(compressionsOf({ 'content-encoding': [words].flat() }).length > 0).toBe(expected);
-  expect(compressionsOf({})).toEqual([]);
 });

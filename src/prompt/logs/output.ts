@@ -1,0 +1,105 @@
+import type { Redact } from '../../runner/logger.ts';
+import { grouped, hasVisibleText } from '../../text.ts';
+import { clean, fenced } from './clean.ts';
+import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
+
+// What programs and files say, as quotations that share the room of a message.
+
+/** Characters of all that programs say in one message. */
+const OUTPUTS_ROOM = 20_000;
+/** The part of it for errors that come before all other lines. */
+const FIRST_ROOM = OUTPUTS_ROOM / 5;
+/** Characters that are kept before cleaning, the last ones. */
+const MOST_KEPT = 1_000_000;
+/** Characters of a line. What is longer is mostly data. */
+const LONGEST_LINE = 1000;
+/** The least that is worth to be shown of a line. */
+const SHORTEST_LINE = 100;
+
+/** The end of what a program says, without secrets, so that it can be shown. */
+export interface Output {
+  /** In our words, with names by others quoted, such as `The file “vale.txt”`. */
+  readonly title: string;
+  readonly text: string;
+  /** Of the whole, of which the text may be only the end. */
+  readonly lines: number;
+}
+
+/** Secrets are taken out after the cleaning, because a color can split one, and before each cut but the first. */
+export function toOutput(title: string, whole: string, redact: Redact): Output {
+  // What a cut has left of a line, or of a word of a very long one, may be the end of a secret, which is not recognized.
+  const end = whole.slice(-MOST_KEPT).replace(/^(?:[^\n]*\n|\S{1,2000})/, '');
+  const isCut = whole.length > MOST_KEPT;
+  const lines = redact(clean(isCut ? end : whole)).split('\n');
+  const text = lines.map((line) => shorten(line, LONGEST_LINE)).join('\n');
+  return { title, text, lines: isCut ? countLines(whole) : lines.length };
+}
+
+/** A text may have millions of lines. */
+function countLines(text: string): number {
+  let count = text.endsWith('\n') ? 0 : 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}
+
+/** At most `limit` characters of a line, without its middle. */
+function shorten(line: string, limit: number): string {
+  if (line.length <= limit) return line;
+  const gapOf = (count: number): string => ` … ${grouped(count)} characters are left out … `;
+  const half = Math.floor((limit - gapOf(line.length).length) / 2);
+  const gap = gapOf(line.length - 2 * half);
+  const shown = `${line.slice(0, half)}${gap}${line.slice(line.length - half)}`;
+  return shown.toWellFormed().replaceAll('\ufffd', '');
+}
+
+/** Of several logs, such as those of a matrix, the lines that stand in an earlier one are left out. */
+export function withoutRepeatedLines(logs: readonly Output[]): readonly Output[] {
+  const known = new Set<string>();
+  return logs.map((log) => {
+    const lines = log.text.split('\n');
+    const isNew = lines.map((line) => line === '' || !known.has(line));
+    // The name of a file may be known, and what is said of it not.
+    for (const [index, file] of findErrors(log.text).files) if (isNew[index]) isNew[file] = true;
+    for (const line of lines) known.add(line);
+    if (!isNew.includes(false)) return log;
+    const own = lines.filter((_, index) => isNew[index]);
+    const title = `${log.title} without the lines that stand in a log above`;
+    return { title, text: own.join('\n'), lines: own.length };
+  });
+}
+
+/** All that programs say in a message. Those that need less than their share of the room leave the rest to the others. */
+export function quoteOutputs(outputs: readonly Output[]): string {
+  let left = OUTPUTS_ROOM;
+  const bySize = outputs.toSorted((one, other) => sizeOf(one) - sizeOf(other));
+  const rooms = new Map<Output, number>();
+  for (const [rank, output] of bySize.entries()) {
+    const room = Math.min(sizeOf(output), Math.floor(left / (outputs.length - rank)));
+    rooms.set(output, room);
+    left -= room;
+  }
+  return outputs.map((output) => quoteOutput(output, rooms.get(output) ?? 0)).join('\n\n');
+}
+
+function sizeOf({ text }: Output): number {
+  // Of a long one, it does not matter by how much it is too long.
+  return text.length > OUTPUTS_ROOM ? text.length : sizeWithErrors(findErrors(text), FIRST_ROOM);
+}
+
+function quoteOutput({ title, text, lines }: Output, room: number): string {
+  if (!hasVisibleText(text)) return `${title} is empty.`;
+  const whole = findErrors(text);
+  // One line must not take all of a small room.
+  const most = Math.max(room / 4, SHORTEST_LINE);
+  const isFitting = sizeWithErrors(whole, 0) <= room;
+  const fitting = { ...whole, lines: whole.lines.map((line) => shorten(line, most)) };
+  const { shown, count, hasFirst } = selectLines(isFitting ? whole : fitting, room, FIRST_ROOM);
+  const parts = [
+    hasFirst ? 'what says that something failed comes first' : '',
+    count < lines
+      ? `${grouped(count)} of ${grouped(lines)} lines, chosen; “…” stands for the others`
+      : '',
+  ].filter((part) => part !== '');
+  const told = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+  return `${title}${told}:\n\n${fenced(shown.join('\n'))}`;
+}
