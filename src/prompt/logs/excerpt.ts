@@ -138,13 +138,13 @@ function firstOfEachKind(
   if (shown === lines && all.length > shown.length / 2) return [];
   const soon = new Set(shown.slice(0, FIRST_LINES));
   const most = Math.max(sizeOfLines(shown) / 5, LEAST_FOR_FIRST);
-  const selection = new Selection(found, Math.min(room, most));
+  const selection = new LineSelection(found, Math.min(room, most));
   for (const index of kinds) if (!soon.has(lines[index] ?? '')) selection.add(index);
   return selection.count > 0 ? selection.shown : [];
 }
 
-function selectSome(found: FoundErrors, room: number): Selection {
-  const selection = new Selection(found, room);
+function selectSome(found: FoundErrors, room: number): LineSelection {
+  const selection = new LineSelection(found, room);
   for (const index of found.kinds) selection.add(index);
   addNear(selection, found, room / 5);
   for (const index of found.all) selection.add(index);
@@ -153,7 +153,7 @@ function selectSome(found: FoundErrors, room: number): Selection {
 }
 
 /** Adds the last lines, and those beside the first of each kind, the nearest first. */
-function addNear(selection: Selection, { lines, kinds }: FoundErrors, room: number): void {
+function addNear(selection: LineSelection, { lines, kinds }: FoundErrors, room: number): void {
   const least = selection.left - room;
   for (let distance = 1; distance <= NEAR_LINES; distance += 1) {
     for (const index of [...kinds, lines.length]) {
@@ -166,7 +166,7 @@ function addNear(selection: Selection, { lines, kinds }: FoundErrors, room: numb
 }
 
 /** Lines that are shown, in their order. */
-class Selection {
+class LineSelection {
   readonly #found: FoundErrors;
   readonly #taken: Set<number> = new Set();
   #left: number;
