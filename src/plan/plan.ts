@@ -167,7 +167,11 @@ function planLimit(context: Known, comments: Comments): Limit | undefined {
   if (most === null || isRerunByPerson || (asked !== null && !byBot)) return undefined;
   if (comments.kind === 'note') return { most };
   const why = whyNoComment(comments);
-  if (maxMessages !== null) return { uncounted: endAs('cannot count', why) };
+  // On events that never have a page, such as those of a clock, nothing is in a row.
+  if (maxMessages !== null && (byBot || BY_PROGRAMS.has(trigger.event))) {
+    return { uncounted: endAs('cannot count', why) };
+  }
+  if (!byBot) return undefined;
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
   return isTrusted(trigger) ? undefined : { uncounted: endAs('cannot count for a bot', why) };
 }

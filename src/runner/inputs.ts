@@ -102,19 +102,17 @@ export function readInputs(
 /** The likeliest reason why an input is empty. */
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
-const CHECK_NAMES =
-  'If they come from variables or secrets, check their names, and that they exist in this repository.';
-const SECRETS =
-  'A reusable workflow gets only the secrets that its caller passes, and a workflow job those of an environment only with “environment:”.';
 /** Where an output is lost. */
 export const CHECK_OUTPUT =
   'An output of another workflow job needs “outputs:” there, and “needs:” here.';
+const CHECK_SECRET =
+  'A reusable workflow gets only the secrets that its caller passes, and a workflow job those of an environment only with “environment:”.';
 
 function explainEmpty(names: readonly string[]): string {
-  const rest = names.length === 1 ? `is empty. ${CHECK_NAME}` : `are empty. ${CHECK_NAMES}`;
+  const are = names.length === 1 ? 'is empty' : 'are empty';
   return sentences(
-    `${listing(names.map((name) => quote(name)))} ${rest}`,
-    names.includes('api-key') ? SECRETS : '',
+    `${listing(names.map((name) => quote(name)))} ${are}. ${CHECK_NAME}`,
+    names.includes('api-key') ? CHECK_SECRET : '',
     names.includes('job-id') ? CHECK_OUTPUT : '',
   );
 }
@@ -221,6 +219,7 @@ const FAIL_ON_RESULTS: InputRule<ReadonlySet<JobResult>> = {
       /\b(error|cancelled)\b/,
       'lists “error” or “cancelled”, which always fail the step; leave them out',
     ],
+    [/\bfailure\b/, 'lists “failure”; the result of an agent that fails is “failed”'],
   ],
 };
 
@@ -243,7 +242,7 @@ function idMistakes(where: string): readonly Mistake[] {
       EXPRESSION,
       'is {value}, an expression instead of an ID; write “${{ vars.NAME }}” in the workflow, and the ID itself in the variable',
     ],
-    [/^https?:\/\//, `is {value}, a link; give the ID: ${where}`],
+    [/^https?:\/\//, `is {value}, a link; give the ID alone: ${where}`],
     // What scripts and expressions write if there is no value.
     [
       /(^|[\s,"[])(null|undefined)($|[\s,"\]])/,
@@ -272,7 +271,9 @@ const JOB_IDS: InputRule<readonly string[]> = {
     return ids.length <= MOST_JOBS && ids.every(isId) ? ids : undefined;
   },
   form: `must be at most ${MOST_JOBS} IDs with commas between them, or a JSON array of them; each has ${ID_FORM}`,
-  mistakes: idMistakes('comments of the action have that of the job in their last line or table'),
+  mistakes: idMistakes(
+    'in the dashboard, the address of the page of a job probably ends with it; comments of the action have it in their last line or table',
+  ),
 };
 
 /** Its value is never shown. */
@@ -302,6 +303,12 @@ const COMMAND: InputRule<string> = {
 const MINIMUM_PERMISSION: InputRule<Permission | 'none'> = {
   parse: (text) => [...PERMISSIONS, 'none' as const].find((one) => one === text),
   form: `must be ${listing([...PERMISSIONS, 'none'], 'or')}; it is {value}`,
+  mistakes: [
+    [
+      /^read$/,
+      'is read, which everyone has in a public repository; use triage or more, or none for no check',
+    ],
+  ],
 };
 
 const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
@@ -317,6 +324,7 @@ const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
 const MAX_MESSAGES: InputRule<number> = {
   parse: (text) => (/^([1-9][0-9]?|100)$/.test(text) ? Number(text) : undefined),
   form: 'must be a whole number from 1 to 100; it is {value}',
+  mistakes: [[/^0+$/, 'is 0; for no limit, leave it out (what bots trigger has 3 then)']],
 };
 
 const MOST_MINUTES = 7200;
@@ -365,28 +373,19 @@ export function isDefaultUrl({ href }: URL): boolean {
   return href === new URL(API_URL).href;
 }
 
-/** https://docs.github.com/en/actions/reference/limits. */
-const LONGEST_HOSTED_JOB_MS = 360 * 60_000;
-
 /** Warns of what is probably not meant. */
 export function adviseOnSettings(
-  { timeoutMs, createJob, minimumPermission, prompt }: Inputs,
-  { log, env }: Pick<Runtime, 'log' | 'env'>,
+  { createJob, minimumPermission, prompt }: Inputs,
+  { log }: Pick<Runtime, 'log'>,
 ): void {
-  const isHosted = env.RUNNER_ENVIRONMENT !== 'self-hosted';
-  const odd: readonly (readonly [isOdd: boolean, sentence: string])[] = [
-    [
-      timeoutMs > LONGEST_HOSTED_JOB_MS && isHosted,
-      '“timeout-minutes” is above 360: GitHub-hosted runners end each job after 360 minutes.',
-    ],
-    [
-      prompt.includes('${{'),
+  if (prompt.includes('${{')) {
+    log.warning(
       '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
-    ],
-    [
-      createJob && minimumPermission === 'none',
+    );
+  }
+  if (createJob && minimumPermission === 'none') {
+    log.warning(
       'With “minimum-permission: none”, everyone who can start this workflow can create jobs.',
-    ],
-  ];
-  for (const [isOdd, sentence] of odd) if (isOdd) log.warning(sentence);
+    );
+  }
 }

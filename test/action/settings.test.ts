@@ -123,7 +123,6 @@ describe.concurrent('with an invalid', () => {
 });
 
 it.each<[string, Inputs, string]>([
-  ['a time-out that GitHub cuts off', { 'timeout-minutes': '400' }, 'above 360'],
   ['an expression that is not replaced', { prompt: 'Fix ${{ github.ref }}.' }, 'not replaced'],
   [
     'jobs that anyone can create',

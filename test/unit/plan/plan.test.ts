@@ -164,7 +164,7 @@ it.each<Row>([
   ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, { limit: { most: 3 } }],
   ['a bot, a new branch', event('create', undefined, created), {}, forBot(ABOUT_JOBS)],
   ['a person, re-run by a bot', PERSON, { comment: false }, forBot(OFF), AGAIN_BY_BOT],
-  ['a limit on a schedule', schedule(), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
+  ['a limit for a bot', push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
   ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(NOWHERE)],
   ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
 ])('draftPlan, a limit: %s', check);
@@ -175,6 +175,7 @@ it.each<Row>([
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
   ['a schedule', schedule(), { prNumber: 7 }, {}],
+  ['a limit on a schedule, which has no page', schedule(), { maxMessages: 3 }, {}],
   ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
   ['that of a bot, re-run by a person', BOT, {}, byBot(true), AGAIN],

@@ -129,9 +129,10 @@ describe('readInputs refuses', () => {
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     [
       'minimum-permission',
-      ['read'],
-      'must be triage, write, maintain, admin or none; it is “read”',
+      ['king'],
+      'must be triage, write, maintain, admin or none; it is “king”',
     ],
+    ['minimum-permission', ['read'], 'is read, which everyone has in a public repository; use'],
     [
       'allowed-bots',
       [', ,', '*', '@', '@@a', '["a[bot]"]', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
@@ -150,12 +151,12 @@ describe('readInputs refuses', () => {
     [
       'job-id',
       ['https://github.com/o/r/pull/1'],
-      'a link; give the ID: comments of the action have that',
+      'a link; give the ID alone: in the dashboard, the address of the page of a job probably ends',
     ],
     [
       'project-id',
       ['https://a.mintlify.app'],
-      'a link; give the ID: the page of the API keys has it,',
+      'a link; give the ID alone: the page of the API keys has it,',
     ],
     ['job-id', ['a;b', 'a|b', manyIds(101)], 'must be at most 100 IDs with commas between them'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
@@ -202,7 +203,9 @@ describe('readInputs refuses', () => {
       [...minutes, '1.', '.5', '9'.repeat(30)],
       'must be a plain number, more than 0 and at most 7200',
     ],
-    ['max-messages', ['0', '101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
+    ['max-messages', ['101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
+    ['max-messages', ['0'], 'is 0; for no limit, leave it out'],
+    ['fail-on', ['failure', 'archived, failure'], 'the result of an agent that fails is “failed”.'],
     ...['wait', 'comment', 'create-job'].map((name): [string, readonly string[], string] => [
       ...([name, ['yes', '1', 'tRUE'], 'must be true or false; it is “'] as const),
     ]),
