@@ -1,6 +1,14 @@
-// `npm run build` makes dist/ of src/ in four stages: compile, bundle, shrink, collectLicences.
-// Each says what it is for and what it is worth; bench/README.md says how that was measured, and
-// what else was tried. The same sources become the same bytes in any folder.
+// `npm run build` makes dist/ of src/. The same sources become the same bytes in any folder.
+//
+// 1. tsc makes JavaScript of TypeScript, file by file, in lib/. ncc would do this itself if TypeScript 7 had a compiler that
+//    JavaScript can call.
+// 2. ncc joins that and the packages that it uses to a few files in lib/bundle, so that a job has nothing to install. What few
+//    runs need is in files of its own: the client of GitHub, what reads failures and words of people, the parser of Markdown.
+// 3. rolldown makes a file of dist/ of each of them: it removes what is not used, and minifies the rest. ncc's own `--minify`
+//    skips the files that are loaded later.
+// 4. This script leaves out parts of packages that no run uses, and collects the licences of what is left.
+//
+// bench/README.md says what that saves, and what else was tried.
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,56 +29,39 @@ const ROOT = import.meta.dirname;
 const BUNDLE = join(ROOT, 'lib/bundle');
 const DIST = join(ROOT, 'dist');
 
-/** A table of 33 KB, of which the parser of Markdown needs nothing to find what is hidden. */
-const NAMES_OF_CHARACTERS = 'decode-named-character-reference';
+/**
+ * Of undici: HTTP/2, SOCKS, the experimental parser of HTTP/1, the second copy of the other one for fast processors (the first
+ * runs on all machines), and the data of forms. Of @actions/github: its HTTP client, and all of undici.
+ */
+const LEFT_OUT = [
+  ...['./client-h2.js', './socks5-proxy-agent', './parser-h1.js'],
+  ...['../llhttp/llhttp_simd-wasm.js', '../web/fetch/body.js', '../web/fetch/formdata'],
+  ...['../web/webidl', '@actions/http-client', 'undici'],
+];
 
-compile();
-const { assets, modules } = bundle();
+/** Small modules instead of large ones: a table of 33 KB for names that few people write, and JSON with numbers that no ID has. */
+const REPLACED: Readonly<Record<string, string>> = {
+  'decode-named-character-reference': `
+    const characters = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\\u00a0' };
+    export const decodeNamedCharacterReference = (name) => characters[name] ?? false;`,
+  'json-with-bigint': 'export const { parse: JSONParse, stringify: JSONStringify } = JSON;',
+};
+
+runTool('typescript/bin/tsc', '--project', 'tsconfig.build.json');
+runTool(
+  '@vercel/ncc/dist/ncc/cli.js',
+  ...['build', 'lib/index.js', '--out', 'lib/bundle', '--stats-out', 'lib/stats.json', '--quiet'],
+  ...[...LEFT_OUT, ...Object.keys(REPLACED)].flatMap((name) => ['--external', name]),
+);
+const stats: Stats = JSON.parse(readFileSync(join(ROOT, 'lib/stats.json'), 'utf8'));
 // Not all files of dist/ and lib/bundle: those of earlier builds may be there.
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(DIST);
-for (const { name } of assets) writeFileSync(join(DIST, name), await shrink(name));
+for (const { name } of stats.assets) writeFileSync(join(DIST, name), await shrink(name));
 // It says that the files are ES modules.
 copyFileSync(join(BUNDLE, 'package.json'), join(DIST, 'package.json'));
-writeFileSync(join(DIST, 'licenses.txt'), collectLicences(filesOf(modules)));
+writeFileSync(join(DIST, 'licenses.txt'), collectLicences(filesOf(stats.modules)));
 
-/**
- * Stage 1: src/ becomes JavaScript in lib/. ncc would do this itself if TypeScript 7 had a compiler
- * that JavaScript can call, as its earlier versions had.
- */
-function compile(): void {
-  runTool('typescript/bin/tsc', '--project', 'tsconfig.build.json');
-}
-
-/**
- * Stage 2: lib/ and the packages that it uses become a few files in lib/bundle, so that a job has
- * nothing to install. Besides the first, a run loads only what it needs: what reads the event and
- * files, if the message carries something of them; the parser of Markdown, if a text may hide
- * something; and GitHub's client, to ask GitHub. In one file, the first byte of the message would
- * come 18 % later.
- */
-function bundle(): Stats {
-  // Packages import these, but no run uses them: HTTP/2, undici's second parser of HTTP/1, what
-  // sends the data of forms, a second HTTP client, all of undici, and the names of characters in
-  // HTML. The first parser is there twice: without the faster one, undici takes the one that runs on
-  // all machines. With all of them, the archive has 180 KB more, and the first byte comes later.
-  const parsers = ['../milo/simd.js', '../milo/no-simd.js', '../llhttp/llhttp_simd-wasm.js'];
-  const forms = ['../web/fetch/body.js', '../web/fetch/formdata', '../web/webidl'];
-  const packages = ['@actions/http-client', 'undici', NAMES_OF_CHARACTERS];
-  const leftOut = ['./client-h2.js', ...parsers, ...forms, ...packages];
-  runTool(
-    '@vercel/ncc/dist/ncc/cli.js',
-    ...['build', 'lib/index.js', '--out', 'lib/bundle', '--stats-out', 'lib/stats.json', '--quiet'],
-    ...leftOut.flatMap((name) => ['--external', name]),
-  );
-  return JSON.parse(readFileSync(join(ROOT, 'lib/stats.json'), 'utf8'));
-}
-
-/**
- * Stage 3: rolldown makes a file of dist/ of each file of lib/bundle. It removes what is not used,
- * imports included, and minifies the rest, which makes the archive that each job downloads 145 KB
- * smaller. ncc's own `--minify` skips the file that is loaded later.
- */
 async function shrink(file: string): Promise<string> {
   await using build = await rolldown({
     cwd: BUNDLE,
@@ -79,62 +70,73 @@ async function shrink(file: string): Promise<string> {
     // ncc has left these out, as src/ does not need them, but it keeps their imports.
     external: [/^@actions\//, 'undici'],
     treeshake: { moduleSideEffects: [{ external: true, sideEffects: false }] },
-    // Its parser is left out.
-    transform: { define: { 'process.env.UNDICI_USE_MILO': 'undefined' } },
+    // As in Node's own copy of undici: without the experimental parser.
+    transform: { define: { esbuildDetection: 'true' } },
     // ncc moves comments like these away from what they belong to.
     checks: { invalidAnnotation: false },
     plugins: [
       {
         name: 'leave-out',
-        resolveId: (id) => (id === NAMES_OF_CHARACTERS ? id : null),
-        load: (id) =>
-          id === NAMES_OF_CHARACTERS ? 'export let decodeNamedCharacterReference;' : null,
-        transform: { handler: leaveOut },
+        resolveId: (id) => (Object.hasOwn(REPLACED, id) ? id : null),
+        load: (id) => REPLACED[id] ?? null,
+        transform: { handler: (code) => unpackParser(leaveOut(code)) },
       },
     ],
   });
-  const { output } = await build.generate({
-    format: 'esm',
-    // Node keeps a source with nothing but ASCII in half the memory.
-    charset: 'ascii',
-    minify: true,
-  });
+  // Node keeps a source with nothing but ASCII in half the memory.
+  const { output } = await build.generate({ format: 'esm', charset: 'ascii', minify: true });
   return output[0].code;
 }
 
 /**
- * Makes `undefined` of each file that the build leaves out, where ncc keeps a `require` that would
- * fail. So a package may name such a file when it starts, as long as it never uses it.
+ * Makes `undefined` of each file that is left out, where ncc keeps a `require` that would fail. So a package may name such a
+ * file when it starts, as long as it never uses it.
  */
 function leaveOut(code: string): string {
   const requires = /__WEBPACK_EXTERNAL_createRequire\(import\.meta\.url\)\("\.[^"]*"\)/g;
   return code.replaceAll(requires, 'undefined');
 }
 
-/** Stage 4: the licences of all packages in dist/. ncc only knows those of index.js. */
+/** Puts undici's parser of HTTP/1, which is WebAssembly in base64, into a file of its own: packed, that has 6 KB less. */
+function unpackParser(code: string): string {
+  const [all = '', before, base64 = ''] = /(const wasmBase64 = )'([^']+)'/.exec(code) ?? [];
+  if (all === '') return code;
+  writeFileSync(join(DIST, 'llhttp.wasm'), Buffer.from(base64, 'base64'));
+  const read = 'readWasm(new URL("llhttp.wasm", import.meta.url))';
+  return `import { readFileSync as readWasm } from 'node:fs';\n${code}`
+    .replace(all, `${before}''`)
+    .replace("Buffer.from(wasmBase64, 'base64')", read);
+}
+
+/** The licences of all packages in dist/, each text once. ncc only knows those of index.js. */
 function collectLicences(files: readonly string[]): string {
-  const packages = new Map<string, Set<string>>();
+  const roots = new Map<string, Set<string>>();
   for (const file of files) {
     const root = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0];
     if (root === undefined) continue;
-    const licences = packages.get(root) ?? new Set();
-    packages.set(root, licences);
+    const texts = roots.get(root) ?? new Set();
+    roots.set(root, texts);
     // A part that comes from elsewhere has its licence beside it.
     for (let folder = dirname(file); folder.startsWith(root); folder = dirname(folder)) {
       for (const name of readdirSync(folder)) {
-        if (/^licen[cs]e/i.test(name)) licences.add(join(folder, name));
+        if (/^licen[cs]e/i.test(name)) texts.add(readFileSync(join(folder, name), 'utf8').trim());
       }
     }
   }
-  return [...packages]
-    .map(([root, licences]) => {
-      const { name, version, license } = JSON.parse(
-        readFileSync(join(root, 'package.json'), 'utf8'),
-      ) as Readonly<Record<string, string>>;
-      if (licences.size === 0) throw new Error(`${name} has no file with its licence`);
-      const texts = [...licences].sort().map((file) => readFileSync(file, 'utf8').trim());
-      return `${name} ${version} (${license})\n\n${texts.join('\n\n')}\n`;
-    })
+  const packages = [...roots].map(([root, texts]) => {
+    const file = readFileSync(join(root, 'package.json'), 'utf8');
+    const { name, version, license } = JSON.parse(file) as Readonly<Record<string, string>>;
+    if (texts.size === 0) throw new Error(`${name} has no file with its licence`);
+    return { name: `${name} ${version} (${license})`, text: [...texts].sort().join('\n\n') };
+  });
+  return [...Map.groupBy(packages, ({ text }) => text)]
+    .map(
+      ([text, all]) =>
+        `${all
+          .map(({ name }) => name)
+          .sort()
+          .join('\n')}\n\n${text}\n`,
+    )
     .sort()
     .join(`\n${'-'.repeat(80)}\n\n`)
     .replaceAll('\r\n', '\n');
