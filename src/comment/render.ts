@@ -12,10 +12,10 @@ import {
 import {
   askForMore,
   byAttention,
+  countLabels,
   iconOf,
   isBad,
   isUnderway,
-  type Label,
   nextStep,
   titleOf,
   wordOf,
@@ -81,11 +81,51 @@ interface Place {
   readonly comments?: string;
 }
 
+/** The title first, then what became of the jobs, then everything else. */
 export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
-  const [only, ...others] = jobs;
-  const isOne = only !== undefined && others.length === 0;
-  const told = isOne ? renderJob(story, only, place) : renderJobs(story, jobs, place);
-  return place.conversation === undefined ? blocks([told, renderMessage(story, jobs)]) : told;
+  const { conversation, limit } = place;
+  const isSummary = conversation === undefined;
+  const only = jobs.length === 1 ? jobs[0] : undefined;
+  const isUnderwayNow = jobs.map(labelOf).some(isUnderway);
+  const title = only === undefined ? titleOfJobs(jobs) : titleOfJob(only, conversation);
+  // While it is new: GitHub mails a new comment, and a mail says first what it is about.
+  const request = blocks([story.failure ?? '', renderPrompt(story, jobs)]);
+  const head = blocks([`${isSummary ? '##' : '###'} ${title}`, isUnderwayNow ? request : '']);
+  // Nobody can reply to a summary. What to do about what needs attention stands beside it.
+  const next = isSummary ? '' : nextOf(story, jobs);
+  const isBeside = only !== undefined && isBad(labelOf(only));
+  const log = logLink(story.info);
+  const links = only === undefined ? '' : renderLinks(story, only, conversation);
+  const foot = blocks([
+    isUnderwayNow ? '' : renderPrompt(story, jobs),
+    sayIfOver(story),
+    outlook(story, jobs),
+    isBeside ? '' : next,
+    place.comments ?? '',
+    // A line of its own would have nothing else to say.
+    renderSmallPrint(story, jobs, links === '' ? log : ''),
+  ]);
+  const told =
+    only === undefined
+      ? listJobs(jobs, limit - head.length - foot.length)
+      : blocks([
+          links === '' ? '' : dotted([links, log]),
+          renderResult(only),
+          dotted([sentenceToMarkdown(only.end?.explanation ?? ''), isBeside ? next : ''], ' '),
+        ]);
+  return blocks([head, told, foot, isSummary ? renderMessage(story, jobs) : '']);
+}
+
+function renderSmallPrint(story: Story, jobs: readonly Job[], log: string): string {
+  const [job, ...others] = jobs;
+  const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(story.failure);
+  const details = [
+    isSaidAbove ? '' : story.occasion,
+    job === undefined || others.length > 0 ? '' : renderDetails(story, job),
+    log,
+  ];
+  const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
+  return small(dotted([...details, ...about]));
 }
 
 /** Characters of the message in the summary. */
@@ -103,34 +143,12 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
   return folded(title, fence(cut(message, LONGEST_MESSAGE)));
 }
 
-function renderJob(story: Story, job: Job, place: Place): string {
-  const { conversation } = place;
-  const label = labelOf(job);
-  const log = logLink(story.info);
-  const links = dotted([
-    renderPull(job, conversation),
+function renderLinks(story: Story, job: Job, conversation: number | undefined): string {
+  const pull = isOn(job, conversation) ? '' : pullRequestLink(job.record ?? {});
+  return dotted([
+    pull === '' ? '' : `**${pull}**`,
     reviewLink(story, job, conversation),
     timeTaken(job),
-  ]);
-  // What to do about what needs attention stands beside it.
-  const isCalm = !isBad(label);
-  const next = conversation === undefined ? '' : nextOf(story, [job]);
-  return blocks([
-    heading(`${icon(iconOf(label))} ${titleOfJob(job, conversation)}`, conversation === undefined),
-    isUnderway(label) ? renderRequest(story, [job]) : '',
-    links === '' ? '' : dotted([links, log]),
-    renderResult(job),
-    dotted([sentenceToMarkdown(job.end?.explanation ?? ''), isCalm ? '' : next], ' '),
-    isUnderway(label) ? '' : renderPrompt(story, [job]),
-    sayIfOver(story),
-    outlook(story, job),
-    ...ending(story, isCalm ? next : '', place, [
-      isUnderway(label) && story.failure ? '' : story.occasion,
-      job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
-      renderNumber(story, job),
-      // A line of its own would have nothing else to say.
-      links === '' ? log : '',
-    ]),
   ]);
 }
 
@@ -150,11 +168,6 @@ function renderResult(job: Job): string {
   return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
 }
 
-/** While it is new: GitHub mails a new comment, and a mail says first what it is about. */
-function renderRequest(story: Story, jobs: readonly Job[]): string {
-  return blocks([story.failure ?? '', renderPrompt(story, jobs)]);
-}
-
 function sayIfOver({ mergedOrClosed }: Story): string {
   if (mergedOrClosed === undefined) return '';
   return `The request is about #${mergedOrClosed.number}. It is ${mergedOrClosed.how}.`;
@@ -166,39 +179,30 @@ function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
-/** What was not sent does not count. */
-function renderNumber({ most }: Story, job: Job): string {
-  if (job.nthInARow === undefined || most === undefined) return '';
-  if (job.end !== undefined && deliveryOf(job) === 'not-sent') return '';
-  return `message ${job.nthInARow} of ${most}`;
-}
-
-function heading(text: string, isSummary: boolean): string {
-  return `${isSummary ? '##' : '###'} ${text}`;
+/** For the small print. What was not sent has no number. */
+function renderDetails({ most }: Story, job: Job): string {
+  const isCounted = job.end === undefined || deliveryOf(job) !== 'not-sent';
+  const hasNumber = job.nthInARow !== undefined && most !== undefined && isCounted;
+  return dotted([
+    job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
+    hasNumber ? `message ${job.nthInARow} of ${most}` : '',
+  ]);
 }
 
 /** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until }: Story, job: Job): string {
-  const label = labelOf(job);
-  const isNew = (label === 'creating' || isCreated(job)) && (isUnderway(label) || label === 'sent');
+function outlook({ until }: Story, jobs: readonly Job[]): string {
+  const labels = jobs.map(labelOf);
+  const label = labels.find(isUnderway) ?? (labels.every((one) => one === 'sent') ? 'sent' : null);
+  if (label === null) return '';
+  const isNew = label === 'creating' || jobs.some(isCreated);
+  const unsent =
+    label === 'waiting' ? 'If the agent is not done by then, the message is not sent.' : '';
   return sentences(
     isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
-    outlookOf(label, until),
+    label === 'sent' ? 'This run does not wait for the result.' : '',
+    label !== 'sent' && until !== undefined ? `This run waits until ${inUtc(until)}.` : '',
+    label !== 'sent' && until !== undefined ? unsent : '',
   );
-}
-
-function outlookOf(label: Label, until: number | undefined): string {
-  if (label === 'sent') return 'This run does not wait for the result.';
-  if (!isUnderway(label) || until === undefined) return '';
-  const unsent =
-    label === 'waiting' ? ' If the agent is not done by then, the message is not sent.' : '';
-  return `This run waits until ${inUtc(until)}.${unsent}`;
-}
-
-/** The link to the pull request of the job; empty on that pull request. */
-function renderPull(job: Job, conversation: number | undefined): string {
-  const prLink = job.record?.prLink;
-  return prLink && !isOn(job, conversation) ? `**${pullRequestLink(job.record)}**` : '';
 }
 
 function isOn({ record }: Job, conversation: number | undefined): boolean {
@@ -218,8 +222,12 @@ function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | 
     : '';
 }
 
-/** The news: what the agent has done, if that is known. */
-function titleOfJob(job: Job, conversation?: number): string {
+function titleOfJob(job: Job, conversation: number | undefined): string {
+  return `${icon(iconOf(labelOf(job)))} ${newsOfJob(job, conversation)}`;
+}
+
+/** What the agent has done, if that is known. */
+function newsOfJob(job: Job, conversation: number | undefined): string {
   const label = labelOf(job);
   const { change, record } = job;
   if (label === 'failed' && change?.kind === 'commits') {
@@ -238,24 +246,6 @@ function titleOfJob(job: Job, conversation?: number): string {
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
-}
-
-/** Several jobs: first what needs attention, then one item for each result and reason. */
-function renderJobs(story: Story, jobs: readonly Job[], place: Place): string {
-  const { conversation, limit } = place;
-  const labels = jobs.map(labelOf);
-  const underway = labels.find(isUnderway);
-  const head = blocks([
-    heading(titleOfJobs(labels), conversation === undefined),
-    underway === undefined ? renderPrompt(story, jobs) : renderRequest(story, jobs),
-    underway === undefined ? '' : outlookOf(underway, story.until),
-    sayIfOver(story),
-  ]);
-  // Nobody can reply to a summary.
-  const next = conversation === undefined ? '' : nextOf(story, jobs);
-  const occasion = underway !== undefined && story.failure ? '' : story.occasion;
-  const end = blocks(ending(story, next, place, [occasion, logLink(story.info)]));
-  return blocks([head, listJobs(jobs, limit - head.length - end.length), end]);
 }
 
 /** Jobs that an item names. */
@@ -281,44 +271,19 @@ function listJobs(jobs: readonly Job[], room: number): string {
 }
 
 /** `7 of 60 agent jobs need attention`, with the worst icon. */
-function titleOfJobs(labels: readonly Label[]): string {
+function titleOfJobs(jobs: readonly Job[]): string {
+  const labels = jobs.map(labelOf);
   const [worst = 'completed'] = labels.toSorted(byAttention);
   const underway = labels.find(isUnderway);
-  const areSame = new Set(labels.map(wordOf)).size === 1;
-  const words = areSame ? wordsForSame(worst, labels.length) : wordsForMixed(labels);
-  return `${icon(iconOf(underway ?? worst))} ${words}`;
-}
-
-function wordsForSame(label: Label, count: number): string {
-  const jobs = `${count} agent jobs`;
-  if (label === 'sending') return `Sending a message to ${jobs}`;
-  if (label === 'sent') return `${jobs} got the message`;
-  return `${jobs}: ${wordOf(label)}`;
-}
-
-function wordsForMixed(labels: readonly Label[]): string {
-  const jobs = `${labels.length} agent jobs`;
-  const underway = labels.filter(isUnderway).length;
   const bad = labels.filter(isBad).length;
-  if (bad > 0) {
-    const need = bad === 1 ? 'needs' : 'need';
-    return `${bad} of ${jobs} ${need} attention${underway > 0 ? ' so far' : ''}`;
-  }
-  if (underway > 0) return `${labels.length - underway} of ${jobs} done`;
-  // The agent is at work on what was only sent.
-  const sent = labels.filter((label) => label === 'sent').length;
-  return sent > 0 ? `${sent} of ${jobs} got the message` : `${jobs} done`;
-}
-
-/** What follows everything else, the small print last. */
-function ending(
-  story: Story,
-  next: string,
-  { comments = '' }: Place,
-  details: readonly string[],
-): readonly string[] {
-  const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
-  return [next, comments, small(dotted([...details, ...about]))];
+  const need = `${bad === 1 ? 'needs' : 'need'} attention${underway === undefined ? '' : ' so far'}`;
+  const all = `${labels.length} agent jobs`;
+  const isMixed = new Set(labels.map(wordOf)).size > 1;
+  const words =
+    isMixed && bad > 0
+      ? `${bad} of ${all} ${need}`
+      : `${all}: ${isMixed ? countLabels(labels) : wordOf(worst)}`;
+  return `${icon(iconOf(underway ?? worst))} ${words}`;
 }
 
 /** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */

@@ -38,10 +38,8 @@ export async function finishOnGitHub(run: Run): Promise<Finished> {
   const ended = endedNow(run.jobs, run.inputs.wait);
   const { note } = run;
   const told =
-    note === undefined
-      ? { commentUrls: await addComments(run), outdated: '' }
-      : await finishNote(run, note, ended);
-  const commentUrls = [...told.commentUrls, ...(await commentWhereJobIs(run))];
+    note === undefined ? { commentUrls: [], outdated: '' } : await finishNote(run, note, ended);
+  const commentUrls = [...told.commentUrls, ...(await addComments(run))];
   if (commentUrls.length === 0) commentUrls.push(await replyToEnd(run, ended));
   await reactToEnd(run, ended);
   return { ...told, commentUrls: commentUrls.filter((url) => url !== '') };
@@ -116,75 +114,66 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 
-/** Whether this attempt may have sent the message. */
-function hasReport(job: Job): boolean {
-  const { message } = job;
-  if (message.kind === 'unknown' && message.isEarlier) return false;
-  return deliveryOf(job) !== 'not-sent';
-}
-
-/** The pull requests that get a comment only now, each with its jobs. */
-function targetsOf({ plan, jobs, runtime, inputs }: Run): ReadonlyMap<number, readonly Job[]> {
-  if (plan.comments.kind !== 'pull requests of the jobs') return new Map();
-  const shown = jobs.filter((job) => job.id !== NEW_JOB && hasReport(job));
-  const targets = Map.groupBy(shown, ({ record }) => record?.prNumber ?? 0);
-  const left = targets.get(0) ?? [];
-  if (left.length > 0) {
-    const ids = oneLine(listing(left.map(({ id }) => id)), LONGEST_LIST);
-    const isElsewhere = left.some(({ record }) => record?.prLink);
-    const where = isElsewhere
-      ? 'the pull request is in another repository'
-      : 'no pull request is known';
-    const text = `No comment about ${ids}: ${where}.`;
-    if (isElsewhere && inputs.createJob)
-      runtime.log.warning(`${text} Commands there do not find the job.`);
-    else runtime.log.info(text);
-  }
-  targets.delete(0);
-  return targets;
-}
-
-async function addComments(run: Run): Promise<string[]> {
+/** Comments on pull requests that have none of this run. Resolves to their URLs. */
+async function addComments(run: Run): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
-  const targets = targetsOf(run);
-  const started: Promise<Result<string>>[] = [];
+  const targets = await pullRequestsToTell(run);
+  const urls: string[] = [];
+  const problems: string[] = [];
   for (const [number, jobs] of targets) {
-    if (started.length > 0) await pause(run, APART_MS);
+    if (urls.length + problems.length > 0) await pause(run, APART_MS);
     if (signal.aborted) break;
-    started.push(addComment(run, number, jobs));
+    const comment = openComment(run, number, jobs, Infinity);
+    const created = await comment.create();
+    if (created.kind === 'problem') {
+      problems.push(created.problem);
+      continue;
+    }
+    urls.push(created.value);
+    await collapseAround(run, comment, { itself: null, hasNews: true });
   }
-  const added = await Promise.all(started);
-  const problems = added.flatMap((one) => (one.kind === 'problem' ? [one.problem] : []));
-  const left = targets.size - started.length + problems.length;
   if (problems[0] !== undefined) log.warning(problems[0]);
+  const left = targets.size - urls.length;
   if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
-  return added.flatMap((one) => (one.kind === 'ok' ? [one.value] : []));
+  return urls;
 }
 
 /**
- * With `create-job`, the pull request of the job gets a comment that names the job, unless it has one: from then on, commands
- * there are follow-ups, too.
+ * By number, with the jobs that may have got the message: those of all jobs if the event has no page. With `create-job`, that of the
+ * new job, unless it has a comment that names the job: from then on, commands there are follow-ups, too.
  */
-async function commentWhereJobIs(run: Run): Promise<readonly string[]> {
-  const { inputs, plan, jobs, note, github, runtime } = run;
-  const [job] = jobs;
-  const number = job?.record?.prNumber ?? undefined;
-  if (!inputs.createJob || note === undefined || plan.comments.kind !== 'note') return [];
-  if (job === undefined || number === undefined || number === plan.comments.conversation) return [];
-  const found = await fetchLedger(github, number, plan.message.project, Infinity);
-  if (found.kind === 'problem' || runtime.signal.aborted) return [];
-  if (found.value.some((one) => one.jobs.some(({ id }) => id === job.id))) return [];
-  const added = await addComment(run, number, jobs);
-  if (added.kind === 'ok') return [added.value];
-  runtime.log.warning(added.problem);
-  return [];
+async function pullRequestsToTell(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
+  const { plan, jobs, inputs, note } = run;
+  const { comments } = plan;
+  const told = jobs.filter((job) => job.id !== NEW_JOB && hasPerhapsSent(job));
+  const targets = Map.groupBy(told, ({ record }) => record?.prNumber ?? 0);
+  const left = targets.get(0) ?? [];
+  targets.delete(0);
+  if (comments.kind === 'pull requests of the jobs') {
+    const ids = oneLine(listing(left.map(({ id }) => id)), LONGEST_LIST);
+    const why = 'no pull request in this repository is known';
+    if (left.length > 0) run.runtime.log.info(`No comment about ${ids}: ${why}.`);
+    return targets;
+  }
+  if (!inputs.createJob || note === undefined) return new Map();
+  targets.delete(note.conversation);
+  for (const number of targets.keys()) if (await isNamedOn(run, number)) targets.delete(number);
+  return targets;
 }
 
-async function addComment(run: Run, number: number, jobs: readonly Job[]): Promise<Result<string>> {
-  const note = openComment(run, number, jobs, Infinity);
-  const created = await note.create();
-  if (created.kind === 'ok') await collapseAround(run, note, { itself: null, hasNews: true });
-  return created;
+/** Whether this attempt may have sent the message. */
+function hasPerhapsSent(job: Job): boolean {
+  const isOfOther = job.message.kind === 'unknown' && job.message.isEarlier;
+  return !isOfOther && deliveryOf(job) !== 'not-sent';
+}
+
+/** Whether a comment there names the only job, or may: the list can fail. */
+async function isNamedOn({ github, jobs, plan }: Run, number: number): Promise<boolean> {
+  const found = await fetchLedger(github, number, plan.message.project, Infinity);
+  if (found.kind === 'problem') return true;
+  return found.value.some((record) =>
+    record.jobs.some(({ id }) => jobs.some((job) => job.id === id)),
+  );
 }
 
 /** If that is not possible, the comments stay. */

@@ -1,5 +1,5 @@
 import type { Run } from '../delivery/run-state.ts';
-import { type Job, statusOf } from '../job/job.ts';
+import { changedNothing, statusOf } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
 import type { Ended } from '../job/overall.ts';
 import { isLimitTold } from '../ledger/decide.ts';
@@ -12,8 +12,8 @@ type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'ledger' | 'plan' | 'trig
 /** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter((job) => {
-    if (isOfOtherAttempt(job)) return false;
-    return RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
+    const isNews = RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
+    return isNews && !isOfOtherAttempt(job);
   });
 }
 
@@ -35,19 +35,6 @@ function isUnseen(run: ToldRun, job: Ended): boolean {
   const { asked, trigger, inputs, jobs } = run;
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
   const isDone = inputs.wait && isFinal(statusOf(job)) && RESULTS[job.end.result].of === 'agent';
-  return isAwaited && isDone && jobs.length === 1 && isNotHere(job, run.plan.page);
-}
-
-function isNotHere({ change, record }: Job, conversation: number | null): boolean {
-  switch (change?.kind) {
-    case undefined:
-      return false;
-    case 'none':
-    case 'no-pull-request':
-      return true;
-    case 'commits':
-    case 'created':
-    case 'rewritten':
-      return record?.prNumber !== conversation;
-  }
+  const isHere = job.record?.prNumber === run.plan.page && !changedNothing(job);
+  return isAwaited && isDone && jobs.length === 1 && job.change !== undefined && !isHere;
 }

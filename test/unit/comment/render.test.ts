@@ -305,12 +305,12 @@ describe('several jobs', () => {
     const other = ended({ result: 'failed', explanation: 'So.' }, { id: 'd' });
     expect(show([at('a', 'sent'), at('b', 'failed', 474_000), at('c', 'failed'), other])).toEqual([
       `### ${icon('failed')} 3 of 4 agent jobs need attention`,
-      '> `Say more.`',
       [
         `- ${icon('failed')} 2 ${wordOf('failed')}: ${linkTo12} and ${linkTo12}: It failed.`,
         `- ${icon('failed')} 1 ${wordOf('failed')}: \`d\`: So.`,
         `- ${icon('sent')} 1 ${wordOf('sent')}: ${linkTo12}`,
       ].join('\n'),
+      '> `Say more.`',
       `<sub>Asked by \`alice\` · ${LOG} · ${FOOT}</sub>`,
     ]);
   });
@@ -328,8 +328,13 @@ describe('several jobs', () => {
       'working',
       '1 of 2 agent jobs needs attention so far',
     ],
-    ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', 'Sending a message to 2 agent jobs'],
-    ['at work', [working('a'), at('b', 'completed')], 'working', '1 of 2 agent jobs done'],
+    ['new', [job({ id: 'a' }), job({ id: 'b' })], 'sending', '2 agent jobs: sending'],
+    [
+      'at work',
+      [working('a'), at('b', 'completed')],
+      'working',
+      '2 agent jobs: 1 working, 1 completed',
+    ],
     [
       'completed',
       [at('a', 'completed'), at('b', 'completed')],
@@ -337,7 +342,7 @@ describe('several jobs', () => {
       '2 agent jobs: completed',
     ],
     ['all at work', [working('a'), working('b')], 'working', '2 agent jobs: working'],
-    ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs got the message'],
+    ['sent', [at('a', 'sent'), at('b', 'sent')], 'sent', '2 agent jobs: sent'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
