@@ -1,6 +1,6 @@
 // Pull requests: as they are at a time, and links to them. Nothing here makes a request.
 
-import { ok, problem, type Result } from './text.ts';
+import { ok, problem, type Result } from './result.ts';
 
 export type PullRequestState = 'open' | 'closed' | 'merged';
 

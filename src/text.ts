@@ -1,5 +1,3 @@
-export { type Ok, ok, problem, type Result } from './result.ts';
-
 // Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
 // show it as what it is: as code in Markdown, and as it is in the log.
 
@@ -73,11 +71,6 @@ export function sentences(...texts: readonly string[]): string {
 /** `1 file`, `2 files`. */
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
-}
-
-/** `1,234,567`. Node's own way loads its locales, which takes 15 ms. */
-export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** `a, b and c`. */

@@ -11,8 +11,9 @@ import {
 import { commentId } from '../ledger/ledger.ts';
 import { composeComment } from '../ledger/marker.ts';
 import type { CommentRecord } from '../ledger/record.ts';
+import { type Ok, ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
-import { type Ok, ok, problem, type Result, sentences } from '../text.ts';
+import { sentences } from '../text.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
 // comments are here.

@@ -6,7 +6,8 @@ import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type End, endAs } from '../job/outcome.ts';
 import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { toRecordedJob } from '../ledger/record.ts';
-import { ok, problem, type Result, sentences } from '../text.ts';
+import { ok, problem, type Result } from '../result.ts';
+import { sentences } from '../text.ts';
 import { endJob, pause, pendingJobs, type Run, storyOf } from './run-state.ts';
 
 // The tracking comment, which is there before the message, and the second list below it.

@@ -14,8 +14,9 @@ import { describePage, ownPull, whatIsOver } from '../plan/own-pull-request.ts';
 import type { Plan, Planned } from '../plan/plan.ts';
 import { Message } from '../prompt/prompt.ts';
 import type { Content } from '../prompt/request.ts';
+import type { Result } from '../result.ts';
 import { isDefaultUrl } from '../runner/inputs.ts';
-import { quote, type Result } from '../text.ts';
+import { quote } from '../text.ts';
 import { JobLog } from './progress.ts';
 
 // What delivery works with.

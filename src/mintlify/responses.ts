@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import type { JobRecord } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../pull-request.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { Redact } from '../runner/logger.ts';
 import { anyText, lenient } from '../schema.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type PATHS,
   USAGE_URL,
 } from '../service.ts';
-import { ok, oneLine, parseJson, problem, quote, type Result, sentences } from '../text.ts';
+import { oneLine, parseJson, quote, sentences } from '../text.ts';
 import { askedPauseMs, isPassing4xx } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 

@@ -1,9 +1,10 @@
+import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { explainConnection, USER_AGENT } from '../runner/network.ts';
 import { headerOf, type Response, readPause, sendRequest } from '../runner/request.ts';
 import { keyHeaders } from '../service.ts';
-import { isJsonObject, ok, problem, type Result } from '../text.ts';
+import { isJsonObject } from '../text.ts';
 
 // The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy knowledge.
 const GET_MS = 30_000;

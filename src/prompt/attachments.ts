@@ -1,6 +1,7 @@
+import { ok, problem, type Result } from '../result.ts';
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/logger.ts';
-import { listing, ok, problem, quote, type Result } from '../text.ts';
+import { listing, quote } from '../text.ts';
 import { type Output, toOutput } from './logs/output.ts';
 import type { Thing } from './sections.ts';
 

@@ -1,6 +1,6 @@
 import type { Start } from '../context.ts';
+import { ok, type Result } from '../result.ts';
 import type { Inputs } from '../runner/inputs.ts';
-import { ok, type Result } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
 import type { RequestPage } from './conversation/fetch.ts';

@@ -1,7 +1,8 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import { ok, plural, problem, type Result } from '../text.ts';
+import { ok, problem, type Result } from '../result.ts';
+import { plural } from '../text.ts';
 import { type Output, quoteOutputs } from './logs/output.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 

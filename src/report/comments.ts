@@ -12,7 +12,8 @@ import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
 
-import { listing, ok, oneLine, type Result } from '../text.ts';
+import { ok, type Result } from '../result.ts';
+import { listing, oneLine } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { newsOf } from './notify.ts';
 

@@ -6,11 +6,12 @@ import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { adviseOnFile } from '../job/outcome.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
 import { blocks, link, sentenceToMarkdown } from '../markdown.ts';
+import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
-import { ok, problem, type Result, sentences } from '../text.ts';
+import { sentences } from '../text.ts';
 import { finishOnGitHub } from './comments.ts';
 import { type Report, toOutputs } from './outputs.ts';
 

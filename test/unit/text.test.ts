@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { afterPause, duration, inUtc } from '../../src/clock.ts';
-import {
-  cut,
-  grouped,
-  hasVisibleText,
-  oneLine,
-  partsOf,
-  quote,
-  withoutInvisible,
-} from '../../src/text.ts';
+import { cut, hasVisibleText, oneLine, partsOf, quote, withoutInvisible } from '../../src/text.ts';
 import { START } from './record.ts';
 
 describe('hasVisibleText', () => {
@@ -83,13 +75,4 @@ it.each([
 
 it('inUtc has the form of all times', () => {
   expect(inUtc(START + 59_000)).toBe('2026-11-21 12:00 UTC');
-});
-
-it.each([
-  [0, '0'],
-  [999, '999'],
-  [1000, '1,000'],
-  [-1234567, '-1,234,567'],
-])('grouped: %d is %s', (count, shown) => {
-  expect(grouped(count)).toBe(shown);
 });

@@ -1,5 +1,5 @@
 import type { Redact } from '../../runner/logger.ts';
-import { grouped, hasVisibleText } from '../../text.ts';
+import { hasVisibleText } from '../../text.ts';
 import { clean, fenced } from './clean.ts';
 import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
 
@@ -45,7 +45,7 @@ function countLines(text: string): number {
 /** At most `limit` characters of a line, without its middle. */
 function shorten(line: string, limit: number): string {
   if (line.length <= limit) return line;
-  const gapOf = (count: number): string => ` … ${grouped(count)} characters are left out … `;
+  const gapOf = (count: number): string => ` … ${count} characters are left out … `;
   const half = Math.floor((limit - gapOf(line.length).length) / 2);
   const gap = gapOf(line.length - 2 * half);
   const shown = `${line.slice(0, half)}${gap}${line.slice(line.length - half)}`;
@@ -96,9 +96,7 @@ function quoteOutput({ title, text, lines }: Output, room: number): string {
   const { shown, count, hasFirst } = selectLines(isFitting ? whole : fitting, room, FIRST_ROOM);
   const parts = [
     hasFirst ? 'what says that something failed comes first' : '',
-    count < lines
-      ? `${grouped(count)} of ${grouped(lines)} lines, chosen; “…” stands for the others`
-      : '',
+    count < lines ? `${count} of ${lines} lines, chosen; “…” stands for the others` : '',
   ].filter((part) => part !== '');
   const told = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
   return `${title}${told}:\n\n${fenced(shown.join('\n'))}`;

@@ -1,5 +1,5 @@
 import { composeComment, parseRecord } from '../../../src/ledger/marker.ts';
-import { ok, problem } from '../../../src/text.ts';
+import { ok, problem } from '../../../src/result.ts';
 import {
   afterList,
   answered,

@@ -4,7 +4,7 @@ import { endAs } from '../../../src/job/outcome.ts';
 import { type Decision, decide, type Question } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
-import { ok, problem } from '../../../src/text.ts';
+import { ok, problem } from '../../../src/result.ts';
 import { found, NOTE } from '../record.ts';
 
 type Delivery = RecordedJob['delivery'];

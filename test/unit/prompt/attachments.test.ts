@@ -31,7 +31,7 @@ it('carries the ends of files', () => {
   const { text, line } = told(carried);
   expect(text).toContain('The file “vale.txt”:\n\n> ```text\n> a.md:1: ***\n> ```\n\n');
   expect(text).toMatch(
-    /\n\nThe file “docs\/b\.txt” \(4,99\d of 30,000 lines, chosen; [^)]*\):\n\n> ```/,
+    /\n\nThe file “docs\/b\.txt” \(499\d of 30000 lines, chosen; [^)]*\):\n\n> ```/,
   );
   expect(text).toMatch(/\n\nThe file “empty \*\*\*” is empty\.$/);
   expect(line).toBe('+ `vale.txt`, `docs/b.txt` and `empty ***`');

@@ -24,7 +24,7 @@ describe('toOutput', () => {
     const redact = (text: string): string => text.replaceAll('secret', '***');
     const text = `${'x'.repeat(480)}se\x1b[0mcret${'x'.repeat(1000)}`;
     expect(output('t', text, redact).text).toMatch(
-      /^x{480}\*\* … 5\d\d characters are left out … x+$/,
+      /^x{480}\*+ … 5\d\d characters are left out … x+$/,
     );
     // At the place where too much is left out before the cleaning.
     const colors = '\x1b[0m'.repeat(240_000);
@@ -73,8 +73,8 @@ describe('quoteOutputs', () => {
   });
 
   it.each<[string, string, string]>([
-    ['lines', 'x\n'.repeat(12_000), '4,999 of 12,000 lines'],
-    ['many lines', `${'y'.repeat(19)}\n`.repeat(600_000), '908 of 600,000 lines'],
+    ['lines', 'x\n'.repeat(12_000), '4999 of 12000 lines'],
+    ['many lines', `${'y'.repeat(19)}\n`.repeat(600_000), '908 of 600000 lines'],
   ])('says how much of %s it has', (_, text, part) => {
     const quoted = quoteOutputs([output('A', text)]);
     expect(quoted).toContain(`A (${part}, chosen; “…” stands for the others):\n\n> \`\`\`text\n`);
@@ -92,7 +92,7 @@ describe('quoteOutputs', () => {
   it('leaves out the middle of a long line, and says so', () => {
     const quoted = quoteOutputs([output('A', `a\n{"a":${'"b"'.repeat(8300)}}\nc`)]);
     const shown = /^A:\n\n> ```text\n> a\n> (\{"a":"b.*b"\}\n)> c\n> ```$/s.exec(quoted)?.[1];
-    expect(shown).toMatch(/ … 23,9\d\d characters are left out … /);
+    expect(shown).toMatch(/ … 239\d\d characters are left out … /);
     expect(shown?.length).toBeLessThanOrEqual(1001);
     // Even if nothing else has room.
     const many = Array.from({ length: 40 }, () => output('A', `a\n${'b'.repeat(900)}`));
@@ -105,7 +105,7 @@ describe('quoteOutputs', () => {
 // Each expression must take linear time: with quadratic time, this test would take minutes.
 it.each<[string, string, RegExp]>([
   ['backticks', '`', /^`{10}$/],
-  ['letters', 'x', /^x+ … 99\d,\d+ characters are left out … x+$/],
+  ['letters', 'x', /^x+ … 99\d+ characters are left out … x+$/],
   ['carriage returns', '\r', /^$/],
   ['spaces', ' ', /^$/],
   ['colors', '\x1b[0m', /^$/],
