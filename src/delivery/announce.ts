@@ -8,11 +8,11 @@ import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/led
 import { toRecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { sentences } from '../text.ts';
-import { endJob, pause, pendingJobs, type Run, storyOf } from './run-state.ts';
+import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
 
 // The tracking comment, which is there before the message, and the second list below it.
 
-interface Announced extends Pick<Run, 'note' | 'takesNoComment'> {
+interface Announced extends Pick<Run, 'comment' | 'takesNoComment'> {
   /** The records above the comment, if they decide: those of other runs may have been created since the first list. */
   readonly above?: Result<Ledger> | undefined;
 }
@@ -21,19 +21,20 @@ interface Announced extends Pick<Run, 'note' | 'takesNoComment'> {
 export async function announce(run: Run, untold: readonly Job[]): Promise<Announced> {
   const { plan, runtime } = run;
   const jobs = jobsToName(run, untold);
-  if (plan.comments.kind !== 'note' || jobs.length === 0 || runtime.signal.aborted) return {};
+  if (plan.comments.kind !== 'tracking comment' || jobs.length === 0 || runtime.signal.aborted)
+    return {};
   const { conversation } = plan.comments;
-  const note = openComment(run, conversation, jobs, plan.deadline);
-  const created = await note.create();
+  const comment = openComment(run, conversation, jobs, plan.deadline);
+  const created = await comment.create();
   const unsent = pendingJobs(run);
   const decides =
     unsent.length > 0 && (plan.decidesBelow || unsent.some(({ id }) => id === NEW_JOB));
   const isListed = created.kind === 'ok' ? decides : created.cause === 'unclear';
-  const above = isListed ? await listBelow(run, note, conversation) : undefined;
-  if (note.url !== '') {
-    runtime.log.info(`The comment is ${note.url}.`);
+  const above = isListed ? await listBelow(run, comment, conversation) : undefined;
+  if (comment.url !== '') {
+    runtime.log.info(`The comment is ${comment.url}.`);
     // A cancelled run reports that, and needs the time to say so in its comment.
-    return runtime.signal.aborted ? { note } : { note, above };
+    return runtime.signal.aborted ? { comment } : { comment, above };
   }
   if (created.kind === 'ok' || runtime.signal.aborted) return {};
   endUnsent(run, created);
@@ -142,5 +143,5 @@ function renderComment(
   const isLimit = others.length === 0 && job?.end?.label === 'limited';
   const person = isLimit ? personToTell(run.trigger, knownRecords(run.ledger), job) : '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };
-  return renderFor(person, renderStory(storyOf(run), jobs, place));
+  return renderFor(person, renderStory(describeRun(run), jobs, place));
 }

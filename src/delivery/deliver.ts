@@ -19,7 +19,7 @@ import { ownPull } from '../plan/own-pull-request.ts';
 
 import { isFinal, isKnownStatus } from '../service.ts';
 import { announce } from './announce.ts';
-import { readLate } from './late.ts';
+import { completeMessage } from './complete-message.ts';
 import { pollNow } from './poll.ts';
 import { endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { sendMessage } from './send.ts';
@@ -64,7 +64,7 @@ function decideAll(run: Run): ReadonlyMap<Job, Decision> {
 function decideBelow(run: Run): void {
   const unsent = pendingJobs(run).length;
   for (const [job, decision] of decideAll(run)) apply(run, job, decision);
-  if (pendingJobs(run).length < unsent) run.note?.write();
+  if (pendingJobs(run).length < unsent) run.comment?.write();
 }
 
 function apply(run: Run, job: Job, decision: Decision): void {
@@ -151,7 +151,7 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
   for (;;) {
     const waited = await waitForEarlierWork(run, job);
     if (typeof waited === 'object') return waited;
-    const unsent = await readLate(run, job);
+    const unsent = await completeMessage(run, job);
     if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;
@@ -161,10 +161,10 @@ async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
 
 /** Tells it whenever all messages are out that need not wait. If no job is left, the report follows. */
 function tellIfAllAreOut(run: Run): void {
-  const { jobs, note } = run;
+  const { jobs, comment } = run;
   const left = jobs.filter(({ message }) => message.kind === 'sending');
   if (left.some(({ isWaiting }) => !isWaiting)) return;
   if (jobs.every(({ end }) => end !== undefined)) return;
   save(run);
-  note?.write();
+  comment?.write();
 }

@@ -35,7 +35,7 @@ export interface Run extends Context {
   /** Whether an earlier attempt may have sent the message: a re-run knows it once it has decided below its own comment. */
   readonly isUnsure: boolean;
   /** The comment of this process; missing before it is created, or if there is none. */
-  readonly note?: TrackingComment;
+  readonly comment?: TrackingComment;
   /** Whether GitHub has taken no comment because of a rate limit. */
   readonly takesNoComment?: boolean;
 }
@@ -110,7 +110,7 @@ export function pullToWatch({ jobs, inputs }: Run, { record }: Job): number | un
 }
 
 /** What people read of the run now. */
-export function storyOf(run: Run): Story {
+export function describeRun(run: Run): Story {
   const { inputs, plan, info, runtime, message } = run;
   const { command, wait, createJob, jobIds } = inputs;
   const { deadline, limit } = plan;
@@ -129,8 +129,8 @@ export function storyOf(run: Run): Story {
 }
 
 /** Writes the outputs as they are now. */
-export function save({ writeOutputs, inputs, jobs, note }: Run): Result<null> {
-  return writeOutputs({ ended: endedNow(jobs, inputs.wait), commentUrls: [note?.url ?? ''] });
+export function save({ writeOutputs, inputs, jobs, comment }: Run): Result<null> {
+  return writeOutputs({ ended: endedNow(jobs, inputs.wait), commentUrls: [comment?.url ?? ''] });
 }
 
 export function pendingJobs({ jobs }: Run): readonly Job[] {

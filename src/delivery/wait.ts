@@ -70,7 +70,7 @@ export async function waitForEarlierWork(
   // The comment says it already if the first poll has shown it.
   const isNew = !job.isWaiting;
   setWaiting(job, true);
-  if (isNew) run.note?.write();
+  if (isNew) run.comment?.write();
   run.log.say(
     job,
     'The agent is at work. The message waits until it is done with what it is doing.',

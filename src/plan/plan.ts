@@ -42,7 +42,7 @@ export interface Plan {
 
 export type Comments =
   /** One comment on the pull request or issue of the run, which is there before the message. */
-  | { readonly kind: 'note'; readonly conversation: number }
+  | { readonly kind: 'tracking comment'; readonly conversation: number }
   /** One comment at the end on the pull request of each job. */
   | { readonly kind: 'pull requests of the jobs' }
   | { readonly kind: 'none'; readonly why: string };
@@ -66,7 +66,7 @@ export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
     readWhyOutdated(context, draft, context !== given),
   ]);
   const { comments, message } = draft;
-  const page = comments.kind === 'note' ? comments.conversation : null;
+  const page = comments.kind === 'tracking comment' ? comments.conversation : null;
   const jobIds = resolveJobs(context, { page, message, ledger });
   if (jobIds.kind === 'ok') {
     return { context, plan: { ...draft, outdated }, jobIds: jobIds.value, ledger };
@@ -106,7 +106,8 @@ export function draftPlan(
     page,
     comments,
     again: planAgain(context, comments),
-    decidesBelow: comments.kind === 'note' && (isRerun || limit !== undefined || commit !== null),
+    decidesBelow:
+      comments.kind === 'tracking comment' && (isRerun || limit !== undefined || commit !== null),
     waitsForIdle: wait && !isForWork,
     limit,
     headOf: isAboutHead && page !== null ? page : undefined,
@@ -126,7 +127,7 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
   const { comment, prNumber, githubToken } = inputs;
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
   const number = prNumber ?? trigger.conversation;
-  if (number !== null) return { kind: 'note', conversation: number };
+  if (number !== null) return { kind: 'tracking comment', conversation: number };
   // What a person or a clock has started is reported where people look for it.
   return !BY_PROGRAMS.has(trigger.event) && githubToken !== ''
     ? { kind: 'pull requests of the jobs' }
@@ -136,7 +137,7 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
 function planAgain({ inputs: { jobIds }, asked, info }: Known, comments: Comments): Again {
   // A new comment goes to all jobs, also to those that got the message.
   const isCommand = asked !== null && jobIds.length <= 1;
-  if (comments.kind === 'note') {
+  if (comments.kind === 'tracking comment') {
     return { start: startAgain(isCommand, info.attempt), waitsOn: true };
   }
   if (isCommand) return { start: 'Comment again', waitsOn: false };
@@ -151,7 +152,7 @@ export function startAgain(isCommand: boolean, attempt: number): Again['start'] 
 }
 
 /** Why a run has no tracking comment, in words that continue a sentence. */
-function whyNoComment(comments: Exclude<Comments, { kind: 'note' }>): string {
+function whyNoComment(comments: Exclude<Comments, { kind: 'tracking comment' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
 }
 
@@ -165,7 +166,7 @@ function planLimit(context: Known, comments: Comments): Limit | undefined {
   const { maxMessages } = inputs;
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isRerunByPerson || (asked !== null && !byBot)) return undefined;
-  if (comments.kind === 'note') return { most };
+  if (comments.kind === 'tracking comment') return { most };
   const why = whyNoComment(comments);
   // On events that never have a page, such as those of a clock, nothing is in a row.
   if (maxMessages !== null && (byBot || BY_PROGRAMS.has(trigger.event))) {
@@ -190,7 +191,7 @@ function isRerunByBot({ trigger: { sender }, info: { attempt, triggeringActor } 
 async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>> {
   const { inputs, isRerun, asked, github } = context;
   const { comments, decidesBelow, message, deadline } = plan;
-  if (comments.kind !== 'note') {
+  if (comments.kind !== 'tracking comment') {
     // Only an earlier attempt has sent what no comment tells.
     return isRerun ? problem(whyNoComment(comments)) : ok([]);
   }

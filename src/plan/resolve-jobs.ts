@@ -63,8 +63,6 @@ function jobOf({ jobs, url }: LedgerEntry): Result<readonly string[]> {
 
 const NAMED_LATER =
   'The job of a new pull request is named when the agent is done; use two steps instead, the second with the output “job-id” of the first.';
-const NAMED_BY_WAIT =
-  'The pull request of a new job names it unless the workflow that created it has “wait: false”.';
 
 function whenNobodyNames(
   { createJob, command, prNumber }: Inputs,
@@ -75,7 +73,8 @@ function whenNobodyNames(
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
     : '“job-id” is empty';
-  const isOpenedByBot = trigger.event.startsWith('pull_request') && !isByPerson(trigger);
+  const later = trigger.event.startsWith('pull_request') && !isByPerson(trigger) ? NAMED_LATER : '';
+  const checks = sentences(CHECK_NAME, CHECK_OUTPUT);
   // Checks also fail on pull requests of people.
   if (trigger.kind === 'check') {
     return skipped(`${none}${createJob ? '; runs and checks create no job' : ''}.`);
@@ -83,22 +82,18 @@ function whenNobodyNames(
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
     const others = BY_PROGRAMS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
-    const reason = sentences(
-      `${none}; ${others} creates no job.`,
-      isOpenedByBot ? NAMED_LATER : '',
-    );
-    return skipped(reason);
+    return skipped(sentences(`${none}; ${others} creates no job.`, later));
   }
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
   if (!isRead && (prNumber ?? trigger.conversation) === null) {
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
-    return skipped(sentences(reason, CHECK_NAME, CHECK_OUTPUT));
+    return skipped(sentences(reason, checks));
   }
   // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
   const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
   const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
-  const hint = isRead ? NAMED_BY_WAIT : sentences(CHECK_NAME, CHECK_OUTPUT);
-  const reason = `${none}. Set ${creation}“job-id” to the ID of a job. ${isOpenedByBot ? NAMED_LATER : hint}`;
+  const remedy = `Set ${creation}“job-id” to the ID of a job.`;
+  const reason = sentences(`${none}.`, remedy, later || (isRead ? '' : checks));
   // People also review pull requests of people.
   const isReview = trigger.kind === 'comment' && trigger.comment.kind === 'review';
   return isRead && isReview && command === null ? skipped(reason) : problem(reason);

@@ -4,7 +4,7 @@ import { renderFor, renderProblem, renderStory } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
 import { createComment, type TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
-import { pause, type Run, storyOf } from '../delivery/run-state.ts';
+import { describeRun, pause, type Run } from '../delivery/run-state.ts';
 import { whyOf } from '../github/errors.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { RESULTS } from '../job/outcome.ts';
@@ -37,7 +37,7 @@ interface Finished {
 export async function finishOnGitHub(run: Run): Promise<Finished> {
   await readChanges(run);
   const ended = endedNow(run.jobs, run.inputs.wait);
-  const { note } = run;
+  const { comment: note } = run;
   const told =
     note === undefined ? { commentUrls: [], outdated: '' } : await finishNote(run, note, ended);
   const commentUrls = [...told.commentUrls, ...(await addComments(run))];
@@ -92,9 +92,10 @@ function hasNews(ended: readonly Ended[]): boolean {
 /** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
 async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string>> {
   const { runtime, github, plan, jobs } = run;
-  const story = storyOf(run);
+  const story = describeRun(run);
   const [worst] = worstFirst(newsOf(run, ended));
-  if (worst === undefined || plan.comments.kind !== 'note' || runtime.signal.aborted) return ok('');
+  if (worst === undefined || plan.comments.kind !== 'tracking comment' || runtime.signal.aborted)
+    return ok('');
   const { conversation } = plan.comments;
   const person = personToTell(run.trigger, knownRecords(run.ledger), worst);
   const text = renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }));
@@ -144,7 +145,7 @@ async function addComments(run: Run): Promise<readonly string[]> {
  * new job, unless it has a comment that names the job: from then on, commands there are follow-ups, too.
  */
 async function pullRequestsToTell(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
-  const { plan, jobs, inputs, note } = run;
+  const { plan, jobs, inputs, comment } = run;
   const { comments } = plan;
   const told = jobs.filter((job) => job.id !== NEW_JOB && hasPerhapsSent(job));
   const targets = Map.groupBy(told, ({ record }) => record?.prNumber ?? 0);
@@ -156,8 +157,8 @@ async function pullRequestsToTell(run: Run): Promise<ReadonlyMap<number, readonl
     if (left.length > 0) run.runtime.log.info(`No comment about ${ids}: ${why}.`);
     return targets;
   }
-  if (!inputs.createJob || note === undefined) return new Map();
-  targets.delete(note.conversation);
+  if (!inputs.createJob || comment === undefined) return new Map();
+  targets.delete(comment.conversation);
   for (const number of targets.keys()) if (await isNamedOn(run, number)) targets.delete(number);
   return targets;
 }

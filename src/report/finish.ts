@@ -1,5 +1,5 @@
 import { renderStory, type Story } from '../comment/render.ts';
-import { type Run, storyOf } from '../delivery/run-state.ts';
+import { describeRun, type Run } from '../delivery/run-state.ts';
 import { showStatus } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
@@ -19,17 +19,17 @@ import { type Report, toOutputs } from './outputs.ts';
 
 /** The outputs come first, because a second signal may end the process at once. What follows changes no result. */
 export async function report(run: Run): Promise<0 | 1> {
-  const { inputs, jobs, runtime, note } = run;
+  const { inputs, jobs, runtime, comment } = run;
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
   const isBad = failed.length > 0 || runtime.signal.aborted;
-  const early = { ended, commentUrls: [note?.url ?? ''] };
+  const early = { ended, commentUrls: [comment?.url ?? ''] };
   const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   const { commentUrls, outdated } = await finishOnGitHub(run);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
-  summarize(runtime, storyOf(run), jobs, commentUrls, outdated);
+  summarize(runtime, describeRun(run), jobs, commentUrls, outdated);
   return code;
 }
 

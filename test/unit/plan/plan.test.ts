@@ -18,7 +18,6 @@ import {
   review,
   schedule,
   triggerOf,
-  workflowDispatch,
   workflowRun,
 } from '../../sim/events.ts';
 import { INFO, INPUTS, START } from '../record.ts';
@@ -27,13 +26,12 @@ const PERSON = pullRequest({ number: 7 });
 const BOT = pullRequest({ number: 7, sender: RENOVATE });
 const COMMAND = issueComment({ number: 7, body: '/a x' });
 const FAILED = workflowRun({ pullRequests: [7] });
-const FAILED_BY_BOT = workflowRun({ pullRequests: [7], sender: RENOVATE });
 const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
 const RERUN = { start: 'Re-run the workflow', waitsOn: true };
-const NOTE = { kind: 'note', conversation: 7 };
+const NOTE = { kind: 'tracking comment', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
 const ASKS = { command: '/a' };
@@ -82,15 +80,9 @@ it.each<Row>([
   ['a pull request', PERSON, {}, { comments: NOTE }],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ...[
-    ...[schedule(), push(), workflowDispatch(), event('repository_dispatch')],
-    ...[event('release'), event('create'), event('delete'), mergeGroup()],
-  ].map(
-    (given): Row => [given.name, given, {}, { comments: { kind: 'pull requests of the jobs' } }],
-  ),
-  ...['status', 'deployment', 'deployment_status', 'page_build', 'check_suite'].map(
-    (name): Row => [name, event(name), { createJob: true }, none(NOWHERE)],
-  ),
+  ['a schedule', schedule(), {}, { comments: { kind: 'pull requests of the jobs' } }],
+  ['a push', push(), {}, { comments: { kind: 'pull requests of the jobs' } }],
+  ['a status, by a program', event('status'), { createJob: true }, none(NOWHERE)],
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
 ])('draftPlan, the comment: %s', check);
 
@@ -106,7 +98,6 @@ it.each<Row>([
     { again: { start: 'Start a new run with only the jobs that got no message' } },
   ],
   ['a command', COMMAND, ASKS, { again: { start: 'Comment again', waitsOn: true } }],
-  ['a command to two jobs', COMMAND, { ...ASKS, jobIds: ['a', 'b'] }, { again: RERUN }],
   ['a command, run again', COMMAND, ASKS, { again: RERUN }, AGAIN],
   [
     'a command without a note',
@@ -123,13 +114,11 @@ it.each<Row>([
   ['on another pull request', FAILED, { prNumber: 8 }, {}],
   ['without a pull request', workflowRun(), {}, {}],
   ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
-  ['on an event about no commit', PERSON, {}, {}],
 ])('draftPlan, no newest commit is asked for: %s', (_, given, inputs) => {
   expect(planOf(given, inputs).headOf).toBe(undefined);
 });
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
-const created = { ref: 'agent', ref_type: 'branch', sender: RENOVATE };
 const forBot = (why: string) => ({ limit: { uncounted: endAs('cannot count for a bot', why) } });
 const byBot = (is: boolean) => ({ message: { byBot: is } });
 const uncounted = (why: string) => ({ limit: { uncounted: endAs('cannot count', why) } });
@@ -143,7 +132,6 @@ it.each<Row>([
   ],
   ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
   ['a bot', BOT, {}, { ...byBot(true), limit: { most: 3 } }],
-  ['a bot after checks', FAILED_BY_BOT, {}, { ...byBot(true), limit: { most: 3 } }],
   ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
     'a bot without a suffix, re-run by it',
@@ -154,27 +142,16 @@ it.each<Row>([
   ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
-  [
-    'a bot without a conversation',
-    event('check_suite', 'completed', { sender: RENOVATE }),
-    {},
-    forBot(NOWHERE),
-  ],
   ['a bot, a branch', push(branch), {}, forBot(ABOUT_JOBS)],
-  ['a bot, a branch with pr-number', push(branch), { prNumber: 7 }, { limit: { most: 3 } }],
-  ['a bot, a new branch', event('create', undefined, created), {}, forBot(ABOUT_JOBS)],
   ['a person, re-run by a bot', PERSON, { comment: false }, forBot(OFF), AGAIN_BY_BOT],
   ['a limit for a bot', push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
-  ['a limit after checks', workflowRun(), { maxMessages: 3 }, uncounted(NOWHERE)],
   ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
 ])('draftPlan, a limit: %s', check);
 
 it.each<Row>([
   ['a person', PERSON, {}, byBot(false)],
-  ['a person, “comment: false”', PERSON, { comment: false }, {}],
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
   ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
-  ['a schedule', schedule(), { prNumber: 7 }, {}],
   ['a limit on a schedule, which has no page', schedule(), { maxMessages: 3 }, {}],
   ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],

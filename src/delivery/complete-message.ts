@@ -14,7 +14,7 @@ import { describeWhere, isOwnPage, type Run } from './run-state.ts';
  * the own pull request. It is read anew for a further attempt, before which the agent was at work again, but not for each of several
  * jobs. Resolves to the end of the job if it is not sent.
  */
-export async function readLate(run: Run, job: Job): Promise<End | undefined> {
+export async function completeMessage(run: Run, job: Job): Promise<End | undefined> {
   const { message, jobs } = run;
   if (message.reading === undefined || jobs.length === 1) {
     message.reading = read(run, pageOf(run, job));
