@@ -8,64 +8,68 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ACTION, PULLS, StepFolder } from './step.ts';
 
-interface Run {
-  readonly toFirstByte: number;
-  /** From the last output, in the log or in a file of the runner, to the exit. */
-  readonly lastOutputToExit: number;
-}
-
 interface Contestant {
   readonly name: string;
   readonly entry: string;
   readonly env: () => Record<string, string>;
-  /** The runs that this one is compared with. */
+  /** The contestant that it is compared with. */
   readonly base: string;
+  readonly runs: { readonly toFirstByte: number; readonly lastOutputToExit: number }[];
 }
 
 /** The fastest build so far. It is in the history, so that this one can always be measured beside it. */
 const FASTEST = '048c9fc';
-const BARE = 'a bare script with `fetch`';
-const SILENT = `the build of ${FASTEST}, without a comment`;
-const COMMENTING = `the build of ${FASTEST}, with a comment`;
 /** These fill the disk caches, and are not counted. */
 const WARM_UP_ROUNDS = 2;
 
 export async function describeStartUp(rounds: number, builds: readonly string[]): Promise<string> {
   using folder = new StepFolder();
-  const api = fork(join(import.meta.dirname, 'api.ts'));
-  const github = fork(join(import.meta.dirname, 'github.ts'));
+  const [api, github] = ['api.ts', 'github.ts'].map((file) =>
+    fork(join(import.meta.dirname, file)),
+  );
+  if (api === undefined || github === undefined) throw new Error('Both were started.');
   try {
     const [[{ port }], [{ apiUrl }]] = await Promise.all([
       once(api, 'message'),
       once(github, 'message'),
     ]);
-    const baseUrl = `http://127.0.0.1:${port}`;
     let pull = 0;
-    const commenting = (): Record<string, string> => {
-      pull = (pull % PULLS) + 1;
-      return folder.prepare(baseUrl, {
-        INPUT_COMMENT: 'true',
-        'INPUT_PR-NUMBER': String(pull),
-        GITHUB_API_URL: apiUrl,
-      });
+    const envs = {
+      'without a comment': () => folder.prepare(`http://127.0.0.1:${port}`),
+      'with a comment': () => {
+        pull = (pull % PULLS) + 1;
+        const more = {
+          INPUT_COMMENT: 'true',
+          'INPUT_PR-NUMBER': `${pull}`,
+          GITHUB_API_URL: apiUrl,
+        };
+        return folder.prepare(`http://127.0.0.1:${port}`, more);
+      },
     };
-    const silent = (): Record<string, string> => folder.prepare(baseUrl);
-    const bare = join(import.meta.dirname, 'bare.mjs');
-    const fastest = extract(FASTEST, folder.path);
-    const contestants: Contestant[] = [
-      { name: BARE, entry: bare, env: silent, base: SILENT },
-      { name: SILENT, entry: fastest, env: silent, base: SILENT },
-      { name: COMMENTING, entry: fastest, env: commenting, base: COMMENTING },
+    const all: readonly (readonly [name: string, entry: string])[] = [
+      [`the build of ${FASTEST}`, extract(FASTEST, folder.path)],
+      ['this action', ACTION],
+      ...builds.map((build) => [build, resolve(build)] as const),
     ];
-    for (const build of [ACTION, ...builds]) {
-      const name = build === ACTION ? 'this action' : build;
-      const entry = resolve(build);
-      contestants.push(
-        { name: `${name}, without a comment`, entry, env: silent, base: SILENT },
-        { name: `${name}, with a comment`, entry, env: commenting, base: COMMENTING },
-      );
+    const contestants = Object.entries(envs).flatMap(([how, env]) =>
+      all.map(([name, entry]): Contestant => {
+        const base = `the build of ${FASTEST}, ${how}`;
+        return { name: `${name}, ${how}`, entry, env, base, runs: [] };
+      }),
+    );
+    const bare = {
+      name: 'a bare script with `fetch`',
+      entry: join(import.meta.dirname, 'bare.mjs'),
+    };
+    const [first] = contestants;
+    if (first !== undefined) contestants.unshift({ ...first, ...bare, runs: [] });
+    for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+      for (const contestant of contestants) {
+        const run = await time(contestant, api, folder.written);
+        if (round >= 0) contestant.runs.push(run);
+      }
     }
-    return render(contestants, await runInTurn(contestants, rounds, api, folder.written));
+    return render(contestants);
   } finally {
     api.disconnect();
     github.disconnect();
@@ -80,37 +84,21 @@ function extract(commit: string, folder: string): string {
   return join(folder, 'dist/index.js');
 }
 
-async function runInTurn(
-  contestants: readonly Contestant[],
-  rounds: number,
-  api: ChildProcess,
-  files: readonly string[],
-): Promise<ReadonlyMap<string, readonly Run[]>> {
-  const runs = new Map<string, Run[]>(contestants.map(({ name }) => [name, []]));
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    for (const contestant of contestants) {
-      const run = await time(contestant, api, files);
-      if (round >= 0) runs.get(contestant.name)?.push(run);
-    }
-  }
-  return runs;
-}
-
 async function time(
   { name, entry, env }: Contestant,
   api: ChildProcess,
   files: readonly string[],
-): Promise<Run> {
+): Promise<Contestant['runs'][number]> {
   const variables = env();
   const arrival = once(api, 'message');
   const started = process.hrtime.bigint();
   const child = spawn(process.execPath, [entry], { env: variables });
   let lastOutput = started;
-  const note = (): void => {
-    lastOutput = process.hrtime.bigint();
-  };
-  child.stdout.on('data', note);
-  child.stderr.on('data', note);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', () => {
+      lastOutput = process.hrtime.bigint();
+    });
+  }
   const [code] = await once(child, 'exit');
   const ended = process.hrtime.bigint();
   const endedAt = Date.now();
@@ -124,31 +112,23 @@ async function time(
   };
 }
 
-function render(
-  contestants: readonly Contestant[],
-  runs: ReadonlyMap<string, readonly Run[]>,
-): string {
-  const rows = contestants.map(({ name, base }) => {
-    const times = runs.get(name) ?? [];
-    const others = runs.get(base) ?? [];
-    const ratios = times.map((run, round) => run.toFirstByte / (others[round]?.toFirstByte ?? 0));
+function render(contestants: readonly Contestant[]): string {
+  const rows = contestants.map(({ name, base, runs }) => {
+    const others = contestants.find((other) => other.name === base)?.runs ?? [];
+    const ratios = runs.map((run, round) => run.toFirstByte / (others[round]?.toFirstByte ?? 0));
     return [
       name,
-      `${median(times.map(({ toFirstByte }) => toFirstByte)).toFixed(1)} ms`,
+      `${median(runs.map(({ toFirstByte }) => toFirstByte)).toFixed(1)} ms`,
       median(ratios).toFixed(2),
-      name === BARE ? '' : `${median(times.map((run) => run.lastOutputToExit)).toFixed(1)} ms`,
+      `${median(runs.map((run) => run.lastOutputToExit)).toFixed(1)} ms`,
     ];
   });
-  const head = ['start-up', 'first byte', 'ratio', 'last output to exit'];
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return `From spawning the program to the first byte of its POST at a server on localhost, and from its last output to its exit:
-medians of ${runs.get(BARE)?.length} rounds, in each of which all programs run in turn. A ratio is the median of the rounds' ratios to the
-build of ${FASTEST}. The last output is the last line of the log or the last change of a file
-for the runner, whichever comes later. Before its POST, this action polls the job, and the bare script does not.
+  const head = ['', 'first byte', 'ratio', 'last output to exit'];
+  const lines = [head, ['---', '---:', '---:', '---:'], ...rows];
+  return `Medians of ${contestants[0]?.runs.length} rounds. A ratio is the median of the rounds' ratios to the build of ${FASTEST}.
 
-${[head, head.map((_, column) => (column === 0 ? '---' : '---:')), ...rows].map(line).join('\n')}
-
-The budgets: a first byte within 1.02 times the build of ${FASTEST}, with and without a comment; an exit within 60 ms of the last output.`;
+${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
+`;
 }
 
 function median(values: readonly number[]): number {

@@ -89,8 +89,8 @@ interface OwnComment {
 }
 
 const REACTION_ROUTES = {
-  comment: '/repos/{owner}/{repo}/issues/comments/{id}/reactions',
-  'review-comment': '/repos/{owner}/{repo}/pulls/comments/{id}/reactions',
+  comment: 'issues/comments/{id}/reactions',
+  'review-comment': 'pulls/comments/{id}/reactions',
 } as const;
 
 /** Only now, because a run without calls to GitHub does not need them: making the schemas takes time. */
@@ -224,18 +224,19 @@ export class GitHub {
   }
 
   async createComment(number: number, body: string): Promise<CreatedComment> {
-    const route = 'POST /repos/{owner}/{repo}/issues/{number}/comments';
+    const route = 'POST issues/{number}/comments';
     const { createdComment } = await loadResponses();
-    const data = await this.#request(route, { number, body });
+    const { data } = await this.#request(route, { number, body });
     const { id, node_id, html_url, created_at: createdAt } = parse(data, createdComment);
     this.#comments.set(node_id, { id: node_id, body, url: html_url, createdAt, isEdited: false });
     return { id, nodeId: node_id, url: html_url };
   }
 
   async updateComment(id: number, body: string): Promise<void> {
-    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{id}';
+    const route = 'PATCH issues/comments/{id}';
     const { editedComment } = await loadResponses();
-    parse(await this.#request(route, { id, body }), editedComment);
+    const { data } = await this.#request(route, { id, body });
+    parse(data, editedComment);
   }
 
   async react(
@@ -248,7 +249,7 @@ export class GitHub {
   ): Promise<void> {
     const { kind, id, nodeId } = to;
     const { ADD_REACTION } = await loadResponses();
-    await this.#orAgain(() =>
+    await this.#repeatOnce(() =>
       kind === 'review'
         ? // Only GraphQL has reactions to a review.
           this.#graphql(ADD_REACTION, { id: nodeId, content: REACTIONS[content] })
@@ -258,7 +259,7 @@ export class GitHub {
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
-    const route = 'GET /repos/{owner}/{repo}/collaborators/{login}/permission';
+    const route = 'GET collaborators/{login}/permission';
     const { collaborator } = await loadResponses();
     try {
       const { user } = await this.#read(route, { login }, collaborator);
@@ -270,7 +271,7 @@ export class GitHub {
   }
 
   async pullRequest(number: number): Promise<PullRequest> {
-    const route = 'GET /repos/{owner}/{repo}/pulls/{number}';
+    const route = 'GET pulls/{number}';
     const { pull } = await loadResponses();
     const { head, commits, state, merged_at } = await this.#read(route, { number }, pull);
     return { number, ...head, state: parseState(state, merged_at), commits };
@@ -278,7 +279,7 @@ export class GitHub {
 
   /** The pull requests of this repository that have a commit; of one on the default branch, the one that brought it there. */
   async pullsOf(sha: string): Promise<readonly PullRequestHead[]> {
-    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/pulls{?per_page}';
+    const route = 'GET commits/{sha}/pulls{?per_page}';
     const { pullsOfCommit } = await loadResponses();
     const pulls = await this.#read(route, { sha, per_page: MOST_AT_ONCE }, pullsOfCommit);
     const here = this.#options.repository.toLowerCase();
@@ -294,7 +295,7 @@ export class GitHub {
 
   /** What has changed from one commit to another; needs `contents: read`. */
   async compare(base: string, head: string): Promise<Comparison> {
-    const route = 'GET /repos/{owner}/{repo}/compare/{basehead}';
+    const route = 'GET compare/{basehead}';
     const { comparison } = await loadResponses();
     return this.#read(route, { basehead: `${base}...${head}` }, comparison);
   }
@@ -312,7 +313,7 @@ export class GitHub {
 
   /** All runs of workflows on a commit, the newest first. `until`: a time of the clock, after which no further page is read. */
   async runsOn(sha: string, until: number): Promise<readonly WorkflowRun[]> {
-    const route = 'GET /repos/{owner}/{repo}/actions/runs{?head_sha,per_page,page}';
+    const route = 'GET actions/runs{?head_sha,per_page,page}';
     const { runsAnswer } = await loadChecks();
     return this.#readPages(until, async (page) => {
       const { workflow_runs, total_count } = await this.#read(
@@ -326,7 +327,7 @@ export class GitHub {
 
   /** The newest checks on a commit, jobs among them. In private repositories, it needs `checks: read`. */
   async checksOn(sha: string, until: number): Promise<readonly CheckRun[]> {
-    const route = 'GET /repos/{owner}/{repo}/commits/{sha}/check-runs{?per_page,page}';
+    const route = 'GET commits/{sha}/check-runs{?per_page,page}';
     const { checksAnswer } = await loadChecks();
     return this.#readPages(until, async (page) => {
       const { check_runs, total_count } = await this.#read(route, { sha, ...page }, checksAnswer);
@@ -349,18 +350,15 @@ export class GitHub {
 
   /** The first annotations of a check or a job. In private repositories, it needs `checks: read`. */
   async annotations(checkId: number): Promise<readonly Annotation[]> {
-    const route = 'GET /repos/{owner}/{repo}/check-runs/{checkId}/annotations{?per_page}';
+    const route = 'GET check-runs/{checkId}/annotations{?per_page}';
     const { annotationsAnswer } = await loadChecks();
     return this.#read(route, { checkId, per_page: MOST_AT_ONCE }, annotationsAnswer);
   }
 
   /** The log of a job, from the host that GitHub redirects to. The URL is a secret. */
   async jobLog(jobId: number, signal: AbortSignal): Promise<string> {
-    const route = 'GET /repos/{owner}/{repo}/actions/jobs/{jobId}/logs';
-    const given = { ...this.#repository, jobId };
-    const { headers } = await this.#orAgain(() =>
-      this.#call(({ request }, options) => request(route, { ...given, ...options }), true),
-    );
+    const route = 'GET actions/jobs/{jobId}/logs';
+    const { headers } = await this.#repeatOnce(() => this.#request(route, { jobId }, true));
     this.#connected ??= connect(this.#options);
     const { proxy } = await this.#connected;
     return fetchLog(headers.location ?? '', { proxy, signal, apiUrl: this.#options.apiUrl });
@@ -372,18 +370,20 @@ export class GitHub {
   }
 
   #query<T>({ query, answer }: Query<T>, variables: object): Promise<T> {
-    return this.#orAgain(async () => parse(await this.#graphql(query, variables), answer));
+    return this.#repeatOnce(async () => parse(await this.#graphql(query, variables), answer));
   }
 
   #read<T>(route: string, parameters: object, schema: z.ZodMiniType<T>): Promise<T> {
-    return this.#orAgain(async () => parse(await this.#request(route, parameters), schema));
+    return this.#repeatOnce(async () =>
+      parse((await this.#request(route, parameters)).data, schema),
+    );
   }
 
   /**
    * Repeats once what may pass, after the pause that a rate limit asks for. Octokit's retry plugin would repeat writes as
    * well. A cancelled run reads nothing: its comment needs the time.
    */
-  async #orAgain<T>(read: () => Promise<T>): Promise<T> {
+  async #repeatOnce<T>(read: () => Promise<T>): Promise<T> {
     const { clock, signal } = this.#options;
     try {
       const first = read().catch(async (error) => {
@@ -405,12 +405,13 @@ export class GitHub {
     return parse(data, graphqlData);
   }
 
-  async #request(route: string, parameters: object): Promise<unknown> {
+  async #request(route: string, parameters: object, wantsRedirect = false) {
     const given = { ...this.#repository, ...parameters };
-    const { data } = await this.#call(({ request }, options) =>
-      request(route, { ...given, ...options }),
+    const full = route.replace(' ', ' /repos/{owner}/{repo}/');
+    return this.#call(
+      ({ request }, options) => request(full, { ...given, ...options }),
+      wantsRedirect,
     );
-    return data;
   }
 
   async #call<T>(

@@ -1,7 +1,6 @@
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
-import type { Redact } from '../runner/logger.ts';
 import { PATHS } from '../service.ts';
-import { quote, sentences } from '../text.ts';
+import { sentences } from '../text.ts';
 import { askedPause, explainExchange, readRecord } from './responses.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
@@ -52,15 +51,10 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   if (read.kind === 'ok' && read.value.id === jobId) {
     return { kind: 'polled', record: read.value, from, to: clock.now() };
   }
-  const what = read.kind === 'ok' ? ofAnotherJob(read.value, jobId, redact) : read.problem;
+  const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
   const suspects = context.isDefaultUrl ? 'the job ID' : 'the job ID and the base URL';
   const why = `Reading the status of the job returned ${what}; check ${suspects}.`;
   return { kind: 'missed', exchange, why };
-}
-
-function ofAnotherJob({ id }: JobRecord, jobId: string, redact: Redact): string {
-  if (id.toLowerCase() !== jobId.toLowerCase()) return 'the record of another job';
-  return `the record of ${quote(redact(id), 256)}, an ID with other upper and lower case`;
 }
 
 /** Sends the message once or, with `NEW_JOB`, creates a job with it. `failed`: how many requests for it have failed before. */
@@ -98,8 +92,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const what = ofAnotherJob(read.value, jobId, context.redact);
-  const why = `In response to the message, the API at ${context.where} returned ${what}.`;
+  const why = `In response to the message, the API at ${context.where} returned the record of another job.`;
   return { kind: 'doubtful', why };
 }
 

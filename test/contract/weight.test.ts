@@ -16,9 +16,9 @@ const SLOW: ReadonlySet<string> = new Set([
 ]);
 const OBSERVER = pathToFileURL(join(import.meta.dirname, '../sim/observer.mjs')).href;
 
-it('the runner downloads at most 200,000 bytes', () => {
+it('the runner downloads at most 160,000 bytes', () => {
   const archive = execFileSync('git', ['archive', 'HEAD'], { cwd: ROOT, maxBuffer: 2 ** 28 });
-  expect(gzipSync(archive).length).toBeLessThanOrEqual(200_000);
+  expect(gzipSync(archive).length).toBeLessThanOrEqual(160_000);
 });
 
 it('a run without a comment loads one file, only the modules of Node that a request needs, and ends by itself', async () => {
