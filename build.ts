@@ -12,6 +12,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -33,7 +34,9 @@ const DIST = join(ROOT, 'dist');
  * Of undici: HTTP/2, SOCKS, the experimental parser of HTTP/1, the second copy of the other one for fast processors (the first
  * runs on all machines), and the data of forms. Of @actions/github: its HTTP client, and all of undici.
  */
+const CONSTANTS = '../llhttp/constants.js';
 const LEFT_OUT = [
+  CONSTANTS,
   ...['./client-h2.js', './socks5-proxy-agent', './parser-h1.js'],
   ...['../llhttp/llhttp_simd-wasm.js', '../web/fetch/body.js', '../web/fetch/formdata'],
   ...['../web/webidl', '@actions/http-client', 'undici'],
@@ -90,11 +93,13 @@ async function shrink(file: string): Promise<string> {
 
 /**
  * Makes `undefined` of each file that is left out, where ncc keeps a `require` that would fail. So a package may name such a
- * file when it starts, as long as it never uses it.
+ * file when it starts, as long as it never uses it. Of the constants of the parser, it uses two tables.
  */
 function leaveOut(code: string): string {
-  const requires = /__WEBPACK_EXTERNAL_createRequire\(import\.meta\.url\)\("\.[^"]*"\)/g;
-  return code.replaceAll(requires, 'undefined');
+  const requires = /__WEBPACK_EXTERNAL_createRequire\(import\.meta\.url\)\("(\.[^"]*)"\)/g;
+  const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js');
+  const constants = JSON.stringify({ ERROR, TYPE });
+  return code.replaceAll(requires, (_, file) => (file === CONSTANTS ? constants : 'undefined'));
 }
 
 /** Puts undici's parser of HTTP/1, which is WebAssembly in base64, into a file of its own: packed, that has 6 KB less. */

@@ -278,7 +278,7 @@ describe('comments', () => {
     ],
     [
       'GitHub did not answer in time',
-      { on: ({ path }) => (path.includes('/bob/') ? { fault: 'hang' } : undefined), leftMs: 200 },
+      { on: ({ path }) => (path.includes('/bob/') ? { fault: 'hang' } : undefined), leftMs: 1000 },
     ],
   ])('whose permission cannot be checked are left out: %s', async (why, given) => {
     const { text, log } = await read(say('bob', 'text 1'), given);
