@@ -1,5 +1,5 @@
 import type { Classifier, GitHub } from '../github/client.ts';
-import { RESULTS } from '../job/outcome.ts';
+import { RESULTS } from '../job/results.ts';
 import { commentId } from '../ledger/ledger.ts';
 import { parseRecord, parseReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
 import type { CommentRecord } from '../ledger/record.ts';
@@ -14,10 +14,10 @@ interface Comment extends ReplyId {
 }
 
 /** How a message has ended. `open`: it may still be sent, or its run was killed. */
-type Outcome = 'open' | 'in doubt' | 'limit' | 'bad' | 'good';
+type Ending = 'open' | 'in doubt' | 'limit' | 'bad' | 'good';
 
 /** By how the message of an older comment has ended: when a newer one, of which there is something to tell, stands for it. */
-const IS_SUPERSEDED: Readonly<Record<Outcome, (older: Comment, own: Comment) => boolean>> = {
+const IS_SUPERSEDED: Readonly<Record<Ending, (older: Comment, own: Comment) => boolean>> = {
   open: () => false,
   'in doubt': () => false,
   // A person who goes on has also seen what checks were told of a limit.
@@ -55,8 +55,8 @@ export function isSuperseded(body: string, own: CommentRecord, bodies: readonly 
   const older = parseOlder(body, own.project, bodies);
   if (older === undefined || (!older.isReply && older.record?.process === own.process))
     return false;
-  const outcome = older.record === undefined ? 'good' : outcomeOf(older.record);
-  return IS_SUPERSEDED[outcome](older, { ...toReplyId(own), isReply: false, record: own });
+  const ending = older.record === undefined ? 'good' : endingOf(older.record);
+  return IS_SUPERSEDED[ending](older, { ...toReplyId(own), isReply: false, record: own });
 }
 
 function parseOlder(body: string, project: string, bodies: readonly string[]): Comment | undefined {
@@ -71,7 +71,7 @@ function parseOlder(body: string, project: string, bodies: readonly string[]): C
   return { ...reply, isReply: true, record: typeof answered === 'string' ? undefined : answered };
 }
 
-function outcomeOf({ jobs }: CommentRecord): Outcome {
+function endingOf({ jobs }: CommentRecord): Ending {
   if (jobs.some(({ delivery }) => delivery === 'unknown')) return 'in doubt';
   if (jobs.some(({ delivery, ended }) => delivery === 'sending' || ended === undefined)) {
     return 'open';

@@ -1,6 +1,6 @@
 import type { Start } from '../context.ts';
 import { changedNothing, type Job } from '../job/job.ts';
-import { RESULTS } from '../job/outcome.ts';
+import { RESULTS } from '../job/results.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { validLogin } from '../ledger/record.ts';
 import { code } from '../markdown.ts';

@@ -1,13 +1,11 @@
 import { personToTell } from '../comment/occasion.ts';
 import { renderFor, renderStory } from '../comment/render.ts';
 import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
-import { askAgain } from '../job/explain.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { toRecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
-import { sentences } from '../text.ts';
 import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
 
 // The tracking comment, which is there before the message, and the second list below it.
@@ -81,25 +79,26 @@ function endUnsent(run: Run, created: NotCreated): void {
   const unsent = pendingJobs(run);
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (unsent.length === 0) run.runtime.log.warning(created.problem);
-  for (const job of unsent) endJob(run, job, endWithoutComment(run, created));
+  for (const job of unsent) endJob(run, job, stopWithoutComment(run, created));
 }
 
-function endWithoutComment({ plan, inputs, isRerun }: Run, { problem, cause }: NotCreated): End {
-  const { start } = plan.again;
+function stopWithoutComment(
+  { plan, inputs, isRerun }: Run,
+  { problem: why, cause }: NotCreated,
+): Stop {
   switch (cause) {
     case 'unclear':
-      return endAs('comment in doubt', problem, start, isRerun);
+      return stop('comment-unclear', { why });
     case 'rate limit':
     case 'no answer':
-      return endAs('no comment', problem, askAgain(start, true));
+      return stop('no-comment', { why }, 'later');
     case 'refused':
       // Only the words of GitHub, if any, say what helps.
-      return endAs('no comment', problem, '');
+      return stop('no-comment', { why });
     case 'settings': {
       // What counts by comments cannot do without, nor can a re-run.
       const needsComment = isRerun || plan.limit !== undefined || inputs.createJob;
-      const without = needsComment ? '' : 'To send without a comment, set “comment: false”.';
-      return endAs('no comment', problem, sentences(askAgain(start, false), without));
+      return stop('no-comment', { why, isOptional: needsComment ? 0 : 1 }, 'when fixed');
     }
   }
 }

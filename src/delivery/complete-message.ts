@@ -1,5 +1,5 @@
 import type { Job } from '../job/job.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 
 import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import type { RequestPage } from '../prompt/conversation/fetch.ts';
@@ -14,7 +14,7 @@ import { describeWhere, isOwnPage, type Run } from './run-state.ts';
  * the own pull request. It is read anew for a further attempt, before which the agent was at work again, but not for each of several
  * jobs. Resolves to the end of the job if it is not sent.
  */
-export async function completeMessage(run: Run, job: Job): Promise<End | undefined> {
+export async function completeMessage(run: Run, job: Job): Promise<Stop | undefined> {
   const { message, jobs } = run;
   if (message.reading === undefined || jobs.length === 1) {
     message.reading = read(run, pageOf(run, job));
@@ -22,7 +22,7 @@ export async function completeMessage(run: Run, job: Job): Promise<End | undefin
   return message.reading;
 }
 
-async function read(run: Run, page: RequestPage | null): Promise<End | undefined> {
+async function read(run: Run, page: RequestPage | null): Promise<Stop | undefined> {
   const { inputs, plan, runtime, message } = run;
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
@@ -31,7 +31,7 @@ async function read(run: Run, page: RequestPage | null): Promise<End | undefined
     page === null
       ? await readFailures(run, inputs, until)
       : await readAround(run, page, inputs, until);
-  if (late.nothing) return endAs('nothing to send', late.nothing);
+  if (late.nothing) return stop('nothing-to-send', { why: late.nothing });
   message.setLate(late.things, describeWhere(run));
   return undefined;
 }

@@ -1,16 +1,14 @@
-import { doneEnd, unwantedEnd } from '../job/explain.ts';
+import { showStatus } from '../job/explain.ts';
 import {
   goOn,
   type Job,
-  markUnknown,
   NEW_JOB,
   recordResponse,
-  setNthInARow,
-  setWaiting,
   statusBefore,
   statusOf,
+  update,
 } from '../job/job.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
@@ -18,6 +16,7 @@ import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
 import { ownPull } from '../plan/own-pull-request.ts';
 
 import { isFinal, isKnownStatus } from '../service.ts';
+import { listing } from '../text.ts';
 import { announce } from './announce.ts';
 import { completeMessage } from './complete-message.ts';
 import { pollNow } from './poll.ts';
@@ -53,9 +52,9 @@ function isNews(decision: Decision | undefined): boolean {
 
 function decideAll(run: Run): ReadonlyMap<Job, Decision> {
   const { inputs, isRerun, ledger, plan } = run;
-  const { message, limit, outdated, again } = plan;
+  const { message, limit, outdated } = plan;
   const isJobFound = inputs.jobIds.length === 0;
-  const question = { ledger, message, isRerun, isJobFound, limit, outdated, again: again.start };
+  const question = { ledger, message, isRerun, isJobFound, limit, outdated };
   const { command } = inputs;
   return new Map(pendingJobs(run).map((job) => [job, decide({ ...question, command }, job.id)]));
 }
@@ -70,14 +69,14 @@ function decideBelow(run: Run): void {
 function apply(run: Run, job: Job, decision: Decision): void {
   switch (decision.kind) {
     case 'send':
-      setNthInARow(job, decision.nthInARow);
+      update(job, { nthInARow: decision.nthInARow });
       break;
     case 'resume':
       goOnWith(run, job, decision.sent);
       break;
     case 'stop':
-      if (decision.isInDoubt) markUnknown(job, true);
-      endJob(run, job, decision.end);
+      if (decision.isInDoubt) update(job, { message: { kind: 'unknown', isEarlier: true } });
+      endJob(run, job, decision.why);
   }
 }
 
@@ -94,34 +93,34 @@ function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
   if (earlier === undefined) return;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordResponse(job, { id: job.id, status: earlier.status, ...pull });
-  const end = doneEnd(job, earlier.confirmed ? 'confirmed' : 'unconfirmed');
-  endJob(run, job, end, earlier.at);
+  endJob(run, job, agentStop(earlier.status, earlier.confirmed, base), earlier.at);
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function pollFirst(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const end =
+  const why =
     (await run.queue.firstPolls(() => pollNow(run, job))) ??
-    endOfUnwanted(run, job) ??
-    endElsewhere(run, job);
-  if (end !== undefined) endJob(run, job, end);
-  else setWaiting(job, run.plan.waitsForIdle && !isFinal(statusBefore(job)));
+    stopUnwanted(run, job) ??
+    stopElsewhere(run, job);
+  if (why !== undefined) endJob(run, job, why);
+  else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(statusBefore(job)) });
 }
 
 /** Undefined if `only-when` does not leave the job out. */
-function endOfUnwanted({ inputs: { onlyWhen } }: Run, job: Job): End | undefined {
+function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined {
   const status = statusOf(job);
   // An undocumented status counts as active: the agent is not done.
   const counted = isKnownStatus(status) ? status : 'active';
-  return onlyWhen === null || onlyWhen.has(counted) ? undefined : unwantedEnd(job, onlyWhen);
+  if (onlyWhen === null || onlyWhen.has(counted)) return undefined;
+  return stop('only-when', { status: showStatus(status), wanted: listing([...onlyWhen], 'or') });
 }
 
 /**
  * Checks also fail on the pull requests of people, where a comment may name the job of a command. The agent does not work
  * there; `job-id` says that it is meant all the same.
  */
-function endElsewhere(run: Run, job: Job): End | undefined {
+function stopElsewhere(run: Run, job: Job): Stop | undefined {
   const { inputs, trigger, ledger } = run;
   const { page } = run.plan;
   if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || page === null) return undefined;
@@ -130,28 +129,32 @@ function endElsewhere(run: Run, job: Job): End | undefined {
   const what = trigger.check.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.check.failure === null ? what : `failed ${what}`;
   const shown = own === undefined ? job.record?.prLink : `#${own}`;
-  return endAs('another pull request', failed, page, shown);
+  return stop('another-pull-request', { what: failed, number: page, own: describeOwn(shown) });
+}
+
+/** `pull`: `#8` or a link; null if there is none, and undefined if that is not known. */
+function describeOwn(pull: string | null | undefined): string {
+  if (pull === null) return 'the job has no pull request in this repository yet';
+  return `the pull request of the job is ${pull ?? 'not known'}`;
 }
 
 /** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */
 async function followJob(run: Run, job: Job): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {
-    const end = await sendToJob(run, job);
-    if (end !== undefined) endJob(run, job, end);
-    else if (!run.inputs.wait) endJob(run, job, endAs('sent'));
+    const why = await sendToJob(run, job);
+    if (why !== undefined) endJob(run, job, why);
+    else if (!run.inputs.wait) endJob(run, job, stop('sent'));
     tellIfAllAreOut(run);
   }
   if (job.end !== undefined) return;
-  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : endAs('sent'));
+  endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : stop('sent'));
 }
 
-/** Resolves to the end of the job if the message is not sent. */
-async function sendToJob(run: Run, job: Job): Promise<End | undefined> {
+/** Resolves to why the job ends if the message is not sent. */
+async function sendToJob(run: Run, job: Job): Promise<Stop | undefined> {
   for (;;) {
-    const waited = await waitForEarlierWork(run, job);
-    if (typeof waited === 'object') return waited;
-    const unsent = await completeMessage(run, job);
+    const unsent = (await waitForEarlierWork(run, job)) ?? (await completeMessage(run, job));
     if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;

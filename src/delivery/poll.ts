@@ -1,5 +1,5 @@
 import { afterPause, duration } from '../clock.ts';
-import { askAgain, lostEnd, showStatus } from '../job/explain.ts';
+import { showStatus } from '../job/explain.ts';
 import {
   isDone,
   type Job,
@@ -11,7 +11,7 @@ import {
   sentAtOf,
   statusOf,
 } from '../job/job.ts';
-import type { End } from '../job/outcome.ts';
+import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
 import { askedPause } from '../mintlify/responses.ts';
 import {
@@ -22,24 +22,24 @@ import {
   pollNowAgainMs,
 } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
-import { isKnownStatus, JOB_IS_CLOSED } from '../service.ts';
+import { isKnownStatus } from '../service.ts';
 import { quote, sentences } from '../text.ts';
-import { cancelledJob, endIfTooLate, pause, type Run, timedOutJob } from './run-state.ts';
+import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
 
 // Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
 // it shows a mistake (one that is refused for its rate is repeated for two minutes); in a wait, any poll may fail for ten minutes.
 
 /** After polls that failed: the end of the job, or milliseconds until the next one. `forMs`: for how long all have failed. */
-type Rule = (missed: Missed, failed: number, forMs: number) => End | number;
+type Rule = (missed: Missed, failed: number, forMs: number) => Stop | number;
 
 /** Polls until that succeeds or the rule ends the job, and resolves to that end. */
-async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
+async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
   const { clock, signal } = run.runtime;
   const since = clock.now();
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
     const missed = await pollOnce(run, job);
-    if (signal.aborted) return cancelledJob(run, job);
+    if (signal.aborted) return stopBy('cancelled', run, job);
     if (missed === undefined) return undefined;
     const next = rule(missed, failed, clock.now() - since);
     if (typeof next !== 'number') return next;
@@ -54,60 +54,56 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<End | undefined> {
 }
 
 /** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
-export async function pollNow(run: Run, job: Job): Promise<End | undefined> {
+export async function pollNow(run: Run, job: Job): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
-  if (clock.now() >= run.plan.deadline) return timedOutJob(run, job);
+  if (clock.now() >= run.plan.deadline) return stopBy('timed-out', run, job);
   let counted = 0;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     if (!isRateLimited(exchange)) counted += 1;
     const nextMs = pollNowAgainMs(exchange, { failed: counted, forMs }, random);
-    if (nextMs !== null) return endIfTooLate(run, job, nextMs, why) ?? nextMs;
+    if (nextMs !== null) return stopIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const last = sentences(count, why, askedPause(exchange, run.agent));
-    return lostAfter(run, job, exchange, last);
+    return stopAfter(exchange, job, last);
   });
 }
 
-function lostAfter({ plan }: Run, job: Job, exchange: Exchange, why: string): End {
-  const start = askAfter(exchange, job, plan);
-  return asClosed(lostEnd(job, plan.again, why, start), exchange, job);
-}
+const CODES: Readonly<Record<number, StopCode>> = {
+  401: 'api-key',
+  402: 'no-credits',
+  403: 'api-key',
+  404: 'not-found',
+  409: 'job-closed',
+  429: 'rate-limit',
+};
 
-/** What people do for a message that was not sent after this. Empty if the job takes none: a new one would go to it as well. */
-export function askAfter(exchange: Exchange, job: Job, { again }: Run['plan']): string {
-  const status = statusByApi(exchange);
-  if (isClosed(status, job)) return '';
-  return askAgain(again.start, mayPass(exchange) && status !== 429);
-}
-
-/** A job that takes no more messages ends as `closed`. */
-export function asClosed(end: End, exchange: Exchange, job: Job): End {
-  const isShut = end.label === 'not-sent' && isClosed(statusByApi(exchange), job);
-  return isShut ? { ...end, label: 'closed' } : end;
-}
-
-/** 0 if the API has not answered: what stands before it knows neither keys nor jobs. */
-function statusByApi(exchange: Exchange): number {
-  return exchange.kind === 'answer' && isFromApi(exchange.body) ? exchange.status : 0;
-}
-
-function isClosed(status: number, { id }: Job): boolean {
-  return status === JOB_IS_CLOSED && id !== NEW_JOB;
+/** Why a job ends after this failure of a poll or of a message that was not sent. */
+export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
+  if (job.message.kind === 'sent') return stop('unreachable', { why });
+  // What stands before the API knows neither keys nor jobs.
+  const isByApi = exchange.kind === 'answer' && isFromApi(exchange.body);
+  const code = (isByApi && CODES[exchange.status]) || 'api';
+  if (code === 'job-closed') {
+    // A new message would go to the closed job as well.
+    return job.id === NEW_JOB ? stop('api', { why }, 'when fixed') : stop(code, { why });
+  }
+  const passes = mayPass(exchange) && code !== 'rate-limit';
+  return stop(code, { why }, passes ? 'later' : 'when fixed');
 }
 
 /**
  * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
  * have failed for ten minutes in a row or until the deadline. Then it resolves to the end of the job.
  */
-export function pollInWait(run: Run, job: Job): Promise<End | undefined> {
+export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const last = sentences(why, askedPause(exchange, run.agent));
     const leftMs = run.plan.deadline - clock.now();
     // An end that was seen counts then.
-    if (leftMs <= 0 || isDone(job, true) !== 'no') return timedOutJob(run, job, last);
+    if (leftMs <= 0 || isDone(job, true) !== 'no') return stopBy('timed-out', run, job, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
-    return lostAfter(run, job, exchange, `All polls failed for ${duration(forMs)}. ${last}`);
+    return stopAfter(exchange, job, `All polls failed for ${duration(forMs)}. ${last}`);
   });
 }
 

@@ -3,10 +3,11 @@ import { failureOf, occasionOf } from '../comment/occasion.ts';
 import type { Story } from '../comment/render.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
-import { cancelledEnd, timedOutEnd } from '../job/explain.ts';
-import { type Job, markUnknown, newJob, recordEnd } from '../job/job.ts';
-import { type End, unsureEnd } from '../job/outcome.ts';
+import { showStatus } from '../job/explain.ts';
+import { type Job, mayBeSent, newJob, phaseOf, statusOf, update } from '../job/job.ts';
+import { toOutcome } from '../job/outcome.ts';
 import { type Ended, endedNow } from '../job/overall.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
@@ -16,7 +17,7 @@ import { Message } from '../prompt/prompt.ts';
 import type { Content } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
 import { isDefaultUrl } from '../runner/inputs.ts';
-import { quote } from '../text.ts';
+import { quote, sentences } from '../text.ts';
 import { JobLog } from './progress.ts';
 
 // What delivery works with.
@@ -51,7 +52,7 @@ interface Queue {
   readonly firstPolls: LimitFunction;
   /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
   readonly sends: LimitFunction;
-  /** Aborted, with the `End` of the others, when no more messages can be sent. */
+  /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
   readonly stop: AbortController;
 }
 
@@ -138,40 +139,42 @@ export function pendingJobs({ jobs }: Run): readonly Job[] {
 }
 
 /** `at`: a time of the clock, or when an earlier attempt saw the end. */
-export function endJob(run: Run, job: Job, end: End, at = run.runtime.clock.now()): void {
-  // After a wait that saw no end, nothing is confirmed.
-  const isOpen = run.inputs.wait && ['sent', 'unknown'].includes(job.message.kind);
-  const confirmed = end.confirmed ?? (isOpen ? false : undefined);
+export function endJob(run: Run, job: Job, why: Stop, at = run.runtime.clock.now()): void {
   const isUnsure = run.isUnsure && job.message.kind === 'pending';
-  if (isUnsure) markUnknown(job, true);
-  const known = isUnsure ? unsureEnd(end) : end;
-  recordEnd(job, { ...known, ...(confirmed !== undefined && { confirmed }) }, at);
+  if (isUnsure) update(job, { message: { kind: 'unknown', isEarlier: true } });
+  else if (mayBeSent(job)) update(job, { message: { kind: 'not-sent' } });
+  const end = toOutcome(job, why, run.plan.facts, run.inputs.wait);
+  const doubt = isUnsure && end.result !== 'skipped' ? UNSURE : '';
+  const explanation = sentences(doubt, end.explanation);
+  update(job, { end: { ...end, explanation }, endedAt: at, isWaiting: false });
   run.log.ended(job);
 }
+
+const UNSURE = 'This attempt sent nothing; an earlier one may have sent the message.';
 
 // When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
 // messages.
 
 /**
- * How the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
+ * Why the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
  * last request failed.
  */
-export function endIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): End | undefined {
+export function stopIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): Stop | undefined {
   const { clock, signal } = run.runtime;
-  const stop = run.queue.stop.signal;
-  if (signal.aborted) return cancelledJob(run, job);
-  if (stop.aborted) return stop.reason;
+  const { signal: all } = run.queue.stop;
+  if (signal.aborted) return stopBy('cancelled', run, job);
+  if (all.aborted) return all.reason;
   const leftMs = run.plan.deadline - clock.now() - afterMs;
-  return leftMs <= LEAST_POST_MS ? timedOutJob(run, job, why) : undefined;
+  return leftMs <= LEAST_POST_MS ? stopBy('timed-out', run, job, why) : undefined;
 }
 
-/** How the job ends at the deadline. */
-export function timedOutJob({ plan, inputs }: Run, job: Job, why = ''): End {
-  return timedOutEnd(job, plan.again, inputs.timeoutMs, why);
-}
-
-export function cancelledJob({ plan, inputs }: Run, job: Job): End {
-  return cancelledEnd(job, plan.again, inputs.wait);
+/** `why` says why the last request failed. */
+export function stopBy(code: 'cancelled' | 'timed-out', run: Run, job: Job, why = ''): Stop {
+  const status = showStatus(statusOf(job));
+  const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };
+  const { timeoutMs: limitMs } = run.inputs;
+  const details = { phase: phaseOf(job), jobId: job.id, status, limitMs, why, ...waited };
+  return stop(code, details, job.isWaiting ? 'later' : 'now');
 }
 
 /** A cancellation ends the pause early. */

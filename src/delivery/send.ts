@@ -1,47 +1,30 @@
 import { afterPause } from '../clock.ts';
-import { askAgain, doubtfulEnd } from '../job/explain.ts';
-import {
-  type Job,
-  markCreated,
-  markSending,
-  markSent,
-  markUnknown,
-  NEW_JOB,
-  recordLastLook,
-  statusBefore,
-} from '../job/job.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { type Job, markCreated, markSent, NEW_JOB, statusBefore, update } from '../job/job.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
 
 import { isRateLimited } from '../mintlify/retry.ts';
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';
-import { quote, sentences } from '../text.ts';
-import { asClosed, askAfter, pollNow, takeResponse } from './poll.ts';
-import {
-  cancelledJob,
-  endIfTooLate,
-  pendingJobs,
-  pullToWatch,
-  type Run,
-  save,
-} from './run-state.ts';
+import { quote } from '../text.ts';
+import { pollNow, stopAfter, takeResponse } from './poll.ts';
+import { pendingJobs, pullToWatch, type Run, save, stopBy, stopIfTooLate } from './run-state.ts';
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
 /**
- * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to the end of the job if it is
+ * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to why it ends if it is
  * not sent; `busy`: it has to wait for the agent first.
  */
-export async function sendMessage(run: Run, job: Job): Promise<End | 'sent' | 'busy'> {
+export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | 'busy'> {
   for (let failed = 0; ; failed += 1) {
-    const tooLate = endIfTooLate(run, job);
+    const tooLate = stopIfTooLate(run, job);
     if (tooLate !== undefined) return tooLate;
     const looked = await lastLook(run, job);
     if (looked !== 'ready') return looked;
     // From here to the request, nothing is awaited: another job may stop all messages.
-    const end = endIfTooLate(run, job) ?? markAllAsSending(run);
+    const end = stopIfTooLate(run, job) ?? markAllAsSending(run);
     if (end !== undefined) return end;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
     const sent = await postMessage(run.agent, job.id, run.message.text, failed);
@@ -56,7 +39,7 @@ export async function sendMessage(run: Run, job: Job): Promise<End | 'sent' | 'b
  * what is already pushed, and whether the commit of the event is the newest. It counts however long it took; what GitHub does
  * not tell stops nothing.
  */
-async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
+async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
@@ -72,7 +55,8 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
   const past = trigger.kind === 'check' && whyOutdated(trigger.check, headOfEvent);
   if (past) return past;
-  recordLastLook(job, head, needsBase);
+  // An older base may be out of date.
+  update(job, { isWaiting: false, head, ...(!needsBase && { base: {} }) });
   return 'ready';
 }
 
@@ -80,22 +64,22 @@ async function lastLook(run: Run, job: Job): Promise<End | 'busy' | 'ready'> {
  * From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent, and this returns
  * the end of all jobs.
  */
-function markAllAsSending(run: Run): End | undefined {
+function markAllAsSending(run: Run): Stop | undefined {
   const jobs = pendingJobs(run);
   if (jobs.length === 0) return undefined;
-  for (const job of jobs) markSending(job);
+  for (const job of jobs) update(job, { message: { kind: 'sending' } });
   const saved = save(run);
   if (saved.kind === 'ok') return undefined;
-  const again = askAgain(run.plan.again.start, false);
-  const end = endAs('outputs cannot be written', saved.problem, again);
-  run.queue.stop.abort(end);
-  return end;
+  const why = stop('outputs', { why: saved.problem }, 'when fixed');
+  run.queue.stop.abort(why);
+  return why;
 }
 
-function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): End | 'sent' {
+function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Stop | 'sent' {
   if (sent.kind === 'doubtful') {
-    markUnknown(job, false);
-    return doubtfulEnd(job, sent.why, run.runtime.signal.aborted);
+    update(job, { message: { kind: 'unknown', isEarlier: false } });
+    if (run.runtime.signal.aborted) return stopBy('cancelled', run, job);
+    return stop('no-answer', { why: sent.why, jobId: job.id });
   }
   const now = run.runtime.clock.now();
   if (job.id === NEW_JOB && sent.record !== null) {
@@ -116,23 +100,22 @@ async function afterRefusal(
   run: Run,
   job: Job,
   { exchange, why, afterMs }: Extract<Sent, { kind: 'refused' }>,
-): Promise<End | undefined> {
+): Promise<Stop | undefined> {
   const { clock, signal } = run.runtime;
-  const { stop } = run.queue;
-  const again = askAfter(exchange, job, run.plan);
-  if (signal.aborted) return cancelledJob(run, job);
-  if (afterMs === null && isRateLimited(exchange)) {
-    if (stop.signal.aborted) return stop.signal.reason;
+  const { stop: stopAll } = run.queue;
+  if (signal.aborted) return stopBy('cancelled', run, job);
+  if (afterMs === null) {
+    const refused = stopAfter(exchange, job, why);
+    if (!isRateLimited(exchange)) return refused;
+    if (stopAll.signal.aborted) return stopAll.signal.reason;
     // Messages to other jobs fall under the same limit.
-    const refused = `The message to job ${quote(job.id, 256)} was not accepted. ${why}`;
-    stop.abort(asClosed(endAs('the API takes no more', sentences(refused, again)), exchange, job));
+    stopAll.abort(stop('not-tried', { job: quote(job.id, 256), why }, refused.retry));
+    return refused;
   }
-  if (afterMs === null)
-    return asClosed(endAs('could not send', sentences(why, again)), exchange, job);
-  const late = endIfTooLate(run, job, afterMs, why);
+  const late = stopIfTooLate(run, job, afterMs, why);
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.
-  await clock.sleep(afterMs, AbortSignal.any([signal, stop.signal])).catch(() => {});
+  await clock.sleep(afterMs, AbortSignal.any([signal, stopAll.signal])).catch(() => {});
   return undefined;
 }

@@ -1,17 +1,16 @@
-import { doneEnd } from '../job/explain.ts';
 import {
+  type Done,
   isDone,
   type Job,
   NEW_JOB,
-  recordWait,
-  setWaiting,
   statusBefore,
   statusOf,
+  update,
 } from '../job/job.ts';
-import type { End } from '../job/outcome.ts';
-import { isFinal } from '../service.ts';
+import { agentStop, type Stop } from '../job/stop-reasons.ts';
+import { type FinalStatus, isFinal } from '../service.ts';
 import { pollInWait } from './poll.ts';
-import { endIfTooLate, pause, type Run, timedOutJob } from './run-state.ts';
+import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
 
 // The waits: until the agent is done with the message, and until it is done with earlier work.
 
@@ -30,12 +29,12 @@ export function nextPollMs(sinceMs: number): number {
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
 }
 
-export async function waitForAgent(run: Run, job: Job): Promise<End> {
+export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
   const { clock } = run.runtime;
   const { deadline } = run.plan;
   for (;;) {
     const certainty = isDone(job);
-    if (certainty !== 'no') return doneEnd(job, certainty);
+    if (certainty !== 'no') return stopDone(job, certainty);
     const now = clock.now();
     const isLate = now >= deadline;
     if (!isLate) {
@@ -43,11 +42,15 @@ export async function waitForAgent(run: Run, job: Job): Promise<End> {
       const nextMs = job.record === undefined ? 0 : nextCheckMs(job, now);
       await pause(run, Math.min(nextMs, deadline - now));
     }
-    const end = isLate ? timedOutJob(run, job) : await pollInWait(run, job);
-    if (end === undefined) continue;
+    const why = isLate ? stopBy('timed-out', run, job) : await pollInWait(run, job);
+    if (why === undefined) continue;
     const last = isDone(job, true);
-    return last === 'no' ? end : doneEnd(job, last);
+    return last === 'no' ? why : stopDone(job, last);
   }
+}
+
+function stopDone(job: Job, certainty: Done): Stop {
+  return agentStop(statusOf(job) as FinalStatus, certainty === 'confirmed', statusBefore(job));
 }
 
 /** While a final status may belong to earlier work, the job is polled more often. */
@@ -57,32 +60,30 @@ function nextCheckMs(job: Job, now: number): number {
   return job.after.work === 'our message' ? CHECK_MS : Math.min(CHECK_MS, nextMs);
 }
 
-/** If the message waits for it: polls until the agent is done with what it is at work on, or the job has to end. */
-export async function waitForEarlierWork(
-  run: Run,
-  job: Job,
-): Promise<End | 'waited' | 'not at work'> {
+/** If the message has to wait: polls until the agent is done with what it is at work on. Resolves to why the job ends, if it does. */
+export async function waitForEarlierWork(run: Run, job: Job): Promise<Stop | undefined> {
   const { plan, runtime } = run;
   const { clock } = runtime;
   const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
-  if (!mustWait) return 'not at work';
+  if (!mustWait) return undefined;
   const startedAt = clock.now();
   // The comment says it already if the first poll has shown it.
   const isNew = !job.isWaiting;
-  setWaiting(job, true);
+  update(job, { isWaiting: true });
   if (isNew) run.comment?.write();
   run.log.say(
     job,
     'The agent is at work. The message waits until it is done with what it is doing.',
   );
   while (!isFinal(statusBefore(job))) {
-    const late = endIfTooLate(run, job);
+    const late = stopIfTooLate(run, job);
     if (late !== undefined) return late;
     const now = clock.now();
     await pause(run, Math.min(nextPollMs(now - startedAt), plan.deadline - now));
-    const end = await pollInWait(run, job);
-    if (end !== undefined) return end;
+    const why = await pollInWait(run, job);
+    if (why !== undefined) return why;
   }
-  recordWait(job, clock.now() - startedAt);
-  return 'waited';
+  const ms = clock.now() - startedAt;
+  update(job, { isWaiting: false, waitedMs: (job.waitedMs ?? 0) + ms });
+  return undefined;
 }

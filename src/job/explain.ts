@@ -1,122 +1,205 @@
 import { duration } from '../clock.ts';
-import { type FinalStatus, isFinal, isKnownStatus } from '../service.ts';
-import { quote, sentences } from '../text.ts';
-import { deliveryOf, type Job, NEW_JOB, SETTLE_MS, statusBefore, statusOf } from './job.ts';
-import { agentEnd, type Certainty, CHECK, type End, endAs } from './outcome.ts';
+import { DASHBOARD_URL, isFinal, isKnownStatus } from '../service.ts';
+import { plural, quote, sentences } from '../text.ts';
+import { NEW_JOB, SETTLE_MS } from './job.ts';
+import type { Details, Retry, Stop, StopCode } from './stop-reasons.ts';
 
-// Which of its ends a job has, by what is known of it, and what people can do then.
+// The sentences of a `Stop`: the fact, then what to do about it. Comments show them, and their readers did not write the
+// workflow, so they name an input only if nothing else helps.
 
-/**
- * How people go on with what a run could not finish. A re-run knows what was sent by the note; without, it is refused.
- */
-export interface Again {
-  /** With a message that was not sent. */
-  readonly start:
-    | 'Comment again'
-    | 'Re-run the workflow'
-    | 'Start a new run'
-    | typeof WITH_THE_REST;
-  /** Whether a re-run goes on with the wait. */
-  readonly waitsOn: boolean;
+/** What of a run decides how people go on with what it could not finish. */
+export interface RunFacts {
+  /** Whether comments record what was sent: a re-run goes on with that; without, it is refused. */
+  readonly hasRecords: boolean;
+  /** Whether a person has asked by a comment. One to several jobs goes to all of them, also to those that got the message. */
+  readonly isCommand: boolean;
+  readonly isRerun: boolean;
+  readonly hasSeveralJobs: boolean;
 }
 
-/** Of several jobs without a note: a run of the whole list would send again what was sent. */
-export const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
+/** One of which nothing else is known. */
+export const A_RUN: RunFacts = {
+  ...{ hasRecords: true, isCommand: false, isRerun: false, hasSeveralJobs: false },
+};
 
-/** What people do about what was not sent. `mayPass`: whether the cause may pass by itself. */
-export function askAgain(start: Again['start'], mayPass: boolean): string {
-  if (mayPass && start !== WITH_THE_REST) return `${start} later.`;
-  return `${mayPass ? 'Later' : 'Once this is fixed'}, ${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
+const CHECK = `Check the job in the dashboard (${DASHBOARD_URL}).`;
+const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK.slice(0, -1)} before you send it again.`;
+const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
+const ARCHIVED = 'The agent was at work on the message, but now the job is archived';
+const NO_COMMENT = 'No message is sent without its comment.';
+
+/** With the details in braces, and `retry`, `again` and `onward`: what people do. */
+type Text = string | ((details: Details, facts: RunFacts) => string);
+
+const TEXTS: Readonly<Record<StopCode, Text>> = {
+  completed: '',
+  'completed-unconfirmed': doubtWork,
+  failed: `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`,
+  'failed-unconfirmed': doubtWork,
+  archived: `${ARCHIVED}; use another job.`,
+  'archived-unconfirmed':
+    'The job is archived, so the agent may not have worked on the message; use another job.',
+  sent: '',
+
+  'timed-out': explainTimeOut,
+  cancelled: inPhase({
+    before: 'The run was cancelled before the message was sent. {again}.',
+    during: 'The run was cancelled while the message was being sent. {doubt}',
+    after: 'The agent may keep working, but the cancelled run no longer waits for it. {onward}',
+  }),
+  'ended-early': inPhase({
+    before: 'The run ended before the message was sent.',
+    during: 'The run ended while the message was being sent. {doubt}',
+    after: '',
+  }),
+  'ended-in-wait': 'The run ended before the agent was done.',
+  unreachable:
+    'The message was delivered, but the status of the job can no longer be read. {why} The agent may keep working. {onward}',
+
+  'no-answer': '{why} {doubt}',
+  'earlier-attempt': ({ comments, count, isWithOthers }) =>
+    sentences(
+      'This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because {why}. {later}',
+      CHECK,
+      'To send the message all the same,',
+      comments === undefined || isWithOthers
+        ? `start a new run${isWithOthers ? ' with this job alone' : ''}.`
+        : `delete the ${count === 1 ? 'comment' : 'comments'} {comments}, and re-run the workflow.`,
+    ),
+
+  'api-key': '{why} {retry}',
+  'no-credits': '{why} {retry}',
+  'not-found': '{why} {retry}',
+  'job-closed': '{why} {retry}',
+  'rate-limit': '{why} {retry}',
+  'not-tried':
+    'The API accepts no more messages for now. The message to job {job} was not accepted. {why} {retry}',
+  api: '{why} {retry}',
+
+  'no-content': '{why} {retry}',
+  'no-comment': ({ isOptional }) =>
+    `{why} ${NO_COMMENT} {retry} ${isOptional ? 'To send without a comment, set “comment: false”.' : ''}`,
+  // In a re-run, the comment of an earlier attempt must stay.
+  'comment-unclear': (_, { isRerun }) =>
+    isRerun
+      ? `{why} ${NO_COMMENT} {again}; if a comment of this attempt appears later, delete only that.`
+      : `{why} ${NO_COMMENT} {again}; if a comment of this run appears later, delete it.`,
+  'no-records': 'Nothing was sent, because it is not known what was sent before: {why}. {retry}',
+  'other-creation':
+    'Another run is creating, or may have created, the agent job: {url}. Wait until that run is done. If its comment names no job ' +
+    `then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to its ID or, if there is no job, delete that ` +
+    'comment. {retry}',
+  uncounted:
+    '“max-messages” counts by comments, but {why}. Remove “max-messages”, or set “pr-number”.',
+  outputs: ({ why }) => `{why}, so no message was sent. ${adviseOnFile(String(why))} {retry}`,
+
+  'nothing-to-send': '{why}',
+  'only-when': 'The job is {status}; only {wanted} jobs get the message.',
+  'another-pull-request': 'The {what} is about #{number}, but {own}.',
+  'pull-request-closed': '#{number} is {state}.',
+  'newer-commits': 'The pull request has newer commits; their own checks decide.',
+  'commit-taken': ({ command }) =>
+    'Another run has taken this commit: {url}. Its message has what GitHub showed as failed then' +
+    `${command === undefined ? '' : `; ${quote(String(command))} sends what has failed since`}.`,
+  limit: ({ most }) =>
+    'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
+    `${plural(Number(most), 'message')}. Look at what the agent did. To send this message, re-run the workflow.`,
+  'uncounted-bot': 'Messages that bots trigger are counted by comments, but {why}.',
+};
+
+/** In sentences; empty if there is nothing to say. */
+export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN): string {
+  const text = TEXTS[code];
+  const values: Details = {
+    doubt: details.jobId === NEW_JOB ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED,
+    retry: howToRetry(retry, facts),
+    later: retry === 'later' ? 'Re-run again later.' : '',
+    again: howToStart(facts),
+    last: details.why ? `The last poll failed: ${details.why}` : '',
+    onward: facts.hasRecords
+      ? 'To keep waiting, re-run the workflow; the message is not sent again.'
+      : CHECK,
+    ...details,
+  };
+  const template = typeof text === 'string' ? text : text(details, facts);
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''));
+  return filled.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-/** What is true if the process is killed now. */
-export function endNow(job: Job, wait: boolean): End {
-  if (job.end !== undefined) return job.end;
-  switch (deliveryOf(job)) {
-    case 'not-sent':
-      return endAs('killed before the message');
-    case 'unknown':
-      return endAs('killed during the message', job.id === NEW_JOB);
-    case 'sent':
-      return wait ? { ...endAs('killed in the wait'), confirmed: false } : endAs('sent');
+/** Of several jobs without records: a run of the whole list would send again what was sent. */
+const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
+
+/** A re-run knows what earlier attempts have sent; a new comment does not. */
+function howToStart({ hasRecords, isCommand, isRerun, hasSeveralJobs }: RunFacts): string {
+  if (isCommand && !(hasRecords && isRerun)) return 'Comment again';
+  if (hasRecords) return 'Re-run the workflow';
+  return hasSeveralJobs ? WITH_THE_REST : 'Start a new run';
+}
+
+export function howToRetry(retry: Retry, facts: RunFacts): string {
+  const start = howToStart(facts);
+  const then = `${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
+  switch (retry) {
+    case 'never':
+      return '';
+    case 'now':
+      return `${start}.`;
+    case 'later':
+      return start === WITH_THE_REST ? `Later, ${then}` : `${start} later.`;
+    case 'when fixed':
+      return `Once this is fixed, ${then}`;
   }
 }
 
-/** The job has a final status that counts as the end. */
-export function doneEnd(job: Job, certainty: Certainty): End {
-  const status = statusOf(job) as FinalStatus;
-  return agentEnd(status, certainty, whyUnconfirmed(statusBefore(job), status));
+function inPhase(texts: Readonly<Record<'before' | 'during' | 'after', string>>): Text {
+  return ({ phase }) => (phase === 'during' || phase === 'after' ? texts[phase] : texts.before);
+}
+
+function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
+  const limit = duration(Number(limitMs));
+  if (phase === 'before') return `The message could not be sent within ${limit}. {why} {again}.`;
+  if (phase === 'waiting') {
+    const what = 'the agent was not seen to be done with what it was already doing';
+    return `The message was not sent within ${limit}, because ${what}. {last} {retry}`;
+  }
+  const ms = Number(limitMs) - Number(waitedMs);
+  // The time for the message is only what the agent left of it.
+  const parts = `${duration(Number(waitedMs))} for what it was already doing, ${duration(ms)} for this`;
+  const within = waitedMs === undefined ? limit : `${limit} (waited ${parts})`;
+  return isFinal(String(status))
+    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of the work on the message. {last} ${CHECK}`
+    : `The agent was not seen to be done within ${within}. Its last known status is {status}, and it may keep working. {last} {onward}`;
 }
 
 /** Why a final status is perhaps not the end of the work on our message, and what to do. */
-function whyUnconfirmed(before: string | undefined, status: FinalStatus): string {
-  if (before === undefined) {
-    return `The job is ${status}, but its status before the message is not known, so this may be the end of other work. ${CHECK}.`;
+function doubtWork({ before, status }: Details): string {
+  const doubt = (what: string, end: string): string =>
+    `${what}, so this may be the end of ${end}. ${CHECK}`;
+  if (before === '') {
+    return doubt(
+      'The job is {status}, but its status before the message is not known',
+      'other work',
+    );
   }
-  if (isFinal(before)) {
-    const what =
-      before === status
-        ? `The status was already ${status} before the message, and did not change for ${duration(SETTLE_MS)}`
-        : `The job is ${status}, but it was not seen at work`;
-    return `${what}, so this may be the end of what the agent did before. ${CHECK}.`;
+  if (!isFinal(String(before))) {
+    return doubt(
+      'The job is {status}, but the agent was already at work when the message was sent',
+      'that work',
+    );
   }
-  return `The job is ${status}, but the agent was already at work when the message was sent, so this may be the end of that work. ${CHECK}.`;
+  const what =
+    before === status
+      ? `The status was already {status} before the message, and did not change for ${duration(SETTLE_MS)}`
+      : 'The job is {status}, but it was not seen at work';
+  return doubt(what, 'what the agent did before');
 }
 
-/** `why` says why the last request failed; empty if it did not. */
-export function timedOutEnd(job: Job, again: Again, timeoutMs: number, why: string): End {
-  const last = why === '' ? '' : `The last poll failed: ${why}`;
-  if (job.message.kind === 'sent') return lateEnd(job, again, timeoutMs, last);
-  const { start } = again;
-  if (job.isWaiting)
-    return endAs('other work was not done in time', timeoutMs, last, askAgain(start, true));
-  return endAs('could not send in time', timeoutMs, why, start);
-}
-
-/** The agent was not seen to be done in time. */
-function lateEnd(job: Job, again: Again, timeoutMs: number, last: string): End {
-  const status = showStatus(statusOf(job));
-  const limit = timeSpent(timeoutMs, job.waitedMs);
-  return isFinal(statusOf(job))
-    ? endAs('not confirmed in time', limit, status, last)
-    : endAs('not done in time', limit, status, last, howToWaitAgain(again));
-}
-
-/** Milliseconds -> words. The time for the message is only what the agent left of it. */
-function timeSpent(limitMs: number, waitedMs: number | undefined): string {
-  if (waitedMs === undefined) return duration(limitMs);
-  const forThis = duration(limitMs - waitedMs);
-  return `${duration(limitMs)} (waited ${duration(waitedMs)} for what it was already doing, ${forThis} for this)`;
-}
-
-function howToWaitAgain({ waitsOn }: Again): string {
-  return waitsOn
-    ? 'To keep waiting, re-run the workflow; the message is not sent again.'
-    : `${CHECK}.`;
-}
-
-/** The job cannot be polled, and `why` says why. `start`: what people do for what was not sent. */
-export function lostEnd(job: Job, again: Again, why: string, start: string): End {
-  const all = sentences(why, start);
-  return job.message.kind === 'sent'
-    ? endAs('lost', why, howToWaitAgain(again))
-    : endAs('could not send', all);
-}
-
-export function cancelledEnd(job: Job, again: Again, wait: boolean): End {
-  if (job.message.kind !== 'sent') return endAs('cancelled before the message', again.start);
-  return wait ? endAs('cancelled in the wait', howToWaitAgain(again)) : endAs('cancelled');
-}
-
-/** It is not known whether the message was delivered. */
-export function doubtfulEnd(job: Job, why: string, isCancelled: boolean): End {
-  const isNew = job.id === NEW_JOB;
-  return isCancelled ? endAs('cancelled during the message', isNew) : endAs('in doubt', why, isNew);
-}
-
-/** `only-when` leaves the job out. */
-export function unwantedEnd(job: Job, onlyWhen: ReadonlySet<string>): End {
-  return endAs('only-when', showStatus(statusOf(job)), [...onlyWhen]);
+/** `why` has the code of the error. */
+export function adviseOnFile(why: string): string {
+  if (why.includes('ENOSPC')) return 'Free some disk space.';
+  return /EACCES|EROFS|ENOENT/.test(why)
+    ? 'In a container, run as the user of the runner, and mount its folders.'
+    : '';
 }
 
 /** A known status is a word of ours. */

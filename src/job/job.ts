@@ -1,7 +1,7 @@
 import type { PullRequest } from '../pull-request.ts';
 import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
-import type { End } from './outcome.ts';
+import type { Outcome } from './stop-reasons.ts';
 
 // What a run knows of a job, the words for it, and the rule that says when the agent is done with a message.
 
@@ -115,7 +115,7 @@ export interface Job {
   readonly head?: HeadBefore | undefined;
   readonly change?: Change;
   /** Missing while the run works on it. */
-  readonly end?: End;
+  readonly end?: Outcome;
   readonly endedAt?: number;
 }
 
@@ -151,11 +151,11 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
   recordResponse(job, record);
   const { status, prLink } = record;
   if (mayBeSent(job)) {
-    write(job, { base: { status, prLink } });
+    update(job, { base: { status, prLink } });
   } else if (status !== undefined) {
     const { since, finalSince = to, finalPolls = 0 } = job.after;
     const end = isFinal(status) && { finalSince, finalPolls: finalPolls + 1 };
-    write(job, { after: { since, work: nextWork(job, status), seenAt: from, ...end } });
+    update(job, { after: { since, work: nextWork(job, status), seenAt: from, ...end } });
   }
 }
 
@@ -169,54 +169,23 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
   const isOld = prLink === undefined || (prLink === null && !isEnd);
   const keepsLink = isOld && Boolean(job.record?.prLink);
   const pull = keepsLink ? {} : { prLink, prNumber };
-  write(job, { record: { ...job.record, ...others, ...pull } });
-}
-
-export function setWaiting(job: Job, isWaiting: boolean): void {
-  write(job, { isWaiting });
-}
-
-/** The agent is done with earlier work, for which the message has waited. */
-export function recordWait(job: Job, ms: number): void {
-  write(job, { isWaiting: false, waitedMs: (job.waitedMs ?? 0) + ms });
-}
-
-export function setNthInARow(job: Job, nthInARow: number | undefined): void {
-  write(job, { nthInARow });
-}
-
-export function markSending(job: Job): void {
-  write(job, { message: { kind: 'sending' } });
-}
-
-/** What was seen just before the message. The base is that of the last poll, `isBaseNew`; an older one may be out of date. */
-export function recordLastLook(job: Job, head: PullRequest | undefined, isBaseNew: boolean): void {
-  write(job, {
-    isWaiting: false,
-    ...(!isBaseNew && { base: {} }),
-    head,
-  });
+  update(job, { record: { ...job.record, ...others, ...pull } });
 }
 
 /** The API has accepted the message. */
 export function markSent(job: Job, at: number): void {
   const message = { kind: 'sent', at, isEarlier: false } as const;
-  write(job, { message, after: startOfAfter(statusBefore(job), at) });
+  update(job, { message, after: startOfAfter(statusBefore(job), at) });
 }
 
 /** The API has created the job. It has no earlier work, so its first end is that of the message. */
 export function markCreated(job: Job, id: string, at: number): void {
-  write(job, {
+  update(job, {
     id,
     message: { kind: 'sent', at, isEarlier: false },
     base: { status: BEFORE_CREATION, prLink: null },
     after: { since: at, work: 'our message' },
   });
-}
-
-/** The API may have accepted the message, in this attempt or in an earlier one. */
-export function markUnknown(job: Job, isEarlier: boolean): void {
-  write(job, { message: { kind: 'unknown', isEarlier } });
 }
 
 /**
@@ -226,7 +195,7 @@ export function markUnknown(job: Job, isEarlier: boolean): void {
 export function goOn(job: Job, earlier: Earlier, now: number): void {
   const { id, sentAt, base, isOurs = false, head } = earlier;
   const after = startOfAfter(base, now);
-  write(job, {
+  update(job, {
     id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
     base: { status: base },
@@ -244,18 +213,8 @@ interface Earlier {
   readonly head?: HeadBefore | undefined;
 }
 
-/** The run is done with the job. What may have been delivered is known already. */
-export function recordEnd(job: Job, end: End, at: number): void {
-  if (mayBeSent(job)) write(job, { message: { kind: 'not-sent' } });
-  write(job, { end, endedAt: at, isWaiting: false });
-}
-
-export function setChange(job: Job, change: Change): void {
-  write(job, { change });
-}
-
 /** The only place that writes a job. */
-function write(job: Job, parts: Partial<Job>): void {
+export function update(job: Job, parts: Partial<Job>): void {
   Object.assign(job, parts);
 }
 
@@ -312,6 +271,13 @@ export function isCreated({ base }: Job): boolean {
 export function changedNothing({ change, end }: Job): boolean {
   const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
   return end?.result === 'completed' && hasNoCommit;
+}
+
+/** Where the message of a job is. */
+export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'during' | 'after' {
+  if (message.kind === 'sent') return 'after';
+  if (message.kind === 'unknown') return 'during';
+  return isWaiting ? 'waiting' : 'before';
 }
 
 /** The status before the message, if it is known. */

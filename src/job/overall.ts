@@ -1,17 +1,18 @@
 import { pullRequestName } from '../pull-request.ts';
 import { quote } from '../text.ts';
-import { endNow } from './explain.ts';
 import { type Job, labelOf } from './job.ts';
 import { byAttention, isBad, wordOf } from './labels.ts';
-import { type End, type JobResult, RESULT_NAMES, RESULTS } from './outcome.ts';
+import { outcomeNow } from './outcome.ts';
+import { type JobResult, RESULT_NAMES, RESULTS } from './results.ts';
+import type { Outcome } from './stop-reasons.ts';
 
 // Of several jobs: which one represents all of them, what to say of them, and whether they fail the step.
 
 /** A job as it is if the run ends now. */
-export type Ended = Job & { readonly end: End };
+export type Ended = Job & { readonly end: Outcome };
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
-  return jobs.map((job) => ({ ...job, end: endNow(job, wait) }));
+  return jobs.map((job) => ({ ...job, end: outcomeNow(job, wait) }));
 }
 
 /** The worst first, by result and then by label; those with the same label in the order of the inputs. */

@@ -1,6 +1,5 @@
-import { type Again, askAgain } from '../job/explain.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { type Details, type Stop, stop } from '../job/stop-reasons.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import type { Result } from '../result.ts';
 import { listing } from '../text.ts';
@@ -15,7 +14,7 @@ import { isCreating, isSameMessage, type MessageId, type RecordedJob } from './r
 export type Limit =
   | { readonly most: number }
   /** They cannot be counted, so none is sent. */
-  | { readonly uncounted: End };
+  | { readonly uncounted: Stop };
 
 export interface Question {
   /** The records that count, or why they are not known. */
@@ -26,10 +25,8 @@ export interface Question {
   /** Whether comments name the job, and not `job-id`: then an earlier attempt may have taken another one. */
   readonly isJobFound: boolean;
   readonly limit?: Limit | undefined;
-  /** What people do for a message that was not sent. */
-  readonly again: Again['start'];
   /** How it ends if the commit of the event needs no message any more. */
-  readonly outdated?: End | undefined;
+  readonly outdated?: Stop | undefined;
   /** The word of a command that sends what has failed since; null without one. */
   readonly command: string | null;
 }
@@ -42,7 +39,7 @@ export type Decision =
   /** It is not sent. */
   | {
       readonly kind: 'stop';
-      readonly end: End;
+      readonly why: Stop;
       /** An earlier attempt may have sent it. */
       readonly isInDoubt?: boolean;
       /** No comment tells it yet, and one has to: people get a mail only of that. */
@@ -50,22 +47,22 @@ export type Decision =
     };
 
 export function decide(question: Question, jobId: string): Decision {
-  const { ledger, message, isRerun, again, limit } = question;
+  const { ledger, message, isRerun, limit } = question;
   if (ledger.kind === 'problem') return decideBlindly(question, jobId, ledger);
   const earlier = isRerun ? decideRerun(ledger.value, question, jobId) : undefined;
   if (earlier !== undefined) return earlier;
   const other = jobId === NEW_JOB ? commentOfOtherJob(ledger.value, message) : undefined;
-  if (other !== undefined) return stop(endAs('other creation', other, askAgain(again, false)));
-  if (limit !== undefined && 'uncounted' in limit) return stop(limit.uncounted);
+  if (other !== undefined) return stopWith(stop('other-creation', { url: other }, 'when fixed'));
+  if (limit !== undefined && 'uncounted' in limit) return stopWith(limit.uncounted);
   return decideNew(ledger.value, question, jobId, limit?.most);
 }
 
-function stop(end: End): Extract<Decision, { kind: 'stop' }> {
-  return { kind: 'stop', end };
+function stopWith(why: Stop): Extract<Decision, { kind: 'stop' }> {
+  return { kind: 'stop', why };
 }
 
 function decideBlindly(
-  { message, isRerun, limit, again }: Question,
+  { message, isRerun, limit }: Question,
   jobId: string,
   { problem, mayPass = false }: Extract<Result<Ledger>, { kind: 'problem' }>,
 ): Decision {
@@ -74,7 +71,7 @@ function decideBlindly(
   const isFree = limit === undefined && message.commit === '' && jobId !== NEW_JOB;
   return isFree
     ? { kind: 'send' }
-    : stop(endAs('not known what was sent', problem, askAgain(again, mayPass)));
+    : stopWith(stop('no-records', { why: problem }, mayPass ? 'later' : 'when fixed'));
 }
 
 /** The URL of a comment that names a job, or may be creating one. Earlier attempts of this message are those of a re-run. */
@@ -98,25 +95,26 @@ function decideNew(
   const same = ledger.find(
     (entry) => commit !== '' && entry.commit === commit && isOfOtherRun(entry, message, jobId),
   );
-  if (same !== undefined) return stop(endAs('same commit', same.url, command));
-  if (outdated !== undefined) return stop(outdated);
+  if (same !== undefined)
+    return stopWith(stop('commit-taken', { url: same.url, ...(command !== null && { command }) }));
+  if (outdated !== undefined) return stopWith(outdated);
   if (most === undefined) return { kind: 'send' };
   const nthInARow = countSinceCommand(ledger, message, jobId) + 1;
   if (nthInARow <= most) return { kind: 'send', nthInARow };
-  return { ...stop(endAs('limit', most)), isNews: !isLimitTold(ledger, message, jobId) };
+  return { ...stopWith(stop('limit', { most })), isNews: !isLimitTold(ledger, message, jobId) };
 }
 
 /** Why no message about a commit is needed any more, as its pull request shows. */
 export function whyOutdated(
   check: CommitTrigger,
   seen: Pick<PullRequestHead, 'number' | 'sha' | 'state'> | undefined,
-): End | undefined {
+): Stop | undefined {
   if (seen === undefined) return undefined;
   const { number, sha, state } = seen;
   if (state !== 'open' && check.failure !== null) {
-    return endAs('pull request is over', number, state);
+    return stop('pull-request-closed', { number, state });
   }
-  return sha === check.sha ? undefined : endAs('newer commits');
+  return sha === check.sha ? undefined : stop('newer-commits');
 }
 
 // Re-runs.
@@ -146,21 +144,21 @@ function decideRerun(ledger: Ledger, question: Question, jobId: string): Decisio
 
 /** `named`: what says that an earlier attempt may have sent it. */
 function inDoubt(why: string, named: readonly Named[], mayPass = false): Decision {
-  const end = endAs('refused', why, mayPass, howToSendAgain(named));
-  return { ...stop(end), isInDoubt: true };
+  const details = { why, ...namesToDelete(named) };
+  return {
+    ...stopWith(stop('earlier-attempt', details, mayPass ? 'later' : 'never')),
+    isInDoubt: true,
+  };
 }
 
-/** What people do who want the message to be sent all the same. */
-function howToSendAgain(named: readonly Named[]): string {
-  if (named.length === 0) return 'To send the message all the same, start a new run.';
+/** The comments to delete for who wants the message to be sent all the same. */
+function namesToDelete(named: readonly Named[]): Details {
+  if (named.length === 0) return {};
   // Without its comment, another job in it that got the message would get it again.
   const others = named.flatMap(({ entry, job }) => entry.jobs.filter(({ id }) => id !== job.id));
-  if (others.some(({ delivery }) => delivery === 'sent')) {
-    return 'To send the message all the same, start a new run with this job alone.';
-  }
-  const urls = listing(named.map(({ entry }) => entry.url));
-  const what = named.length === 1 ? 'the comment' : 'the comments';
-  return `To send the message all the same, delete ${what} ${urls}, and re-run the workflow.`;
+  const isWithOthers = others.some(({ delivery }) => delivery === 'sent');
+  const comments = listing(named.map(({ entry }) => entry.url));
+  return { comments, count: named.length, isWithOthers: Number(isWithOthers) };
 }
 
 /** From the strongest. */

@@ -12,8 +12,8 @@ import {
   sentAtOf,
   statusBefore,
 } from '../job/job.ts';
-import { RESULT_NAMES, statusWith } from '../job/outcome.ts';
-import { isKnownStatus } from '../service.ts';
+import { RESULT_NAMES } from '../job/results.ts';
+import { isFinal, isKnownStatus } from '../service.ts';
 import { keyOfComment } from '../trigger/trigger.ts';
 
 // What the last line of a comment says: all that other runs and later attempts must know. docs/delivery.md explains it.
@@ -139,8 +139,8 @@ function recordedDelivery(job: Job): RecordedJob['delivery'] {
 
 /** The end of the work on the message, if the process saw it: a re-run reports just that. */
 export function recordedEnd({ delivery, ended }: RecordedJob) {
-  const status = ended && statusWith(ended.result);
-  return delivery === 'sent' && status !== undefined ? { ...ended, status } : undefined;
+  if (delivery !== 'sent' || ended === undefined || !isFinal(ended.result)) return undefined;
+  return { ...ended, status: ended.result };
 }
 
 /** Whether a job is being created there, or may have been, of which the ID is not known. */

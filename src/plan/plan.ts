@@ -1,7 +1,7 @@
 import { askerOf } from '../comment/occasion.ts';
 import { type Context, complaint, type EarlyEnd, isEarlyEnd, skipped } from '../context.ts';
-import { type Again, WITH_THE_REST } from '../job/explain.ts';
-import { type End, endAs } from '../job/outcome.ts';
+import { explain, type RunFacts } from '../job/explain.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { type Limit, whyOutdated } from '../ledger/decide.ts';
 import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
 import {
@@ -27,7 +27,7 @@ export interface Plan {
   /** The number of the pull request or issue that it is about: `pr-number`, or that of the event. */
   readonly page: number | null;
   readonly comments: Comments;
-  readonly again: Again;
+  readonly facts: RunFacts;
   /** Whether the records are listed again below the own comment, because other runs may have come first. */
   readonly decidesBelow: boolean;
   readonly waitsForIdle: boolean;
@@ -35,7 +35,7 @@ export interface Plan {
   /** The pull request of the event, if the message is about its newest commit. */
   readonly headOf?: number | undefined;
   /** How it ends if the commit of the event needs no message any more. */
-  readonly outdated?: End | undefined;
+  readonly outdated?: Stop | undefined;
   /** Which message it is, for other runs and attempts. */
   readonly message: MessageId;
 }
@@ -72,7 +72,7 @@ export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
     return { context, plan: { ...draft, outdated }, jobIds: jobIds.value, ledger };
   }
   // An earlier attempt may have sent the message.
-  if (outdated !== undefined && !context.isRerun) return skipped(outdated.explanation);
+  if (outdated !== undefined && !context.isRerun) return skipped(explain(outdated));
   return jobIds.kind === 'problem' ? complaint(jobIds.problem, jobIds.mayPass) : jobIds;
 }
 
@@ -90,8 +90,8 @@ type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'asked' | 'isRerun'>;
 export function draftPlan(
   context: Known & { readonly runtime: Pick<Context['runtime'], 'clock'> },
 ): Plan {
-  const { inputs, trigger, info, isRerun, runtime } = context;
-  const { wait, onlyWhen, timeoutMs, prNumber, projectId } = inputs;
+  const { inputs, trigger, info, asked, isRerun, runtime } = context;
+  const { wait, onlyWhen, timeoutMs, prNumber, projectId, jobIds } = inputs;
   const comments = planComments(context);
   const limit = planLimit(context, comments);
   const { conversation } = trigger;
@@ -105,7 +105,12 @@ export function draftPlan(
     deadline: runtime.clock.startedAt + timeoutMs,
     page,
     comments,
-    again: planAgain(context, comments),
+    facts: {
+      hasRecords: comments.kind === 'tracking comment',
+      isCommand: asked !== null && jobIds.length <= 1,
+      isRerun,
+      hasSeveralJobs: jobIds.length > 1,
+    },
     decidesBelow:
       comments.kind === 'tracking comment' && (isRerun || limit !== undefined || commit !== null),
     waitsForIdle: wait && !isForWork,
@@ -134,23 +139,6 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }
 
-function planAgain({ inputs: { jobIds }, asked, info }: Known, comments: Comments): Again {
-  // A new comment goes to all jobs, also to those that got the message.
-  const isCommand = asked !== null && jobIds.length <= 1;
-  if (comments.kind === 'tracking comment') {
-    return { start: startAgain(isCommand, info.attempt), waitsOn: true };
-  }
-  if (isCommand) return { start: 'Comment again', waitsOn: false };
-  return jobIds.length > 1
-    ? { start: WITH_THE_REST, waitsOn: false }
-    : { start: 'Start a new run', waitsOn: false };
-}
-
-/** A re-run knows what earlier attempts have sent; a new comment does not. */
-export function startAgain(isCommand: boolean, attempt: number): Again['start'] {
-  return isCommand && attempt === 1 ? 'Comment again' : 'Re-run the workflow';
-}
-
 /** Why a run has no tracking comment, in words that continue a sentence. */
 function whyNoComment(comments: Exclude<Comments, { kind: 'tracking comment' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
@@ -170,11 +158,11 @@ function planLimit(context: Known, comments: Comments): Limit | undefined {
   const why = whyNoComment(comments);
   // On events that never have a page, such as those of a clock, nothing is in a row.
   if (maxMessages !== null && (byBot || BY_PROGRAMS.has(trigger.event))) {
-    return { uncounted: endAs('cannot count', why) };
+    return { uncounted: stop('uncounted', { why }) };
   }
   if (!byBot) return undefined;
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
-  return isTrusted(trigger) ? undefined : { uncounted: endAs('cannot count for a bot', why) };
+  return isTrusted(trigger) ? undefined : { uncounted: stop('uncounted-bot', { why }) };
 }
 
 /** Whether a bot has triggered the run, or has re-run it. */
@@ -209,7 +197,7 @@ async function readWhyOutdated(
   { trigger, github }: Context,
   { headOf: number }: Plan,
   isRead: boolean,
-): Promise<End | undefined> {
+): Promise<Stop | undefined> {
   if (trigger.kind !== 'check' || number === undefined) return undefined;
   const { check, state } = trigger;
   const known = whyOutdated(check, { number, sha: check.head ?? check.sha, state });

@@ -1,6 +1,7 @@
 import { type Context, type EarlyEnd, skipped } from '../context.ts';
+import { explain } from '../job/explain.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { endAs } from '../job/outcome.ts';
+import { stop } from '../job/stop-reasons.ts';
 import type { Ledger, LedgerEntry } from '../ledger/ledger.ts';
 import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
@@ -41,7 +42,7 @@ export function resolveJobs(
   if (newest !== undefined) return jobOf(newest);
   const creating = entries.find(({ jobs }) => jobs.some(isCreating));
   if (creating === undefined) return whenNobodyNames(inputs, page, trigger);
-  return problem(endAs('other creation', creating.url, '').explanation);
+  return problem(explain(stop('other-creation', { url: creating.url })));
 }
 
 function namedIn(jobs: readonly RecordedJob[]): readonly string[] {

@@ -1,5 +1,6 @@
 import { type Context, type EarlyEnd, skipped } from '../context.ts';
-import { endAs } from '../job/outcome.ts';
+import { explain } from '../job/explain.ts';
+import { stop } from '../job/stop-reasons.ts';
 import { whyNot } from '../prompt/sections.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { listing } from '../text.ts';
@@ -48,7 +49,7 @@ export async function resolvePullRequest(
 
 function whySeveral({ sha }: CommitTrigger, pulls: CommitTrigger['pulls']): string {
   const newest = pulls.filter((pull) => pull.sha === sha);
-  if (newest.length === 0) return endAs('newer commits').explanation;
+  if (newest.length === 0) return explain(stop('newer-commits'));
   const numbers = listing(newest.map(({ number }) => `#${number}`));
   return `The commit is the newest of several pull requests: ${numbers}.`;
 }

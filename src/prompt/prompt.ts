@@ -1,5 +1,5 @@
 import type { Story } from '../comment/render.ts';
-import type { End } from '../job/outcome.ts';
+import type { Stop } from '../job/stop-reasons.ts';
 import { blocks } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
 import type { Content } from './request.ts';
@@ -13,7 +13,7 @@ export class Message {
   #text = '';
   readonly #told = new Set<string>();
   /** Settled when the last thing that belongs to it is read; the end of all jobs if it is not sent. Only late.ts sets it. */
-  reading?: Promise<End | undefined>;
+  reading?: Promise<Stop | undefined>;
 
   /** `place`: the paragraph that says where it comes from, or an empty text. */
   constructor(

@@ -9,11 +9,10 @@ import {
   type Job,
   type PlainCommits,
   type Pushed,
-  setChange,
   statusBefore,
   statusOf,
+  update,
 } from '../job/job.ts';
-import { AGENT_ENDS, RESULTS } from '../job/outcome.ts';
 
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 
@@ -52,8 +51,8 @@ function sayChange(change: Change): string {
 async function readChange(run: Run, job: Job): Promise<void> {
   const { end, base, record, head } = job;
   const status = statusOf(job);
-  if (end === undefined || !isFinal(status) || RESULTS[end.result].of !== 'agent') return;
-  if (!AGENT_ENDS[status].mayHaveChanges) return;
+  if (end === undefined || !isFinal(status) || !isFinal(end.result)) return;
+  if (status === 'archived') return;
   if (head !== undefined) {
     if (record?.prNumber === head.number) await compare(run, job, head);
     return;
@@ -61,24 +60,25 @@ async function readChange(run: Run, job: Job): Promise<void> {
   if (end.confirmed !== true) return;
   if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
     const opened = await fetchCurrentPullRequest(run.github, record.prNumber ?? undefined);
-    setChange(job, { kind: 'created', count: opened?.commits });
+    update(job, { change: { kind: 'created', count: opened?.commits } });
   } else if (end.result === 'completed' && record?.prLink === null) {
-    setChange(job, { kind: 'no-pull-request' });
+    update(job, { change: { kind: 'no-pull-request' } });
   }
 }
 
 async function compare(run: Run, job: Job, before: HeadBefore): Promise<void> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return;
-  if (now.sha === before.sha) return setChange(job, { kind: 'none' });
+  if (now.sha === before.sha) return update(job, { change: { kind: 'none' } });
   const range = { before: before.sha, after: now.sha };
   try {
     const compared = await run.github.compare(before.sha, now.sha);
     const more = now.commits - (before.commits ?? now.commits);
-    setChange(job, changeOf(compared, more, range, run.message.commentsOn, run.runtime.redact));
+    const { commentsOn } = run.message;
+    update(job, { change: changeOf(compared, more, range, commentsOn, run.runtime.redact) });
   } catch (error) {
     run.log.say(job, sayUncompared(error));
-    setChange(job, { kind: 'commits', ...range });
+    update(job, { change: { kind: 'commits', ...range } });
   }
 }
 

@@ -7,8 +7,8 @@ import { openComment } from '../delivery/announce.ts';
 import { describeRun, pause, type Run } from '../delivery/run-state.ts';
 import { whyOf } from '../github/errors.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
-import { RESULTS } from '../job/outcome.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
+import { RESULTS } from '../job/results.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
 
@@ -70,7 +70,7 @@ async function finishNote(
   const edited = await note.edit();
   const telling = await tellEnd(run, ended);
   const told = telling.kind === 'ok' ? telling.value : '';
-  const gaveWay = ended.every(({ end }) => end.why === 'same commit');
+  const gaveWay = ended.every(({ end }) => end.code === 'commit-taken');
   const itself = told === '' ? null : 'DUPLICATE';
   await collapseAround(run, note, {
     itself: gaveWay ? 'OUTDATED' : itself,

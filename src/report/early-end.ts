@@ -1,9 +1,8 @@
 import { renderProblem, renderUsage } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
 import type { EarlyEnd, Start } from '../context.ts';
-import { askAgain } from '../job/explain.ts';
+import { A_RUN, howToRetry } from '../job/explain.ts';
 import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
-import { startAgain } from '../plan/plan.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 import { saveAtEnd, saveOutputs, writeSummary } from './finish.ts';
@@ -27,9 +26,8 @@ export function cancelled(runtime: Runtime): EarlyEnd {
 /** Ends the run, and returns its exit code. Without `start`, it is not known who has asked. */
 export async function endEarly(runtime: Runtime, end: EarlyEnd, start?: Start): Promise<0 | 1> {
   const { result, isRefusal, isSummarized } = end;
-  const again = start
-    ? askAgain(startAgain(start.asked !== null, start.info.attempt), end.mayPass === true)
-    : '';
+  const facts = { ...A_RUN, isCommand: Boolean(start?.asked), isRerun: isRerun(runtime) };
+  const again = start ? howToRetry(end.mayPass ? 'later' : 'when fixed', facts) : '';
   const url = start === undefined ? '' : await answer(start, end, again);
   const nothing = isRerun(runtime) ? 'This attempt sent nothing' : 'Nothing was sent';
   const said = runtime.redact(sentences(end.reason, end.mayPass ? again : ''));

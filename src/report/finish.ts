@@ -1,9 +1,8 @@
 import { renderStory, type Story } from '../comment/render.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
-import { showStatus } from '../job/explain.ts';
+import { adviseOnFile, showStatus } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
-import { adviseOnFile } from '../job/outcome.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
 import { blocks, link, sentenceToMarkdown } from '../markdown.ts';
 import { ok, problem, type Result } from '../result.ts';

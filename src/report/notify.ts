@@ -1,7 +1,7 @@
 import type { Run } from '../delivery/run-state.ts';
 import { changedNothing, statusOf } from '../job/job.ts';
-import { RESULTS } from '../job/outcome.ts';
 import type { Ended } from '../job/overall.ts';
+import { RESULTS } from '../job/results.ts';
 import { isLimitTold } from '../ledger/decide.ts';
 import { isFinal } from '../service.ts';
 
@@ -20,7 +20,7 @@ export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] 
 /** What another attempt has sent, or may have, and has told in its own comments. */
 function isOfOtherAttempt({ message, end, after }: Ended): boolean {
   if (message.kind === 'unknown') return message.isEarlier;
-  const isKnown = RESULTS[end.result].of === 'agent' && after.seenAt === undefined;
+  const isKnown = isFinal(end.result) && after.seenAt === undefined;
   return message.kind === 'sent' && message.isEarlier && isKnown;
 }
 
@@ -34,7 +34,7 @@ function isLateLimit({ ledger, plan }: ToldRun, { id, end, nthInARow }: Ended): 
 function isUnseen(run: ToldRun, job: Ended): boolean {
   const { asked, trigger, inputs, jobs } = run;
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
-  const isDone = inputs.wait && isFinal(statusOf(job)) && RESULTS[job.end.result].of === 'agent';
+  const isDone = inputs.wait && isFinal(statusOf(job)) && isFinal(job.end.result);
   const isHere = job.record?.prNumber === run.plan.page && !changedNothing(job);
   return isAwaited && isDone && jobs.length === 1 && job.change !== undefined && !isHere;
 }

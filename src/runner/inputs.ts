@@ -1,5 +1,5 @@
 import { isId } from '../job/job.ts';
-import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/outcome.ts';
+import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/results.ts';
 import {
   API_URL,
   KEY,

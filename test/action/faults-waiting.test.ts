@@ -161,7 +161,7 @@ describe('waits through an outage of', () => {
     [
       'resets until the deadline',
       outage(60, { fault: 'reset' }, FIVE_MINUTES),
-      late(/within 5 min.*The last poll failed: .*reset/),
+      late(/within 5 min.*The last poll failed: .*reset/i),
     ],
   ]);
 });

@@ -1,12 +1,12 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AGENT_ENDS, FAIL_ON, RESULT_NAMES } from '../../src/job/outcome.ts';
 import { endedNow } from '../../src/job/overall.ts';
+import { FAIL_ON, RESULT_NAMES } from '../../src/job/results.ts';
 import { toOutputs } from '../../src/report/outputs.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
 import { USER_AGENT } from '../../src/runner/network.ts';
-import { STATUS_NAMES } from '../../src/service.ts';
+import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 
@@ -76,20 +76,11 @@ describe('action.yml', () => {
     expect(missing, 'change its description in action.yml').toEqual([]);
   });
 
-  it('has a result for each final status, which can fail the step', () => {
-    const results: readonly string[] = Object.values(AGENT_ENDS).map(({ result }) => result);
-    expect(results.filter((result) => !(FAIL_ON as readonly string[]).includes(result))).toEqual(
-      [],
-    );
-  });
-
-  it('fails the step by default for each final status but completed', () => {
-    const green = Object.values(AGENT_ENDS).filter(({ result }) => !INPUTS.failOn.has(result));
-    const what = 'add it to the default of fail-on in action.yml';
-    expect(
-      green.map(({ result }) => result),
-      what,
-    ).toEqual(['completed']);
+  it('has a result for each final status, which fails the step unless it is completed', () => {
+    const final = STATUS_NAMES.filter(isFinal);
+    expect(final.filter((status) => !(FAIL_ON as readonly string[]).includes(status))).toEqual([]);
+    const green = final.filter((status) => !INPUTS.failOn.has(status));
+    expect(green, 'add it to the default of fail-on in action.yml').toEqual(['completed']);
   });
 
   it('has defaults that mean the same as an empty string', () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { FAILS_BY_DEFAULT, RESULT_NAMES } from '../../src/job/outcome.ts';
+import { FAILS_BY_DEFAULT, RESULT_NAMES } from '../../src/job/results.ts';
 import { isPassing4xx } from '../../src/mintlify/retry.ts';
 import { isFinal, STATUS_NAMES, STATUSES } from '../../src/service.ts';
 import { TRUSTED_EVENTS } from '../../src/trigger/authorize.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { Delivery } from '../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
-import { type JobResult, statusWith } from '../../src/job/outcome.ts';
+import type { JobResult } from '../../src/job/results.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { shortHash } from '../../src/ledger/record.ts';
 import { isFinal, STATUS_NAMES } from '../../src/service.ts';
@@ -312,14 +312,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     result.confirmed !== true ||
     job.otherAt !== null ||
     scenario.earlier !== null ||
-    (job.ours !== undefined &&
-      job.ours.end <= endedAt &&
-      statusWith(result.result) === job.ours.ends),
+    (job.ours !== undefined && job.ours.end <= endedAt && result.result === job.ours.ends),
   'a final result is what the API has shown last': ({ result, polls, scenario }) =>
-    statusWith(result.result) === undefined ||
+    !isFinal(result.result) ||
     scenario.earlier !== null ||
-    polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.jobStatus ===
-      statusWith(result.result),
+    polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.jobStatus === result.result,
   'a wait is lost only after an outage of 10 minutes': ({ result, polls, scenario, endedAt }) => {
     if (result.result !== 'error' || result.delivery !== 'sent' || scenario.earlier) return true;
     const good = polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.endedAt ?? 0;

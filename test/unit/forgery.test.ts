@@ -56,7 +56,7 @@ function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<Jo
 }
 function because(text: string): Partial<Job> {
   return {
-    end: { result: 'failed', label: 'failed', explanation: `The API said ${quote(text)}.` },
+    ...ended({ result: 'failed', explanation: `The API said ${quote(text)}.` }),
   };
 }
 function by(text: string): Partial<Story> {

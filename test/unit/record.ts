@@ -1,10 +1,12 @@
 import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
-import { AGENT_ENDS, type End, statusWith } from '../../src/job/outcome.ts';
+import type { Outcome } from '../../src/job/stop-reasons.ts';
+import { agentStop, STOP_REASONS } from '../../src/job/stop-reasons.ts';
 import type { LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../src/ledger/record.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 import { type Inputs, readInputs } from '../../src/runner/inputs.ts';
+import { isFinal } from '../../src/service.ts';
 
 /** When the runs of a test start. */
 export const START = Date.UTC(2026, 10, 21, 12);
@@ -42,26 +44,25 @@ export const UNKNOWN = { message: { kind: 'unknown', isEarlier: false } } as con
 export const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 
 /** A job that got its message, and that this run has ended. */
-export function ended(end: Partial<End>, parts: Partial<Job> = {}): Job {
+export function ended(end: Partial<Outcome>, parts: Partial<Job> = {}): Job {
   const { result = 'completed' } = end;
   const { message } = { ...SENT, ...parts };
   return job({
     ...{ ...SENT, endedAt: START },
     ...parts,
-    end: { result, label: labelFor({ ...end, result }, message), explanation: '', ...end },
+    end: {
+      ...{ code: 'api', result, label: labelFor({ ...end, result }, message) },
+      ...{ explanation: '', ...end },
+    },
   });
 }
 
 /** The label that fits a result and what became of the message. */
 export function labelFor(
-  { result, confirmed }: Pick<End, 'result' | 'confirmed'>,
+  { result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>,
   message: Job['message'],
 ): Label {
-  const status = statusWith(result);
-  if (status !== undefined) {
-    const { label, doubtful } = AGENT_ENDS[status];
-    return confirmed === false ? doubtful : label;
-  }
+  if (isFinal(result)) return STOP_REASONS[agentStop(result, confirmed !== false).code].label;
   if (result === 'sent' || result === 'skipped') return result;
   if (message.kind === 'unknown') return 'delivery unknown';
   if (message.kind === 'not-sent') return 'not-sent';

@@ -114,7 +114,7 @@ function stateAfter(decision: Decision, isFirst: boolean): State {
       return 'goes on';
     case 'stop':
       if (decision.isInDoubt) return 'refused';
-      if (decision.end.label !== 'limited') return 'not-sent';
+      if (decision.why.code !== 'limit') return 'not-sent';
       return isFirst && !decision.isNews ? 'not-sent' : 'limited';
   }
 }
@@ -128,8 +128,7 @@ export function startNote(process: Process): Process {
 function decisionOn({ id: message, limit, jobs, off }: Setup, ledger: Notes, id: string): Decision {
   const isRerun = message.attempt > 1;
   const isJobFound = jobs.includes(NEW_JOB) && off !== 'a found job counts as any';
-  const again = 'Re-run the workflow';
-  return decide({ ledger, message, isRerun, isJobFound, again, command: null, limit }, id);
+  return decide({ ledger, message, isRerun, isJobFound, command: null, limit }, id);
 }
 
 /** Of a person, who may create a job. */

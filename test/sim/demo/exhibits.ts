@@ -6,14 +6,7 @@ import {
   type Story,
 } from '../../../src/comment/render.ts';
 import { failed } from '../../../src/context.ts';
-import {
-  cancelledEnd,
-  doneEnd,
-  doubtfulEnd,
-  lostEnd,
-  timedOutEnd,
-  unwantedEnd,
-} from '../../../src/job/explain.ts';
+import { A_RUN } from '../../../src/job/explain.ts';
 import {
   type Job,
   type JobRecord,
@@ -23,7 +16,8 @@ import {
   type Pushed,
 } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
-import { type End, endAs } from '../../../src/job/outcome.ts';
+import { toOutcome } from '../../../src/job/outcome.ts';
+import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
 import { endEarly } from '../../../src/report/early-end.ts';
 import { summarize } from '../../../src/report/finish.ts';
@@ -81,45 +75,34 @@ const NOT_YET = { message: { kind: 'pending' } } as const;
 const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 const IN_DOUBT = { message: { kind: 'unknown', isEarlier: false } } as const;
 
-/** The status of a job of each kind, what else is known of it, and how it ends. */
-const AGAIN = { start: 'Comment again', waitsOn: true } as const;
+const FACTS = { ...A_RUN, isCommand: true };
+const MISSED = { phase: 'after', limitMs: LIMIT_MS, status: 'active' } as const;
 
-const STATES: Readonly<
-  Record<Label, { status: string; job?: Partial<Job>; end(job: Job): End | undefined }>
-> = {
-  failed: { status: 'failed', end: (job) => doneEnd(job, 'confirmed') },
+/** The status of a job of each kind, what else is known of it, and why it ends. */
+const STATES: Readonly<Record<Label, { status: string; job?: Partial<Job>; why?: Stop }>> = {
+  failed: { status: 'failed', why: agentStop('failed', true) },
   'delivery unknown': {
-    status: 'completed',
-    job: IN_DOUBT,
-    end: (job) => doubtfulEnd(job, RESET, false),
+    ...{ status: 'completed', job: IN_DOUBT },
+    why: stop('no-answer', { why: RESET, jobId: 'x' }),
   },
-  unreachable: { status: 'active', end: (job) => lostEnd(job, AGAIN, UNREADABLE, '') },
-  'not-sent': {
-    status: 'completed',
-    job: NOT_SENT,
-    end: () => endAs('could not send', REFUSED),
-  },
-  closed: {
-    status: 'archived',
-    job: NOT_SENT,
-    end: () => ({ ...endAs('could not send', CLOSED), label: 'closed' }),
-  },
-  unconfirmed: { status: 'completed', end: (job) => doneEnd(job, 'unconfirmed') },
-  'failure unconfirmed': { status: 'failed', end: (job) => doneEnd(job, 'unconfirmed') },
-  'timed-out': { status: 'active', end: (job) => timedOutEnd(job, AGAIN, LIMIT_MS, '') },
-  cancelled: { status: 'active', end: (job) => cancelledEnd(job, AGAIN, true) },
-  archived: { status: 'archived', end: (job) => doneEnd(job, 'confirmed') },
-  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true }, end: () => undefined },
-  sending: { status: 'completed', job: NOT_YET, end: () => undefined },
-  creating: { status: '', job: { ...NOT_YET, id: NEW_JOB }, end: () => undefined },
-  working: { status: 'active', end: () => undefined },
-  sent: { status: 'completed', end: () => endAs('sent') },
-  completed: { status: 'completed', end: (job) => doneEnd(job, 'confirmed') },
-  limited: { status: 'completed', job: NOT_SENT, end: () => endAs('limit', 3) },
+  unreachable: { status: 'active', why: stop('unreachable', { why: UNREADABLE }) },
+  'not-sent': { status: 'completed', job: NOT_SENT, why: stop('api', { why: REFUSED }) },
+  closed: { status: 'archived', job: NOT_SENT, why: stop('job-closed', { why: CLOSED }) },
+  unconfirmed: { status: 'completed', why: agentStop('completed', false, 'completed') },
+  'failure unconfirmed': { status: 'failed', why: agentStop('failed', false, 'completed') },
+  'timed-out': { status: 'active', why: stop('timed-out', MISSED) },
+  cancelled: { status: 'active', why: stop('cancelled', MISSED) },
+  archived: { status: 'archived', why: agentStop('archived', true) },
+  waiting: { status: 'active', job: { ...NOT_YET, isWaiting: true } },
+  sending: { status: 'completed', job: NOT_YET },
+  creating: { status: '', job: { ...NOT_YET, id: NEW_JOB } },
+  working: { status: 'active' },
+  sent: { status: 'completed', why: stop('sent') },
+  completed: { status: 'completed', why: agentStop('completed', true) },
+  limited: { status: 'completed', job: NOT_SENT, why: stop('limit', { most: 3 }) },
   skipped: {
-    status: 'active',
-    job: NOT_SENT,
-    end: (job) => unwantedEnd(job, new Set(['failed'])),
+    ...{ status: 'active', job: NOT_SENT },
+    why: stop('only-when', { status: 'active', wanted: 'failed' }),
   },
 };
 /** A process that is over has no other jobs. */
@@ -132,7 +115,7 @@ interface Variant {
   readonly story?: Partial<Story>;
   /** Whether the comment is on the pull request of the job. */
   readonly isHere?: boolean;
-  readonly end?: (job: Job) => End;
+  readonly why?: Stop;
 }
 
 const HEADLINES = [
@@ -193,31 +176,34 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     job: { base: { status: 'new' } },
     record: { prLink: null, prNumber: null },
   },
-  'timed out, after a wait': { kind: 'timed-out', job: { waitedMs: 900_000 } },
+  'timed out, after a wait': {
+    ...{ kind: 'timed-out', job: { waitedMs: 900_000 } },
+    why: stop('timed-out', { ...MISSED, waitedMs: 900_000 }),
+  },
   'no pull request': {
     kind: 'completed',
     job: { change: { kind: 'no-pull-request' } },
     record: { prLink: null, prNumber: null },
   },
-  'unconfirmed, at work before': { kind: 'unconfirmed', job: { base: { status: 'active' } } },
+  'unconfirmed, at work before': {
+    kind: 'unconfirmed',
+    why: agentStop('completed', false, 'active'),
+  },
   'not sent in time': {
     kind: 'not-sent',
-    end: (job) => timedOutEnd({ ...job, ...NOT_YET, isWaiting: true }, AGAIN, LIMIT_MS, ''),
+    why: stop('timed-out', { ...MISSED, phase: 'waiting' }, 'later'),
   },
   'cancelled before the message': {
     kind: 'not-sent',
-    end: (job) => cancelledEnd({ ...job, ...NOT_YET }, AGAIN, true),
+    why: stop('cancelled', { phase: 'before' }),
   },
   'a re-run that is refused': {
     kind: 'delivery unknown',
-    end: () =>
-      endAs(
-        'refused',
-        'the comment of attempt 1 does not say whether it was sent',
-        false,
-        `To send the message all the same, delete the comment ${RUN.repositoryUrl}/pull/7#issuecomment-1 and ` +
-          're-run the workflow.',
-      ),
+    why: stop('earlier-attempt', {
+      why: 'the comment of attempt 1 does not say whether it was sent',
+      comments: `${RUN.repositoryUrl}/pull/7#issuecomment-1`,
+      count: 1,
+    }),
   },
   'a prompt of many lines': {
     kind: 'completed',
@@ -242,7 +228,11 @@ function withChange(count: number, told?: Pushed['told']): { readonly job: Parti
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
-export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Variant> = {}): Job {
+export function jobOf(
+  kind: Label,
+  number = 0,
+  { job, record, why: own }: Partial<Variant> = {},
+): Job {
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const open: Job = {
@@ -259,11 +249,12 @@ export function jobOf(kind: Label, number = 0, { job, record, end }: Partial<Var
     ...state.job,
     ...job,
   };
-  const ended = (end ?? state.end)(open);
+  const why = own ?? state.why;
   const durationMs =
     kind === 'timed-out' ? LIMIT_MS - (job?.waitedMs ?? 0) : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
-  return ended === undefined ? open : { ...open, end: ended, endedAt };
+  if (why === undefined) return open;
+  return { ...open, end: toOutcome(open, why, FACTS, true), endedAt };
 }
 
 /** `count` jobs of one kind. */

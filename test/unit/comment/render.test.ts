@@ -7,6 +7,7 @@ import {
   renderUsage,
   type Story,
 } from '../../../src/comment/render.ts';
+import { A_RUN } from '../../../src/job/explain.ts';
 import {
   type Change,
   type Job,
@@ -15,12 +16,13 @@ import {
   type PlainCommits,
 } from '../../../src/job/job.ts';
 import { iconOf, type Label, titleOf, wordOf } from '../../../src/job/labels.ts';
-import { agentEnd } from '../../../src/job/outcome.ts';
+import { toOutcome } from '../../../src/job/outcome.ts';
+import { agentStop } from '../../../src/job/stop-reasons.ts';
 import { ACTION_URL } from '../../../src/runner/network.ts';
 import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '../record.ts';
 
 const LIMIT = 60_000;
-const DOUBT = agentEnd('completed', 'unconfirmed');
+const DOUBT = { ...toOutcome(job(SENT), agentStop('completed'), A_RUN, true), explanation: '' };
 const STORY: Story = {
   ...{ info: INFO, occasion: 'Asked by `alice`', prompt: 'Say more.', attached: '', message: '' },
   ...{ startedAt: START, command: null },

@@ -1,154 +1,126 @@
 import { expect, it } from 'vitest';
-import {
-  askAgain,
-  cancelledEnd,
-  doneEnd,
-  doubtfulEnd,
-  endNow,
-  lostEnd,
-  timedOutEnd,
-  unwantedEnd,
-} from '../../../src/job/explain.ts';
+import { A_RUN, explain, type RunFacts } from '../../../src/job/explain.ts';
 import type { Job } from '../../../src/job/job.ts';
-import { type End, endAs } from '../../../src/job/outcome.ts';
-import { job, NOT_SENT, record, SENDING, SENT, UNKNOWN } from '../record.ts';
+import { outcomeNow, toOutcome } from '../../../src/job/outcome.ts';
+import {
+  agentStop,
+  type Details,
+  type Outcome,
+  type Retry,
+  type StopCode,
+  stop,
+} from '../../../src/job/stop-reasons.ts';
+import { job, NOT_SENT, SENDING, SENT, UNKNOWN } from '../record.ts';
 
-const LIMIT_MS = 1_800_000;
 const IN_DOUBT = 'may have arrived, so it was not sent again';
 const AGAIN = ' To keep waiting, re-run the workflow; the message is not sent again.';
-const LOOK = 'Check the job in the dashboard';
-const ACTIVE = { record: record({ status: 'active' }) };
-const RERUN = { start: 'Re-run the workflow', waitsOn: true } as const;
-const NEW_RUN = { start: 'Start a new run', waitsOn: false } as const;
-const COMMENT = { start: 'Comment again', waitsOn: true } as const;
-const WAITING = job({ isWaiting: true });
-const TAKEN = 'https://github.com/octo/docs/pull/7#issuecomment-1';
+const ALONE = { ...A_RUN, hasRecords: false };
+const AFTER = { phase: 'after', limitMs: 1_800_000, status: 'active' };
+const BEFORE = { phase: 'before', limitMs: 1_800_000 };
 
-function done(status: string, is: Parameters<typeof doneEnd>[1], before?: string): End {
-  const base = before === undefined ? {} : { status: before };
-  return doneEnd(job({ ...SENT, base, record: record({ status }) }), is);
-}
-function timedOut(status: string, why = ''): End {
-  return timedOutEnd(job({ ...SENT, record: record({ status }) }), RERUN, LIMIT_MS, why);
-}
-
-it.each<[End, End['result'], string, boolean?]>([
-  [endAs('sent'), 'sent', ''],
-  [endAs('could not send', 'So.'), 'error', 'So.'],
-  [done('completed', 'confirmed'), 'completed', '', true],
+it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
+  ['completed', {}, ''],
+  ['sent', {}, ''],
+  ['api', { why: 'So.' }, 'So.'],
+  ['failed', {}, 'The API does not say why the agent failed. Open the job'],
+  ['archived', {}, 'was at work on the message, but now'],
+  ['archived-unconfirmed', {}, 'the agent may not have worked on'],
+  ['timed-out', AFTER, 'not seen to be done within 30 min. Its last known status is'],
+  ['timed-out', AFTER, AGAIN],
+  ['timed-out', AFTER, 'keep working. Check the job in the dashboard', ALONE],
   [
-    done('failed', 'confirmed'),
-    'failed',
-    'The API does not say why the agent failed. Open the job',
-    true,
-  ],
-  [done('archived', 'confirmed'), 'archived', 'was at work on the message, but now', true],
-  [done('archived', 'unconfirmed'), 'archived', 'the agent may not have worked on', false],
-  [
-    done('completed', 'unconfirmed', 'completed'),
-    'completed',
-    'before the message, and did not change for 1 min',
-    false,
-  ],
-  [done('completed', 'unconfirmed', 'failed'), 'completed', 'was not seen at work, so', false],
-  [done('completed', 'unconfirmed', 'active'), 'completed', 'was already at work when', false],
-  [done('failed', 'unconfirmed'), 'failed', 'before the message is not known', false],
-  [timedOut('active'), 'timed-out', 'not seen to be done within 30 min. Its last known status is'],
-  [timedOut('active'), 'timed-out', AGAIN],
-  [
-    timedOutEnd(job({ ...SENT, waitedMs: 900_000 }), RERUN, LIMIT_MS, ''),
     'timed-out',
+    { ...AFTER, waitedMs: 900_000 },
     'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
   ],
-  [timedOut('odd', 'So.'), 'timed-out', 'is “odd”, and it may keep working. The last poll'],
-  [timedOut('completed'), 'timed-out', 'is completed, but within 30 min it was not confirmed'],
-  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', `is not known, and it may keep`],
-  [timedOutEnd(job(SENT), NEW_RUN, LIMIT_MS, ''), 'timed-out', LOOK],
   [
-    timedOutEnd(job(), RERUN, LIMIT_MS, 'So.'),
     'timed-out',
-    'could not be sent within 30 min. So. Re-run the workflow.',
+    { ...AFTER, why: 'So {again}.' },
+    'keep working. The last poll failed: So {again}.',
   ],
   [
-    timedOutEnd(WAITING, RERUN, LIMIT_MS, 'So.'),
     'timed-out',
-    'seen to be done with what it was already doing. The',
+    { ...AFTER, status: 'failed' },
+    'is failed, but within 30 min it was not confirmed',
   ],
-  [timedOutEnd(WAITING, RERUN, LIMIT_MS, ''), 'timed-out', ' Re-run the workflow later.'],
-  [timedOutEnd(WAITING, NEW_RUN, LIMIT_MS, ''), 'timed-out', ' Start a new run later.'],
+  ['timed-out', { ...BEFORE, why: 'So.' }, 'be sent within 30 min. So. Re-run the workflow.'],
+  ['timed-out', { ...BEFORE, phase: 'waiting', why: 'So.' }, 'what it was already doing. The last'],
+  ['timed-out', { ...BEFORE, phase: 'waiting' }, ' Re-run the workflow later.', A_RUN, 'later'],
+  ['unreachable', { why: 'So.' }, 'can no longer be read. So. The agent may keep'],
+  ['cancelled', AFTER, `no longer waits for it.${AGAIN}`],
+  ['cancelled', BEFORE, 'cancelled before the message was sent. Re-run the'],
+  ['cancelled', { phase: 'during', jobId: 'job-1' }, IN_DOUBT],
+  ['no-answer', { why: 'So.', jobId: 'job-1' }, `So. The message ${IN_DOUBT}`],
+  ['no-answer', { why: 'So.', jobId: '' }, 'So. The job may have been created, so'],
+  ['commit-taken', { url: 'u' }, 'commit: u. Its message has what GitHub showed as failed then.'],
+  ['commit-taken', { url: 'u', command: '/docs' }, 'as failed then; “/docs” sends'],
+  ['limit', { most: 1 }, 'has sent, or may have sent, 1 message. Look'],
+  ['no-comment', { why: 'So.', isOptional: 1 }, 'comment. To send without a comment, set'],
+  ['comment-unclear', { why: 'So.' }, 'comment of this run appears later, delete it.'],
   [
-    lostEnd(job(SENT), NEW_RUN, 'So.', ''),
-    'error',
-    `can no longer be read. So. The agent may keep`,
+    'comment-unclear',
+    {},
+    'of this attempt appears later, delete only',
+    { ...A_RUN, isRerun: true },
   ],
-  [lostEnd(job(SENT), NEW_RUN, 'So.', ''), 'error', LOOK],
-  [lostEnd(job(SENT), RERUN, 'So.', ''), 'error', AGAIN],
-  [lostEnd(job(), RERUN, 'So.', 'Comment again.'), 'error', 'So. Comment again.'],
-  [timedOutEnd(WAITING, COMMENT, LIMIT_MS, ''), 'timed-out', ' Comment again later.'],
-  [cancelledEnd(job(SENT), COMMENT, true), 'cancelled', `no longer waits for it.${AGAIN}`],
-  [
-    cancelledEnd(job(), RERUN, true),
-    'cancelled',
-    'cancelled before the message was sent. Re-run the',
-  ],
-  [
-    cancelledEnd(job(), NEW_RUN, true),
-    'cancelled',
-    'before the message was sent. Start a new run.',
-  ],
-  [cancelledEnd(job(SENT), RERUN, true), 'cancelled', `no longer waits for it.${AGAIN}`],
-  [cancelledEnd(job(SENT), NEW_RUN, true), 'cancelled', LOOK],
-  [cancelledEnd(job(SENT), RERUN, false), 'cancelled', 'was cancelled.'],
-  [doubtfulEnd(job(), 'So.', false), 'error', `So. The message ${IN_DOUBT}`],
-  [doubtfulEnd(job(), 'So.', true), 'cancelled', IN_DOUBT],
-  [unwantedEnd(job(ACTIVE), new Set(['failed', 'archived'])), 'skipped', 'failed or archived jobs'],
-  [endAs('same commit', TAKEN, null), 'skipped', 'showed as failed then.'],
-  [
-    endAs('same commit', TAKEN, '/docs'),
-    'skipped',
-    `${TAKEN}. Its message has what GitHub showed as failed then; “/docs” sends`,
-  ],
-  [
-    endAs('other creation', TAKEN, 'So.'),
-    'error',
-    `have created, the agent job: ${TAKEN}. Wait until`,
-  ],
-  [
-    endAs('not known what was sent', 'so', 'Comment again later.'),
-    'error',
-    'it is not known what was sent before: so. Comment again later.',
-  ],
-  [
-    endAs('cannot count for a bot', 'so'),
-    'skipped',
-    'bots trigger are counted by comments, but so.',
-  ],
-  [
-    endAs('cannot count', 'so'),
-    'error',
-    'counts by comments, but so. Remove “max-messages”, or set “pr-number”.',
-  ],
-])('%#: %o', (end, result, words, confirmed) => {
-  expect([end.result, end.confirmed]).toEqual([result, confirmed]);
-  expect(end.explanation).toContain(words);
-  expect(end.explanation === '').toBe(words === '');
+  ['earlier-attempt', { why: 'so' }, 'because so. Re-run again later. Check', A_RUN, 'later'],
+  ['earlier-attempt', { why: 'so' }, 'all the same, start a new run.'],
+  ['earlier-attempt', { comments: 'a', count: 1 }, 'delete the comment a, and re-run'],
+  ['earlier-attempt', { comments: 'a', isWithOthers: 1 }, 'start a new run with this job alone.'],
+  ['outputs', { why: 'No (ENOSPC)' }, 'No (ENOSPC), so no message was sent. Free some disk space.'],
+])('explain %s, %j: %s', (code, details, words, facts = A_RUN, retry = 'never') => {
+  const said = explain(stop(code, details, retry), facts);
+  expect(said).toContain(words);
+  expect(said === '').toBe(words === '');
 });
 
-it.each<[Partial<Job>, boolean, End['result'], string, boolean?]>([
+it.each<[string | undefined, string]>([
+  ['completed', 'before the message, and did not change for 1 min'],
+  ['failed', 'was not seen at work, so'],
+  ['active', 'was already at work when'],
+  [undefined, 'before the message is not known'],
+])('explains why an end is unconfirmed, if the status before was %s', (before, words) => {
+  expect(explain(agentStop('completed', false, before))).toContain(words);
+});
+
+it.each<[Partial<RunFacts>, Retry, string]>([
+  [{}, 'never', 'So.'],
+  [{}, 'now', 'So. Re-run the workflow.'],
+  [{}, 'when fixed', 'So. Once this is fixed, re-run the workflow.'],
+  [{ isCommand: true }, 'later', 'So. Comment again later.'],
+  [{ isCommand: true, isRerun: true }, 'now', 'So. Re-run the workflow.'],
+  [{ hasRecords: false }, 'now', 'So. Start a new run.'],
+  [{ hasRecords: false, isCommand: true, isRerun: true }, 'now', 'So. Comment again.'],
+  [
+    { hasRecords: false, hasSeveralJobs: true },
+    'later',
+    'So. Later, start a new run with only the jobs that got no message.',
+  ],
+])('says what people can do, by %j and %s', (facts, retry, said) => {
+  expect(explain(stop('api', { why: 'So.' }, retry), { ...A_RUN, ...facts })).toBe(said);
+});
+
+it.each<[Partial<Job>, StopCode, Outcome['label'], boolean?]>([
+  [SENT, 'completed', 'completed', true],
+  [SENT, 'completed-unconfirmed', 'unconfirmed', false],
+  [SENT, 'timed-out', 'timed-out', false],
+  [NOT_SENT, 'timed-out', 'not-sent'],
+  [UNKNOWN, 'cancelled', 'delivery unknown', false],
+  [NOT_SENT, 'job-closed', 'closed'],
+  [NOT_SENT, 'limit', 'limited'],
+])('the outcome, %j, of %s is %s', (parts, code, label, confirmed) => {
+  const outcome = toOutcome(job(parts), stop(code, AFTER), A_RUN, true);
+  expect([outcome.label, outcome.confirmed]).toEqual([label, confirmed]);
+});
+
+it.each<[Partial<Job>, boolean, Outcome['result'], string, boolean?]>([
   [NOT_SENT, true, 'error', 'The run ended before the message was sent.'],
-  [SENDING, true, 'error', IN_DOUBT],
-  [UNKNOWN, true, 'error', IN_DOUBT],
+  [SENDING, true, 'error', IN_DOUBT, false],
+  [UNKNOWN, true, 'error', IN_DOUBT, false],
   [SENT, false, 'sent', ''],
   [SENT, true, 'sent', 'The run ended before the agent was done.', false],
-])('endNow, if the run is killed: %j', (parts, wait, result, words, confirmed) => {
-  const end = endNow(job(parts), wait);
+])('the outcome if the run is killed, %j', (parts, wait, result, words, confirmed) => {
+  const end = outcomeNow(job(parts), wait);
   expect([end.result, end.confirmed]).toEqual([result, confirmed]);
   expect(end.explanation).toContain(words);
-});
-
-it.each([
-  ['Comment again', true, 'Comment again later.'],
-  ['Re-run the workflow', false, 'Once this is fixed, re-run the workflow.'],
-] as const)('askAgain: %s, may pass: %s', (start, mayPass, said) => {
-  expect(askAgain(start, mayPass)).toBe(said);
 });

@@ -11,19 +11,15 @@ import {
   type JobRecord,
   type MessageState,
   markCreated,
-  markSending,
   markSent,
-  markUnknown,
   mayBeSent,
   NEW_JOB,
   newJob,
-  recordEnd,
-  recordLastLook,
+  phaseOf,
   recordPoll,
   recordResponse,
-  setWaiting,
+  update,
 } from '../../../src/job/job.ts';
-import { endAs } from '../../../src/job/outcome.ts';
 import type { Status } from '../../../src/service.ts';
 import { job, PULL, record, START } from '../record.ts';
 
@@ -33,8 +29,6 @@ const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 function sentTo(before?: JobRecord): Job {
   const one = newJob('job-1');
   if (before !== undefined) recordPoll(one, before, START, START);
-  markSending(one);
-  recordLastLook(one, undefined, true);
   markSent(one, START);
   return one;
 }
@@ -137,7 +131,6 @@ describe('isDone', () => {
 
   it('of a job that the message has created is its first final status', () => {
     const one = newJob(NEW_JOB);
-    markSending(one);
     markCreated(one, 'job-9', START);
     expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
     expect([isCreated(one), isCreated(sentTo(record()))]).toEqual([true, false]);
@@ -162,7 +155,7 @@ describe('a poll', () => {
   it('counts as the base only if it was made just before the message', () => {
     const one = newJob('job-1');
     recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
-    recordLastLook(one, undefined, false);
+    update(one, { base: {} });
     markSent(one, START);
     expect(poll(one, '2 completed')).toBe('no');
     expect(poll(one, '62 completed')).toBe('unconfirmed');
@@ -202,34 +195,15 @@ describe('a poll', () => {
   });
 });
 
-describe('what becomes of the message', () => {
-  it.each<[MessageState['kind'], Delivery, boolean, Delivery]>([
-    ['pending', 'not-sent', true, 'not-sent'],
-    ['sending', 'unknown', true, 'not-sent'],
-    ['unknown', 'unknown', false, 'unknown'],
-    ['sent', 'sent', false, 'sent'],
-    ['not-sent', 'not-sent', false, 'not-sent'],
-  ])('%s: if the run is killed, %s; may be sent: %s; if it ends, %s', (kind, now, open, then) => {
-    const one = job({ message: { kind, at: START } as MessageState, isWaiting: true });
-    expect([deliveryOf(one), mayBeSent(one)]).toEqual([now, open]);
-    recordEnd(one, endAs('could not send', 'So.'), START + 5);
-    expect(one).toMatchObject({
-      endedAt: START + 5,
-      isWaiting: false,
-      end: { explanation: 'So.' },
-    });
-    expect([deliveryOf(one), mayBeSent(one)]).toEqual([then, false]);
-  });
-
-  it('is in doubt after a request without an answer', () => {
-    const one = newJob('job-1');
-    setWaiting(one, true);
-    markSending(one);
-    recordLastLook(one, { number: 7, sha: 'a', ref: 'x', commits: 3, state: 'open' }, true);
-    expect(one).toMatchObject({ isWaiting: false, head: { sha: 'a' } });
-    markUnknown(one, false);
-    expect(deliveryOf(one)).toBe('unknown');
-  });
+it.each<[MessageState['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>([
+  ['pending', 'not-sent', true, 'before'],
+  ['sending', 'unknown', true, 'before'],
+  ['unknown', 'unknown', false, 'during'],
+  ['sent', 'sent', false, 'after'],
+  ['not-sent', 'not-sent', false, 'before'],
+])('a message that is %s: if the run is killed, %s; may be sent: %s; %s', (kind, ...expected) => {
+  const one = job({ message: { kind, at: START } as MessageState });
+  expect([deliveryOf(one), mayBeSent(one), phaseOf(one)]).toEqual(expected);
 });
 
 it.each<[string, Partial<Job>, number | undefined]>([

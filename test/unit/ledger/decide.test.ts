@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../../src/job/explain.ts';
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { endAs } from '../../../src/job/outcome.ts';
+import { stop } from '../../../src/job/stop-reasons.ts';
 import { type Decision, decide, type Question } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
@@ -33,7 +34,7 @@ function ofJob(id: string, delivery: Delivery): Partial<CommentRecord> {
 function ask(notes: readonly LedgerEntry[], parts: Partial<Question> = {}, jobId = JOB): Decision {
   const question = {
     ...{ ledger: ok(notes), message: NOTE, isRerun: false, isJobFound: false },
-    ...({ again: 'Comment again', command: null } as const),
+    command: null,
     ...parts,
   };
   return decide(question, jobId);
@@ -41,7 +42,7 @@ function ask(notes: readonly LedgerEntry[], parts: Partial<Question> = {}, jobId
 
 /** The kind or, of an end, its sentence. */
 function saidBy(decision: Decision): string {
-  return 'end' in decision ? decision.end.explanation : decision.kind;
+  return decision.kind === 'stop' ? explain(decision.why) : decision.kind;
 }
 
 describe('attempt 3', () => {
@@ -68,16 +69,16 @@ describe('attempt 3', () => {
   });
 
   it('is refused if the list fails, and another one sends unless the list could stop it', () => {
-    const remedy = 'To send the message all the same, start a new run.';
-    for (const [mayPass, start] of [
-      [true, 'Comment again later.'],
-      [false, 'Once this is fixed, comment again.'],
+    for (const [mayPass, ...retries] of [
+      [true, 'later', 'later'],
+      [false, 'never', 'when fixed'],
     ] as const) {
       const ledger = problem('so', mayPass);
-      const end = endAs('refused', 'so', mayPass, remedy);
-      expect(ask([], { ...again, ledger })).toEqual({ kind: 'stop', isInDoubt: true, end });
+      const details = { why: 'so' };
+      const why = stop('earlier-attempt', details, retries[0]);
+      expect(ask([], { ...again, ledger })).toEqual({ kind: 'stop', isInDoubt: true, why });
       expect(ask([], { ledger })).toEqual({ kind: 'send' });
-      const unknown = { end: endAs('not known what was sent', 'so', start) };
+      const unknown = { why: stop('no-records', details, retries[1]) };
       expect(ask([], { ledger, limit: { most: 3 } })).toMatchObject(unknown);
     }
   });
@@ -107,10 +108,10 @@ describe('attempt 3', () => {
   });
 
   it('goes on whatever else would stop a message', () => {
-    const uncounted = endAs('cannot count', 'so');
-    const stops = { outdated: endAs('newer commits'), limit: { uncounted } };
+    const uncounted = stop('uncounted', { why: 'so' });
+    const stops = { outdated: stop('newer-commits'), limit: { uncounted } };
     expect(ask([at(1, 'sent')], { ...again, ...stops })).toMatchObject({ kind: 'resume' });
-    expect(ask([], { ...again, ...stops })).toMatchObject({ end: uncounted });
+    expect(ask([], { ...again, ...stops })).toMatchObject({ why: uncounted });
   });
 });
 
@@ -142,8 +143,8 @@ describe('a run that would create a job', () => {
 
   it('names the comment that stops it', () => {
     const other = creating('2', 'sending');
-    const end = endAs('other creation', other.url, 'Once this is fixed, comment again.');
-    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'stop', end });
+    const why = stop('other-creation', { url: other.url }, 'when fixed');
+    expect(ask([other], {}, NEW_JOB)).toEqual({ kind: 'stop', why });
   });
 });
 
@@ -182,7 +183,8 @@ describe('a limit', () => {
   ])('counts %s', (_, notes, count) => {
     const numberUnder = (most: number) => ask(notes, { limit: { most } });
     expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
-    if (count > 0) expect(numberUnder(count)).toMatchObject({ end: endAs('limit', count) });
+    if (count > 0)
+      expect(numberUnder(count)).toMatchObject({ why: stop('limit', { most: count }) });
   });
 
   it.each<[string, readonly LedgerEntry[], boolean]>([
@@ -194,8 +196,8 @@ describe('a limit', () => {
     ['above one of another step', [note('2'), told(), note('3', 'sent', OTHER_STEP)], true],
     ['by another step', [note('2'), told(OTHER_STEP)], false],
   ])('is told already: %s, %s', (_, notes, isTold) => {
-    const end = endAs('limit', 1);
-    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'stop', end, isNews: !isTold });
+    const why = stop('limit', { most: 1 });
+    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'stop', why, isNews: !isTold });
   });
 });
 
@@ -215,7 +217,9 @@ describe('an event about a commit', () => {
   ])('gets one message: %s', (_, other, isStopped) => {
     // A command in between changes nothing.
     const notes = [note('3'), other, note('7', 'sent', { command: 'comment:7' })];
-    const expected = isStopped ? { end: endAs('same commit', other.url, null) } : { kind: 'send' };
+    const expected = isStopped
+      ? { why: stop('commit-taken', { url: other.url }) }
+      : { kind: 'send' };
     expect(ask(notes, { message })).toMatchObject(expected);
   });
 
@@ -223,10 +227,10 @@ describe('an event about a commit', () => {
     [
       'a message about the commit',
       [about('sent')],
-      { outdated: endAs('newer commits') },
+      { outdated: stop('newer-commits') },
       'taken this commit',
     ],
-    ['then newer commits', [note('2')], { outdated: endAs('newer commits') }, 'has newer commits'],
+    ['then newer commits', [note('2')], { outdated: stop('newer-commits') }, 'has newer commits'],
     ['then the limit', [note('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
   ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {

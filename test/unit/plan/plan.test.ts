@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { endAs } from '../../../src/job/outcome.ts';
+import { A_RUN } from '../../../src/job/explain.ts';
+import { stop } from '../../../src/job/stop-reasons.ts';
 import { draftPlan } from '../../../src/plan/plan.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
@@ -30,7 +31,6 @@ const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
-const RERUN = { start: 'Re-run the workflow', waitsOn: true };
 const NOTE = { kind: 'tracking comment', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
@@ -89,21 +89,19 @@ it.each<Row>([
 it.each<Row>([
   ['a message', PERSON, {}, { decidesBelow: false }],
   ['a re-run', PERSON, {}, { decidesBelow: true }, AGAIN],
-  ['a note', PERSON, {}, { again: RERUN }],
-  ['no note', PERSON, { comment: false }, { again: { start: 'Start a new run', waitsOn: false } }],
+  ['a note', PERSON, {}, { facts: A_RUN }],
+  ['no note', PERSON, { comment: false }, { facts: { ...A_RUN, hasRecords: false } }],
+  ['two jobs', PERSON, { jobIds: ['a', 'b'] }, { facts: { ...A_RUN, hasSeveralJobs: true } }],
+  ['a command', COMMAND, ASKS, { facts: { ...A_RUN, isCommand: true } }],
   [
-    'no note of two',
-    PERSON,
-    { comment: false, jobIds: ['a', 'b'] },
-    { again: { start: 'Start a new run with only the jobs that got no message' } },
-  ],
-  ['a command', COMMAND, ASKS, { again: { start: 'Comment again', waitsOn: true } }],
-  ['a command, run again', COMMAND, ASKS, { again: RERUN }, AGAIN],
-  [
-    'a command without a note',
+    'a command to two jobs',
     COMMAND,
-    { ...ASKS, comment: false },
-    { again: { start: 'Comment again', waitsOn: false } },
+    { ...ASKS, jobIds: ['a', 'b'] },
+    { facts: { ...A_RUN, hasSeveralJobs: true } },
+  ],
+  [
+    'a command, run again',
+    ...([COMMAND, ASKS, { facts: { ...A_RUN, isCommand: true, isRerun: true } }, AGAIN] as const),
   ],
   ['a limit', PERSON, { maxMessages: 5 }, { decidesBelow: true }],
   ['a commit', FAILED, {}, { decidesBelow: true, headOf: 7 }],
@@ -119,9 +117,9 @@ it.each<Row>([
 });
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
-const forBot = (why: string) => ({ limit: { uncounted: endAs('cannot count for a bot', why) } });
+const forBot = (why: string) => ({ limit: { uncounted: stop('uncounted-bot', { why }) } });
 const byBot = (is: boolean) => ({ message: { byBot: is } });
-const uncounted = (why: string) => ({ limit: { uncounted: endAs('cannot count', why) } });
+const uncounted = (why: string) => ({ limit: { uncounted: stop('uncounted', { why }) } });
 
 it.each<Row>([
   [

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Story } from '../../../src/comment/render.ts';
 import { type Job, labelOf } from '../../../src/job/job.ts';
 import { titleOf, wordOf } from '../../../src/job/labels.ts';
-import type { End } from '../../../src/job/outcome.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
+import type { Outcome } from '../../../src/job/stop-reasons.ts';
 import { annotate, crash, summarize } from '../../../src/report/finish.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
@@ -23,7 +23,7 @@ describe('annotate', () => {
   const explanation = 'So.';
   const unconfirmed = { confirmed: false, explanation };
 
-  it.each<[string, Partial<End>, Partial<Job>, string]>([
+  it.each<[string, Partial<Outcome>, Partial<Job>, string]>([
     ['a failure', { result: 'failed', explanation }, {}, 'error'],
     ['an end without a result', { result: 'archived', explanation }, {}, 'warning'],
     ['a message that is not sent', { result: 'skipped', explanation }, NOT_SENT, 'notice'],

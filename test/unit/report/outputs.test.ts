@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, JobRecord } from '../../../src/job/job.ts';
-import { type End, type JobResult, RESULT_NAMES } from '../../../src/job/outcome.ts';
 import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/overall.ts';
+import { type JobResult, RESULT_NAMES } from '../../../src/job/results.ts';
+import type { Outcome } from '../../../src/job/stop-reasons.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
 
-function endOf(id: string, end: Partial<End>, parts: Partial<Job> = {}): Ended {
+function endOf(id: string, end: Partial<Outcome>, parts: Partial<Job> = {}): Ended {
   const [one] = endedNow([ended(end, { id, ...parts })], true);
   if (one === undefined) throw new Error('There is no job.');
   return one;
@@ -34,7 +35,7 @@ describe('toOutputs', () => {
     });
   });
 
-  it.each<[string, readonly Partial<End>[]]>([
+  it.each<[string, readonly Partial<Outcome>[]]>([
     ['', [{}, {}]],
     ['true', [{ confirmed: true }, {}]],
     ['false', [{ confirmed: true }, { confirmed: false }]],

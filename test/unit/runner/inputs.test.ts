@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FAILS_BY_DEFAULT } from '../../../src/job/outcome.ts';
+import { FAILS_BY_DEFAULT } from '../../../src/job/results.ts';
 import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 import { STATUS_NAMES } from '../../../src/service.ts';

@@ -1,0 +1,118 @@
+import type { FinalStatus } from '../service.ts';
+import type { Label } from './labels.ts';
+import type { JobResult } from './results.ts';
+
+// Why a job or a run ended: for each code, which the output `code` has, its result, what people see, and what it means. A stage
+// that ends a job returns a `Stop`; explain.ts makes its sentence.
+
+/** `label`: of a job whose message went out or that needs none; otherwise people see what became of the message. */
+interface Reason {
+  readonly result: JobResult;
+  readonly label: Label;
+  /** For the reference. */
+  readonly means: string;
+}
+
+function reason(result: JobResult, label: Label, means: string): Reason {
+  return { result, label, means };
+}
+
+export const STOP_REASONS = {
+  // What the agent made of the message.
+  completed: reason('completed', 'completed', 'The agent is done with the message.'),
+  'completed-unconfirmed': reason(
+    ...(['completed', 'unconfirmed', 'The job is completed, perhaps with earlier work.'] as const),
+  ),
+  failed: reason('failed', 'failed', 'The agent failed.'),
+  'failed-unconfirmed': reason(
+    ...(['failed', 'failure unconfirmed', 'The job has failed, perhaps at earlier work.'] as const),
+  ),
+  archived: reason('archived', 'archived', 'The job was archived while the agent worked.'),
+  'archived-unconfirmed': reason('archived', 'archived', 'The job is archived.'),
+  sent: reason('sent', 'sent', 'The message is sent, and `wait` is `false`.'),
+
+  // Four causes, in each phase of the message: before it, during earlier work, while it is sent, and after it.
+  'timed-out': reason('timed-out', 'timed-out', '`timeout-minutes` are over.'),
+  cancelled: reason('cancelled', 'cancelled', 'The run was cancelled.'),
+  'ended-early': reason('error', 'unreachable', 'The runner ended the step before it was known.'),
+  'ended-in-wait': reason('sent', 'sent', 'The runner ended the step before the agent was done.'),
+  unreachable: reason(
+    'error',
+    'unreachable',
+    'The status can no longer be read after the message.',
+  ),
+
+  // The message may have arrived.
+  'no-answer': reason('error', 'delivery unknown', 'The API did not answer the message.'),
+  'earlier-attempt': reason(
+    ...(['error', 'delivery unknown', 'An earlier attempt may have sent the message.'] as const),
+  ),
+
+  // It is not sent: the API does not take it, or cannot be asked.
+  'api-key': reason(
+    'error',
+    'not-sent',
+    'The API key is missing, wrong, expired or lacks a scope.',
+  ),
+  'no-credits': reason('error', 'not-sent', 'The API requires credits.'),
+  'not-found': reason('error', 'not-sent', 'The project has no such job, or there is no project.'),
+  'job-closed': reason('error', 'closed', 'The job takes no more messages.'),
+  'rate-limit': reason('error', 'not-sent', 'The API accepts no more messages for now.'),
+  'not-tried': reason('skipped', 'not-sent', 'As `rate-limit`, after the message to another job.'),
+  api: reason('error', 'not-sent', 'The API refused the message, or could not be reached.'),
+
+  // It is not sent: something else is missing.
+  'no-content': reason('error', 'not-sent', 'What is to be sent could not be read.'),
+  'no-comment': reason('error', 'not-sent', 'The comment could not be created.'),
+  'comment-unclear': reason('error', 'not-sent', 'It is not known whether there is a comment.'),
+  'no-records': reason('error', 'not-sent', 'It could not be read what was sent before.'),
+  'other-creation': reason('error', 'not-sent', 'Another run creates the job, or may have.'),
+  uncounted: reason('error', 'not-sent', '`max-messages` is set, but nothing can be counted.'),
+  outputs: reason('error', 'not-sent', 'The outputs cannot be written.'),
+
+  // It is not meant for the job, or not now.
+  'nothing-to-send': reason('skipped', 'skipped', 'The event has nothing for the agent.'),
+  'only-when': reason('skipped', 'skipped', 'The status of the job is not one of `only-when`.'),
+  'another-pull-request': reason(
+    ...(['skipped', 'skipped', 'The check is not on the pull request of the job.'] as const),
+  ),
+  'pull-request-closed': reason('skipped', 'skipped', 'The pull request is merged or closed.'),
+  'newer-commits': reason('skipped', 'skipped', 'The pull request has newer commits.'),
+  'commit-taken': reason('skipped', 'skipped', 'Another run sends a message about the commit.'),
+  limit: reason('skipped', 'limited', 'The limit of messages is reached; a person is needed.'),
+  'uncounted-bot': reason('skipped', 'skipped', 'As `uncounted`, of what a bot triggers.'),
+} as const satisfies Readonly<Record<string, Reason>>;
+
+export type StopCode = keyof typeof STOP_REASONS;
+
+/** What people can do: nothing, or the same again at once, later, or once the cause is gone. */
+export type Retry = 'never' | 'now' | 'later' | 'when fixed';
+
+/** What the sentence names. */
+export type Details = Readonly<Record<string, string | number>>;
+
+export interface Stop {
+  readonly code: StopCode;
+  readonly details: Details;
+  readonly retry: Retry;
+}
+
+export function stop(code: StopCode, details: Details = {}, retry: Retry = 'never'): Stop {
+  return { code, details, retry };
+}
+
+/** The API shows an end that counts. */
+export function agentStop(status: FinalStatus, isConfirmed = false, before = ''): Stop {
+  return stop(isConfirmed ? status : `${status}-unconfirmed`, { status, before });
+}
+
+/** How a job ended. */
+export interface Outcome {
+  readonly code: StopCode;
+  readonly result: JobResult;
+  readonly label: Label;
+  /** The fact, then what to do about it. Empty if there is nothing to say. */
+  readonly explanation: string;
+  /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
+  readonly confirmed?: boolean;
+}
