@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/clock.ts';
 import { isEarlyEnd } from '../../../src/context.ts';
 import { deliver } from '../../../src/delivery/deliver.ts';
 import { openRun, type Run } from '../../../src/delivery/run-state.ts';
-import type { Classifier, GitHub } from '../../../src/github/client.ts';
+import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { endedNow } from '../../../src/job/overall.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
@@ -27,7 +27,6 @@ export interface Entry {
   readonly id: number;
   body: string;
   readonly at: number;
-  hidden?: Classifier;
 }
 
 /** What can go wrong, each with its chance. */
@@ -210,13 +209,6 @@ function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
           body: known.get(entry.id) ?? '',
         }));
       }),
-    newestOwnComments: () =>
-      read(() =>
-        world.listed().map((entry) => ({
-          ...{ id: `IC_${entry.id}`, url: urlOf(entry), body: entry.body },
-          ...{ isMinimized: entry.hidden !== undefined, viewerDidAuthor: true },
-        })),
-      ),
     createComment: (_: number, body: string) =>
       write(() => {
         const entry = world.add(body);
@@ -224,13 +216,6 @@ function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
         return { id: entry.id, nodeId: `IC_${entry.id}`, url: urlOf(entry) };
       }),
     updateComment: (id: number, body: string) => write(() => world.edit(id, body)),
-    hide: (given: readonly (readonly [string, Classifier])[]) =>
-      write(() => {
-        for (const [id, why] of given) {
-          const entry = world.entries.find((one) => `IC_${one.id}` === id);
-          if (entry !== undefined) entry.hidden ??= why;
-        }
-      }),
     react: async () => {},
   };
   const refuse = () =>
