@@ -100,7 +100,7 @@ function isEncoded(text: string): boolean {
 
 /**
  * The secrets that texts by others may contain, read before anything else so that they can be masked. No text has the
- * password of a proxy: only its host is shown, and errors of connections are put into our own words.
+ * password of a proxy: errors of Node have at most its host and port.
  */
 export function readSecrets(env: Env): readonly string[] {
   return [env['INPUT_API-KEY'], env['INPUT_GITHUB-TOKEN']].flatMap((value) => value?.trim() || []);

@@ -43,21 +43,15 @@ interface InputsRead {
   readonly problems: readonly string[];
 }
 
-/** What of the event the inputs depend on. */
-interface InputsEvent {
-  /** The pull request or issue, whose comments may name the job. */
-  readonly conversation: number | null;
-  /** Whether the message may carry something of the event, so that it needs no prompt. */
-  readonly mayCarry: boolean;
-}
-
-const ANY_EVENT: InputsEvent = { conversation: null, mayCarry: false };
-
-/** Reads all inputs, and collects all problems with them instead of only the first. */
+/**
+ * Reads all inputs, and collects all problems with them instead of only the first. `conversation`: the pull request or issue
+ * of the event, whose comments may name the job. `mayCarry`: whether the message may carry something of the event, so that it
+ * needs no prompt.
+ */
 export function readInputs(
   env: Env,
   redact: Redact,
-  { conversation, mayCarry }: InputsEvent = ANY_EVENT,
+  { conversation, mayCarry } = { conversation: null as number | null, mayCarry: false },
 ): InputsRead {
   const wrong: string[] = [];
   const settings = readSettings(env, redact, (problem) => wrong.push(problem));
@@ -65,9 +59,10 @@ export function readInputs(
   const isSomewhere = (settings.prNumber ?? conversation) !== null;
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   const proxy = readProxy(env, settings.baseUrl);
+  const certificates = problemWithCertificates(env);
   const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
-    [proxy.kind === 'problem', proxy.kind === 'problem' ? `${proxy.problem}.` : ''],
-    [problemWithCertificates(env) !== undefined, `${problemWithCertificates(env)}.`],
+    [proxy.kind === 'problem', `${'problem' in proxy && proxy.problem}.`],
+    [certificates !== undefined, `${certificates}.`],
     [
       maxMessages !== null && !comment,
       '“max-messages” cannot be combined with “comment: false”, because comments are counted; remove one of them.',

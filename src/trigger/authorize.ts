@@ -6,18 +6,16 @@ import { type Account, BOT_SUFFIX, isAllowedBot, isBot, isPerson, sameLogin } fr
 import { checkPermission } from './permissions.ts';
 import { COMMENT_EVENTS, type Trigger } from './trigger.ts';
 
-interface Denied {
-  readonly kind: 'denied';
-  readonly reason: string;
-  /** `warning`: the workflow probably needs a change. */
-  readonly level: 'notice' | 'warning';
-  /** Whether it is the event of somebody who may at least triage; strangers get no answer. */
-  readonly isOfColleague?: boolean;
-}
-
 type Authorization =
   | { readonly kind: 'allowed' }
-  | Denied
+  | {
+      readonly kind: 'denied';
+      readonly reason: string;
+      /** `warning`: the workflow probably needs a change. */
+      readonly level: 'notice' | 'warning';
+      /** Whether it is the event of somebody who may at least triage; strangers get no answer. */
+      readonly isOfColleague: boolean;
+    }
   /** The permission could not be checked, so nothing is allowed. */
   | { readonly kind: 'failed'; readonly reason: string; readonly mayPass: boolean };
 
@@ -63,16 +61,15 @@ export async function authorize(
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
     if (isBot(other)) {
       const reason = `${name} may not trigger messages. To allow it: ${quote(`allowed-bots: ${other.login}`)}.`;
-      return { kind: 'denied', reason, level: 'notice' };
+      return { kind: 'denied', reason, level: 'notice', isOfColleague: false };
     }
-    return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
+    return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`, false);
   }
   if (minimumPermission === 'none') return ALLOWED;
   for (const person of actors.filter(isPerson)) {
     const checked = await checkPermission(person, minimumPermission, github);
     if (checked.kind === 'too little') {
-      const isOfColleague = checked.isColleague && person === trigger.sender;
-      return { ...denied(trigger, checked.why), isOfColleague };
+      return denied(trigger, checked.why, checked.isColleague && person === trigger.sender);
     }
     if (checked.kind === 'not known') {
       return { kind: 'failed', reason: checked.why, mayPass: checked.mayPass };
@@ -111,8 +108,10 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
 }
 
 /** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
-function denied({ event }: Trigger, why: string): Denied {
-  if (COMMENT_EVENTS.has(event)) return { kind: 'denied', reason: why, level: 'notice' };
+function denied({ event }: Trigger, why: string, isOfColleague: boolean): Authorization {
+  if (COMMENT_EVENTS.has(event)) {
+    return { kind: 'denied', reason: why, level: 'notice', isOfColleague };
+  }
   const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
-  return { kind: 'denied', reason: sentences(why, lesson), level: 'warning' };
+  return { kind: 'denied', reason: sentences(why, lesson), level: 'warning', isOfColleague };
 }

@@ -43,13 +43,7 @@ it.each<[string, Record<string, string>, object]>([
     { GITHUB_SERVER_URL: 'x y' },
     { repositoryUrl: 'https://github.com/' },
   ],
-  ...['-1', '1e9', '0x2', '1.5', 'two', '0'].map(
-    (attempt): [string, Record<string, string>, object] => [
-      `the attempt ${attempt}`,
-      { GITHUB_RUN_ATTEMPT: attempt },
-      { attempt: 1 },
-    ],
-  ),
+  ['no attempt', { GITHUB_RUN_ATTEMPT: '1e9' }, { attempt: 1 }],
 ])('readRunInfo reads %s', (_, env, expected) => {
   expect(readRunInfo(env)).toMatchObject(expected);
 });
@@ -63,9 +57,7 @@ describe('readProxy', () => {
     [{ HTTPS_PROXY: ' http://p:1 ' }, 'http://p:1/'],
     [{ https_proxy: 'http://l:1', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
     [{ https_proxy: 'p:1' }, 'http://p:1/'],
-    [{ https_proxy: 'http://u:p w@p:1' }, 'http://u:p%20w@p:1/'],
     [{ http_proxy: 'http://p:1' }, ''],
-    [{ HTTPS_PROXY: 'https://p.example/' }, 'https://p.example/'],
     [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
     [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
   ])('for https, %j is "%s"', (env, url) => {

@@ -48,24 +48,18 @@ it('inputs that are not set have defaults', () => {
 describe('readInputs accepts', () => {
   it.each<[string, Record<string, string>, Partial<Inputs>]>([
     ['white space around a key', { 'api-key': ' mint_abc12345\n' }, { apiKey: 'mint_abc12345' }],
-    ['white space around an ID', { 'job-id': '\tjob-1 ' }, { jobIds: ['job-1'] }],
     ['create-job', { 'job-id': '', 'create-job': 'true' }, { jobIds: [], createJob: true }],
     ['TRUE', { wait: 'TRUE' }, { wait: true }],
-    ['False', { wait: 'False' }, { wait: false }],
     ['# before a number', { 'pr-number': '#42' }, { prNumber: 42 }],
     ['an address', { 'pr-number': 'https://github.com/O/r/pull/42/files' }, { prNumber: 42 }],
     ['any prompt', { prompt: ' a\r\n%0A"🚀\u200d\n' }, { prompt: ' a\r\n%0A"🚀\u200d\n' }],
     ['no prompt with a command', { prompt: '', command: '/agent' }, { command: '/agent' }],
     ['no job-id', { 'job-id': '' }, { jobIds: [] }],
     ['no entry', { 'job-id': ', ,' }, { jobIds: [] }],
-    ['no entry in JSON', { 'job-id': '[""]' }, { jobIds: [] }],
     ['all characters of IDs', { 'job-id': 'aZ9-_.~:@' }, { jobIds: ['aZ9-_.~:@'] }],
-    ['IDs of a YAML block', { 'job-id': 'a\nb\r\n  c\n' }, { jobIds: ['a', 'b', 'c'] }],
-    ['any separators', { 'job-id': ' a,\t b ,,\u00a0c,' }, { jobIds: ['a', 'b', 'c'] }],
-    ['repeated IDs', { 'job-id': 'b a b A' }, { jobIds: ['b', 'a', 'A'] }],
+    ['IDs in lines', { 'job-id': ' a\nb,\tA\r\n\u00a0 b,' }, { jobIds: ['a', 'b', 'A'] }],
     ['IDs as JSON', { 'job-id': '[\n "a", "", " b ", "a"]' }, { jobIds: ['a', 'b'] }],
     ['100 IDs', { 'job-id': `${manyIds(100)}, job-1` }, { jobIds: manyIds(100).split('\n') }],
-    ['any status', { 'only-when': 'any' }, { onlyWhen: null }],
     ['none', { 'fail-on': 'none' }, { failOn: new Set() }],
     [
       'a list',
@@ -82,10 +76,8 @@ describe('readInputs accepts', () => {
   });
 
   it.each([
-    ['https://example.com', 'https://example.com/'],
     ['https://example.com:8443', 'https://example.com:8443/'],
     ['http://localhost:3000', 'http://localhost:3000/'],
-    ['http://[::1]:3000', 'http://[::1]:3000/'],
   ])('base-url %s', (text, href) => {
     expect(valid({ 'base-url': text }).baseUrl.href).toBe(href);
   });
@@ -180,14 +172,10 @@ describe('readInputs refuses', () => {
       [
         'http://example.com',
         'http://localhost.evil.example',
-        'ftp://example.com',
         'https://u:p@a.example',
         'https://a.example?x',
-        'https://a.example#f',
         'https://a.example//x',
         'https://a.example:0',
-        'https://a.example:99999',
-        'https://exa\tmple.com',
         'example.com',
         'https://a.example\\@evil.example',
       ],
@@ -269,15 +257,8 @@ describe('readInputs refuses', () => {
       null,
       ['“project-id”, “job-id” and “api-key”'],
     ],
-    ['and another input is wrong', { wait: 'yes' }, null, ['“job-id”', '“wait”']],
     ['and comments are off', { wait: 'yes', comment: 'false' }, 7, ['“job-id”', '“wait”']],
     ['but a comment of the event may name the job', { 'project-id': '' }, 7, ['“project-id”']],
-    [
-      'but a comment of pr-number may name it',
-      { 'project-id': '', 'pr-number': '7' },
-      null,
-      ['“project-id”'],
-    ],
     ['but it may be created', { 'project-id': '', 'create-job': 'true' }, null, ['“project-id”']],
     ['but nothing else is wrong, so the run says it', {}, null, []],
   ])('if job-id is empty, %s', (_, inputs, conversation, expected) => {
