@@ -24,7 +24,7 @@ import { endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { sendMessage } from './send.ts';
 import { waitForAgent, waitForEarlierWork } from './wait.ts';
 
-// All jobs of a step, from the first poll to the end; docs/delivery.md explains the note. Each stage may end some jobs; then
+// All jobs of a step, from the first poll to the end; docs/delivery.md explains the order. Each stage may end some jobs; then
 // one loop follows each job that is left.
 
 export async function deliver(ready: Run): Promise<Run> {

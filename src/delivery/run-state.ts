@@ -94,10 +94,8 @@ type WithJobs = Context & Pick<Run, 'plan' | 'ledger' | 'jobs'>;
 
 /** The paragraph of the message that says where it comes from, if that is not the pull request of the only job. */
 export function describeWhere(run: WithJobs): string {
-  return describePage(
-    run,
-    run.jobs.every((job) => isOwnPage(run, job)),
-  );
+  const [job] = run.jobs;
+  return describePage(run, job !== undefined && isOwnPage(run, job));
 }
 
 /** Whether the page is the pull request of the only job. */

@@ -9,7 +9,7 @@ import { isFinal } from '../service.ts';
 
 type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'ledger' | 'plan' | 'trigger'>;
 
-/** The jobs whose end the note does not tell well enough: the bad ones, and what GitHub does not mail itself. */
+/** The jobs whose end the tracking comment does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter((job) => {
     const isNews = RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
@@ -24,7 +24,7 @@ function isOfOtherAttempt({ message, end, after }: Ended): boolean {
   return message.kind === 'sent' && message.isEarlier && isKnown;
 }
 
-/** The note has announced the message, which had its number then, and the limit has stopped it since. No note above tells it. */
+/** The comment has announced the message, which had its number then, and the limit has stopped it since. None above tells it. */
 function isLateLimit({ ledger, plan }: ToldRun, { id, end, nthInARow }: Ended): boolean {
   if (end.label !== 'limited' || nthInARow === undefined) return false;
   return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
