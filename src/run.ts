@@ -13,7 +13,8 @@ import { openRun } from './delivery/run-state.ts';
 import { makePlan } from './plan/plan.ts';
 import { type Content, readContent } from './prompt/request.ts';
 import { cancelled, endEarly, saveUnfinished } from './report/early-end.ts';
-import { report, saveOutputs } from './report/finish.ts';
+import { report } from './report/finish.ts';
+import { saveOutputs } from './report/outputs.ts';
 import type { Runtime } from './runner/environment.ts';
 import { adviseOnSettings } from './runner/inputs.ts';
 

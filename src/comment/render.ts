@@ -49,7 +49,7 @@ export interface Story {
   /** What failed, as Markdown: `` `CI` failed on 311411a ``; or empty. */
   readonly failure?: string;
   /** Who asked for it, or after what it was sent, as Markdown; or empty. */
-  readonly occasion: string;
+  readonly cause: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
   /** What belongs to the prompt and is not shown; empty for nothing. */
@@ -120,7 +120,7 @@ function renderSmallPrint(story: Story, jobs: readonly Job[], log: string): stri
   const [job, ...others] = jobs;
   const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(story.failure);
   const details = [
-    isSaidAbove ? '' : story.occasion,
+    isSaidAbove ? '' : story.cause,
     job === undefined || others.length > 0 ? '' : renderDetails(story, job),
     log,
   ];

@@ -1,4 +1,4 @@
-import { personToTell } from '../comment/occasion.ts';
+import { findPersonToMention } from '../comment/cause.ts';
 import { renderFor, renderStory } from '../comment/render.ts';
 import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
@@ -140,7 +140,7 @@ function renderComment(
 ): string {
   const [job, ...others] = jobs;
   const isLimit = others.length === 0 && job?.end?.label === 'limited';
-  const person = isLimit ? personToTell(run.trigger, knownRecords(run.ledger), job) : '';
+  const person = isLimit ? findPersonToMention(run.trigger, knownRecords(run.ledger), job) : '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };
   return renderFor(person, renderStory(describeRun(run), jobs, place));
 }

@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { failureOf, occasionOf } from '../comment/occasion.ts';
+import { formatCause, formatFailure } from '../comment/cause.ts';
 import type { Story } from '../comment/render.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
@@ -117,8 +117,8 @@ export function describeRun(run: Run): Story {
     info,
     command,
     startedAt: runtime.clock.startedAt,
-    failure: failureOf(run),
-    occasion: occasionOf(run),
+    failure: formatFailure(run),
+    cause: formatCause(run),
     mergedOrClosed: whatIsOver(run),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),

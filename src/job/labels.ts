@@ -35,19 +35,21 @@ export const LABELS = {
   failed: row('❌', 'failed', 'Agent failed', 'bad', tryAgain),
   'delivery unknown': row('⚠️', 'delivery unknown', 'Delivery unknown', 'bad'),
   unreachable: row(
-    ...([
-      '⚠️',
-      'result unknown',
-      'Result unknown: the status of the job cannot be read',
-      'bad',
-    ] as const),
+    '⚠️',
+    'result unknown',
+    'Result unknown: the status of the job cannot be read',
+    'bad',
   ),
   'not-sent': row('⚠️', 'not sent', 'Message not sent', 'bad'),
   /** As `not-sent`, and no message to this job ever will be. */
   closed: row('⚠️', 'not sent', 'Message not sent', 'bad', beginAnew),
   unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from before this message', 'bad', improve),
   'failure unconfirmed': row(
-    ...(['⚠️', 'unconfirmed', 'Agent failed, perhaps before this message', 'bad', improve] as const),
+    '⚠️',
+    'unconfirmed',
+    'Agent failed, perhaps before this message',
+    'bad',
+    improve,
   ),
   limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', resume),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
@@ -94,10 +96,10 @@ export function nextStep(label: Label, command: string, createsJobs: boolean): s
 }
 
 /** The number of jobs with each word, for example `7 failed, 51 completed`. */
-export function countLabels(labels: readonly Label[], separator = ', '): string {
+export function countLabels(labels: readonly Label[]): string {
   return [...Map.groupBy(labels.toSorted(byAttention), wordOf)]
     .map(([word, { length }]) => `${length} ${word}`)
-    .join(separator);
+    .join(', ');
 }
 
 export function byAttention(one: Label, other: Label): number {

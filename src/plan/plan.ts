@@ -1,4 +1,4 @@
-import { askerOf } from '../comment/occasion.ts';
+import { findAsker } from '../comment/cause.ts';
 import { type Context, complaint, type EarlyEnd, isEarlyEnd, skipped } from '../context.ts';
 import { explain, type RunFacts } from '../job/explain.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
@@ -122,7 +122,7 @@ export function draftPlan(
       attempt: info.attempt,
       commit: commit?.sha ?? '',
       byBot: isByBot(context),
-      askedBy: validLogin(askerOf(trigger)),
+      askedBy: validLogin(findAsker(trigger)),
       process: randomWord(),
     },
   };

@@ -13,9 +13,7 @@ import {
   statusOf,
   update,
 } from '../job/job.ts';
-
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
-
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
@@ -27,63 +25,56 @@ import { sentences } from '../text.ts';
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
-  await readChange(run, job);
-  if (job.change !== undefined) run.log.say(job, sayChange(job.change));
+  const change = await fetchChange(run, job);
+  if (change === undefined) return;
+  update(job, { change });
+  const isCounted = change.kind === 'commits' && change.count !== undefined;
+  run.log.say(job, isCounted ? `New commits seen: ${change.count}.` : IN_WORDS[change.kind]);
 }
 
-function sayChange(change: Change): string {
-  switch (change.kind) {
-    case 'commits':
-      return change.count === undefined
-        ? 'New commits were seen.'
-        : `New commits seen: ${change.count}.`;
-    case 'none':
-      return 'No new commit was seen.';
-    case 'created':
-      return 'The agent opened the pull request.';
-    case 'rewritten':
-      return 'The agent rewrote the branch.';
-    case 'no-pull-request':
-      return 'There is no pull request.';
-  }
-}
+const IN_WORDS = {
+  commits: 'New commits were seen.',
+  none: 'No new commit was seen.',
+  created: 'The agent opened the pull request.',
+  rewritten: 'The agent rewrote the branch.',
+  'no-pull-request': 'There is no pull request.',
+};
 
-async function readChange(run: Run, job: Job): Promise<void> {
+async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
   const { end, base, record, head } = job;
   const status = statusOf(job);
-  if (end === undefined || !isFinal(status) || !isFinal(end.result)) return;
-  if (status === 'archived') return;
+  if (end === undefined || !isFinal(status) || !isFinal(end.result)) return undefined;
+  if (status === 'archived') return undefined;
   if (head !== undefined) {
-    if (record?.prNumber === head.number) await compare(run, job, head);
-    return;
+    return record?.prNumber === head.number ? compare(run, job, head) : undefined;
   }
-  if (end.confirmed !== true) return;
+  if (end.confirmed !== true) return undefined;
   if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
     const opened = await fetchCurrentPullRequest(run.github, record.prNumber ?? undefined);
-    update(job, { change: { kind: 'created', count: opened?.commits } });
-  } else if (end.result === 'completed' && record?.prLink === null) {
-    update(job, { change: { kind: 'no-pull-request' } });
+    return { kind: 'created', count: opened?.commits };
   }
+  const hasNone = end.result === 'completed' && record?.prLink === null;
+  return hasNone ? { kind: 'no-pull-request' } : undefined;
 }
 
-async function compare(run: Run, job: Job, before: HeadBefore): Promise<void> {
+async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change | undefined> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
-  if (now === undefined) return;
-  if (now.sha === before.sha) return update(job, { change: { kind: 'none' } });
+  if (now === undefined) return undefined;
+  if (now.sha === before.sha) return { kind: 'none' };
   const range = { before: before.sha, after: now.sha };
   try {
-    const compared = await run.github.compare(before.sha, now.sha);
-    const more = now.commits - (before.commits ?? now.commits);
     const { commentsOn } = run.message;
-    update(job, { change: changeOf(compared, more, range, commentsOn, run.runtime.redact) });
+    const more = now.commits - (before.commits ?? now.commits);
+    const compared = await run.github.compare(before.sha, now.sha);
+    return changeOf(compared, { more, range, commentsOn, redact: run.runtime.redact });
   } catch (error) {
-    run.log.say(job, sayUncompared(error));
-    update(job, { change: { kind: 'commits', ...range } });
+    run.log.say(job, whyUncompared(error));
+    return { kind: 'commits', ...range };
   }
 }
 
 /** GitHub also answers 404 if the token may not read the commits. */
-function sayUncompared(error: unknown): string {
+function whyUncompared(error: unknown): string {
   const isHidden = error instanceof GitHubError && [403, 404].includes(error.status);
   const why = lacksPermission(error) ? lacking('contents: read') : whyOf(error);
   const hint = isHidden && !lacksPermission(error) ? 'They need “contents: read”.' : '';
@@ -93,44 +84,40 @@ function sayUncompared(error: unknown): string {
 /** GitHub lists no more. */
 const MOST_LISTED_FILES = 300;
 
+interface ComparisonFacts {
+  /** How many more commits the pull request has. */
+  readonly more: number;
+  readonly range: CommitRange;
+  /** How many inline comments the message carries on each file. */
+  readonly commentsOn: ReadonlyMap<string, number>;
+  readonly redact: Redact;
+}
+
 /**
- * `more`: how many more commits the pull request has. Over a merge, GitHub compares all commits and files of the other branch as
- * well, so their number is not that of the commits. `commentsOn`: how many inline comments the message carries on each file.
+ * Over a merge, GitHub compares all commits and files of the other branch as well, so their number is not that of the commits.
  */
 export function changeOf(
   { status, total_commits, commits, files }: Comparison,
-  more: number,
-  range: CommitRange,
-  commentsOn: ReadonlyMap<string, number>,
-  redact: Redact,
+  { more, range, commentsOn, redact }: ComparisonFacts,
 ): Change {
   if (status !== 'ahead') return { kind: 'rewritten' };
   const pushed: Pushed = { kind: 'commits', count: more > 0 ? more : undefined, ...range };
   if (commits.length < total_commits) return pushed;
   if (commits.some(({ parents }) => parents.length > 1)) return { ...pushed, told: 'a merge' };
-  const authors = new Set(commits.map(({ author }) => author && redact(author.login)));
+  const touched = files?.flatMap((one) => [one.filename, one.previous_filename]) ?? [];
+  // What is not listed may have changed.
+  const listed = files === null || files.length >= MOST_LISTED_FILES ? undefined : files;
+  const left = [...commentsOn].filter(([path]) => listed && !touched.includes(path));
   const told: PlainCommits = {
-    ...filesOf(files, commentsOn, redact),
-    headlines: commits.map(({ commit }) => headlineOf(redact(commit.message))),
-    authors: [...authors],
+    ...(listed && { files: listed.map(({ filename }) => redact(filename)) }),
+    untouched: new Map(left.map(([path, count]) => [redact(path), count])),
+    headlines: commits.map(({ commit }) => firstLine(redact(commit.message))),
+    authors: [...new Set(commits.map(({ author }) => author && redact(author.login)))],
   };
   return { ...pushed, told };
 }
 
-/** What is not listed may have changed. */
-function filesOf(
-  changed: Comparison['files'],
-  commentsOn: ReadonlyMap<string, number>,
-  redact: Redact,
-): Pick<PlainCommits, 'files' | 'untouched'> {
-  if (changed === null || changed.length >= MOST_LISTED_FILES) return { untouched: new Map() };
-  const touched = new Set(changed.flatMap((one) => [one.filename, one.previous_filename]));
-  const left = [...commentsOn].filter(([path]) => !touched.has(path));
-  const untouched = new Map(left.map(([path, count]) => [redact(path), count]));
-  return { files: changed.map(({ filename }) => redact(filename)), untouched };
-}
-
-function headlineOf(message: string): string {
+function firstLine(message: string): string {
   const [line = ''] = message.trimStart().split(/[\r\n]/, 1);
   return line;
 }

@@ -1,5 +1,5 @@
+import { findPersonToMention } from '../comment/cause.ts';
 import { type Collapsing, collapse } from '../comment/collapse.ts';
-import { personToTell } from '../comment/occasion.ts';
 import { renderFor, renderProblem, renderStory } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
 import { createComment, type TrackingComment } from '../comment/tracking-comment.ts';
@@ -97,7 +97,7 @@ async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string
   if (worst === undefined || plan.comments.kind !== 'tracking comment' || runtime.signal.aborted)
     return ok('');
   const { conversation } = plan.comments;
-  const person = personToTell(run.trigger, knownRecords(run.ledger), worst);
+  const person = findPersonToMention(run.trigger, knownRecords(run.ledger), worst);
   const text = renderFor(person, renderStory(story, jobs, { conversation, limit: LONGEST_END }));
   const place = { ...runtime, github, conversation, until: Infinity };
   const created = await createComment(place, () => composeReply(toReplyId(plan.message), text));

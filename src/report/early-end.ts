@@ -5,8 +5,8 @@ import { A_RUN, howToRetry } from '../job/explain.ts';
 import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
-import { saveAtEnd, saveOutputs, writeSummary } from './finish.ts';
-import type { Report } from './outputs.ts';
+import { type Report, saveAtEnd, saveOutputs } from './outputs.ts';
+import { writeSummary } from './summary.ts';
 
 // A run that acts on no job: its annotation, outputs, job summary and answer.
 

@@ -1,18 +1,14 @@
-import { renderStory, type Story } from '../comment/render.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
-import { adviseOnFile, showStatus } from '../job/explain.ts';
-import { type Job, labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
+import { labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
 import { countLabels, titleOf, wordOf } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
-import { blocks, link, sentenceToMarkdown } from '../markdown.ts';
-import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
-import { codeOf } from '../runner/files.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 import { finishOnGitHub } from './comments.ts';
-import { type Report, toOutputs } from './outputs.ts';
+import { saveAtEnd, saveOutputs } from './outputs.ts';
+import { summarize } from './summary.ts';
 
 // How a run ends: its annotation, outputs and job summary.
 
@@ -41,30 +37,6 @@ export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: u
   log.error(reason, 'Unexpected error');
   if (error instanceof Error) log.debug(error.stack ?? '');
   return 1;
-}
-
-/** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
-export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
-  const saved = saveOutputs(runtime, report);
-  if (saved.kind === 'ok') return code;
-  const { result, delivery, status } = toOutputs(report);
-  const lost = `result ${result}, delivery ${delivery}, status ${status === '' ? 'unknown' : showStatus(status)}`;
-  const text = sentences(
-    `${saved.problem}, so later steps do not see them. They are: ${lost}.`,
-    adviseOnFile(saved.problem),
-  );
-  runtime.log[code === 1 ? 'info' : 'error'](text);
-  return 1;
-}
-
-/** Appends the outputs. A problem is a phrase. */
-export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
-  try {
-    runtime.writeOutputs(toOutputs(report));
-    return ok(null);
-  } catch (error) {
-    return problem(`The outputs cannot be written (${codeOf(error)})`);
-  }
 }
 
 /** One annotation at most: an error about a job that fails the step, else a warning or a notice. */
@@ -104,33 +76,4 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
   log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
-}
-
-/** Characters, to which the message may add 60,000, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
-const SUMMARY_LIMIT = 250_000;
-
-/** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
-export function summarize(
-  runtime: Runtime,
-  story: Story,
-  jobs: readonly Job[],
-  commentUrls: readonly string[],
-  outdated = '',
-): void {
-  const urls = commentUrls
-    .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
-    .sort((one, other) => one.number - other.number)
-    .map(({ url, number }) => link(`#${number}`, url));
-  const label = urls.length === 1 ? 'Comment' : 'Comments';
-  const links = urls.length === 0 ? '' : `${label} on ${urls.join(', ')}`;
-  const comments = blocks([links, sentenceToMarkdown(outdated)]);
-  writeSummary(runtime, renderStory(story, jobs, { limit: SUMMARY_LIMIT, comments }));
-}
-
-export function writeSummary(runtime: Runtime, markdown: string): void {
-  try {
-    runtime.writeSummary(`${markdown}\n`);
-  } catch (error) {
-    runtime.log.warning(`The job summary cannot be written (${codeOf(error)}).`);
-  }
 }

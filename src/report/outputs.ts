@@ -1,6 +1,10 @@
+import { adviseOnFile, showStatus } from '../job/explain.ts';
 import { DELIVERIES, type Delivery, deliveryOf, elapsedMs, statusOf } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
-import { oneLine } from '../text.ts';
+import { ok, problem, type Result } from '../result.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { codeOf } from '../runner/files.ts';
+import { oneLine, sentences } from '../text.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -76,6 +80,30 @@ function toEntry(job: Ended) {
     elapsedSeconds: elapsed === undefined ? null : Math.round(elapsed / 100) / 10,
     reason: oneLine(end.explanation, LONGEST_TEXT),
   };
+}
+
+/** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
+export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
+  const saved = saveOutputs(runtime, report);
+  if (saved.kind === 'ok') return code;
+  const { result, delivery, status } = toOutputs(report);
+  const lost = `result ${result}, delivery ${delivery}, status ${status === '' ? 'unknown' : showStatus(status)}`;
+  const text = sentences(
+    `${saved.problem}, so later steps do not see them. They are: ${lost}.`,
+    adviseOnFile(saved.problem),
+  );
+  runtime.log[code === 1 ? 'info' : 'error'](text);
+  return 1;
+}
+
+/** Appends the outputs. A problem is a phrase. */
+export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
+  try {
+    runtime.writeOutputs(toOutputs(report));
+    return ok(null);
+  } catch (error) {
+    return problem(`The outputs cannot be written (${codeOf(error)})`);
+  }
 }
 
 /**

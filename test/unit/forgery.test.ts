@@ -42,7 +42,7 @@ function show(
   });
   const of = {
     info: INFO,
-    occasion: 'Asked',
+    cause: 'Asked',
     prompt: 'Go.',
     attached: '',
     message: '',
@@ -60,7 +60,7 @@ function because(text: string): Partial<Job> {
   };
 }
 function by(text: string): Partial<Story> {
-  return { occasion: `Asked by ${code(text, 100)}` };
+  return { cause: `Asked by ${code(text, 100)}` };
 }
 function checked(text: string): string | null {
   const link = checkPrLink(text);

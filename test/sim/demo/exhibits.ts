@@ -20,7 +20,7 @@ import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
 import { endEarly } from '../../../src/report/early-end.ts';
-import { summarize } from '../../../src/report/finish.ts';
+import { summarize } from '../../../src/report/summary.ts';
 
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
@@ -44,7 +44,7 @@ export const COMMIT = OLD.slice(0, 7);
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
 const STORY: Story = {
   info: RUN,
-  occasion: 'Asked by `octocat`',
+  cause: 'Asked by `octocat`',
   prompt: 'Add error handling examples to the pages that changed.',
   startedAt: START,
   until: START + LIMIT_MS,
@@ -58,7 +58,7 @@ const COMMAND = { command: '/agent' };
 /** After a check that failed. */
 const CHECKS = {
   failure: `\`CI\` failed on ${COMMIT}`,
-  occasion: `After \`CI\` failed on ${COMMIT}`,
+  cause: `After \`CI\` failed on ${COMMIT}`,
   prompt: '',
   attached: `+ log of \`links\` (${COMMIT})`,
 };
@@ -214,7 +214,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
-    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), occasion: '' },
+    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), cause: '' },
   },
 };
 

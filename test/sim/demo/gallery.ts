@@ -16,7 +16,5 @@ export function writeGallery(): string {
 function partOf(what: string, { name, markdown }: Exhibit) {
   const kind = what === 'Summary' ? 'summary' : 'comment';
   const box = `<section class="box ${kind}"><div class="markdown-body">${toHtml(markdown)}</div></section>`;
-  // Only tables look different on a phone.
-  const narrow = /^\|/m.test(markdown) ? `<div class="phone">${box}</div>` : '';
-  return { title: `${what}, ${name}`, body: box + narrow };
+  return { title: `${what}, ${name}`, body: box };
 }

@@ -118,6 +118,10 @@ export interface Work {
   readonly opens?: number;
 }
 
+const NIGHT: Trigger = {
+  ...{ kind: 'event', by: 'rita', file: 'every-night' },
+  event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
+};
 const DEPLOY = {
   name: 'Deploy preview',
   job: failingJob('deploy', ['error: the token of the host has expired']),
@@ -205,17 +209,17 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'A person says something to people',
-    trigger: { kind: 'comment', by: 'alice', body: 'Better: “error”, never “exception”.' },
+    trigger: comment('alice', 'Better: “error”, never “exception”.'),
   },
   {
     title: 'Another person asks for just that',
     about: 'What people have said goes along.',
-    trigger: { kind: 'comment', by: 'rita', body: '/agent do what alice says above' },
+    trigger: comment('rita', '/agent do what alice says above'),
     work: commits(['Write “error” instead of “exception”', 'docs/errors.mdx']),
   },
   {
     title: 'The agent changes nothing',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent shorten the introduction' },
+    trigger: comment('alice', '/agent shorten the introduction'),
     work: {},
   },
   {
@@ -229,24 +233,20 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The agent takes longer than the run waits',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent add a page about webhooks' },
+    trigger: comment('alice', '/agent add a page about webhooks'),
     work: {
       minutes: 90,
-      late: [
-        { message: 'Add a page about webhooks', files: ['docs/webhooks.mdx'] },
-        { message: 'Describe signatures', files: ['docs/webhooks.mdx'] },
-      ],
+      late: [{ message: 'Add a page about webhooks', files: ['docs/webhooks.mdx'] }],
     },
   },
   {
     title: 'The person goes on the next day',
-    about: 'The answer says what was pushed in between.',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent show an example of each webhook' },
+    trigger: comment('alice', '/agent show an example of each webhook'),
     work: commits(['Show an example of each webhook', 'docs/webhooks.mdx']),
   },
   {
     title: 'The agent fails',
-    trigger: { kind: 'comment', by: 'rita', body: '/agent translate the tables into French' },
+    trigger: comment('rita', '/agent translate the tables into French'),
     work: { status: 'failed' },
   },
   {
@@ -256,34 +256,24 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'A stranger writes a command',
-    trigger: { kind: 'comment', by: 'visitor', body: '/agent delete all pages' },
+    trigger: comment('visitor', '/agent delete all pages'),
   },
   {
     title: 'A colleague without write access writes one',
-    trigger: { kind: 'comment', by: 'tim', body: '/agent fix the typo in the title' },
+    trigger: comment('tim', '/agent fix the typo in the title'),
   },
   {
     title: 'At night, a workflow asks the agent to go on',
-    trigger: {
-      kind: 'event',
-      event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
-      by: 'rita',
-      file: 'every-night',
-    },
+    trigger: NIGHT,
     work: commits(['Translate the tables', 'docs/fr/errors.mdx']),
   },
   {
     title: 'In the next night, there is nothing to do',
-    trigger: {
-      kind: 'event',
-      event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
-      by: 'rita',
-      file: 'every-night',
-    },
+    trigger: NIGHT,
   },
   {
     title: 'The agent merges main',
-    trigger: { kind: 'comment', by: 'rita', body: '/agent merge main into this' },
+    trigger: comment('rita', '/agent merge main into this'),
     work: {
       commits: [
         {
@@ -310,13 +300,13 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The next command, of whose first comment GitHub loses the answer',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent add webhooks to the navigation' },
+    trigger: comment('alice', '/agent add webhooks to the navigation'),
     github: { call: 'POST issues/#/comments', times: 1, answer: 'lost' },
     work: commits(['Add webhooks to the navigation', 'docs.json']),
   },
   {
     title: 'A command without words',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent' },
+    trigger: comment('alice', '/agent'),
   },
   {
     title: 'Somebody adds a remark to that answer, and GitHub does not take two edits',
@@ -331,7 +321,7 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The answer of the API to a message is lost',
-    trigger: { kind: 'comment', by: 'rita', body: '/agent explain idempotency' },
+    trigger: comment('rita', '/agent explain idempotency'),
     api: { post: { fault: 'reset', accept: true } },
     work: commits(['Explain idempotency', 'docs/guides/retries.mdx']),
   },
@@ -341,12 +331,12 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The API key has expired',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent sort the error codes' },
+    trigger: comment('alice', '/agent sort the error codes'),
     api: { get: { status: 401, body: { error: 'Invalid API key' } } },
   },
   {
     title: 'With a new key, the person asks again',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent sort the error codes by number' },
+    trigger: comment('alice', '/agent sort the error codes by number'),
     work: commits(['Sort the error codes', 'docs/errors.mdx']),
   },
   { ...failure(1, 'The check fails again'), work: fixOf(1) },
@@ -367,11 +357,10 @@ const RUNS: readonly Run[] = [
   {
     title: 'A person goes on',
     about: 'With the words, the agent gets what fails on the pull request now.',
-    trigger: {
-      kind: 'comment',
-      by: 'rita',
-      body: '/agent there is no page about error 429: link the table of error codes',
-    },
+    trigger: comment(
+      'rita',
+      '/agent there is no page about error 429: link the table of error codes',
+    ),
     work: commits(
       ['Add the table of error codes', 'docs/errors/codes.mdx'],
       ['Link it from the page about errors', 'docs/errors.mdx'],
@@ -387,7 +376,7 @@ const RUNS: readonly Run[] = [
   failure(3, 'A check fails after the merge'),
   {
     title: 'A person writes a command after the merge',
-    trigger: { kind: 'comment', by: 'alice', body: '/agent mention it in the changelog' },
+    trigger: comment('alice', '/agent mention it in the changelog'),
     work: {},
   },
 ];
@@ -422,6 +411,10 @@ export const jobs: readonly JobScript[] = [
   { id: JOB, turns: RUNS.filter(({ trigger, work }) => work && !isOfOther(trigger)).map(toTurn) },
   { id: OTHER_JOB, turns: RUNS.filter(({ trigger }) => isOfOther(trigger)).map(toTurn) },
 ];
+
+function comment(by: string, body: string): Written {
+  return { kind: 'comment', by, body };
+}
 
 function commits(...made: readonly (readonly [message: string, file: string])[]): Work {
   return { commits: made.map(([message, file]) => ({ message, files: [file] })) };

@@ -112,7 +112,6 @@ function readable(markdown: string): string {
     .replace(/^<!--.*-->\n?|^> ```.*\n|<[^>]+>|`/gm, '')
     .replace(/\[([^\]]+)\]\((\S+)\)/g, (_, label) => styleText('underline', label))
     .replace(/^#+ (.*)$|\*\*(.+?)\*\*/gm, (_, title, strong) => bold(title ?? strong))
-    .replace(/^\|[ |-]+\|\n/gm, '')
     .replace(/\n{2,}/g, '\n');
 }
 

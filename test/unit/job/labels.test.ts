@@ -17,8 +17,8 @@ it.each<[Partial<Job>, Label]>([
 });
 
 it('countLabels puts what needs attention first', () => {
-  const counted = countLabels(['completed', 'failed', 'working', 'completed'], ' · ');
-  expect(counted).toBe(`1 ${wordOf('failed')} · 1 ${wordOf('working')} · 2 ${wordOf('completed')}`);
+  const counted = countLabels(['completed', 'failed', 'working', 'completed']);
+  expect(counted).toBe(`1 ${wordOf('failed')}, 1 ${wordOf('working')}, 2 ${wordOf('completed')}`);
   const calm = LABEL_NAMES.map((label) => !isBad(label));
   expect(calm).toEqual(calm.toSorted());
 });

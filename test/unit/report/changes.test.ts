@@ -17,7 +17,7 @@ const files = (...names: readonly string[]) => names.map((filename) => ({ filena
 function change(more: number, parts: Partial<Compared> = {}) {
   const { commits = [commit()], total_commits = commits.length } = parts;
   const compared = { status: 'ahead', files: files('a.md'), ...parts, commits, total_commits };
-  return changeOf(compared, more, RANGE, ON_C, redact);
+  return changeOf(compared, { more, range: RANGE, commentsOn: ON_C, redact });
 }
 
 // As git has them: `more` is what `git rev-list --count main..HEAD` has more.

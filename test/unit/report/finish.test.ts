@@ -4,7 +4,8 @@ import { type Job, labelOf } from '../../../src/job/job.ts';
 import { titleOf, wordOf } from '../../../src/job/labels.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
 import type { Outcome } from '../../../src/job/stop-reasons.ts';
-import { annotate, crash, summarize } from '../../../src/report/finish.ts';
+import { annotate, crash } from '../../../src/report/finish.ts';
+import { summarize } from '../../../src/report/summary.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 
@@ -84,7 +85,7 @@ describe('summarize', () => {
   const story: Story = {
     ...{
       info: INFO,
-      occasion: '',
+      cause: '',
       prompt: '',
       attached: '',
       message: '',

@@ -15,18 +15,18 @@ interface Started extends Pick<Start, 'trigger'> {
 }
 
 /** `` `CI` failed on 311411a ``; empty if nothing did. */
-export function failureOf({ runtime: { redact }, trigger }: Started): string {
+export function formatFailure({ runtime: { redact }, trigger }: Started): string {
   if (trigger.kind !== 'check' || trigger.check.failure === null) return '';
   return sayCommit(trigger.check, ` ${trigger.check.failure}`, redact);
 }
 
 /** For the small print. */
-export function occasionOf(start: Started): string {
+export function formatCause(start: Started): string {
   const { trigger, runtime } = start;
   const { redact, env } = runtime;
   const { sender } = trigger;
   if (trigger.kind === 'check') {
-    return `After ${failureOf(start) || sayCommit(trigger.check, '', redact)}`;
+    return `After ${formatFailure(start) || sayCommit(trigger.check, '', redact)}`;
   }
   const who = sender === null ? '' : code(redact(sender.login), 100);
   if (who !== '' && isAsked(trigger)) return `Asked by ${who}`;
@@ -39,7 +39,7 @@ function sayCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): s
 }
 
 /** The login of the person who has asked for the message; empty if nobody has. */
-export function askerOf(trigger: Trigger): string {
+export function findAsker(trigger: Trigger): string {
   return (isAsked(trigger) && trigger.sender?.login) || '';
 }
 
@@ -51,13 +51,13 @@ function isAsked({ kind, event, action, sender }: Trigger): boolean {
 }
 
 /** The login of the person whom an end concerns that needs somebody; empty for nobody. */
-export function personToTell(trigger: Trigger, ledger: Ledger, job: Job): string {
+export function findPersonToMention(trigger: Trigger, ledger: Ledger, job: Job): string {
   const { end } = job;
   const isBad = end !== undefined && RESULTS[end.result].isBad;
   const isLimit = end?.label === 'limited';
   const isOfCheck = trigger.kind === 'check';
   if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
-  if (!isLimit && !isOfCheck) return validLogin(askerOf(trigger)) ?? '';
+  if (!isLimit && !isOfCheck) return validLogin(findAsker(trigger)) ?? '';
   // Nobody has asked for this message, so it concerns whoever asked last.
   return ledger.findLast(({ command }) => command !== '')?.askedBy ?? '';
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failureOf, occasionOf } from '../../../src/comment/occasion.ts';
+import { formatCause, formatFailure } from '../../../src/comment/cause.ts';
 import {
   issueComment,
   pullRequest,
@@ -36,7 +36,7 @@ it.each<[string, WebhookEvent, string]>([
   ['a run that failed', run({ conclusion: 'timed_out' }), 'After `CI ***` timed out on 0123456'],
 ])('says who asked, or what else started it: %s', (_, event, said) => {
   const start = startBy(event);
-  expect(occasionOf(start).replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
-  const failure = failureOf(start).replace(/\b[0-9a-f]{7}$/, '0123456');
+  expect(formatCause(start).replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
+  const failure = formatFailure(start).replace(/\b[0-9a-f]{7}$/, '0123456');
   expect(failure).toBe(said.endsWith('out on 0123456') ? said.replace('After ', '') : '');
 });
