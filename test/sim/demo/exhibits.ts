@@ -144,9 +144,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     story: { ...CHECKS, most: 3 },
     job: { ...withChange(1).job, nthInARow: 2 },
   },
-  'failed checks, at work': { kind: 'working', isHere: true, story: CHECKS },
   'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
-  'a command that waits': { kind: 'waiting', story: COMMAND, isHere: true },
   '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
   '3 new commits, with a merge': { kind: 'completed', ...withChange(3, 'a merge') },
   'new commits that cannot be compared': {
@@ -166,11 +164,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     ...withChange(1),
   },
   'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
-  'the pull request created': {
-    kind: 'completed',
-    isHere: true,
-    job: { change: { kind: 'created' } },
-  },
   'a new job at work': {
     kind: 'working',
     job: { base: { status: 'new' } },
@@ -185,17 +178,9 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     job: { change: { kind: 'no-pull-request' } },
     record: { prLink: null, prNumber: null },
   },
-  'unconfirmed, at work before': {
-    kind: 'unconfirmed',
-    why: agentStop('completed', false, 'active'),
-  },
   'not sent in time': {
     kind: 'not-sent',
     why: stop('timed-out', { ...MISSED, phase: 'waiting' }, 'later'),
-  },
-  'cancelled before the message': {
-    kind: 'not-sent',
-    why: stop('cancelled', { phase: 'before' }),
   },
   'a re-run that is refused': {
     kind: 'delivery unknown',
@@ -343,13 +328,10 @@ export function replies(): readonly Exhibit[] {
 /** The comments about a bad end, which mention a person. */
 export function badEnds(): readonly Exhibit[] {
   const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
-  return kinds.flatMap((kind) => [
-    { name: kind, markdown: renderFor('octocat', commentOf([jobOf(kind)])) },
-    {
-      name: `${kind}, one of two`,
-      markdown: renderFor('octocat', commentOf([jobOf(kind), jobOf('completed', 1)])),
-    },
-  ]);
+  return kinds.map((name, n) => {
+    const others = n === 0 ? [jobOf('completed', 1)] : [];
+    return { name, markdown: renderFor('octocat', commentOf([jobOf(name), ...others])) };
+  });
 }
 
 export function summaries(): readonly Exhibit[] {

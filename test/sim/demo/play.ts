@@ -84,7 +84,6 @@ export async function play(options: Options = {}): Promise<Played> {
   const mails: Mail[] = [];
   const changes: Record<string, CommitChanges> = {};
   let now: Run | undefined;
-  let failedCalls = 0;
 
   await using agent = await startAgent({
     project: PROJECT,
@@ -108,11 +107,8 @@ export async function play(options: Options = {}): Promise<Played> {
     ],
     collaborators: story.people,
     changes,
-    trouble: { loses: ({ name }) => now?.github?.answer === 'lost' && isNextToFail(name) },
     on(request) {
       const { name = '' } = github.calls().at(-1) ?? {};
-      const fails = now?.github?.answer === 502 && isNextToFail(name);
-      if (fails) return { status: 502 };
       if (request.method !== 'GET') viewer.write?.(request);
       const isHere = name === 'POST issues/#/comments' && request.path.includes(`/${PULL}/`);
       if (isHere) mails.push({ kind: 'comment', body: JSON.parse(request.body).body });
@@ -121,13 +117,6 @@ export async function play(options: Options = {}): Promise<Played> {
   });
   const stage = openStage(github, paced);
   viewer.begins?.();
-
-  function isNextToFail(name: string): boolean {
-    const { call, times = 0 } = now?.github ?? {};
-    if (name !== call || failedCalls >= times) return false;
-    failedCalls += 1;
-    return true;
-  }
 
   function push(commits: Work['commits'] = []): void {
     if (commits.length === 0) return;
@@ -190,7 +179,6 @@ export async function play(options: Options = {}): Promise<Played> {
   const runs: PlayedRun[] = [];
   for (const run of story.runs) {
     now = run;
-    failedCalls = 0;
     viewer.runStarts?.(run);
     paced.skip(BREAK_MS);
     const played = await playRun(run);

@@ -133,7 +133,6 @@ export function openStage(github: GitHub, clock: Clock) {
       ...{ number: on, body, author: personNamed(by), repository: REPOSITORY },
       ...(isMerged && { over: 'merged' as const }),
     };
-    addRemark(written);
     switch (written.kind) {
       case 'review':
         return review({ ...about, id: submit(written) });
@@ -146,12 +145,6 @@ export function openStage(github: GitHub, clock: Clock) {
         return { name, payload: { ...payload, issue: { ...Object(payload.issue), ...topic } } };
       }
     }
-  }
-
-  function addRemark({ by, remark }: Written): void {
-    const newest = github.comments(PULL).findLast(({ author }) => author === ACTION);
-    if (remark === undefined || newest === undefined) return;
-    github.editComment(newest.id, `${newest.body}\n\n${remark}`, by);
   }
 
   function submit({ by, body, inline = [] }: Written): number {

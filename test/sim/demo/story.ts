@@ -45,12 +45,6 @@ export interface Run {
   readonly work?: Work;
   /** What the API answers: to each request for a status, and to the message. */
   readonly api?: { readonly get?: Reply; readonly post?: PostReply };
-  /** The answer to the first calls of a name: lost after the call has taken effect, or 502. */
-  readonly github?: {
-    readonly call: string;
-    readonly times: number;
-    readonly answer: 'lost' | 502;
-  };
   /** Whether the pull request is merged afterwards. */
   readonly merges?: boolean;
 }
@@ -86,8 +80,6 @@ export interface Written {
   readonly place?: { readonly path: string; readonly line: number };
   /** Default: the pull request. */
   readonly on?: number;
-  /** What somebody adds below the newest comment of the action, before. */
-  readonly remark?: string;
 }
 
 interface Checks {
@@ -268,10 +260,6 @@ const RUNS: readonly Run[] = [
     work: commits(['Translate the tables', 'docs/fr/errors.mdx']),
   },
   {
-    title: 'In the next night, there is nothing to do',
-    trigger: NIGHT,
-  },
-  {
     title: 'The agent merges main',
     trigger: comment('rita', '/agent merge main into this'),
     work: {
@@ -299,25 +287,8 @@ const RUNS: readonly Run[] = [
     work: {},
   },
   {
-    title: 'The next command, of whose first comment GitHub loses the answer',
-    trigger: comment('alice', '/agent add webhooks to the navigation'),
-    github: { call: 'POST issues/#/comments', times: 1, answer: 'lost' },
-    work: commits(['Add webhooks to the navigation', 'docs.json']),
-  },
-  {
     title: 'A command without words',
     trigger: comment('alice', '/agent'),
-  },
-  {
-    title: 'Somebody adds a remark to that answer, and GitHub does not take two edits',
-    trigger: {
-      kind: 'comment',
-      by: 'rita',
-      body: '/agent use sentence case in all titles',
-      remark: 'Done by hand in #44.',
-    },
-    github: { call: 'PATCH issues/comments/#', times: 2, answer: 502 },
-    work: commits(['Use sentence case', 'docs/webhooks.mdx']),
   },
   {
     title: 'The answer of the API to a message is lost',
