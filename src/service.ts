@@ -61,6 +61,3 @@ export function isKnownStatus(status: string | undefined): status is Status {
 export function isFinal(status: string | undefined): status is FinalStatus {
   return isKnownStatus(status) && STATUSES[status].isFinal;
 }
-
-/** The status that says that the job takes no more messages. */
-export const JOB_IS_CLOSED = 409;

@@ -56,8 +56,6 @@ export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
       return `Only the type “completed” says how the ${what} ended`;
     case 'cancelled':
       return `The ${what} was cancelled`;
-    case 'action_required':
-      return `The ${what} waits for an approval`;
     default:
       return 'Nothing has failed';
   }

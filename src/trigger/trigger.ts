@@ -97,7 +97,7 @@ export interface CommitTrigger {
   readonly head: string | null;
 }
 
-export type HowFailed = 'failed' | 'timed out' | 'could not start';
+type HowFailed = 'failed' | 'timed out' | 'could not start';
 
 /** Conclusions of runs, jobs and checks; a job past its time limit ends as cancelled, and its run, too. */
 export const FAILURES: ReadonlyMap<string | null, HowFailed> = new Map([

@@ -115,12 +115,6 @@ describe('a failed run is skipped', () => {
       { conclusion: 'cancelled' },
       'The run was cancelled. There is nothing to send.',
     ],
-    [
-      'that waits for an approval',
-      [],
-      { conclusion: 'action_required' },
-      'The run waits for an approval. There is nothing to send.',
-    ],
   ])('%s', async (_, runs, fields, reason) => {
     const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });
     const scenario = { agent: ON_ITS_PULL, github: { runs }, step: { event } };

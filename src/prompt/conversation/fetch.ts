@@ -86,7 +86,7 @@ function authorsIn(
     ...earlier.toReversed(),
   ];
   const authors = groups.flatMap(({ posts }) => posts.toReversed().map(({ author }) => author));
-  return [isNew ? (asked.topic?.author ?? null) : null, ...authors];
+  return [isNew ? asked.topic.author : null, ...authors];
 }
 
 function formatReply(
@@ -120,7 +120,7 @@ async function formatNewTopic(
   { asked: { topic, conversation }, isNew }: RequestPage,
   quoting: Quoting,
 ): Promise<readonly Thing[]> {
-  if (!isNew || topic === null) return [];
+  if (!isNew) return [];
   const page = urlOf(info, conversation, trigger.isPullRequest);
   const what = trigger.isPullRequest ? 'pull request' : 'issue';
   return [await formatTopic(topic, what, { ...quoting, page })];
