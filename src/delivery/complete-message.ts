@@ -32,6 +32,7 @@ async function read(run: Run, page: RequestPage | null): Promise<Stop | undefine
       ? await readFailures(run, inputs, until)
       : await readAround(run, page, inputs, until);
   if (late.nothing) return stop('nothing-to-send', { why: late.nothing });
+  if (late.problem) return stop('no-content', { why: late.problem }, 'when fixed');
   message.setLate(late.things, describeWhere(run));
   return undefined;
 }

@@ -99,6 +99,8 @@ interface LateRead {
   readonly things: readonly Thing[];
   /** Why nothing is sent after all, as a sentence; or empty. */
   readonly nothing?: string;
+  /** Why it is not worth sending until a permission is given, as a sentence; or empty. */
+  readonly problem?: string;
 }
 
 /** Reads what fails on the commit of an event about a failure, until a time of the clock; nothing for other events. */

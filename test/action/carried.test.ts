@@ -227,7 +227,8 @@ The log of the job “links”:
 
   it('says why it has no log, in the message and in the comment', async () => {
     const github: Scenario['github'] = { forbids: ({ name }) => name.endsWith('/logs') };
-    await using sim = await simulate(afterRun([linksJob()], { github }));
+    const annotations = [{ message: 'broken link' }];
+    await using sim = await simulate(afterRun([linksJob({ annotations })], { github }));
     const result = await sim.runHere();
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
     expect(warnings(result)).toEqual([`The message goes without the log of “links”: ${why}.`]);
@@ -310,13 +311,6 @@ describe('all that fails on a commit', () => {
       withoutLogs,
     ],
     [
-      'run',
-      'a private one, without checks',
-      { isPrivate: true, lacks: ['checks'] },
-      [also, ...all.slice(0, 2), ...all.slice(3, 4)],
-      withoutChecks,
-    ],
-    [
       'command',
       'a private one, without checks',
       { isPrivate: true, lacks: ['checks'] },
@@ -328,13 +322,6 @@ describe('all that fails on a commit', () => {
       'a private one, without actions',
       { isPrivate: true, lacks: ['actions'] },
       ['“CI” failed', 'job: “links”', also, 'job “build” failed', '“Vale” failed', line],
-      withoutRuns,
-    ],
-    [
-      'check',
-      'a private one, without both',
-      { isPrivate: true, lacks: ['actions', 'checks'] },
-      ['“Vale” failed'],
       withoutRuns,
     ],
     [
@@ -363,6 +350,23 @@ describe('all that fails on a commit', () => {
       expect(prompt).toContain(`${missing.replace(': the', ' (the')})`);
       expect(commentOf(sim)).toContain(missing.replaceAll(/[“”]/g, '`'));
     }
+  });
+
+  it.each<[keyof typeof events, Scenario['github'], string]>([
+    ['run', { isPrivate: true, lacks: ['checks'] }, '“checks: read”'],
+    ['run', { lacks: ['actions'] }, '“actions: read”'],
+    ['check', { isPrivate: true, lacks: ['actions', 'checks'] }, '“actions: read”'],
+  ])('is not sent by a %s if it is only links, without %j', async (name, given, permission) => {
+    const event = events[name];
+    if (event === undefined) throw new Error(`No event is a ${name}.`);
+    const github = { runs: [{ id: 41, sha: COMMIT, jobs: [linksJob()] }], ...given };
+    await using sim = await simulate(afterRun([], { step: { event }, github }));
+    const { conclusion, outputs } = await sim.runHere();
+    expect(conclusion).toBe('failure');
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(outputs.reason).toContain('The message would have no more than links: the workflow job');
+    expect(outputs.reason).toContain(`lacks ${permission}`);
+    expect(sim.agent.posts()).toEqual([]);
   });
 
   it('goes from the run of the event to the others, and from annotations to logs', async () => {

@@ -15,6 +15,14 @@ const NO_FILE = '.github';
 const EXIT_CODE = /^Process completed with exit code \d+\.?$/;
 const LEVELS = ['failure', 'warning', 'notice'];
 
+/** What GitHub says of a job that no runner ever took, because of a payment or for want of a runner. */
+const NEVER_STARTED = /\bjob was not (?:started|acquired)\b|\bno enabled runners\b/;
+
+/** Why GitHub never started a job, in its words; undefined if it did. */
+export function whyNeverStarted(all: readonly Annotation[]): string | undefined {
+  return all.find(({ message }) => NEVER_STARTED.test(message))?.message;
+}
+
 /** Undefined if they say no more than an exit code. `total`: how many there are, of which `all` are the first ones. */
 export function formatAnnotations(
   of: string,

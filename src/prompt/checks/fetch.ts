@@ -1,8 +1,10 @@
 import type { Start } from '../../context.ts';
 import { lacking } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
+import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
 import { askGitHub, type Missing, type Thing } from '../sections.ts';
+import { whyNeverStarted } from './annotations.ts';
 import { formatFailures, quoteName, type Source } from './format.ts';
 import { type FailedCheck, isOutdated, type Lists, selectFailures } from './select.ts';
 
@@ -36,6 +38,8 @@ export interface Failing {
   readonly hasRuns: boolean;
   /** Why there is nothing to fix, as a sentence; or empty. */
   readonly nothing: string;
+  /** Why nothing but links could be read of a failure that nobody has asked about, as a sentence; or empty. */
+  readonly problem: string;
 }
 
 /** `until`: a time of the clock. */
@@ -56,27 +60,51 @@ export async function readFailing(
   const hasRuns = runs.kind === 'problem' || runs.value.length > 0;
   if (own !== null && isOutdated(own, { runs, checks })) {
     const nothing = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
-    return { things: [], hasRuns, nothing };
+    return { things: [], hasRuns, nothing, problem: '' };
   }
   const failures = selectFailures({ runs, checks }, own, info);
   const ranked = failures.checks.toSorted((one, other) => rankOfCheck(one) - rankOfCheck(other));
-  const sources = await Promise.all(
+  const read = await Promise.all(
     ranked.slice(0, MOST_SOURCES).map((check) => readSource(start, check, signal)),
   );
-  const left = ranked.slice(MOST_SOURCES);
+  const sources = read.filter(({ check, neverStarted }) => check.hasFailed || neverStarted);
+  const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
   const where = whereOf(commit, redact);
   const isQuiet = failures.runs.length === 0 && failures.checks.length === 0;
   const things = [
-    ...formatFailures(failures, sources, left, { sha, where, redact }),
+    ...formatFailures(failures, sources, { sha, where, left, redact }),
     { place: 'about', missing: missingLists(start, { runs, checks }, own, isQuiet) } as const,
   ];
-  return { things, hasRuns, nothing: '' };
+  const nothing = own === null ? '' : whyNothingRan(sources, redact);
+  const problem = own === null ? '' : whyOnlyLinks(things);
+  return { things, hasRuns, nothing, problem };
 }
 
-/** Those of the event first, then checks of apps, then other jobs. */
-function rankOfCheck({ isOwn, kind }: FailedCheck): number {
+/** Those of the event first, then checks of apps, then other jobs. What was cancelled may have been started. */
+function rankOfCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
+  if (!hasFailed) return 3;
   if (isOwn) return 0;
   return kind === 'check' ? 1 : 2;
+}
+
+/** If GitHub started none of the jobs of the run of the event that failed, nobody can fix that. */
+function whyNothingRan(sources: readonly Source[], redact: Redact): string {
+  const own = sources.filter(({ check }) => check.isOwn);
+  const [first] = own;
+  if (first?.neverStarted === undefined || !own.every(({ neverStarted }) => neverStarted))
+    return '';
+  return `GitHub did not run the job ${quoteName(first.check.name, redact)}: ${quote(redact(first.neverStarted))}.`;
+}
+
+/** A permission is all that keeps each log and annotation away. What is too large, or late, is worth a message. */
+function whyOnlyLinks(things: readonly Thing[]): string {
+  if (things.some(({ outputs = [] }) => outputs.length > 0)) return '';
+  const reasons = new Set(things.flatMap(({ missing = [] }) => missing.map(({ why }) => why)));
+  const isRefused = [...reasons].every(
+    (why) => why === lacking(CHECKS) || why === lacking(ACTIONS),
+  );
+  if (reasons.size === 0 || !isRefused) return '';
+  return `The message would have no more than links: ${[...reasons].join(', and ')}.`;
 }
 
 async function readSource(
@@ -84,12 +112,16 @@ async function readSource(
   check: FailedCheck,
   signal: AbortSignal,
 ): Promise<Source> {
-  const { id, kind, annotations: count } = check;
+  const { id, kind, annotations: count, hasFailed } = check;
   const [annotations, log] = await Promise.all([
     count > 0 ? askGitHub(() => github.annotations(id), CHECKS, signal) : null,
-    kind === 'job' ? askGitHub(() => github.jobLog(id, signal), ACTIONS, signal) : null,
+    kind === 'job' && hasFailed
+      ? askGitHub(() => github.jobLog(id, signal), ACTIONS, signal)
+      : null,
   ]);
-  return { check, annotations, log };
+  const neverStarted = annotations?.kind === 'ok' ? whyNeverStarted(annotations.value) : undefined;
+  // It has no log.
+  return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
 function whereOf({ sha, own, page }: CommitToRead, redact: Redact): string {

@@ -13,6 +13,7 @@ import type { FailedCheck, FailedRun, Failures } from './select.ts';
 
 const ALSO_FAILS =
   'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
+const NO_JOBS = 'No failed job of it is known; a person has to look at its page.';
 /** Failed jobs or checks that are named. */
 const MOST_NAMES = 20;
 /** Characters of the output of a check. Of a long one, the beginning has the result. */
@@ -23,21 +24,23 @@ export interface Source {
   readonly check: FailedCheck;
   readonly annotations: Result<readonly Annotation[]> | null;
   readonly log: Result<string> | null;
+  /** Why GitHub never started it, in its words. */
+  readonly neverStarted: string | undefined;
 }
 
 interface Telling {
   readonly sha: string;
   /** ` on the commit 311411a of the pull request https://…`. */
   readonly where: string;
+  /** Those that there is no room for. */
+  readonly left: readonly FailedCheck[];
   readonly redact: Redact;
 }
 
-/** `left`: those that there is no room for. */
 export function formatFailures(
   failures: Failures,
   sources: readonly Source[],
-  left: readonly FailedCheck[],
-  { sha, where, redact }: Telling,
+  { sha, where, left, redact }: Telling,
 ): readonly Thing[] {
   const nameOf = ({ name, run }: FailedCheck): string => {
     const of = run === null || failures.runs.length < 2 ? '' : ` of ${quoteName(run.name, redact)}`;
@@ -59,7 +62,7 @@ export function formatFailures(
     missing.push({ what: `what ${listFirst(left.map(nameOf))} say`, why });
   }
   return [
-    { place: 'about', parts: describeFailures(failures, where, redact) },
+    { place: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
     {
       place: 'logs',
       outputs: [...annotations, ...outputs, ...withoutRepeatedLines(logs)],
@@ -115,21 +118,26 @@ function listUnread(
 }
 
 function describeFailures(
-  { runs, checks, unfinished }: Failures,
+  { runs, checks, unfinished, sources }: Failures & { readonly sources: readonly Source[] },
   where: string,
   redact: Redact,
 ): readonly string[] {
+  const unstarted = sources.filter(({ neverStarted }) => neverStarted).map(({ check }) => check);
+  const failed = checks.filter((check) => check.hasFailed && !unstarted.includes(check));
   const describeOne = (one: FailedRun | FailedCheck): readonly string[] => {
     const { kind, name, failure, url, isOwn } = one;
     const said = `The ${kind} ${quoteName(name, redact)} ${failure}${isOwn ? where : ''}`;
-    const jobs = checks.filter(({ run }) => run === one).map((job) => quoteName(job.name, redact));
-    const label = jobs.length === 1 ? 'Failed job' : 'Failed jobs';
+    const jobsIn = (some: readonly FailedCheck[]): readonly string[] =>
+      some.filter(({ run }) => run === one).map((job) => quoteName(job.name, redact));
+    const [ran, never] = [jobsIn(failed), jobsIn(unstarted)];
     return [
       url === '' ? said : `${said}: ${url}`,
-      ...(jobs.length === 0 ? [] : [`${label}: ${listFirst(jobs)}.`]),
-    ];
+      ran.length === 0 ? '' : `Failed job${ran.length === 1 ? '' : 's'}: ${listFirst(ran)}.`,
+      never.length === 0 ? '' : `Never run by GitHub: ${listFirst(never)}.`,
+      kind === 'workflow' && ran.length + never.length === 0 ? NO_JOBS : '',
+    ].filter((part) => part !== '');
   };
-  const named = [...runs, ...checks.filter(({ run }) => run === null)];
+  const named = [...runs, ...failed.filter(({ run }) => run === null)];
   const all = named.slice(0, MOST_NAMES);
   const further = named.slice(MOST_NAMES).map(({ name }) => quoteName(name, redact));
   const own = all.filter(({ isOwn }) => isOwn).flatMap(describeOne);

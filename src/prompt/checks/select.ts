@@ -32,6 +32,8 @@ export interface FailedCheck extends Omit<FailedRun, 'kind'> {
   readonly said: string;
   /** How many annotations it has. */
   readonly annotations: number;
+  /** Whether it failed; otherwise it was cancelled, perhaps because GitHub never started it. */
+  readonly hasFailed: boolean;
 }
 
 export interface Failures {
@@ -155,7 +157,7 @@ function ownCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): reado
   const now = listed.filter((one) => isOwnCheck(one, own)).flatMap((one) => toFailedCheck(one));
   const { id, name, url, failure } = own;
   const atEvent = { id, name, url, failure: failure ?? 'failed', said: '', annotations: 0 };
-  const [check = { ...atEvent, kind: 'check', run: null } as const] = now;
+  const [check = { ...atEvent, kind: 'check', run: null, hasFailed: true } as const] = now;
   return [{ ...check, isOwn: true }];
 }
 
@@ -164,13 +166,15 @@ function toFailedCheck(
   runs: ReadonlyMap<number, FailedRun> = new Map(),
 ): readonly FailedCheck[] {
   const failure = FAILURES.get(check.conclusion);
-  if (failure === undefined) return [];
   const { id, name, html_url: url, output } = check;
   const runId = runIdOf(check);
   const run = runs.get(runId ?? 0) ?? null;
+  const mayBeUnstarted = check.conclusion === 'cancelled' && run !== null;
+  if (failure === undefined && !mayBeUnstarted) return [];
   return [
     {
-      ...{ id, name, failure, run, url: url ?? '', isOwn: run?.isOwn ?? false },
+      ...{ id, name, run, url: url ?? '', isOwn: run?.isOwn ?? false },
+      ...{ failure: failure ?? 'was cancelled', hasFailed: failure !== undefined },
       kind: runId === null ? 'check' : 'job',
       said: blocks([output.title, output.summary, output.text]),
       annotations: output.annotations_count,

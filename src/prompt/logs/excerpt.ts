@@ -16,13 +16,19 @@ const NEAR_LINES = 8;
 
 /** A word for what failed, a cross, or a status. It is no part of a name, such as that of a test. */
 const FAILED =
-  /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?:not found|no such|could not|can ?not|can['’]t|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]|\[[45]\d\d\]/i;
+  /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?<!for )broken\b|dead link|\bcause:|violation|would reformat|(?:timed out|not exist|not found|no such|could not|can ?not|can['’]t|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]/i;
+/** What link checkers print before or after an address; 0 is no answer. */
+const BROKEN =
+  /\[[45]\d\d\]|\[0\]\s+\S*[/.#]|^\s*[45]\d\d\s+\S*[/#]|\btimeout\W+\S*\/|\bStatus: (?:0|[45]\d\d)\b|\((?:HTTP_)?[45]\d\d\)$|^\s*(?:⎿|-> linking to) /i;
 /** What may be a path, an address or a file: `docs/errors` says nothing of an error. */
 const NAMES = /[\w.@%#~/\\-]+/g;
-const NAME = /[/\\]|\.(?:mdx?|rst|html?|ya?ml|json|[jt]sx?|py)$/;
+const NAME = /^#|[/\\]|\.(?:mdx?|rst|html?|ya?ml|json|[jt]sx?|py)$/;
 /** A place such as `a.md:12`. */
 const PLACE = /\w\.\w{1,6}[:(]\d/;
-const FINE = /\b(?:0|no) (?:errors?|fail\w*|problems?)\b|\bpass(?:ed)?\b|^\s*[✓✔√]|\bok$/i;
+const FINE = /\bpass(?:ed)?\b|^\W{0,8}?[✓✔√]|\bok$/i;
+/** The rest of the line may say more. */
+const NONE_FAILED =
+  /\b(?:0|no) (?:broken|dead|errors?|fail\w*|problems?|violations?)\b|\b(?:broken|dead|errors?|failed|failures|violations)\b[ |:=]{1,20}0\b/gi;
 const WARNING = /\bwarn/i;
 /** A program says that warnings made it fail. */
 const STRICT = /\bwarnings? (?:treated as|as) errors|\bwarnings in strict mode|too many warnings/;
@@ -30,8 +36,9 @@ const STACK_FRAME = /^\s*(?:at |File ".*", line \d)|\+0x[0-9a-f]+$/;
 const EXIT = /\bexit(?:ed)?\b.{0,9}\b(?:code|status)\b|\bELIFECYCLE\b|\*\*\* .* Error \d/i;
 /** What is left of the mark of the runner. */
 const MARKED_ERROR = /^error: /;
-/** The name of a file, below which lines say what is wrong in it. */
-const FILE = /^\W{0,8}(?:FILE: |FAIL |Errors in )?[^\s:"'<>|[][^:"<>|]{0,300}\.\w{1,8}\]?:?\s*$/;
+/** The name or the address of a file, below which lines say what is wrong in it. A version or a line of progress is none. */
+const FILE =
+  /^\W{0,8}(?:FILE:? |FAIL |Errors in |Getting links from: |(?:Broken (?:link|anchor) )?On source page path = |Real URL +|In |At )?(?:https?:\/\/[^\s"<>|]{1,300}?|\/[^\s"<>|]{0,300}?|[^\s:"'<>|[\]]{1,300}\.[a-z]\w{0,7})(?: \(line \d+\)|:\d+(?=:))?\]?:?\s*$/i;
 
 /** Lines of a text, and which of them say what failed. Numbers are indexes. */
 export interface FoundErrors {
@@ -58,8 +65,9 @@ function findIn(text: string, isStrict: boolean): FoundErrors {
   const known = new Set<string>();
   let file: number | undefined;
   for (const [index, line] of lines.entries()) {
-    if (FILE.test(line)) file = index;
-    else if (!hasVisibleText(line)) file = undefined;
+    if (FILE.test(line) && !BROKEN.test(line)) file = index;
+    // A blank line may stand between it and what is below it.
+    else if (!hasVisibleText(line) && index - 1 !== file) file = undefined;
     const rank = rankOf(line, isStrict);
     if (rank === null) continue;
     all.push(index);
@@ -78,7 +86,10 @@ function rankOf(line: string, isStrict: boolean): 0 | 1 | 2 | null {
   if (MARKED_ERROR.test(line)) return 0;
   if (WARNING.test(line)) return isStrict ? 1 : null;
   if (FINE.test(line)) return null;
-  if (FAILED.test(line.replace(NAMES, (name) => (NAME.test(name) ? '' : name)))) return 1;
+  const said = line
+    .replace(NONE_FAILED, '')
+    .replace(NAMES, (name) => (NAME.test(name) ? '' : name));
+  if (BROKEN.test(line) || FAILED.test(said)) return 1;
   return PLACE.test(line) ? 2 : null;
 }
 
@@ -99,7 +110,10 @@ interface Selected {
 
 /** Characters of a quotation of all lines, and of the errors above them, for which there is so much room. */
 export function sizeWithErrors(found: FoundErrors, roomAbove: number): number {
-  return sizeOfLines(found.lines) + sizeOfLines(firstOfEachKind(found, found.lines, roomAbove));
+  const first = firstOfEachKind(found, found.lines, roomAbove);
+  // A line is only added with that of its file if there were room for gaps around both.
+  const gaps = first.length === 0 ? [] : [GAP, GAP];
+  return sizeOfLines([...found.lines, ...first, ...gaps]);
 }
 
 /**
@@ -115,7 +129,7 @@ export function selectLines(found: FoundErrors, room: number, roomAbove: number)
   }
   const some = selectSome(found, room);
   const first = firstOfEachKind(found, some.shown, Math.min(roomAbove, room / 5));
-  const beginning = new Set(some.shown.slice(0, first.length + FIRST_LINES));
+  const beginning = new Set(some.shown.slice(0, first.length + 1));
   if (first.every((line) => beginning.has(line))) return joinSelected([], some.shown, some.count);
   const rest = selectSome(found, room - sizeOfLines(first));
   return joinSelected(first, rest.shown, rest.count);

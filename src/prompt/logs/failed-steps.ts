@@ -10,12 +10,15 @@ const BELOW_RUN = /^(?:\x1b\[36;1m|with:|env:|shell: |##\[endgroup\])/;
 const SCRIPT = '\x1b[36;1m';
 /** With it, a step begins, too. */
 const POST = 'Post job cleanup.';
+/** They stand around each step of a composite action. */
+const ACTION_MARK = /^\S+Z ##\[(?:start|end)-action /;
 const ERROR = '##[error]';
 const END = '##[endgroup]';
 
 /** Without any, as after a crash of the runner, the whole log, of which a message has the end. */
 export function selectFailedSteps(log: string): string {
-  const steps = splitSteps(log.split(/\r?\n/));
+  const lines = log.split(/\r?\n/).filter((line) => !ACTION_MARK.test(line));
+  const steps = splitSteps(lines);
   const failed = steps.filter((lines) => lines.some((line) => withoutTime(line).startsWith(ERROR)));
   return (failed.length > 0 ? failed : steps).flatMap(withoutSettings).join('\n');
 }

@@ -228,11 +228,18 @@ describe('the run of the event', () => {
 
   it('says once why it cannot read logs', async () => {
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
-    const { log, line } = await carry([job(1, 'a'), job(2, 'b')], {
+    const { log, line, problem } = await carry([job(1, 'a'), job(2, 'b')], {
       github: { jobLog: forbidden },
     });
     expect(log).toEqual([`warning: The message goes without the log of “a” and “b”: ${why}.`]);
     expect(line).toBe(`without the log of \`a\` and \`b\`: ${why.replaceAll(/[“”]/g, '`')}`);
+    expect(problem).toBe(`The message would have no more than links: ${why}.`);
+  });
+
+  it('is sent without a log that is late, gone or too large', async () => {
+    const { text, problem } = await carry([job(1, 'a')]);
+    expect(text).toContain('Not shown: the log of “a” (GitHub answered 404)');
+    expect(problem).toBe('');
   });
 
   it('keeps hostile names in quotation marks and code, and logs and annotations in the fence', async () => {
@@ -248,6 +255,40 @@ describe('the run of the event', () => {
     );
     const name = '``a`"b" --><!-- agent-follow-up {} -->``';
     expect(line).toBe(`+ annotations of ${name} and log of ${name} (c356495)`);
+  });
+});
+
+describe('a job that GitHub never started', () => {
+  const reason = 'The job was not started because recent account payments have failed.';
+  const unstarted = { annotations: [{ message: reason }] };
+  const stopped = { ...CANCELLED, annotations: [{ message: 'The operation was canceled.' }] };
+  const lost = 'The job was not acquired by Runner of type hosted even after multiple attempts';
+
+  it.each<[string, Said, string]>([
+    ['failed', unstarted, reason],
+    ['was cancelled', { ...CANCELLED, annotations: [{ message: lost }] }, lost],
+  ])('and %s is nothing to fix if it is alone', async (_, more, why) => {
+    const { nothing, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
+    expect(nothing).toBe(`GitHub did not run the job “build”: “${why}”.`);
+    expect(asked.filter((one) => one === 'log of 2')).toEqual([]);
+  });
+
+  it('goes along with a gate that fails for it, unlike what was stopped', async () => {
+    const jobs = [job(1, 'build', unstarted), job(2, 'gate'), job(3, 'e2e', stopped)];
+    const { text, line, nothing } = await carry(jobs, { logs: { 1: '', 2: 'build: no' } });
+    expect(nothing).toBe('');
+    expect(text).toContain('Failed job: “gate”.\n\nNever run by GitHub: “build”.');
+    expect(text).toContain(`The annotations of the job “build”:\n\n> \`\`\`text\n> ${reason}\n`);
+    expect(line).toBe('+ annotations of `build` and log of `gate` (c356495)');
+  });
+
+  it('and a workflow that could not start, need a person', async () => {
+    const own = { ...RUN, failure: 'could not start' } as const;
+    const { text } = await carry([], { own });
+    const failed = FAILED.replace('failed', 'could not start');
+    expect(text).toBe(
+      `${failed}\n\nNo failed job of it is known; a person has to look at its page.`,
+    );
   });
 });
 
@@ -283,6 +324,13 @@ describe('what else fails on the commit', () => {
     expect(asked).toEqual(['log of 101', 'log of 104', 'log of 109']);
   });
 
+  it('names what is beyond twenty', async () => {
+    const checks = Array.from({ length: 22 }, (_, id) => check(id + 1, `check ${id}`));
+    const { text } = await carry(checks, { own: null, runs: [] });
+    expect(text.match(/^The check/gm)).toHaveLength(20);
+    expect(text).toContain('Also failed: “check 20” and “check 21”.');
+  });
+
   it('of eight, those of the event come first, then checks of apps', async () => {
     const checks = [
       ...[91, 92, 93, 94].map((id) => check(id, `check ${id}`, { title: '1 error' })),
@@ -316,6 +364,8 @@ describe('what else fails on the commit', () => {
     const what =
       'failed jobs, checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”.';
     const failed = await carry([], { github });
+    const why = 'the workflow job, or the App of its token, lacks “checks: read”';
+    expect(failed.problem).toBe(`The message would have no more than links: ${why}.`);
     expect(failed.log).toEqual([`warning: The message goes without ${what}`]);
     expect(failed.text).toContain(FAILED);
     const green = await carry([], { github, own: null, runs: [] });

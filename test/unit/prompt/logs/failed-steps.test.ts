@@ -52,6 +52,24 @@ it.each<[string, string, RegExp]>([
     SET_UP + step('a', 'A ##[error]') + CLEAN,
     /^Prepare.*Run a\n.*Post job cleanup\..*orphans\n$/s,
   ],
+  [
+    'after one that may fail, and before what always runs, in one second',
+    step('may fail', 'M', EXIT) + step('b', 'B', EXIT) + step('always', 'fine') + CLEAN,
+    /^##\[group\]Run may fail\n.*\nM\n.*\n##\[group\]Run b\n.*\nB\n##\[error\].*$/,
+  ],
+  [
+    'of a composite action, the step that failed',
+    line('##[group]Run ./check') +
+      line('##[endgroup]') +
+      line('##[start-action display=Run a;id=__self.a]') +
+      step('a', 'A') +
+      line('##[end-action id=__self.a;outcome=success;conclusion=success;duration_ms=100]') +
+      line('##[start-action display=Run b;id=__self.b]') +
+      step('b', 'B', EXIT) +
+      line('##[end-action id=__self.b;outcome=failure;conclusion=failure;duration_ms=100]') +
+      CLEAN,
+    /^##\[group\]Run b\n##\[endgroup\]\nB\n##\[error\]Process .*1\.$/,
+  ],
   ['of no log, nothing', '', /^$/],
 ])('%s', (_, log, expected) => {
   expect(select(log)).toMatch(expected);
