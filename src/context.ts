@@ -1,4 +1,5 @@
 import { GitHub } from './github/client.ts';
+import { type Stop, type StopCode, stop } from './job/stop-reasons.ts';
 import { type RunInfo, type Runtime, readRunInfo } from './runner/environment.ts';
 import { readWhole } from './runner/files.ts';
 import { type Inputs, readInputs } from './runner/inputs.ts';
@@ -29,11 +30,7 @@ export interface Context extends Start {
 /** Why a run ends before it acts on a job. */
 export interface EarlyEnd {
   readonly kind: 'early end';
-  readonly result: 'skipped' | 'error' | 'cancelled';
-  /** Sentences. */
-  readonly reason: string;
-  /** Whether the cause of an error may pass by itself. */
-  readonly mayPass?: boolean | undefined;
+  readonly why: Stop;
   /** Of a run that is skipped: whether the workflow probably needs a change. */
   readonly isWarning?: boolean;
   /** Whether the job summary explains it, too: few read the log of a green run. */
@@ -48,17 +45,13 @@ export function isEarlyEnd(one: object): one is EarlyEnd {
   return 'kind' in one && one.kind === 'early end';
 }
 
-export function skipped(reason: string, parts: Partial<EarlyEnd> = {}): EarlyEnd {
-  return { kind: 'early end', result: 'skipped', reason, ...parts };
-}
-
-export function failed(reason: string, parts: Partial<EarlyEnd> = {}): EarlyEnd {
-  return { kind: 'early end', result: 'error', reason, isRefusal: true, ...parts };
+export function endEarly(why: Stop, parts: Partial<EarlyEnd> = {}): EarlyEnd {
+  return { kind: 'early end', why, ...parts };
 }
 
 /** A problem that whoever has asked is told. */
-export function complaint(reason: string, mayPass?: boolean): EarlyEnd {
-  return failed(reason, { answer: 'problem', mayPass });
+export function complaint(code: StopCode, why: string, mayPass = false): EarlyEnd {
+  return endEarly(stop(code, { why }, mayPass ? 'later' : 'when fixed'), { answer: 'problem' });
 }
 
 /** What is read before anything is asked of GitHub. */
@@ -72,20 +65,19 @@ export function parseContext(runtime: Runtime): Parsed | EarlyEnd {
   const event = env.GITHUB_EVENT_NAME ?? '';
   const parsed = parseTrigger(event, readWhole(env.GITHUB_EVENT_PATH ?? ''));
   if (parsed.kind === 'problem') {
-    const why = `The run does not know what started it: ${parsed.problem}.`;
-    return failed(`${why} The runner writes that file, so start a new run.`);
+    return endEarly(stop('event', { why: parsed.problem }));
   }
   const trigger = parsed.value;
   const about = { conversation: trigger.conversation, mayCarry: mayCarry(event) };
   const read = readInputs(env, runtime.redact, about);
   const withheld = whyNoSecrets(trigger);
   if (read.whoMaySend.apiKey === '' && withheld !== null) {
-    const reason = `“api-key” is empty, because ${withheld}`;
-    return skipped(reason, { isRefusal: true, isSummarized: true });
+    const why = stop('no-secrets', { why: withheld });
+    return endEarly(why, { isRefusal: true, isSummarized: true });
   }
   const { githubToken, ...who } = read.whoMaySend;
   const nothing = whyNothing(trigger, who.command, info);
-  if (nothing !== null) return skipped(nothing);
+  if (nothing !== null) return endEarly(stop('nothing-to-send', { why: nothing }));
   const github = new GitHub({ ...info, ...runtime, token: githubToken });
   return { runtime, info, trigger, github, asked: askedBy(trigger, who), read };
 }
@@ -96,11 +88,13 @@ export async function authorizeRun({ read, ...start }: Parsed): Promise<Context 
   const authorization = await authorize(trigger, info, whoMaySend, github);
   switch (authorization.kind) {
     case 'failed':
-      return failed(authorization.reason, { mayPass: authorization.mayPass });
+      return endEarly(
+        stop('unchecked', { why: authorization.reason }, authorization.mayPass ? 'later' : 'never'),
+      );
     case 'denied': {
       // Nobody looks into the log of a green run.
       const isAnswered = authorization.isOfColleague && whoMaySend.command !== null;
-      return skipped(authorization.reason, {
+      return endEarly(stop('not-allowed', { why: authorization.reason }), {
         ...{ isRefusal: true, isWarning: authorization.level === 'warning' },
         ...(isAnswered && { answer: 'denied' }),
       });
@@ -108,7 +102,11 @@ export async function authorizeRun({ read, ...start }: Parsed): Promise<Context 
     case 'allowed':
       // Only now: anyone may have started the run, and must not be able to make it answer.
       return inputs === null
-        ? complaint(problems.join(' '))
+        ? complaint(codeForInputs(problems), problems.join(' '))
         : { ...start, inputs, isRerun: info.attempt > 1 };
   }
+}
+
+function codeForInputs(problems: readonly string[]): StopCode {
+  return problems.every((text) => text.startsWith('“api-key”')) ? 'api-key' : 'inputs';
 }

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
-import { failed } from './context.ts';
-import { endEarly } from './report/early-end.ts';
+import { endEarly } from './context.ts';
+import { stop } from './job/stop-reasons.ts';
+import { reportEarlyEnd } from './report/early-end.ts';
 import { crash } from './report/finish.ts';
 import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
@@ -60,7 +61,7 @@ async function start(): Promise<0 | 1> {
   if (Number.parseInt(node, 10) >= LEAST_NODE) return run(runtime);
   const remedy = 'Update the runner or, with act, its image.';
   const why = `The action needs Node ${LEAST_NODE}, but it runs on Node ${node}. ${remedy}`;
-  return endEarly(runtime, failed(why));
+  return reportEarlyEnd(runtime, endEarly(stop('runner', { why })));
 }
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */

@@ -4,15 +4,16 @@ import {
   type Context,
   complaint,
   type EarlyEnd,
+  endEarly,
   isEarlyEnd,
   parseContext,
-  skipped,
 } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
 import { openRun } from './delivery/run-state.ts';
+import { stop } from './job/stop-reasons.ts';
 import { makePlan } from './plan/plan.ts';
 import { type Content, readContent } from './prompt/request.ts';
-import { cancelled, endEarly, saveUnfinished } from './report/early-end.ts';
+import { reportEarlyEnd, saveUnfinished } from './report/early-end.ts';
 import { report } from './report/finish.ts';
 import { saveOutputs } from './report/outputs.ts';
 import type { Runtime } from './runner/environment.ts';
@@ -22,9 +23,9 @@ import { adviseOnSettings } from './runner/inputs.ts';
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const start = parseContext(runtime);
-  if (isEarlyEnd(start)) return endEarly(runtime, start);
+  if (isEarlyEnd(start)) return reportEarlyEnd(runtime, start);
   const code = await carryOut(start);
-  return typeof code === 'number' ? code : endEarly(runtime, code, start);
+  return typeof code === 'number' ? code : reportEarlyEnd(runtime, code, start);
 }
 
 /** Each stage takes what the ones before have found out, or ends the run. */
@@ -49,7 +50,7 @@ async function unlessCancelled<T>(
   stage: Promise<T | EarlyEnd>,
 ): Promise<T | EarlyEnd> {
   const result = await stage;
-  return runtime.signal.aborted ? cancelled(runtime) : result;
+  return runtime.signal.aborted ? endEarly(stop('cancelled', { phase: 'early' })) : result;
 }
 
 async function readRequest(context: Context): Promise<Content | EarlyEnd> {
@@ -59,13 +60,12 @@ async function readRequest(context: Context): Promise<Content | EarlyEnd> {
     case 'ok':
       return read.value;
     case 'nothing':
-      return skipped(read.reason);
+      return endEarly(stop('nothing-to-send', { why: read.reason }));
     case 'problem':
-      return complaint(read.problem, read.mayPass);
+      return complaint('no-content', read.problem, read.mayPass);
     case 'usage': {
       const word = command ?? '';
-      const reason = `${word} has no prompt; write a new comment with the prompt after it.`;
-      return skipped(reason, { answer: { usageOf: word } });
+      return endEarly(stop('no-words', { command: word }), { answer: { usageOf: word } });
     }
   }
 }

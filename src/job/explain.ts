@@ -43,11 +43,15 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
 
   'timed-out': explainTimeOut,
   cancelled: inPhase({
+    early: 'The run was cancelled before anything was sent.',
+    earlyAgain: 'This attempt was cancelled before it sent anything.',
     before: 'The run was cancelled before the message was sent. {again}.',
     during: 'The run was cancelled while the message was being sent. {doubt}',
     after: 'The agent may keep working, but the cancelled run no longer waits for it. {onward}',
   }),
   'ended-early': inPhase({
+    early: 'The run ended before anything was sent.',
+    earlyAgain: 'This attempt ended before it sent anything.',
     before: 'The run ended before the message was sent.',
     during: 'The run ended while the message was being sent. {doubt}',
     after: '',
@@ -75,6 +79,23 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
   'not-tried':
     'The API accepts no more messages for now. The message to job {job} was not accepted. {why} {retry}',
   api: '{why} {retry}',
+
+  event:
+    'The run does not know what started it: {why}. The runner writes that file, so start a new run.',
+  runner: '{why}',
+  inputs: '{why}',
+  unchecked: '{why}',
+  'job-unknown': 'It is not known which agent job is meant: {why}.',
+  'several-jobs':
+    'The newest comment of this action names several jobs here: {url}. Set “job-id” to the ID of one.',
+  'no-job': '{why}',
+  'no-job-here': '{why}',
+  'not-allowed': '{why}',
+  'no-secrets': '“api-key” is empty, because {why}',
+  'no-words': '{command} has no prompt; write a new comment with the prompt after it.',
+  'no-pull-request': 'The commit is on no open pull request of this repository.',
+  'several-pull-requests': 'The commit is the newest of several pull requests: {numbers}.',
+  'pull-request-unknown': 'Which pull request the commit belongs to is not known: {why}.',
 
   'no-content': '{why} {retry}',
   'no-comment': ({ isOptional }) =>
@@ -151,8 +172,14 @@ export function howToRetry(retry: Retry, facts: RunFacts): string {
   }
 }
 
-function inPhase(texts: Readonly<Record<'before' | 'during' | 'after', string>>): Text {
-  return ({ phase }) => (phase === 'during' || phase === 'after' ? texts[phase] : texts.before);
+/** `early`: before the run acts on a job; `earlyAgain`: in a re-run. */
+function inPhase(
+  texts: Readonly<Record<'early' | 'earlyAgain' | 'before' | 'during' | 'after', string>>,
+): Text {
+  return ({ phase }, { isRerun }) => {
+    if (phase === 'early') return isRerun ? texts.earlyAgain : texts.early;
+    return phase === 'during' || phase === 'after' ? texts[phase] : texts.before;
+  };
 }
 
 function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {

@@ -61,6 +61,24 @@ export const STOP_REASONS = {
   'not-tried': reason('skipped', 'not-sent', 'As `rate-limit`, after the message to another job.'),
   api: reason('error', 'not-sent', 'The API refused the message, or could not be reached.'),
 
+  // The run acts on no job.
+  event: reason('error', 'not-sent', 'The file of the event cannot be read.'),
+  runner: reason('error', 'not-sent', 'The runner is too old.'),
+  inputs: reason('error', 'not-sent', 'Inputs are wrong.'),
+  unchecked: reason('error', 'not-sent', 'It could not be checked who may send.'),
+  'job-unknown': reason('error', 'not-sent', 'The comments that name the job cannot be read.'),
+  'several-jobs': reason('error', 'not-sent', 'The newest comment names several jobs.'),
+  'no-job': reason('error', 'not-sent', 'No comment names a job, and `job-id` is empty.'),
+  'no-job-here': reason('skipped', 'skipped', 'As `no-job`, where there need not be one.'),
+  'not-allowed': reason('skipped', 'skipped', 'Whoever triggered the run may not send.'),
+  'no-secrets': reason('skipped', 'skipped', 'GitHub gives the run no secrets.'),
+  'no-words': reason('skipped', 'skipped', 'The command has no words.'),
+  'no-pull-request': reason('skipped', 'skipped', 'The commit is on no open pull request.'),
+  'several-pull-requests': reason(
+    ...(['skipped', 'skipped', 'The commit is the newest of several pull requests.'] as const),
+  ),
+  'pull-request-unknown': reason('skipped', 'skipped', 'Its pull request could not be read.'),
+
   // It is not sent: something else is missing.
   'no-content': reason('error', 'not-sent', 'What is to be sent could not be read.'),
   'no-comment': reason('error', 'not-sent', 'The comment could not be created.'),

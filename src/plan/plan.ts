@@ -1,6 +1,6 @@
 import { findAsker } from '../comment/cause.ts';
-import { type Context, complaint, type EarlyEnd, isEarlyEnd, skipped } from '../context.ts';
-import { explain, type RunFacts } from '../job/explain.ts';
+import { type Context, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
+import type { RunFacts } from '../job/explain.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { type Limit, whyOutdated } from '../ledger/decide.ts';
 import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
@@ -72,8 +72,7 @@ export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
     return { context, plan: { ...draft, outdated }, jobIds: jobIds.value, ledger };
   }
   // An earlier attempt may have sent the message.
-  if (outdated !== undefined && !context.isRerun) return skipped(explain(outdated));
-  return jobIds.kind === 'problem' ? complaint(jobIds.problem, jobIds.mayPass) : jobIds;
+  return outdated !== undefined && !context.isRerun ? endEarly(outdated) : jobIds;
 }
 
 /** Only events about a commit can leave out their pull request. */

@@ -1,10 +1,9 @@
-import { type Context, type EarlyEnd, skipped } from '../context.ts';
-import { explain } from '../job/explain.ts';
+import { type Context, complaint, type EarlyEnd, endEarly } from '../context.ts';
 import { NEW_JOB } from '../job/job.ts';
 import { stop } from '../job/stop-reasons.ts';
 import type { Ledger, LedgerEntry } from '../ledger/ledger.ts';
 import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
-import { ok, problem, type Result } from '../result.ts';
+import { type Ok, ok, type Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { sentences } from '../text.ts';
 import { isPerson } from '../trigger/account.ts';
@@ -25,11 +24,11 @@ interface Found {
 export function resolveJobs(
   { inputs, isRerun, trigger }: Pick<Context, 'inputs' | 'isRerun' | 'trigger'>,
   { page, message, ledger }: Found,
-): Result<readonly string[]> | EarlyEnd {
+): Ok<readonly string[]> | EarlyEnd {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
   if (page === null) return whenNobodyNames(inputs, page, trigger);
   if (ledger.kind === 'problem') {
-    return problem(`It is not known which agent job is meant: ${ledger.problem}.`, ledger.mayPass);
+    return complaint('job-unknown', ledger.problem, ledger.mayPass);
   }
   const entries = ledger.value;
   const own = entries.filter((entry) => isRerun && isSameMessage(entry, message));
@@ -42,7 +41,8 @@ export function resolveJobs(
   if (newest !== undefined) return jobOf(newest);
   const creating = entries.find(({ jobs }) => jobs.some(isCreating));
   if (creating === undefined) return whenNobodyNames(inputs, page, trigger);
-  return problem(explain(stop('other-creation', { url: creating.url })));
+  const why = stop('other-creation', { url: creating.url }, 'when fixed');
+  return endEarly(why, { answer: 'problem' });
 }
 
 function namedIn(jobs: readonly RecordedJob[]): readonly string[] {
@@ -53,13 +53,10 @@ function mayHaveGot({ delivery }: RecordedJob): boolean {
   return delivery !== 'not-sent';
 }
 
-function jobOf({ jobs, url }: LedgerEntry): Result<readonly string[]> {
+function jobOf({ jobs, url }: LedgerEntry): Ok<readonly string[]> | EarlyEnd {
   const [id, ...others] = namedIn(jobs.filter(mayHaveGot));
-  return id !== undefined && others.length === 0
-    ? ok([id])
-    : problem(
-        `The newest comment of this action names several jobs here: ${url}. Set “job-id” to the ID of one.`,
-      );
+  if (id !== undefined && others.length === 0) return ok([id]);
+  return endEarly(stop('several-jobs', { url }, 'when fixed'), { answer: 'problem' });
 }
 
 const NAMED_LATER =
@@ -69,7 +66,7 @@ function whenNobodyNames(
   { createJob, command, prNumber }: Inputs,
   page: number | null,
   trigger: Trigger,
-): Result<readonly string[]> | EarlyEnd {
+): Ok<readonly string[]> | EarlyEnd {
   const isRead = page !== null;
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
@@ -78,17 +75,17 @@ function whenNobodyNames(
   const checks = sentences(CHECK_NAME, CHECK_OUTPUT);
   // Checks also fail on pull requests of people.
   if (trigger.kind === 'check') {
-    return skipped(`${none}${createJob ? '; runs and checks create no job' : ''}.`);
+    return withoutJob(`${none}${createJob ? '; runs and checks create no job' : ''}.`);
   }
   if (createJob) {
     if (mayCreate(trigger)) return ok([NEW_JOB]);
     const others = BY_PROGRAMS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
-    return skipped(sentences(`${none}; ${others} creates no job.`, later));
+    return withoutJob(sentences(`${none}; ${others} creates no job.`, later));
   }
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
   if (!isRead && (prNumber ?? trigger.conversation) === null) {
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
-    return skipped(sentences(reason, checks));
+    return withoutJob(sentences(reason, checks));
   }
   // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
   const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
@@ -97,7 +94,12 @@ function whenNobodyNames(
   const reason = sentences(`${none}.`, remedy, later || (isRead ? '' : checks));
   // People also review pull requests of people.
   const isReview = trigger.kind === 'comment' && trigger.comment.kind === 'review';
-  return isRead && isReview && command === null ? skipped(reason) : problem(reason);
+  return isRead && isReview && command === null ? withoutJob(reason) : complaint('no-job', reason);
+}
+
+/** There need not be one. */
+function withoutJob(why: string): EarlyEnd {
+  return endEarly(stop('no-job-here', { why }));
 }
 
 /**

@@ -1,6 +1,5 @@
-import { type Context, type EarlyEnd, skipped } from '../context.ts';
-import { explain } from '../job/explain.ts';
-import { stop } from '../job/stop-reasons.ts';
+import { type Context, type EarlyEnd, endEarly } from '../context.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyNot } from '../prompt/sections.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { listing } from '../text.ts';
@@ -21,35 +20,29 @@ export async function resolvePullRequest(
   if ((inputs.prNumber ?? trigger.conversation) !== null) return context;
   const { check } = trigger;
   const isJobKnown = inputs.jobIds.length > 0;
-  const without = (reason: string) => (isJobKnown ? context : skipped(reason));
+  const without = (why: Stop) => (isJobKnown ? context : endEarly(why));
   if (check.pulls.length > 0) return without(whySeveral(check, check.pulls));
   let all: readonly PullRequestHead[];
   try {
     all = await github.pullsOf(check.sha);
   } catch (error) {
-    return without(
-      `Which pull request the commit belongs to is not known: ${whyNot(error, 'pull-requests: read')}.`,
-    );
+    return without(stop('pull-request-unknown', { why: whyNot(error, 'pull-requests: read') }));
   }
   const here = isJobKnown ? all.filter(({ ref }) => ref === check.branch) : all;
   const open = here.filter(({ state }) => state === 'open');
   const ended = choosePull(here, check) ?? here.find(({ state }) => state === 'merged') ?? here[0];
   const pull = open.length > 0 ? choosePull(open, check) : ended;
   if (pull === undefined) {
-    return without(
-      open.length > 0
-        ? whySeveral(check, open)
-        : 'The commit is on no open pull request of this repository.',
-    );
+    return without(open.length > 0 ? whySeveral(check, open) : stop('no-pull-request'));
   }
   const { number, state, sha } = pull;
   const event = { conversation: number, isPullRequest: true, state };
   return { ...context, trigger: { ...trigger, ...event, check: { ...check, head: sha } } };
 }
 
-function whySeveral({ sha }: CommitTrigger, pulls: CommitTrigger['pulls']): string {
+function whySeveral({ sha }: CommitTrigger, pulls: CommitTrigger['pulls']): Stop {
   const newest = pulls.filter((pull) => pull.sha === sha);
-  if (newest.length === 0) return explain(stop('newer-commits'));
+  if (newest.length === 0) return stop('newer-commits');
   const numbers = listing(newest.map(({ number }) => `#${number}`));
-  return `The commit is the newest of several pull requests: ${numbers}.`;
+  return stop('several-pull-requests', { numbers });
 }

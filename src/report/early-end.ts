@@ -1,7 +1,8 @@
 import { renderProblem, renderUsage } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
 import type { EarlyEnd, Start } from '../context.ts';
-import { A_RUN, howToRetry } from '../job/explain.ts';
+import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
+import { STOP_REASONS, type Stop, stop } from '../job/stop-reasons.ts';
 import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
@@ -12,33 +13,31 @@ import { writeSummary } from './summary.ts';
 
 /** What is true if the process is killed before it knows more, or ends because of a bug. */
 export function saveUnfinished(runtime: Runtime): void {
-  const reason = `${isRerun(runtime) ? 'This attempt ended before it sent anything' : 'The run ended before anything was sent'}.`;
-  saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, 'error', reason) });
-}
-
-export function cancelled(runtime: Runtime): EarlyEnd {
-  const reason = isRerun(runtime)
-    ? 'This attempt was cancelled before it sent anything.'
-    : 'The run was cancelled before anything was sent.';
-  return { kind: 'early end', result: 'cancelled', reason };
+  const why = stop('ended-early', { phase: 'early' });
+  const reason = explain(why, factsOf(runtime));
+  saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, why, reason) });
 }
 
 /** Ends the run, and returns its exit code. Without `start`, it is not known who has asked. */
-export async function endEarly(runtime: Runtime, end: EarlyEnd, start?: Start): Promise<0 | 1> {
-  const { result, isRefusal, isSummarized } = end;
-  const facts = { ...A_RUN, isCommand: Boolean(start?.asked), isRerun: isRerun(runtime) };
-  const again = start ? howToRetry(end.mayPass ? 'later' : 'when fixed', facts) : '';
-  const url = start === undefined ? '' : await answer(start, end, again);
-  const nothing = isRerun(runtime) ? 'This attempt sent nothing' : 'Nothing was sent';
-  const said = runtime.redact(sentences(end.reason, end.mayPass ? again : ''));
+export async function reportEarlyEnd(
+  runtime: Runtime,
+  end: EarlyEnd,
+  start?: Start,
+): Promise<0 | 1> {
+  const { why, isWarning, isSummarized } = end;
+  const { result } = STOP_REASONS[why.code];
+  const facts = factsOf(runtime, start);
+  const again = start ? howToRetry(why.retry, facts) : '';
+  // What people do is told at once only if the cause passes by itself; the answer always tells it.
+  const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
+  const url = start === undefined ? '' : await answer(start, end, sentences(fact, again));
+  const nothing = facts.isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
+  const said = sentences(fact, why.retry === 'later' ? again : '');
+  const isRefusal = end.isRefusal || result === 'error';
   const reason = sentences(isRefusal ? `${nothing}.` : '', said);
-  const level = end.isWarning ? 'warning' : 'notice';
+  const level = isWarning ? 'warning' : 'notice';
   runtime.log[result === 'skipped' ? level : 'error'](reason);
-  const report = {
-    ended: [],
-    withoutJobs: withoutJobs(runtime, result, reason),
-    commentUrls: [url],
-  };
+  const report = { ended: [], withoutJobs: withoutJobs(runtime, why, reason), commentUrls: [url] };
   const code = saveAtEnd(runtime, report, result === 'skipped' ? 0 : 1);
   if (result === 'error' || isSummarized) {
     const title = `## ${icon(result === 'error' ? '⚠️' : '⏭️')} ${nothing}`;
@@ -47,27 +46,27 @@ export async function endEarly(runtime: Runtime, end: EarlyEnd, start?: Start): 
   return code;
 }
 
-function isRerun({ env }: Runtime): boolean {
-  return readRunInfo(env).attempt > 1;
+function factsOf({ env }: Runtime, start?: Start): RunFacts {
+  const isRerun = readRunInfo(env).attempt > 1;
+  return { ...A_RUN, isCommand: Boolean(start?.asked), isRerun };
 }
 
 function withoutJobs(
   runtime: Runtime,
-  result: EarlyEnd['result'],
+  { code }: Stop,
   reason: string,
 ): NonNullable<Report['withoutJobs']> {
-  return { result, reason, delivery: isRerun(runtime) ? 'unknown' : 'not-sent' };
+  return { code, reason, delivery: factsOf(runtime).isRerun ? 'unknown' : 'not-sent' };
 }
 
 /** Resolves to the URL of the comment, or to an empty text. */
-async function answer(start: Start, end: EarlyEnd, again: string): Promise<string> {
+async function answer(start: Start, end: EarlyEnd, said: string): Promise<string> {
   if (typeof end.answer === 'object') {
     return reply(start, renderUsage(end.answer.usageOf), 'warning');
   }
   if (end.answer === undefined) return '';
   await react(start, end.answer === 'denied' ? '-1' : 'confused');
   if (end.answer === 'denied') return '';
-  const said = sentences(start.runtime.redact(end.reason), again);
   // The error of the run is an annotation already.
   return reply(start, renderProblem(said, start.info), 'info');
 }

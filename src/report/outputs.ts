@@ -1,6 +1,7 @@
 import { adviseOnFile, showStatus } from '../job/explain.ts';
 import { DELIVERIES, type Delivery, deliveryOf, elapsedMs, statusOf } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
+import { STOP_REASONS, type StopCode } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
@@ -12,14 +13,16 @@ export interface Report {
   readonly ended: readonly Ended[];
   readonly commentUrls?: readonly string[];
   /** How a run ended that did not act on a job. */
-  readonly withoutJobs?: Readonly<{ result: string; reason: string; delivery?: Delivery }>;
+  readonly withoutJobs?: Readonly<{ code: StopCode; reason: string; delivery?: Delivery }>;
 }
 
 /** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
 export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   const main = worstFirst(ended)[0];
+  const code = main?.end.code ?? withoutJobs?.code ?? 'ended-early';
   return {
-    result: main?.end.result ?? withoutJobs?.result ?? 'error',
+    result: main?.end.result ?? STOP_REASONS[code].result,
+    code,
     status: main === undefined ? '' : (statusOf(main) ?? ''),
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
     commits: commitsOf(ended),
@@ -74,6 +77,7 @@ function toEntry(job: Ended) {
     jobId: id,
     delivery: deliveryOf(job),
     result: end.result,
+    code: end.code,
     confirmed: end.confirmed ?? null,
     status: statusOf(job) ?? null,
     prLink: record?.prLink ?? null,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { STOP_REASONS, type StopCode } from '../../src/job/stop-reasons.ts';
 import { DEPENDABOT, pullRequest, review } from '../sim/events.ts';
 import { openAttempts } from './attempts.ts';
 import { JOB, PULL, type Scenario } from './scenario.ts';
@@ -14,22 +15,25 @@ interface Way {
   /** What it says after each first attempt: the result and the delivery. Default: nothing is known. */
   readonly says?: readonly [sent: string, unknown: string, notSent: string, nothing: string];
   readonly isListed?: boolean;
+  /** Why it ends, if nothing is known. */
+  readonly code?: StopCode;
 }
 
 /** The first attempt sent the message, may have sent it, was refused, or never got that far. */
 const FIRST = [{}, { status: 503 }, { status: 400 }, null] as const;
 const NAMES = ['sent', 'unknown', 'not-sent', 'nothing'];
 /** Without a comment of the first attempt, it may be that it is not listed yet. */
-const unknown = (result: string) => [1, 2, 3, 4].map(() => `${result}, unknown`);
 const BARE = { event: review({ number: PULL, body: '/agent' }) };
 const BY_DEPENDABOT = { event: pullRequest({ number: PULL, sender: DEPENDABOT }) };
 const BOTS = { 'allowed-bots': DEPENDABOT.login };
 
 const WAYS: Readonly<Record<string, Way>> = {
-  'the prompt is empty': { second: { with: { prompt: '' } } },
-  'a file to attach is missing': { second: { with: { attach: 'gone.txt' } } },
-  'the words of a review are gone': { origin: 'a review', second: { step: BARE } },
-  'the key is lost': { second: { with: { 'api-key': '' } } },
+  'the prompt is empty': { second: { with: { prompt: '' } }, code: 'inputs' },
+  'a file to attach is missing': { second: { with: { attach: 'gone.txt' } }, code: 'no-content' },
+  'the words of a review are gone': {
+    ...{ origin: 'a review', second: { step: BARE }, code: 'no-words' },
+  },
+  'the key is lost': { second: { with: { 'api-key': '' } }, code: 'api-key' },
   'the job is empty': {
     second: { with: { 'job-id': '' } },
     says: ['sent, sent', 'error, unknown', 'sent, sent', 'error, unknown'],
@@ -39,25 +43,27 @@ const WAYS: Readonly<Record<string, Way>> = {
     isListed: false,
     says: ['error, unknown', 'error, unknown', 'error, unknown', 'error, unknown'],
   },
-  'an input is wrong': { second: { with: { wait: 'perhaps' } } },
-  'whoever re-runs it may not': { second: { step: { github: { triggering_actor: 'mallory' } } } },
-  'nobody is said to re-run it': { second: { step: { github: { triggering_actor: '' } } } },
+  'an input is wrong': { second: { with: { wait: 'perhaps' } }, code: 'inputs' },
+  'whoever re-runs it may not': {
+    second: { step: { github: { triggering_actor: 'mallory' } } },
+    code: 'not-allowed',
+  },
+  'nobody is said to re-run it': {
+    second: { step: { github: { triggering_actor: '' } } },
+    code: 'unchecked',
+  },
   'secrets are withheld': {
     first: { with: BOTS, step: BY_DEPENDABOT },
     second: { with: { ...BOTS, 'api-key': '' }, step: BY_DEPENDABOT },
+    code: 'no-secrets',
   },
-};
-const RESULTS: Readonly<Record<string, string>> = {
-  'whoever re-runs it may not': 'skipped',
-  'secrets are withheld': 'skipped',
-  'the words of a review are gone': 'skipped',
 };
 
 it.each(
   Object.entries(WAYS).flatMap(([name, way]) =>
     NAMES.map((first, index) => [name, first, index, way] as const),
   ),
-)('%s in the second attempt, after %s', async (name, _, index, way) => {
+)('%s in the second attempt, after %s', async (_, __, index, way) => {
   let isFirst = true;
   await using attempts = await openAttempts(way.origin ?? 'a step', {
     agent: { jobs: [{ id: JOB }], onPost: () => (isFirst ? (FIRST[index] ?? {}) : {}) },
@@ -72,8 +78,10 @@ it.each(
   isFirst = false;
   const before = attempts.sim.agent.accepted().length;
   const { outputs } = await attempts.run(2, way.second);
-  const expected = way.says ?? unknown(RESULTS[name] ?? 'error');
-  expect(`${outputs.result}, ${outputs.delivery}`).toBe(expected[index]);
+  const { code } = way;
+  const expected = code === undefined ? way.says?.[index] : `${STOP_REASONS[code].result}, unknown`;
+  expect(`${outputs.result}, ${outputs.delivery}`).toBe(expected);
+  if (code !== undefined) expect(outputs.code).toBe(code);
   const isSentNow = outputs.delivery === 'sent' && index > 0;
   expect(attempts.sim.agent.accepted()).toHaveLength(before + Number(isSentNow));
 });

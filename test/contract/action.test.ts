@@ -54,13 +54,14 @@ describe('action.yml', () => {
     const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
     const what = 'add what the new output is for this job';
     expect(outputs, what).toEqual({
-      ...{ result: 'completed', status: 'completed', prLink: PULL },
+      ...{ result: 'completed', code: 'completed', status: 'completed', prLink: PULL },
       ...{ commits: '2', delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
       'comment-url': 'u',
     });
     expect(JSON.parse(results), what).toEqual([
       {
-        ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', confirmed: true },
+        ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', code: 'completed' },
+        confirmed: true,
         ...{ status: 'completed', prLink: PULL, elapsedSeconds: 5, reason: 'So.' },
       },
     ]);

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { STOP_REASONS } from '../../src/job/stop-reasons.ts';
 import { SEND_RULES } from '../../src/mintlify/retry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -37,6 +38,15 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
         Object.entries(action.outputs).map(([name, { description }]) => [
           `\`${name}\``,
           description,
+        ]),
+      ),
+    codes: () =>
+      table(
+        ['`code`', '`result`', 'What it means'],
+        Object.entries(STOP_REASONS).map(([code, { result, means }]) => [
+          `\`${code}\``,
+          `\`${result}\``,
+          means,
         ]),
       ),
   },

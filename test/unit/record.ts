@@ -1,7 +1,7 @@
 import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
 import type { Outcome } from '../../src/job/stop-reasons.ts';
-import { agentStop, STOP_REASONS } from '../../src/job/stop-reasons.ts';
+import { agentStop, STOP_REASONS, type StopCode } from '../../src/job/stop-reasons.ts';
 import type { LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../src/ledger/record.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
@@ -51,10 +51,21 @@ export function ended(end: Partial<Outcome>, parts: Partial<Job> = {}): Job {
     ...{ ...SENT, endedAt: START },
     ...parts,
     end: {
-      ...{ code: 'api', result, label: labelFor({ ...end, result }, message) },
+      ...{
+        code: codeFor({ ...end, result }),
+        result,
+        label: labelFor({ ...end, result }, message),
+      },
       ...{ explanation: '', ...end },
     },
   });
+}
+
+/** A code that fits a result. */
+function codeFor({ result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>): StopCode {
+  if (isFinal(result)) return agentStop(result, confirmed !== false).code;
+  if (result === 'error') return 'api';
+  return result === 'skipped' ? 'only-when' : result;
 }
 
 /** The label that fits a result and what became of the message. */

@@ -5,11 +5,12 @@ import { openRun, type Run } from '../../../src/delivery/run-state.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { endedNow } from '../../../src/job/overall.ts';
+import { STOP_REASONS } from '../../../src/job/stop-reasons.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';
 import { NO_CONTENT } from '../../../src/prompt/request.ts';
 import { finishOnGitHub } from '../../../src/report/comments.ts';
-import { endEarly } from '../../../src/report/early-end.ts';
+import { reportEarlyEnd } from '../../../src/report/early-end.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
 import { ok } from '../../../src/result.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
@@ -295,8 +296,9 @@ async function work(world: World, setup: Setup, life: Life) {
   const context = { runtime, info, trigger, github, asked, inputs, isRerun };
   const planned = await makePlan(context);
   if (isEarlyEnd(planned)) {
-    await endEarly(runtime, planned, context);
-    return { result: planned.result, delivery: isRerun ? 'unknown' : 'not-sent' };
+    await reportEarlyEnd(runtime, planned, context);
+    const { result } = STOP_REASONS[planned.why.code];
+    return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
   const opened = openRun(planned, { ...NO_CONTENT, prompt: 'Go.' }, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };

@@ -5,7 +5,7 @@ import {
   renderUsage,
   type Story,
 } from '../../../src/comment/render.ts';
-import { failed } from '../../../src/context.ts';
+import { endEarly } from '../../../src/context.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
 import {
   type Job,
@@ -19,7 +19,7 @@ import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts'
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
-import { endEarly } from '../../../src/report/early-end.ts';
+import { reportEarlyEnd } from '../../../src/report/early-end.ts';
 import { summarize } from '../../../src/report/summary.ts';
 
 import type { Runtime } from '../../../src/runner/environment.ts';
@@ -340,7 +340,12 @@ export function summaries(): readonly Exhibit[] {
     'timeout-minutes must be a plain number, more than 0 and at most 7200; it is “soon”.';
   const changed = jobOf('completed', 0, withChange(3));
   return [
-    { name: 'No job', markdown: written((runtime) => endEarly(runtime, failed(problem))) },
+    {
+      name: 'No job',
+      markdown: written((runtime) =>
+        reportEarlyEnd(runtime, endEarly(stop('inputs', { why: problem }))),
+      ),
+    },
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },

@@ -7,6 +7,7 @@ import {
   type Details,
   type Outcome,
   type Retry,
+  STOP_REASONS,
   type StopCode,
   stop,
 } from '../../../src/job/stop-reasons.ts';
@@ -72,6 +73,12 @@ it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
   const said = explain(stop(code, details, retry), facts);
   expect(said).toContain(words);
   expect(said === '').toBe(words === '');
+});
+
+it('leaves nothing open, whatever is known', () => {
+  for (const code of Object.keys(STOP_REASONS) as StopCode[]) {
+    expect(explain(stop(code))).not.toMatch(/[{}]|undefined| {2}/);
+  }
 });
 
 it.each<[string | undefined, string]>([

@@ -44,7 +44,7 @@ describe('toOutputs', () => {
   });
 
   it('has a text for each output, whatever is known', () => {
-    const withoutJobs = { result: 'error', reason: 'Bad input.' };
+    const withoutJobs = { code: 'inputs', reason: 'Bad input.' } as const;
     const outputs = toOutputs({ ended: [], withoutJobs });
     const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
     expect(outputs).toMatchObject({ ...withoutJobs, ...none });
