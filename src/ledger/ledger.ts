@@ -7,19 +7,17 @@ import type { CommentRecord, RecordedJob } from './record.ts';
 
 // All records of a page, and what they tell of earlier requests.
 
-/** A record in a comment that was found. */
 export interface LedgerEntry extends CommentRecord {
   readonly url: string;
-  /** Its ID in GraphQL. */
   readonly nodeId: string;
-  /** When GitHub created the comment: ISO 8601, in whole seconds. */
+  /** ISO 8601, in whole seconds. */
   readonly createdAt: string;
 }
 
 /** The records of the project on a pull request or issue, the oldest first. */
 export type Ledger = readonly LedgerEntry[];
 
-/** Resolves to the ledger, or why it is not known. `until`: a time of the clock. */
+/** `until`: a time of the clock. */
 export async function fetchLedger(
   github: GitHub,
   conversation: number,
@@ -32,9 +30,8 @@ export async function fetchLedger(
     for (const { id, body, url, createdAt, isEdited } of comments) {
       const record = parseRecord(body, project, isEdited);
       if (record === 'unreadable') {
-        return problem(
-          `a comment of this action cannot be read, ${url}; delete it if it is not needed`,
-        );
+        const remedy = 'delete it if it is not needed';
+        return problem(`a comment of this action cannot be read, ${url}; ${remedy}`);
       }
       if (record !== 'none') entries.push({ ...record, url, nodeId: id, createdAt });
     }
@@ -50,41 +47,32 @@ export function knownRecords(ledger: Result<Ledger>): Ledger {
   return ledger.kind === 'ok' ? ledger.value : [];
 }
 
-/** The ID of a comment in the REST API; later comments have higher ones. NaN if the URL has none. */
+/** The ID of a comment: later ones have higher IDs. NaN if the URL has none. */
 export function commentId(url: string): number {
   return Number(/#issuecomment-([1-9]\d*)$/.exec(url)?.[1]);
 }
 
-/** What was asked of the jobs of a run before. */
-interface Requests {
-  /** When the last message that a person asked for went to all jobs, in milliseconds since 1970; -Infinity for none. */
-  readonly since: number;
-  /** Whether it may be that a job has got no message here. */
-  readonly isNew: boolean;
-  /** The kinds and IDs of comments and reviews that have been sent, or may have been. */
-  readonly sent: ReadonlySet<string>;
-}
-
-/** `isOwn`: whether the page is the pull request of the only job, whose text it has written itself. */
-export function summarizeRequests(
-  ledger: Ledger,
-  jobIds: readonly string[],
-  isOwn: boolean,
-): Requests {
-  const sent = ledger.filter(
-    ({ command, jobs }) => command !== '' && jobs.some(({ delivery }) => delivery !== 'not-sent'),
-  );
+/** `isOwn`: whether the page is the pull request of the only job, whose text it has written. */
+export function summarizeRequests(ledger: Ledger, jobIds: readonly string[], isOwn: boolean) {
+  const commands = ledger.filter(({ command }) => command !== '');
   return {
-    since: Math.min(...jobIds.map((id) => lastRequest(ledger, id, isOwn))),
+    /** When the last message that a person asked for went to all jobs; -Infinity for none. */
+    since: Math.min(...jobIds.map((id) => lastRequest(commands, id, isOwn))),
+    /** Whether it may be that a job has got no message here. */
     isNew: !isOwn && !jobIds.every((id) => ledger.some((entry) => sentTo(entry, id) !== undefined)),
-    sent: new Set(sent.map(({ command }) => command)),
+    /** The kinds and IDs of comments and reviews that have been sent, or may have been. */
+    sent: new Set(
+      commands
+        .filter(({ jobs }) => jobs.some(({ delivery }) => delivery !== 'not-sent'))
+        .map(({ command }) => command),
+    ),
   };
 }
 
-/** The comment on the pull request of a job that was created elsewhere tells what was asked there. */
-function lastRequest(ledger: Ledger, jobId: string, isOwn: boolean): number {
-  const last = ledger.findLast((entry) => {
-    const job = entry.command === '' ? undefined : sentTo(entry, jobId);
+function lastRequest(commands: Ledger, jobId: string, isOwn: boolean): number {
+  // The record of a creation tells what was asked elsewhere.
+  const last = commands.findLast((entry) => {
+    const job = sentTo(entry, jobId);
     return job !== undefined && !(isOwn && job.base === BEFORE_CREATION);
   });
   return last === undefined ? -Infinity : Date.parse(last.createdAt);

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { MARKER, OPENING, parseJson } from '../text.ts';
 import { type CommentRecord, commentRecord, type MessageId, shortHash } from './record.ts';
 
-// Writes and reads the hidden lines of our comments: the marker at the beginning, and the record in the last line.
+// The hidden lines of our comments: the marker at the beginning, and the record in the last line.
 
 const RECORD_VERSION = 1;
 const versionedRecord = z.extend(commentRecord, { version: z.literal(RECORD_VERSION) });
@@ -10,7 +10,7 @@ const versionedRecord = z.extend(commentRecord, { version: z.literal(RECORD_VERS
 /** Characters; GitHub takes 65,536. */
 const BODY_LIMIT = 60_000;
 
-/** The body of a tracking comment. `render` renders what people see, in at most so many characters. */
+/** `render` renders what people see, in at most so many characters. */
 export function composeComment(record: CommentRecord, render: (limit: number) => string): string {
   // `-->` would end the line in HTML.
   const json = JSON.stringify({ version: RECORD_VERSION, ...record }).replaceAll('>', '\\u003e');
@@ -35,7 +35,7 @@ export function toReplyId(
   return { step, message: shortHash(run, step, command), by: isAsked ? 'person' : 'check' };
 }
 
-/** A comment without a record, such as the usage. It is never taken for one that has it, nor for a command. */
+/** A comment without a record, such as the usage. It is never taken for a command. */
 export function composeReply({ step, message, by }: ReplyId, visible: string): string {
   return composeMarked(`${OPENING} reply ${step} ${message} ${by} -->\n${visible}`);
 }
@@ -50,7 +50,7 @@ const REPLY = new RegExp(
   `^${MARKER}\\r?\\n${OPENING} reply (${HASH}) (${HASH}) (person|check) -->(?=\\r?\\n|$)`,
 );
 
-/** What a reply of our own identity is about, whoever has edited it since; undefined for other comments. */
+/** What a reply of our own identity is about; undefined for other comments. */
 export function parseReply(body: string): ReplyId | undefined {
   const found = REPLY.exec(body.trimStart());
   if (found === null || body.match(RECORD_LINE) !== null) return undefined;
@@ -58,17 +58,15 @@ export function parseReply(body: string): ReplyId | undefined {
   return { step, message, by: by as ReplyId['by'] };
 }
 
-/** Editing a comment in the browser changes the line ends; `^` and `$` match at them all. JSON may have U+2028. */
+/** Browsers change the ends of lines. JSON may have U+2028. */
 const RECORD_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
 
-/** What each record has, and no other line of our comments. */
 const ANY_PROJECT = new RegExp(`"project":"${HASH}"`);
 
 /**
- * The record in a comment of our own identity. `none`: there is none, or one of another project. `unreadable`: written by a
- * later version of this action, or edited by hand. A comment that only ends with the line has none, as another workflow with
- * the same identity may quote a stranger who has copied it; it had one if somebody else has edited it (`isEdited`), and has
- * put something above the marker, or deleted that or the line.
+ * The record in a comment of our own identity. A comment that only ends with the line has none:
+ * another workflow with this identity may quote a stranger. It had one if somebody else has edited
+ * it (`isEdited`), and has put text above the marker, or deleted that or the line.
  */
 export function parseRecord(
   body: string,

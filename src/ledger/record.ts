@@ -16,18 +16,18 @@ import { RESULT_NAMES } from '../job/results.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import { keyOfComment } from '../trigger/trigger.ts';
 
-// What the last line of a comment says: all that other runs and later attempts must know. docs/delivery.md explains it.
+// What the last line of a comment says: all that other runs and later attempts must know.
 
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
 const number = z.int().check(z.positive());
 /** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
 
-/** What a record says of a job. What is left out is not known, or false. */
+/** What is left out is not known, or false. */
 const recordedJob = z.object({
   /** Empty while it is being created. */
   id: z.string().check(z.refine((id) => id === NEW_JOB || isId(id))),
-  /** `sending`: the message may still be sent, or its result could not be written. The others never change. */
+  /** `sending`: it may still be sent, or its result could not be written. The others are final. */
   delivery: z.enum(['sending', ...DELIVERIES]),
   /** When the API accepted the message. */
   sentAt: z.optional(time),
@@ -35,13 +35,10 @@ const recordedJob = z.object({
   base: z.optional(z.string()),
   /** Whether the agent was seen at work on the message. */
   isOurs: z.optional(z.boolean()),
-  /** How and when the process was done with the job. */
   ended: z.optional(z.object({ result: z.enum(RESULT_NAMES), confirmed: z.boolean(), at: time })),
-  /** Whether the limit of messages has stopped it. */
   limited: z.optional(z.boolean()),
-  /** The number of its pull request, if that is in this repository. */
   prNumber: z.optional(number),
-  /** The newest commit of a pull request that the process saw there, just before the message. */
+  /** The newest commit of its pull request, just before the message. */
   head: z.optional(z.object({ number, sha: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)) })),
 });
 export type RecordedJob = Readonly<z.infer<typeof recordedJob>>;
@@ -53,7 +50,6 @@ export const commentRecord = z.object({
   /** Both are hashes, because the comment is public. */
   project: hash,
   step: hash,
-  /** The ID of the workflow run. */
   run: z.string(),
   attempt: z.int().check(z.gte(1)),
   /** The kind and ID of the comment with the command; empty if the message is that of a step. */
@@ -62,23 +58,20 @@ export const commentRecord = z.object({
   commit: z.string().check(z.regex(/^[0-9a-f]{0,64}$/)),
   /** Whether a bot triggered the message. */
   byBot: z.boolean(),
-  /** The login of the person who asked for it. */
+  /** The login of a person. */
   askedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
-  /** A random word, by which a process knows the comments that it has created. */
+  /** A random word, by which a process knows its comments. */
   process: hash,
   jobs: z.readonly(z.array(recordedJob)),
 });
 export type CommentRecord = Readonly<z.infer<typeof commentRecord>>;
 
-/** What the records of a process have in common: which message it sends. */
 export type MessageId = Omit<CommentRecord, 'jobs'>;
 
-/** Undefined if a record or a mention cannot have the login. */
 export function validLogin(text: string): string | undefined {
   return LOGIN.test(text) ? text : undefined;
 }
 
-/** Of 16 hex digits. */
 export function randomWord(): string {
   return randomBytes(8).toString('hex');
 }
@@ -88,7 +81,6 @@ export function shortHash(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-/** What tells the message of a run from others. */
 export function identifyMessage({
   info,
   asked,
@@ -105,19 +97,17 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
 export function toRecordedJob(job: Job): RecordedJob {
   const { id, after, record, end, endedAt, head } = job;
   const sentAt = sentAtOf(job);
-  const ended = end &&
-    endedAt !== undefined && {
-      result: end.result,
-      confirmed: end.confirmed === true,
-      at: Math.round(endedAt),
-    };
+  const ended =
+    end === undefined || endedAt === undefined
+      ? undefined
+      : { result: end.result, confirmed: end.confirmed === true, at: Math.round(endedAt) };
   return {
     id,
     delivery: recordedDelivery(job),
     sentAt: sentAt && Math.round(sentAt),
     base: recordedBase(job),
     isOurs: after.work === 'our message' || undefined,
-    ended: ended || undefined,
+    ended,
     limited: end?.label === 'limited' || undefined,
     prNumber: record?.prNumber ?? undefined,
     head: head && { number: head.number, sha: head.sha },
@@ -143,7 +133,7 @@ export function recordedEnd({ delivery, ended }: RecordedJob) {
   return { ...ended, status: ended.result };
 }
 
-/** Whether a job is being created there, or may have been, of which the ID is not known. */
+/** Whether a job is being created there, or may have been. */
 export function isCreating({ id, delivery }: RecordedJob): boolean {
   return id === NEW_JOB && delivery !== 'not-sent';
 }

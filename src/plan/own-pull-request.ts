@@ -9,8 +9,8 @@ import { sentences } from '../text.ts';
 // Which pull request is that of a job, and whether a message is about another one.
 
 /**
- * The number of the pull request of a job. While the agent works, the API names none: then it is the newest number that a
- * record of the page has.
+ * The number of the pull request of a job. While the agent works, the API names none: then it is
+ * the newest number that a record of the page has.
  */
 export function ownPull(
   { id, record }: Pick<Job, 'id' | 'record'>,
@@ -32,8 +32,8 @@ export function whatIsOver({
 }
 
 /**
- * The paragraph that says where a message comes from. Empty without a command, as what is said of a failure names its pull request,
- * and for one that is open and that of the only job (`isOwn`).
+ * The paragraph that says where a message comes from. Empty without a command, as what is said of a
+ * failure names its pull request, and for one that is open and that of the only job (`isOwn`).
  */
 export function describePage(context: Context, isOwn: boolean): string {
   const { asked, trigger, info, inputs } = context;

@@ -19,16 +19,22 @@ import { BY_PROGRAMS } from '../trigger/trigger.ts';
 import { fetchCurrentPullRequest } from './own-pull-request.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 
-// What a run is going to do. It is decided once, from the inputs, the event, the attempt and the comments that are there.
+// What a run is going to do. It is decided once, from the inputs, the event, the attempt and the
+// comments that are there.
 
 export interface Plan {
   /** When messages and waits end, in milliseconds since 1970. */
   readonly deadline: number;
-  /** The number of the pull request or issue that it is about: `pr-number`, or that of the event. */
+  /**
+   * The number of the pull request or issue that it is about: `pr-number`, or that of the event.
+   */
   readonly page: number | null;
   readonly comments: Comments;
   readonly facts: RunFacts;
-  /** Whether the records are listed again below the own comment, because other runs may have come first. */
+  /**
+   * Whether the records are listed again below the own comment, because other runs may have come
+   * first.
+   */
   readonly decidesBelow: boolean;
   readonly waitsForIdle: boolean;
   readonly limit?: Limit | undefined;
@@ -96,8 +102,9 @@ export function draftPlan(
   const { conversation } = trigger;
   const commit = trigger.kind === 'check' ? trigger.check : null;
   const page = prNumber ?? conversation;
-  // A message to an agent at work may stop that work. But a step that only sends must not hold a runner, and one whose
-  // `only-when` lists a status that is not final would wait for the end of what it is meant for.
+  // A message to an agent at work may stop that work. But a step that only sends must not hold a
+  // runner, and one whose `only-when` lists a status that is not final would wait for the end of
+  // what it is meant for.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
   const isAboutHead = commit !== null && commit.head !== null && page === conversation;
   return {
@@ -189,8 +196,8 @@ async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>
 }
 
 /**
- * Why no message about the commit is needed any more: by the event and, if that shows nothing, by what GitHub shows. What it does
- * not tell stops nothing. `isRead`: GitHub was asked already.
+ * Why no message about the commit is needed any more: by the event and, if that shows nothing, by
+ * what GitHub shows. What it does not tell stops nothing. `isRead`: GitHub was asked already.
  */
 async function readWhyOutdated(
   { trigger, github }: Context,

@@ -87,7 +87,8 @@ function whenNobodyNames(
     const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
     return withoutJob(sentences(reason, checks));
   }
-  // Who pushes or sets a clock may know nothing of it; and without comments, each run would create a job.
+  // Who pushes or sets a clock may know nothing of it; and without comments, each run would create
+  // a job.
   const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
   const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
   const remedy = `Set ${creation}“job-id” to the ID of a job.`;
@@ -103,8 +104,8 @@ function withoutJob(why: string): EarlyEnd {
 }
 
 /**
- * A person, or an event that needs push access or a clock. If checks or bots could, the checks of the pull request of a new
- * job would create the next one, without end.
+ * A person, or an event that needs push access or a clock. If checks or bots could, the checks of
+ * the pull request of a new job would create the next one, without end.
  */
 function mayCreate(trigger: Trigger): boolean {
   return isTrusted(trigger) || isByPerson(trigger);
