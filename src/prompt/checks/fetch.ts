@@ -63,13 +63,13 @@ export async function readFailing(
     return { things: [], hasRuns, nothing, problem: '' };
   }
   const failures = selectFailures({ runs, checks }, own, info);
-  const ranked = failures.checks.toSorted((one, other) => rankOfCheck(one) - rankOfCheck(other));
+  const ranked = failures.checks.toSorted((one, other) => rankCheck(one) - rankCheck(other));
   const read = await Promise.all(
     ranked.slice(0, MOST_SOURCES).map((check) => readSource(start, check, signal)),
   );
   const sources = read.filter(({ check, neverStarted }) => check.hasFailed || neverStarted);
   const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
-  const where = whereOf(commit, redact);
+  const where = formatWhere(commit, redact);
   const isQuiet = failures.runs.length === 0 && failures.checks.length === 0;
   const things = [
     ...formatFailures(failures, sources, { sha, where, left, redact }),
@@ -81,7 +81,7 @@ export async function readFailing(
 }
 
 /** Those of the event first, then checks of apps, then other jobs. What was cancelled may have been started. */
-function rankOfCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
+function rankCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
   if (!hasFailed) return 3;
   if (isOwn) return 0;
   return kind === 'check' ? 1 : 2;
@@ -124,7 +124,7 @@ async function readSource(
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
-function whereOf({ sha, own, page }: CommitToRead, redact: Redact): string {
+function formatWhere({ sha, own, page }: CommitToRead, redact: Redact): string {
   const pull = page === '' ? '' : ` of the pull request ${page}`;
   const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
   return ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;

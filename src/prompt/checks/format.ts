@@ -28,7 +28,7 @@ export interface Source {
   readonly neverStarted: string | undefined;
 }
 
-interface Telling {
+interface CommitFacts {
   readonly sha: string;
   /** ` on the commit 311411a of the pull request https://…`. */
   readonly where: string;
@@ -40,13 +40,13 @@ interface Telling {
 export function formatFailures(
   failures: Failures,
   sources: readonly Source[],
-  { sha, where, left, redact }: Telling,
+  { sha, where, left, redact }: CommitFacts,
 ): readonly Thing[] {
-  const nameOf = ({ name, run }: FailedCheck): string => {
+  const formatName = ({ name, run }: FailedCheck): string => {
     const of = run === null || failures.runs.length < 2 ? '' : ` of ${quoteName(run.name, redact)}`;
     return `${quoteName(name, redact)}${of}`;
   };
-  const named = sources.map((source) => ({ ...source, name: nameOf(source.check) }));
+  const named = sources.map((source) => ({ ...source, name: formatName(source.check) }));
   const annotations = named.flatMap((source) => annotationsIn(source, redact));
   const outputs = named.flatMap((source) => formatOutput(source, redact));
   const logs = named.flatMap((source) => formatLog(source, redact));
@@ -54,12 +54,12 @@ export function formatFailures(
     .filter(([, all]) => all.length > 0)
     .map(([what, all]) => `${what} of ${listFirst(all.map(({ name }) => name))}`);
   const missing = [
-    ...listUnread('annotations', named, ({ annotations: read }) => read),
-    ...listUnread('log', named, ({ log }) => log),
+    ...findUnread('annotations', named, ({ annotations: read }) => read),
+    ...findUnread('log', named, ({ log }) => log),
   ];
   if (left.length > 0) {
     const why = `a message has the logs and annotations of ${sources.length} jobs and checks at most`;
-    missing.push({ what: `what ${listFirst(left.map(nameOf))} say`, why });
+    missing.push({ what: `what ${listFirst(left.map(formatName))} say`, why });
   }
   return [
     { place: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
@@ -101,13 +101,13 @@ function formatLog({ log, name }: NamedSource, redact: Redact): readonly NamedOu
   return [{ ...toOutput(`The log of the job ${name}`, steps, redact), name }];
 }
 
-function listUnread(
+function findUnread(
   what: string,
   all: readonly NamedSource[],
-  readOf: (source: NamedSource) => Result<unknown> | null,
+  getRead: (source: NamedSource) => Result<unknown> | null,
 ): Missing[] {
   const byReason = Map.groupBy(all, (source) => {
-    const read = readOf(source);
+    const read = getRead(source);
     return read?.kind === 'problem' ? read.problem : '';
   });
   byReason.delete('');

@@ -58,7 +58,7 @@ export function selectFailures(
     runs.kind === 'ok' ? !byId.has(id) : String(id) === info.runId;
   const listed = checks.kind === 'ok' ? newestChecks(checks.value) : [];
   const others = listed.filter((check) => {
-    const runId = runIdOf(check);
+    const runId = parseRunId(check);
     return !isOwnCheck(check, own) && (runId === null || !isLeftOut(runId));
   });
   const open = (one: { readonly status?: string | null | undefined }): boolean =>
@@ -67,8 +67,8 @@ export function selectFailures(
     runs: failed,
     checks: [...ownCheck(own, listed), ...others.flatMap((one) => toFailedCheck(one, byId))],
     unfinished: [
-      ...newest.filter(open).map(nameOf),
-      ...others.filter((one) => open(one) && runIdOf(one) === null).map(({ name }) => name),
+      ...newest.filter(open).map(runName),
+      ...others.filter((one) => open(one) && parseRunId(one) === null).map(({ name }) => name),
     ],
   };
 }
@@ -106,7 +106,7 @@ function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-function nameOf({ name, path }: WorkflowRun): string {
+function runName({ name, path }: WorkflowRun): string {
   return name || path;
 }
 
@@ -120,24 +120,24 @@ function toFailed(run: WorkflowRun): readonly FailedRun[] {
   const failure = FAILURES.get(run.conclusion);
   if (failure === undefined) return [];
   const { id, html_url: url } = run;
-  return [{ kind: 'workflow', id, name: nameOf(run), url, failure, isOwn: false }];
+  return [{ kind: 'workflow', id, name: runName(run), url, failure, isOwn: false }];
 }
 
 /** Of each app and name, in the order of their IDs. Jobs of several workflows can have one name. */
 function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
   const newest = new Map<string, CheckRun>();
   for (const check of all.toSorted((one, other) => one.id - other.id)) {
-    newest.set(keyOfCheck(check), check);
+    newest.set(checkKey(check), check);
   }
   return [...newest.values()];
 }
 
-function keyOfCheck(check: CheckRun): string {
-  return `${check.app?.id ?? ''} ${runIdOf(check) ?? ''} ${check.name}`;
+function checkKey(check: CheckRun): string {
+  return `${check.app?.id ?? ''} ${parseRunId(check) ?? ''} ${check.name}`;
 }
 
 /** The ID of the run of which a check is a job. Other checks of the app of GitHub Actions have no such address. */
-function runIdOf({ id, html_url, details_url }: CheckRun): number | null {
+function parseRunId({ id, html_url, details_url }: CheckRun): number | null {
   for (const url of [html_url, details_url]) {
     const [, run, job] = /\/actions\/runs\/(\d+)\/jobs?\/(\d+)/.exec(url ?? '') ?? [];
     if (Number(job) === id) return Number(run);
@@ -167,7 +167,7 @@ function toFailedCheck(
 ): readonly FailedCheck[] {
   const failure = FAILURES.get(check.conclusion);
   const { id, name, html_url: url, output } = check;
-  const runId = runIdOf(check);
+  const runId = parseRunId(check);
   const run = runs.get(runId ?? 0) ?? null;
   const mayBeUnstarted = check.conclusion === 'cancelled' && run !== null;
   if (failure === undefined && !mayBeUnstarted) return [];

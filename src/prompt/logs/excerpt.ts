@@ -18,8 +18,14 @@ const NEAR_LINES = 8;
 const FAILED =
   /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?<!for )broken\b|dead link|\bcause:|violation|would reformat|(?:timed out|not exist|not found|no such|could not|can ?not|can['’]t|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]/i;
 /** What link checkers print before or after an address; 0 is no answer. */
-const BROKEN =
-  /\[[45]\d\d\]|\[0\]\s+\S*[/.#]|^\s*[45]\d\d\s+\S*[/#]|\btimeout\W+\S*\/|\bStatus: (?:0|[45]\d\d)\b|\((?:HTTP_)?[45]\d\d\)$|^\s*(?:⎿|-> linking to) /i;
+const BROKEN = RegExp(
+  [
+    ...[String.raw`\[[45]\d\d\]`, String.raw`\[0\]\s+\S*[/.#]`, String.raw`^\s*[45]\d\d\s+\S*[/#]`],
+    ...[String.raw`\btimeout\W+\S*\/`, String.raw`\bStatus: (?:0|[45]\d\d)\b`],
+    ...[String.raw`\((?:HTTP_)?[45]\d\d\)$`, String.raw`^\s*(?:⎿|-> linking to) `],
+  ].join('|'),
+  'i',
+);
 /** What may be a path, an address or a file: `docs/errors` says nothing of an error. */
 const NAMES = /[\w.@%#~/\\-]+/g;
 const NAME = /^#|[/\\]|\.(?:mdx?|rst|html?|ya?ml|json|[jt]sx?|py)$/;
@@ -37,8 +43,15 @@ const EXIT = /\bexit(?:ed)?\b.{0,9}\b(?:code|status)\b|\bELIFECYCLE\b|\*\*\* .* 
 /** What is left of the mark of the runner. */
 const MARKED_ERROR = /^error: /;
 /** The name or the address of a file, below which lines say what is wrong in it. A version or a line of progress is none. */
-const FILE =
-  /^\W{0,8}(?:FILE:? |FAIL |Errors in |Getting links from: |(?:Broken (?:link|anchor) )?On source page path = |Real URL +|In |At )?(?:https?:\/\/[^\s"<>|]{1,300}?|\/[^\s"<>|]{0,300}?|[^\s:"'<>|[\]]{1,300}\.[a-z]\w{0,7})(?: \(line \d+\)|:\d+(?=:))?\]?:?\s*$/i;
+const FILE = RegExp(
+  [
+    String.raw`^\W{0,8}(?:FILE:? |FAIL |Errors in |Getting links from: |Real URL +|In |At |`,
+    String.raw`(?:Broken (?:link|anchor) )?On source page path = )?(?:https?:\/\/[^\s"<>|]{1,300}?|`,
+    String.raw`\/[^\s"<>|]{0,300}?|[^\s:"'<>|[\]]{1,300}\.[a-z]\w{0,7})`,
+    String.raw`(?: \(line \d+\)|:\d+(?=:))?\]?:?\s*$`,
+  ].join(''),
+  'i',
+);
 
 /** Lines of a text, and which of them say what failed. Numbers are indexes. */
 export interface FoundErrors {
@@ -68,11 +81,11 @@ function findIn(text: string, isStrict: boolean): FoundErrors {
     if (FILE.test(line) && !BROKEN.test(line)) file = index;
     // A blank line may stand between it and what is below it.
     else if (!hasVisibleText(line) && index - 1 !== file) file = undefined;
-    const rank = rankOf(line, isStrict);
+    const rank = rankLine(line, isStrict);
     if (rank === null) continue;
     all.push(index);
     if (file !== undefined && file < index && !PLACE.test(line)) files.set(index, file);
-    const kind = kindOf(line);
+    const kind = lineKind(line);
     if (known.has(kind)) continue;
     known.add(kind);
     kinds[rank].push(index);
@@ -81,7 +94,7 @@ function findIn(text: string, isStrict: boolean): FoundErrors {
 }
 
 /** Null if it does not say that something failed. */
-function rankOf(line: string, isStrict: boolean): 0 | 1 | 2 | null {
+function rankLine(line: string, isStrict: boolean): 0 | 1 | 2 | null {
   if (EXIT.test(line) || STACK_FRAME.test(line)) return null;
   if (MARKED_ERROR.test(line)) return 0;
   if (WARNING.test(line)) return isStrict ? 1 : null;
@@ -94,7 +107,7 @@ function rankOf(line: string, isStrict: boolean): 0 | 1 | 2 | null {
 }
 
 /** Equal for lines that differ only in numbers, hashes and words with a slash. */
-function kindOf(line: string): string {
+function lineKind(line: string): string {
   return line.replace(/\S+/g, (word) =>
     /[/\\]/.test(word) ? '/' : word.replace(/[0-9a-f]{7,}|\d+/gi, '#'),
   );
@@ -113,7 +126,7 @@ export function sizeWithErrors(found: FoundErrors, roomAbove: number): number {
   const first = firstOfEachKind(found, found.lines, roomAbove);
   // A line is only added with that of its file if there were room for gaps around both.
   const gaps = first.length === 0 ? [] : [GAP, GAP];
-  return sizeOfLines([...found.lines, ...first, ...gaps]);
+  return lineSize([...found.lines, ...first, ...gaps]);
 }
 
 /**
@@ -122,7 +135,7 @@ export function sizeWithErrors(found: FoundErrors, roomAbove: number): number {
  */
 export function selectLines(found: FoundErrors, room: number, roomAbove: number): Selected {
   const { lines } = found;
-  const size = sizeOfLines(lines);
+  const size = lineSize(lines);
   if (size <= room) {
     const first = firstOfEachKind(found, lines, Math.min(roomAbove, room - size));
     return joinSelected(first, lines, lines.length);
@@ -131,7 +144,7 @@ export function selectLines(found: FoundErrors, room: number, roomAbove: number)
   const first = firstOfEachKind(found, some.shown, Math.min(roomAbove, room / 5));
   const beginning = new Set(some.shown.slice(0, first.length + 1));
   if (first.every((line) => beginning.has(line))) return joinSelected([], some.shown, some.count);
-  const rest = selectSome(found, room - sizeOfLines(first));
+  const rest = selectSome(found, room - lineSize(first));
   return joinSelected(first, rest.shown, rest.count);
 }
 
@@ -151,7 +164,7 @@ function firstOfEachKind(
   const { lines, all, kinds } = found;
   if (shown === lines && all.length > shown.length / 2) return [];
   const soon = new Set(shown.slice(0, FIRST_LINES));
-  const most = Math.max(sizeOfLines(shown) / 5, LEAST_FOR_FIRST);
+  const most = Math.max(lineSize(shown) / 5, LEAST_FOR_FIRST);
   const selection = new LineSelection(found, Math.min(room, most));
   for (const index of kinds) if (!soon.has(lines[index] ?? '')) selection.add(index);
   return selection.count > 0 ? selection.shown : [];
@@ -187,7 +200,7 @@ class LineSelection {
 
   constructor(found: FoundErrors, room: number) {
     this.#found = found;
-    this.#left = room - sizeOfLines([GAP]);
+    this.#left = room - lineSize([GAP]);
   }
 
   get count(): number {
@@ -204,7 +217,7 @@ class LineSelection {
     const file = this.#found.files.get(index);
     if (file === undefined || this.#taken.has(file)) return this.#addAlone(index);
     const { lines } = this.#found;
-    const size = sizeOfLines([lines[file] ?? '', GAP, lines[index] ?? '', GAP]);
+    const size = lineSize([lines[file] ?? '', GAP, lines[index] ?? '', GAP]);
     return size <= this.#left && this.#addAlone(file) && this.#addAlone(index);
   }
 
@@ -213,7 +226,7 @@ class LineSelection {
     if (line === undefined) return false;
     if (this.#taken.has(index)) return true;
     const gaps = 1 - Number(this.#isAt(index - 1)) - Number(this.#isAt(index + 1));
-    const size = sizeOfLines([line]) + gaps * sizeOfLines([GAP]);
+    const size = lineSize([line]) + gaps * lineSize([GAP]);
     if (size > this.#left) return false;
     this.#taken.add(index);
     this.#left -= size;
@@ -239,6 +252,6 @@ class LineSelection {
 }
 
 /** Characters of lines in a quotation. */
-function sizeOfLines(lines: readonly string[]): number {
+function lineSize(lines: readonly string[]): number {
   return lines.reduce((size, line) => size + QUOTED + line.length + 1, 0);
 }

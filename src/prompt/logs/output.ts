@@ -45,9 +45,9 @@ function countLines(text: string): number {
 /** At most `limit` characters of a line, without its middle. */
 function shorten(line: string, limit: number): string {
   if (line.length <= limit) return line;
-  const gapOf = (count: number): string => ` … ${count} characters are left out … `;
-  const half = Math.floor((limit - gapOf(line.length).length) / 2);
-  const gap = gapOf(line.length - 2 * half);
+  const describeGap = (count: number): string => ` … ${count} characters are left out … `;
+  const half = Math.floor((limit - describeGap(line.length).length) / 2);
+  const gap = describeGap(line.length - 2 * half);
   const shown = `${line.slice(0, half)}${gap}${line.slice(line.length - half)}`;
   return shown.toWellFormed().replaceAll('\ufffd', '');
 }
@@ -71,17 +71,17 @@ export function withoutRepeatedLines(logs: readonly Output[]): readonly Output[]
 /** All that programs say in a message. Those that need less than their share of the room leave the rest to the others. */
 export function quoteOutputs(outputs: readonly Output[]): string {
   let left = OUTPUTS_ROOM;
-  const bySize = outputs.toSorted((one, other) => sizeOf(one) - sizeOf(other));
+  const bySize = outputs.toSorted((one, other) => neededRoom(one) - neededRoom(other));
   const rooms = new Map<Output, number>();
   for (const [rank, output] of bySize.entries()) {
-    const room = Math.min(sizeOf(output), Math.floor(left / (outputs.length - rank)));
+    const room = Math.min(neededRoom(output), Math.floor(left / (outputs.length - rank)));
     rooms.set(output, room);
     left -= room;
   }
   return outputs.map((output) => quoteOutput(output, rooms.get(output) ?? 0)).join('\n\n');
 }
 
-function sizeOf({ text }: Output): number {
+function neededRoom({ text }: Output): number {
   // Of a long one, it does not matter by how much it is too long.
   return text.length > OUTPUTS_ROOM ? text.length : sizeWithErrors(findErrors(text), FIRST_ROOM);
 }
