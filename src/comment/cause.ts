@@ -8,7 +8,8 @@ import type { Redact } from '../runner/logger.ts';
 import { isPerson } from '../trigger/account.ts';
 import type { CommitTrigger, Trigger } from '../trigger/trigger.ts';
 
-// Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what else started the run.
+// Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
+// else started the run.
 
 interface Started extends Pick<Start, 'trigger'> {
   readonly runtime: Pick<Start['runtime'], 'redact' | 'env'>;

@@ -5,9 +5,9 @@ import { parseRecord, parseReply, type ReplyId, toReplyId } from '../ledger/mark
 import type { CommentRecord } from '../ledger/record.ts';
 import type { TrackingComment } from './tracking-comment.ts';
 
-// Which of our comments on a page say nothing of use any more, once a run has said something new there. Their texts stay.
+// Which of our comments on a page say nothing of use once a run has said something new.
 
-/** A tracking comment or, without a record of its own, a reply: then the record is that of the message that it answers. */
+/** A tracking comment, or a reply: then the record is that of the message it answers. */
 interface Comment extends ReplyId {
   readonly isReply: boolean;
   readonly record: CommentRecord | undefined;
@@ -16,7 +16,7 @@ interface Comment extends ReplyId {
 /** How a message has ended. `open`: it may still be sent, or its run was killed. */
 type Ending = 'open' | 'in doubt' | 'limit' | 'bad' | 'good';
 
-/** By how the message of an older comment has ended: when a newer one, of which there is something to tell, stands for it. */
+/** When a newer comment, of which there is something to tell, stands for an older one. */
 const IS_SUPERSEDED: Readonly<Record<Ending, (older: Comment, own: Comment) => boolean>> = {
   open: () => false,
   'in doubt': () => false,
@@ -28,13 +28,11 @@ const IS_SUPERSEDED: Readonly<Record<Ending, (older: Comment, own: Comment) => b
 };
 
 export interface Collapsing {
-  /** Why the own comment collapses, too; null if it stays. */
+  /** Null if it stays. */
   readonly itself: Classifier | null;
-  /** Whether the run has something to tell that older comments do not know. */
   readonly hasNews: boolean;
 }
 
-/** Collapses the own comment, if it says no more, and those above that it stands for. */
 export async function collapse(
   github: GitHub,
   own: Pick<TrackingComment, 'conversation' | 'url' | 'nodeId' | 'record'>,
@@ -50,7 +48,7 @@ export async function collapse(
   if (collapsed.length > 0) await github.hide(collapsed);
 }
 
-/** `bodies`: of all comments of our identity on the page. */
+/** `bodies`: of all our comments on the page. */
 export function isSuperseded(body: string, own: CommentRecord, bodies: readonly string[]): boolean {
   const older = parseOlder(body, own.project, bodies);
   if (older === undefined || (!older.isReply && older.record?.process === own.process))
@@ -84,7 +82,7 @@ function isBadEnd({ ended }: CommentRecord['jobs'][number]): boolean {
   return ended !== undefined && (RESULTS[ended.result].isBad || ended.result === 'cancelled');
 }
 
-/** By the same message, or by the next one of the step for a person, or for a check. */
+/** By the same message, or the next one of the step for a person, or for a check. */
 function isFollowed(older: Comment, own: Comment): boolean {
   return older.message === own.message || (older.step === own.step && older.by === own.by);
 }

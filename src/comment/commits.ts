@@ -2,7 +2,7 @@ import type { CommitRange, PlainCommits, Pushed } from '../job/job.ts';
 import { blocks, code, dotted } from '../markdown.ts';
 import { listSome, plural } from '../text.ts';
 
-// What is told of commits: their number, the files, their first lines and their authors. Over a merge, only the number is true.
+// What is told of commits. Over a merge, only their number is true.
 
 /** `3 commits`, as far as that is known. */
 export function nameCommits({ count, told }: Pushed): string {
@@ -11,11 +11,9 @@ export function nameCommits({ count, told }: Pushed): string {
   return count === 1 ? told : `${plural(count, 'commit')}, with ${told}`;
 }
 
-/** Files, comments, headlines and authors that are named. */
 const MOST_LISTED = 5;
 const LONGEST_HEADLINE = 72;
 
-/** What the commits change, what was asked for that they do not change, and what they say. */
 export function renderCommits({ count, told }: Pushed): string {
   if (told === undefined || told === 'a merge') return '';
   const { files, untouched, headlines, authors } = told;
@@ -41,7 +39,6 @@ function sayAuthors(count: number | undefined, authors: PlainCommits['authors'])
   return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names, MOST_LISTED)}`;
 }
 
-/** The page with what has changed between two commits. */
 export function filesIn(prLink: string, { before, after }: CommitRange): string {
   return `${prLink}/files/${before}..${after}`;
 }

@@ -40,26 +40,23 @@ import { DASHBOARD_URL } from '../service.ts';
 import { cut, listSome, plural, quote, sentences } from '../text.ts';
 import { filesIn, nameCommits, renderCommits } from './commits.ts';
 
-// What people read of a run, in the comment and in the job summary: the state first, then the links, then
-// everything else.
+// What people read of a run, in the comment and in the job summary.
 
-/** A run, for the comment and the summary. */
 export interface Story {
   readonly info: RunInfo;
-  /** What failed, as Markdown: `` `CI` failed on 311411a ``; or empty. */
+  /** As Markdown: `` `CI` failed on 311411a ``; or empty. */
   readonly failure?: string;
-  /** Who asked for it, or after what it was sent, as Markdown; or empty. */
+  /** As Markdown: who asked, or after what it was sent. */
   readonly cause: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
   /** What belongs to the prompt and is not shown; empty for nothing. */
   readonly attached: string;
-  /** All that is sent, redacted; empty if nothing is. */
+  /** All that is sent, redacted. */
   readonly message: string;
   readonly startedAt: number;
-  /** When messages and waits end, in milliseconds since 1970; missing without a wait. */
+  /** Missing without a wait. */
   readonly until?: number;
-  /** The word of a command that asked for it; null without one. */
   readonly command: string | null;
   /** Whether a command begins a job where no comment names one. */
   readonly createsJobs?: boolean;
@@ -67,21 +64,16 @@ export interface Story {
   readonly mergedOrClosed?:
     | { readonly number: number; readonly how: 'merged' | 'closed' }
     | undefined;
-  /** The most messages in a row, if there is a limit. */
   readonly most?: number;
 }
 
-/** Where a story is shown. */
 interface Place {
   /** The number of the pull request or issue with the comment; undefined for the summary. */
   readonly conversation?: number;
-  /** The most characters. */
   readonly limit: number;
-  /** Links to the comments, in the summary. */
   readonly comments?: string;
 }
 
-/** The title first, then what became of the jobs, then everything else. */
 export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
   const { conversation, limit } = place;
   const isSummary = conversation === undefined;
@@ -128,10 +120,8 @@ function renderSmallPrint(story: Story, jobs: readonly Job[], log: string): stri
   return small(dotted([...details, ...about]));
 }
 
-/** Characters of the message in the summary. */
 const LONGEST_MESSAGE = 60_000;
 
-/** The whole message that this attempt has sent, or may have sent. */
 function renderMessage({ message }: Story, jobs: readonly Job[]): string {
   const wasSent = jobs.some(
     (job) =>
@@ -159,7 +149,7 @@ function timeTaken(job: Job): string {
   return isKnown ? duration(ms).replaceAll(' ', '\u00a0') : '';
 }
 
-/** What became of the message: the answer of an agent that has changed no file is not in the API. */
+/** The answer of an agent that has changed no file is not in the API. */
 function renderResult(job: Job): string {
   if (changedNothing(job)) {
     const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
@@ -179,7 +169,7 @@ function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
-/** For the small print. What was not sent has no number. */
+/** What was not sent has no number. */
 function renderDetails({ most }: Story, job: Job): string {
   const isCounted = job.end === undefined || deliveryOf(job) !== 'not-sent';
   const hasNumber = job.nthInARow !== undefined && most !== undefined && isCounted;
@@ -209,7 +199,6 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
   return conversation !== undefined && record?.prNumber === conversation;
 }
 
-/** Where to review what the agent has changed; empty if no change is known. */
 function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | undefined): string {
   const { change, end, record } = job;
   const isClosed = mergedOrClosed !== undefined && record?.prNumber === mergedOrClosed.number;
@@ -226,7 +215,6 @@ function titleOfJob(job: Job, conversation: number | undefined): string {
   return `${icon(iconOf(labelOf(job)))} ${newsOfJob(job, conversation)}`;
 }
 
-/** What the agent has done, if that is known. */
 function newsOfJob(job: Job, conversation: number | undefined): string {
   const label = labelOf(job);
   const { change, record } = job;
@@ -248,9 +236,8 @@ function newsOfJob(job: Job, conversation: number | undefined): string {
   }
 }
 
-/** Jobs that an item names. */
 const MOST_NAMED = 20;
-/** Characters for the item that says what is left out. */
+/** For what is left out. */
 const LAST_ITEM = 60;
 
 /** The worst first. People know a job by its pull request. */
@@ -270,7 +257,6 @@ function listJobs(jobs: readonly Job[], room: number): string {
   return [...shown, ...more].join('\n');
 }
 
-/** `7 of 60 agent jobs need attention`, with the worst icon. */
 function titleOfJobs(jobs: readonly Job[]): string {
   const labels = jobs.map(labelOf);
   const [worst = 'completed'] = labels.toSorted(byAttention);
@@ -286,7 +272,10 @@ function titleOfJobs(jobs: readonly Job[]): string {
   return `${icon(iconOf(underway ?? worst))} ${words}`;
 }
 
-/** What a person can do next. Empty if it is not the same for all jobs: a command goes to all of them. */
+/**
+ * What a person can do next. Empty if it is not the same for all jobs: a command goes to all of
+ * them.
+ */
 function nextOf(
   { command, createsJobs = false }: Pick<Story, 'command' | 'createsJobs'>,
   jobs: readonly Job[],

@@ -7,16 +7,15 @@ import { identifyMessage } from '../ledger/record.ts';
 
 import { createComment } from './tracking-comment.ts';
 
-// The replies to a command: reactions, and a comment if the command cannot be carried out.
-
-/** Posts a reply to a command, if there is one. Resolves to its URL, or to an empty text. */
+/** Resolves to its URL, or to an empty text. */
 export async function reply(
   start: Start,
   visible: string,
   level: 'warning' | 'info',
 ): Promise<string> {
   const { runtime, info, asked, github } = start;
-  // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would be wrong.
+  // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would
+  // be wrong.
   if (asked === null || info.attempt > 1) return '';
   const { conversation } = asked;
   const about = toReplyId(identifyMessage(start));
@@ -27,7 +26,6 @@ export async function reply(
   return '';
 }
 
-/** Shows the progress of a command to its author. Without one, nothing is shown. */
 export async function react(
   { runtime, asked, github }: Start,
   content: ReactionContent,

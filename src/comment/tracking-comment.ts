@@ -15,19 +15,17 @@ import { type Ok, ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 
-// The comment of this process: it alone edits it, and it never reads it back. All calls to GitHub about our
-// comments are here.
+// The comment of this process: it alone edits it, and it never reads it back.
 
-/** Where and until when a comment is created. */
 interface CommentPlace extends Pick<Runtime, 'clock' | 'signal'> {
   readonly github: GitHub;
   readonly conversation: number;
-  /** A time of the clock: the creation is not repeated later. */
+  /** The creation is not repeated later. */
   readonly until: number;
 }
 
 interface TrackingOptions extends CommentPlace {
-  /** What it says now: to other runs, and to people in at most so many characters. */
+  /** To other runs, and to people in at most so many characters. */
   readonly data: () => CommentRecord;
   readonly render: (limit: number) => string;
 }
@@ -35,13 +33,10 @@ interface TrackingOptions extends CommentPlace {
 /** The signal of a pause that no cancellation ends. */
 const { signal: NEVER } = new AbortController();
 const MOST_CREATIONS = 3;
-/** Milliseconds between two creations if the first was certainly not written. */
 const CREATE_AGAIN_MS = 1000;
-/** Milliseconds to wait after a rate limit that names no time. */
 const UNNAMED_PAUSE_MS = 60_000;
-/** Milliseconds before an edit is made once more: one without an answer may come late, and be the last word. */
+/** An edit without an answer may come late, and be the last word. */
 const EDIT_AGAIN_MS = 15_000;
-/** Milliseconds for which the last edit is repeated, while there is time. */
 const LAST_EDITS_MS = 120_000;
 /** The same for a run that is cancelled: the runner ends it soon. */
 const CANCELLED_AGAIN_MS = 1000;
@@ -51,11 +46,9 @@ type Edited = 'done' | GitHubError;
 
 export class TrackingComment {
   readonly #options: TrackingOptions;
-  /** The URL of the comment; empty if it does not exist. */
+  /** Empty if it does not exist. */
   url = '';
-  /** Its ID in GraphQL. */
   nodeId = '';
-  /** 0 before the comment is created, and nothing edits it before that. */
   #id = 0;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
@@ -76,7 +69,7 @@ export class TrackingComment {
     return this.#options.data();
   }
 
-  /** Creates the comment. If that fails, no message may be sent: the comment may not exist. */
+  /** If that fails, no message may be sent: the comment may not exist. */
   async create(): Promise<Ok<string> | NotCreated> {
     const created = await createComment(this.#options, () => this.#compose());
     if (created.kind === 'problem') return created;
@@ -91,17 +84,17 @@ export class TrackingComment {
     this.url = url;
   }
 
-  /** Edits the comment soon: edits follow one another, so that an older text never replaces a newer one. */
+  /**
+   * Edits the comment soon: edits follow one another, so that an older text never replaces a newer
+   * one.
+   */
   write(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     void this.edit();
   }
 
-  /**
-   * Repeats the last edit, of which the first answer is given, if that may help: for two minutes until a time of the clock, and once
-   * in any case. A problem is a sentence.
-   */
+  /** Repeats the last edit, if that may help, for two minutes and once in any case. */
   async repeatLast(first: Edited, until: number): Promise<Result<string>> {
     const { clock, signal } = this.#options;
     const start = clock.now();
@@ -128,7 +121,6 @@ export class TrackingComment {
     return composeComment(data(), render);
   }
 
-  /** Edits the comment, and resolves to what GitHub answered. */
   edit(): Promise<Edited> {
     const { github } = this.#options;
     const edited = this.#editing.then(async () => {
@@ -146,7 +138,6 @@ export class TrackingComment {
   }
 }
 
-/** A sentence. */
 function explainLastEdit(error: GitHubError): string {
   // The process has created it, so it was there.
   if ([404, 410].includes(error.status)) return 'Somebody has deleted the comment.';
@@ -166,17 +157,14 @@ function pauseBeforeEdit(edited: Edited, isCancelled: boolean): number {
   return isCancelled ? CANCELLED_AGAIN_MS : Math.max(EDIT_AGAIN_MS, pauseMs);
 }
 
-/**
- * Why there is no comment; the problem is a sentence. `unclear`: there may be one, or it may appear later. `no answer`: GitHub was
- * not reached. `settings`: a setting or a permission is wrong.
- */
+/** `unclear`: it may exist or appear later. `no answer`: GitHub was not reached. */
 export interface NotCreated {
   readonly kind: 'problem';
   readonly problem: string;
   readonly cause: 'unclear' | 'rate limit' | 'no answer' | 'settings' | 'refused';
 }
 
-/** Creates a comment, and repeats that if it was certainly not written. */
+/** Repeats a creation that was certainly not written. */
 export async function createComment(
   { github, conversation, clock, signal, until }: CommentPlace,
   compose: () => string,
@@ -192,7 +180,7 @@ export async function createComment(
   }
 }
 
-/** Milliseconds; Infinity if the comment may exist, or will be refused again. Several at once would be refused again, too. */
+/** Infinity if the comment may exist, or will be refused again, as would several at once. */
 function pauseBeforeCreation(error: unknown, failed: number): number {
   if (!(error instanceof GitHubError)) return Infinity;
   const { status, wasWritten, pauseMs = UNNAMED_PAUSE_MS } = error;

@@ -4,20 +4,22 @@ import { plural, quote, sentences } from '../text.ts';
 import { NEW_JOB, SETTLE_MS } from './job.ts';
 import type { Details, Retry, Stop, StopCode } from './stop-reasons.ts';
 
-// The sentences of a `Stop`: the fact, then what to do about it. Comments show them, and their readers did not write the
-// workflow, so they name an input only if nothing else helps.
+// The sentences of a `Stop`: the fact, then what to do. Readers of comments did not write the
+// workflow, so an input is named only if nothing else helps.
 
 /** What of a run decides how people go on with what it could not finish. */
 export interface RunFacts {
   /** Whether comments record what was sent: a re-run goes on with that; without, it is refused. */
   readonly hasRecords: boolean;
-  /** Whether a person has asked by a comment. One to several jobs goes to all of them, also to those that got the message. */
+  /**
+   * Whether a person has asked by a comment. One to several jobs goes to all of them, also to those
+   * that got the message.
+   */
   readonly isCommand: boolean;
   readonly isRerun: boolean;
   readonly hasSeveralJobs: boolean;
 }
 
-/** One of which nothing else is known. */
 export const A_RUN: RunFacts = {
   ...{ hasRecords: true, isCommand: false, isRerun: false, hasSeveralJobs: false },
 };
@@ -128,7 +130,6 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
   'uncounted-bot': 'Messages that bots trigger are counted by comments, but {why}.',
 };
 
-/** In sentences; empty if there is nothing to say. */
 export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN): string {
   const text = TEXTS[code];
   const values: Details = {
@@ -198,7 +199,6 @@ function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
     : `The agent was not seen to be done within ${within}. Its last known status is {status}, and it may keep working. {last} {onward}`;
 }
 
-/** Why a final status is perhaps not the end of the work on our message, and what to do. */
 function doubtWork({ before, status }: Details): string {
   const doubt = (what: string, end: string): string =>
     `${what}, so this may be the end of ${end}. ${CHECK}`;
@@ -229,7 +229,6 @@ export function adviseOnFile(why: string): string {
     : '';
 }
 
-/** A known status is a word of ours. */
 export function showStatus(status: string | undefined): string {
   if (status === undefined) return 'not known';
   return isKnownStatus(status) ? status : quote(status);

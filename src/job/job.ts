@@ -3,46 +3,42 @@ import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { Outcome } from './stop-reasons.ts';
 
-// What a run knows of a job, the words for it, and the rule that says when the agent is done with a message.
+// What a run knows of a job, and the rule that says when the agent is done with a message.
 
-/** Whether the message was delivered; `unknown`: it may or may not have been. The worst first. */
+/** The worst first. */
 export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
-/** A job as the API returned it. What a response leaves out is missing; null is what the API said. */
+/** As the API returned it. What a response leaves out is missing; null is what the API said. */
 export interface JobRecord {
   readonly id: string;
   /** One that is known, or text by others in one line. */
   readonly status?: string;
-  /** Checked: an https link to a pull request of a code host. Null: there is no pull request. Missing: it is not known. */
+  /** Checked: an https link to a code host. */
   readonly prLink?: string | null | undefined;
-  /** The number of that pull request, if it is in this repository. */
+  /** Only of one in this repository. */
   readonly prNumber?: number | null | undefined;
-  /** Why the link that the API returned is left out. */
   readonly linkProblem?: string;
 }
 
-/** What the last poll before the message showed; what the API did not say is missing. */
+/** What the last poll before the message showed. */
 interface Base {
   readonly status?: string | undefined;
   readonly prLink?: string | null | undefined;
 }
 
 /**
- * What becomes of the message of a job. `pending`: nothing was sent yet. `sending`: from now on, it may be sent at any moment. The
- * others are final.
+ * `pending`: nothing was sent yet. `sending`: it may be sent at any moment. The others are final.
  */
 export type MessageState =
   | { readonly kind: 'pending' | 'sending' | 'not-sent' }
   /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
   | { readonly kind: 'unknown'; readonly isEarlier: boolean }
-  /** When the API accepted it. `isEarlier`: in an earlier attempt. */
+  /** `at`: when the API accepted it. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
-/** What the agent works on: the table "confirmed" of docs/delivery.md has the outcomes. */
 type Work = 'earlier work' | 'nothing' | 'our message';
 
-/** What the polls after the message have shown. */
 export interface After {
   /** When this attempt began to wait: the runner of an earlier one may have had another time. */
   readonly since: number;
@@ -54,62 +50,57 @@ export interface After {
   readonly seenAt?: number;
 }
 
-/** A pull request before a message. `commits`: missing if an earlier attempt has sent it, whose note names only the newest. */
+/** `commits`: missing if an earlier attempt has sent the message. */
 export type HeadBefore = Pick<PullRequest, 'number' | 'sha'> &
   Partial<Pick<PullRequest, 'commits'>>;
 
-/** What the agent has changed in the pull request. */
 export type Change =
   | Pushed
-  /** `count`: the commits of the pull request, if GitHub tells. */
   | { readonly kind: 'created'; readonly count?: number | undefined }
   | { readonly kind: 'none' | 'rewritten' | 'no-pull-request' };
 
-/** Two commits of a pull request, and all that is between them. */
 export interface CommitRange {
   readonly before: string;
   readonly after: string;
 }
 
-/** Commits that were pushed to the pull request. */
 export interface Pushed extends CommitRange {
   readonly kind: 'commits';
-  /** How many more commits the pull request has; missing if that is not known. */
+  /** How many more commits the pull request has. */
   readonly count?: number | undefined;
-  /** Missing if GitHub does not tell all of them. A merge brings the changes of others, so nothing else is known then. */
+  /** A merge brings the changes of others, so nothing else is known then. */
   readonly told?: 'a merge' | PlainCommits;
 }
 
-/** What commits are of which none is a merge. */
+/** Of commits of which none is a merge. */
 export interface PlainCommits {
-  /** The files that they change; missing if GitHub does not tell all of them. */
+  /** Missing if GitHub does not tell all of them. */
   readonly files?: readonly string[];
-  /** The files of inline comments that they do not change, each with the number of its comments. */
+  /** The files of inline comments that they do not change, with the number of comments. */
   readonly untouched: ReadonlyMap<string, number>;
-  /** The first lines of their messages, the oldest first, without secrets. */
+  /** The oldest first, without secrets. */
   readonly headlines: readonly string[];
-  /** Their logins, each once; null for those without an account. */
+  /** Logins, each once; null for those without an account. */
   readonly authors: readonly (string | null)[];
 }
 
 /**
- * All that a run knows of one job; what is not known is missing. Only the functions of this file change it. The API gives
- * neither messages nor turns an ID, and just after a message a job may still have the status of its *previous* turn. So polls
- * before and after the message must show which message a final status belongs to. Times are in milliseconds since 1970.
+ * What is not known is missing; only the functions of this file change it. The API gives neither
+ * messages nor turns an ID, and just after a message a job may still have the status of its
+ * *previous* turn. So polls before and after the message must show which message a final status
+ * belongs to. Times are in milliseconds since 1970.
  */
 export interface Job {
   /** `NEW_JOB` until it is created. */
   readonly id: string;
-  /** All that the API has told. */
   readonly record?: JobRecord;
   readonly base?: Base;
   readonly message: MessageState;
-  /** Whether the message waits until the agent is done with earlier work. */
+  /** Whether the message waits for the end of earlier work, and how long it did. */
   readonly isWaiting: boolean;
-  /** Milliseconds for which it has waited for that; missing if it did not have to. */
   readonly waitedMs?: number;
   readonly after: After;
-  /** Which message in a row it is, under a limit. */
+  /** Under a limit. */
   readonly nthInARow?: number | undefined;
   /** Its pull request before the message. */
   readonly head?: HeadBefore | undefined;
@@ -119,17 +110,13 @@ export interface Job {
   readonly endedAt?: number;
 }
 
-/**
- * Whether the text can be a path segment of the API: only characters that no URL parser rewrites (RFC 3986
- * unreserved, `:` and `@`), and no dot segment, which `encodeURIComponent` would let through.
- */
+/** Whether the text can be a path segment that no URL parser rewrites (RFC 3986). */
 export function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
-/** The ID of a job that is still to be created. */
+/** The ID of a job that is still to be created, and its status then. */
 export const NEW_JOB = '';
-/** The status before the message of a job that was created by it. */
 export const BEFORE_CREATION = 'new';
 
 export function newJob(id: string): Job {
@@ -141,12 +128,7 @@ export function newJob(id: string): Job {
   };
 }
 
-// What changes a job.
-
-/**
- * A poll, between `from` and `to`, has returned this record. What the record leaves out stays as it was known. Before the
- * message it is the base, after the message it may show that the agent works on it.
- */
+/** A poll, between `from` and `to`, has returned this record. */
 export function recordPoll(job: Job, record: JobRecord, from: number, to: number): void {
   recordResponse(job, record);
   const { status, prLink } = record;
@@ -160,9 +142,8 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
 }
 
 /**
- * The response to the message is no poll: reads may still be out of date. While the agent works, the API names no pull request,
- * even if there is one; and of two final statuses, the one without it may be of a replica that is behind. That there was none is
- * out of date once a response does not say so.
+ * While the agent works, the API names no pull request, even if there is one; and of two final
+ * statuses, the one without it may be of a replica that is behind.
  */
 export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
   const isEnd = isFinal(others.status) && !isFinal(statusOf(job));
@@ -172,13 +153,12 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
   update(job, { record: { ...job.record, ...others, ...pull } });
 }
 
-/** The API has accepted the message. */
 export function markSent(job: Job, at: number): void {
   const message = { kind: 'sent', at, isEarlier: false } as const;
   update(job, { message, after: startOfAfter(statusBefore(job), at) });
 }
 
-/** The API has created the job. It has no earlier work, so its first end is that of the message. */
+/** It has no earlier work, so its first end is that of the message. */
 export function markCreated(job: Job, id: string, at: number): void {
   update(job, {
     id,
@@ -189,8 +169,7 @@ export function markCreated(job: Job, id: string, at: number): void {
 }
 
 /**
- * An earlier attempt sent the message at `sentAt`, and this one goes on with it `now`. `base`: the status before it.
- * `isOurs`: the earlier attempt saw the agent at work on it. `head`: what it saw just before the message.
+ * This attempt waits for what an earlier one has sent. `isOurs`: that saw the agent at work on it.
  */
 export function goOn(job: Job, earlier: Earlier, now: number): void {
   const { id, sentAt, base, isOurs = false, head } = earlier;
@@ -218,13 +197,10 @@ export function update(job: Job, parts: Partial<Job>): void {
   Object.assign(job, parts);
 }
 
-// What a job says.
-
 export function statusOf({ record }: Job): string | undefined {
   return record?.status;
 }
 
-/** Whether this run may still send the message. */
 export function mayBeSent({ message }: Job): boolean {
   return message.kind === 'pending' || message.kind === 'sending';
 }
@@ -251,36 +227,31 @@ export function labelOf(job: Job): Label {
   return job.id === NEW_JOB ? 'creating' : 'sending';
 }
 
-/** When the API accepted the message, if it has. */
 export function sentAtOf({ message }: Job): number | undefined {
   return message.kind === 'sent' ? message.at : undefined;
 }
 
-/** Milliseconds from the answer to the message to the end. The runner of an earlier attempt may have had another time. */
+/** The runner of an earlier attempt may have had another time. */
 export function elapsedMs({ message, endedAt }: Job): number | undefined {
   if (message.kind !== 'sent' || message.isEarlier || endedAt === undefined) return undefined;
   return endedAt - message.at;
 }
 
-/** Whether the message has created the job. */
 export function isCreated({ base }: Job): boolean {
   return base?.status === BEFORE_CREATION;
 }
 
-/** Whether the agent is done, and certainly has changed nothing. */
 export function changedNothing({ change, end }: Job): boolean {
   const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
   return end?.result === 'completed' && hasNoCommit;
 }
 
-/** Where the message of a job is. */
 export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'during' | 'after' {
   if (message.kind === 'sent') return 'after';
   if (message.kind === 'unknown') return 'during';
   return isWaiting ? 'waiting' : 'before';
 }
 
-/** The status before the message, if it is known. */
 export function statusBefore({ base }: Pick<Job, 'base'>): string | undefined {
   return base?.status;
 }
@@ -291,7 +262,7 @@ function startOfAfter(before: string | undefined, since: number): After {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };
 }
 
-/** What the agent works on, as a poll after the message shows it. One final status may be followed by an older record. */
+/** One final status may be followed by an older record. */
 function nextWork(job: Job, status: string): Work {
   const { work, finalSince } = job.after;
   switch (work) {
@@ -314,24 +285,21 @@ function showsWork(status: string, before: string | undefined): boolean {
 /** Milliseconds that a final status must last which may belong to earlier work. */
 export const SETTLE_MS = 60_000;
 /**
- * So many polls in a row must show an end after work: the API may answer from servers of which some are behind. If each poll asks
- * one of two at random, of which one is 15 s behind, 0.5 % of the ends that may be old are taken too early.
+ * So many polls in a row must show an end after work: some servers may be behind. If each poll asks
+ * one of two at random, of which one is 15 s behind, 0.5 % of the ends that may be old are taken
+ * too early.
  */
 const ENOUGH = 2;
 const ENOUGH_IF_OLD = 5;
 
-/** Whether the agent is done with the message and, if so, whether that is certain. */
 export type Done = 'no' | 'confirmed' | 'unconfirmed';
 
 /**
- * After work on our message, a final status is the end once a few polls in a row have shown it; with no time for another one, one
- * poll is enough, unless it may be older than the message. It is confirmed if the status before the message is known. Otherwise it is
- * accepted when it has settled, and is unconfirmed: `SETTLE_MS` after the message if the agent was done before, or else after
- * the final status has lasted for as long. A record may be from any time between the request and the response of its poll, so
- * periods are measured from the end of the first poll to the start of the last.
- *
- * In 200,000 simulated runs, in which messages were queued for mostly 2 s and at most 45 s, 60 s were
- * never too short, and 30 s were in 1.8 % of the runs.
+ * After work on our message, a final status is the end once a few polls in a row have shown it;
+ * with no time for another one, one poll is enough, unless it may be older than the message.
+ * Otherwise it is accepted when it has settled, and is unconfirmed. A record may be from any time
+ * between the request and the response of its poll. In 200,000 simulated runs, in which messages
+ * were queued for at most 45 s, 60 s were never too short, and 30 s were in 1.8 %.
  */
 export function isDone(job: Job, isLastPoll = false): Done {
   const { since, work, finalSince, finalPolls = 0, seenAt = 0 } = job.after;

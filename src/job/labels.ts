@@ -1,7 +1,6 @@
 import { quote } from '../text.ts';
 
-// The state of a job for people to read, the same in comments, the summary and the log: an icon, a word, a title for a single
-// job, what people have to do about it, and what they can do next.
+// The state of a job for people to read, the same in comments, the summary and the log.
 
 /** `underway`: the run still works on it. `calm`: it needs no attention. `bad`: it does. */
 type Group = 'underway' | 'calm' | 'bad';
@@ -11,7 +10,7 @@ interface Row {
   readonly word: string;
   readonly title: string;
   readonly group: Group;
-  /** What a person can do next once a command has ended. */
+  /** Once a command has ended. */
   readonly next?: (command: string, createsJobs: boolean) => string | undefined;
 }
 
@@ -87,15 +86,11 @@ export function isBad(label: Label): boolean {
   return LABELS[label].group === 'bad';
 }
 
-/**
- * What a person can do next; undefined for nothing. `command` is the word of the workflow, and `createsJobs` whether it begins a
- * job where no comment names one.
- */
 export function nextStep(label: Label, command: string, createsJobs: boolean): string | undefined {
   return LABELS[label].next?.(command, createsJobs);
 }
 
-/** The number of jobs with each word, for example `7 failed, 51 completed`. */
+/** `7 failed, 51 completed` */
 export function countLabels(labels: readonly Label[]): string {
   return [...Map.groupBy(labels.toSorted(byAttention), wordOf)]
     .map(([word, { length }]) => `${length} ${word}`)

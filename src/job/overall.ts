@@ -6,7 +6,7 @@ import { outcomeNow } from './outcome.ts';
 import { type JobResult, RESULT_NAMES, RESULTS } from './results.ts';
 import type { Outcome } from './stop-reasons.ts';
 
-// Of several jobs: which one represents all of them, what to say of them, and whether they fail the step.
+// Of several jobs: which one represents all, what to say of them, and which fail the step.
 
 /** A job as it is if the run ends now. */
 export type Ended = Job & { readonly end: Outcome };
@@ -15,7 +15,7 @@ export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] 
   return jobs.map((job) => ({ ...job, end: outcomeNow(job, wait) }));
 }
 
-/** The worst first, by result and then by label; those with the same label in the order of the inputs. */
+/** By result, then by label, then in the order of the inputs. */
 export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   return ended.toSorted(
     (one, other) =>
@@ -30,10 +30,7 @@ export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>)
   );
 }
 
-/**
- * Of several jobs, how many need attention, or have the word of the worst one, and the reason of the first of them, which people
- * know by its pull request.
- */
+/** How many need attention, or are like the worst one, and the reason of the first of them. */
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end, record } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;

@@ -1,9 +1,6 @@
-// The results of jobs and runs, and which of them fail the step.
+// What the outputs say, from worst to best.
 
-/**
- * What the outputs say, from worst to best. `fails`: whether it fails the step. `isBad`: whether whoever asked is told by a
- * comment of its own.
- */
+/** `fails`: whether it fails the step. `isBad`: whether a comment of its own tells it. */
 export const RESULTS = {
   error: { fails: 'always', isBad: true },
   cancelled: { fails: 'always', isBad: false },
@@ -22,13 +19,12 @@ type Listed = {
   [R in JobResult]: (typeof RESULTS)[R]['fails'] extends 'by default' | 'if listed' ? R : never;
 }[JobResult];
 
-/** From worst to best. */
 export const RESULT_NAMES = Object.keys(RESULTS) as JobResult[];
-/** The results that `fail-on` may list. The others always fail the step, or never. */
+/** The others always fail the step, or never. */
 export const FAIL_ON = RESULT_NAMES.filter((result): result is Listed =>
   ['by default', 'if listed'].includes(RESULTS[result].fails),
 );
-/** Those that fail the step by default: they need a person. */
+/** They need a person. */
 export const FAILS_BY_DEFAULT = RESULT_NAMES.filter(
   (result) => RESULTS[result].fails === 'by default',
 );

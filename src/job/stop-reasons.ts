@@ -2,14 +2,13 @@ import type { FinalStatus } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { JobResult } from './results.ts';
 
-// Why a job or a run ended: for each code, which the output `code` has, its result, what people see, and what it means. A stage
+// Why a job or a run ended: for each code, its result, what people see, and what it means. A stage
 // that ends a job returns a `Stop`; explain.ts makes its sentence.
 
-/** `label`: of a job whose message went out or that needs none; otherwise people see what became of the message. */
+/** `label`: unless the message did not go out, or may not have. `means`: for the reference. */
 interface Reason {
   readonly result: JobResult;
   readonly label: Label;
-  /** For the reference. */
   readonly means: string;
 }
 
@@ -18,7 +17,6 @@ function reason(result: JobResult, label: Label, means: string): Reason {
 }
 
 export const STOP_REASONS = {
-  // What the agent made of the message.
   completed: reason('completed', 'completed', 'The agent is done with the message.'),
   'completed-unconfirmed': reason(
     ...(['completed', 'unconfirmed', 'The job is completed, perhaps with earlier work.'] as const),
@@ -31,7 +29,6 @@ export const STOP_REASONS = {
   'archived-unconfirmed': reason('archived', 'archived', 'The job is archived.'),
   sent: reason('sent', 'sent', 'The message is sent, and `wait` is `false`.'),
 
-  // Four causes, in each phase of the message: before it, during earlier work, while it is sent, and after it.
   'timed-out': reason('timed-out', 'timed-out', '`timeout-minutes` are over.'),
   cancelled: reason('cancelled', 'cancelled', 'The run was cancelled.'),
   'ended-early': reason('error', 'unreachable', 'The runner ended the step before it was known.'),
@@ -42,13 +39,11 @@ export const STOP_REASONS = {
     'The status can no longer be read after the message.',
   ),
 
-  // The message may have arrived.
   'no-answer': reason('error', 'delivery unknown', 'The API did not answer the message.'),
   'earlier-attempt': reason(
     ...(['error', 'delivery unknown', 'An earlier attempt may have sent the message.'] as const),
   ),
 
-  // It is not sent: the API does not take it, or cannot be asked.
   'api-key': reason(
     'error',
     'not-sent',
@@ -79,7 +74,6 @@ export const STOP_REASONS = {
   ),
   'pull-request-unknown': reason('skipped', 'skipped', 'Its pull request could not be read.'),
 
-  // It is not sent: something else is missing.
   'no-content': reason('error', 'not-sent', 'What is to be sent could not be read.'),
   'no-comment': reason('error', 'not-sent', 'The comment could not be created.'),
   'comment-unclear': reason('error', 'not-sent', 'It is not known whether there is a comment.'),
@@ -88,7 +82,6 @@ export const STOP_REASONS = {
   uncounted: reason('error', 'not-sent', '`max-messages` is set, but nothing can be counted.'),
   outputs: reason('error', 'not-sent', 'The outputs cannot be written.'),
 
-  // It is not meant for the job, or not now.
   'nothing-to-send': reason('skipped', 'skipped', 'The event has nothing for the agent.'),
   'only-when': reason('skipped', 'skipped', 'The status of the job is not one of `only-when`.'),
   'another-pull-request': reason(
@@ -106,7 +99,6 @@ export type StopCode = keyof typeof STOP_REASONS;
 /** What people can do: nothing, or the same again at once, later, or once the cause is gone. */
 export type Retry = 'never' | 'now' | 'later' | 'when fixed';
 
-/** What the sentence names. */
 export type Details = Readonly<Record<string, string | number>>;
 
 export interface Stop {
@@ -119,18 +111,17 @@ export function stop(code: StopCode, details: Details = {}, retry: Retry = 'neve
   return { code, details, retry };
 }
 
-/** The API shows an end that counts. */
 export function agentStop(status: FinalStatus, isConfirmed = false, before = ''): Stop {
   return stop(isConfirmed ? status : `${status}-unconfirmed`, { status, before });
 }
 
-/** How a job ended. */
 export interface Outcome {
   readonly code: StopCode;
   readonly result: JobResult;
   readonly label: Label;
-  /** The fact, then what to do about it. Empty if there is nothing to say. */
   readonly explanation: string;
-  /** Whether the agent was seen at work, and then done, after the message; missing without a wait. */
+  /**
+   * Whether the agent was seen at work, and then done, after the message; missing without a wait.
+   */
   readonly confirmed?: boolean;
 }

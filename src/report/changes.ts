@@ -18,10 +18,9 @@ import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 
-// What the agent has changed in the pull request of a job, as far as GitHub tells that. Nothing here changes a
-// result: what cannot be read is not known.
+// What the agent has changed in the pull request of a job, as far as GitHub tells that.
 
-/** Finds out what has changed since the message, after the end of the work on it. The log has told the end already. */
+/** After the end of the work; the log has told the end already. */
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
@@ -81,21 +80,16 @@ function whyUncompared(error: unknown): string {
   return sentences(`The answer does not name the new commits and files: ${why}.`, hint);
 }
 
-/** GitHub lists no more. */
 const MOST_LISTED_FILES = 300;
 
 interface ComparisonFacts {
-  /** How many more commits the pull request has. */
   readonly more: number;
   readonly range: CommitRange;
-  /** How many inline comments the message carries on each file. */
   readonly commentsOn: ReadonlyMap<string, number>;
   readonly redact: Redact;
 }
 
-/**
- * Over a merge, GitHub compares all commits and files of the other branch as well, so their number is not that of the commits.
- */
+/** Over a merge, GitHub compares all commits and files of the other branch as well. */
 export function changeOf(
   { status, total_commits, commits, files }: Comparison,
   { more, range, commentsOn, redact }: ComparisonFacts,

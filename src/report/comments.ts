@@ -17,23 +17,19 @@ import { listing, oneLine } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { newsOf } from './notify.ts';
 
-// The comments of a run: its note, which is there before the message, and what GitHub is told at the end. Nothing that
-// happens at the end changes a result.
+// What GitHub is told at the end. Nothing that happens then changes a result.
 
 /** Milliseconds between two comments, because GitHub limits their rate. */
 const APART_MS = 1000;
 /** Characters of the IDs of jobs in a line of the log. */
 const LONGEST_LIST = 500;
 
-/** What is known at the end. */
 interface Finished {
-  /** The URLs of the comments. */
   readonly commentUrls: readonly string[];
   /** Why the comment is not up to date, in sentences; empty if it is. */
   readonly outdated: string;
 }
 
-/** Brings GitHub up to date. Each call to GitHub has its own limit. */
 export async function finishOnGitHub(run: Run): Promise<Finished> {
   await readChanges(run);
   const ended = endedNow(run.jobs, run.inputs.wait);
@@ -58,8 +54,8 @@ async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
 }
 
 /**
- * The note comes first, because other runs read it; then the end, if it is told by a comment of its own. Only then, edits that
- * failed are repeated, which may take minutes.
+ * The note comes first, because other runs read it; then the end, if it is told by a comment of its
+ * own. Only then, edits that failed are repeated, which may take minutes.
  */
 async function finishNote(
   run: Run,
@@ -84,12 +80,10 @@ async function finishNote(
   return { commentUrls: [told || note.url], outdated };
 }
 
-/** Whether a message was sent, or the comment says why none was needed or possible. */
 function hasNews(ended: readonly Ended[]): boolean {
   return ended.some((job) => deliveryOf(job) === 'sent' || job.end.result === 'skipped');
 }
 
-/** Tells the end by a comment of its own, if that is news. Resolves to its URL, or to an empty text. A problem is a sentence. */
 async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string>> {
   const { runtime, github, plan, jobs } = run;
   const story = describeRun(run);
@@ -106,7 +100,6 @@ async function tellEnd(run: Run, ended: readonly Ended[]): Promise<Result<string
   return ok(created.value.url);
 }
 
-/** Characters. */
 const LONGEST_END = 60_000;
 
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
@@ -116,7 +109,6 @@ async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 
-/** Comments on pull requests that have none of this run. Resolves to their URLs. */
 async function addComments(run: Run): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
   const targets = await pullRequestsToTell(run);
@@ -141,8 +133,9 @@ async function addComments(run: Run): Promise<readonly string[]> {
 }
 
 /**
- * By number, with the jobs that may have got the message: those of all jobs if the event has no page. With `create-job`, that of the
- * new job, unless it has a comment that names the job: from then on, commands there are follow-ups, too.
+ * By number: of jobs that may have got the message, if the event has no page. With `create-job`,
+ * that of the new job, unless a comment there names the job: from then on, commands there are
+ * follow-ups, too.
  */
 async function pullRequestsToTell(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
   const { plan, jobs, inputs, comment } = run;
@@ -178,7 +171,6 @@ async function isNamedOn({ github, jobs, plan }: Run, number: number): Promise<b
   );
 }
 
-/** If that is not possible, the comments stay. */
 async function collapseAround(
   { runtime, github }: Run,
   own: TrackingComment,

@@ -18,7 +18,7 @@ export function saveUnfinished(runtime: Runtime): void {
   saveOutputs(runtime, { ended: [], withoutJobs: withoutJobs(runtime, why, reason) });
 }
 
-/** Ends the run, and returns its exit code. Without `start`, it is not known who has asked. */
+/** Without `start`, it is not known who has asked. */
 export async function reportEarlyEnd(
   runtime: Runtime,
   end: EarlyEnd,
@@ -59,7 +59,6 @@ function withoutJobs(
   return { code, reason, delivery: factsOf(runtime).isRerun ? 'unknown' : 'not-sent' };
 }
 
-/** Resolves to the URL of the comment, or to an empty text. */
 async function answer(start: Start, end: EarlyEnd, said: string): Promise<string> {
   if (typeof end.answer === 'object') {
     return reply(start, renderUsage(end.answer.usageOf), 'warning');

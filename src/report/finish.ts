@@ -10,9 +10,10 @@ import { finishOnGitHub } from './comments.ts';
 import { saveAtEnd, saveOutputs } from './outputs.ts';
 import { summarize } from './summary.ts';
 
-// How a run ends: its annotation, outputs and job summary.
-
-/** The outputs come first, because a second signal may end the process at once. What follows changes no result. */
+/**
+ * The outputs come first, because a second signal may end the process at once. What follows changes
+ * no result.
+ */
 export async function report(run: Run): Promise<0 | 1> {
   const { inputs, jobs, runtime, comment } = run;
   const ended = endedNow(jobs, inputs.wait);
@@ -28,7 +29,6 @@ export async function report(run: Run): Promise<0 | 1> {
   return code;
 }
 
-/** A bug in this action. The outputs stay as they were saved last. */
 export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: unknown): 1 {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const reason =
@@ -65,7 +65,10 @@ function isAtWork(status: string | undefined): boolean {
   return status !== undefined && !isFinal(status);
 }
 
-/** Each reason once, the worst first, but not the one that the annotation tells. The log has the end of each job. */
+/**
+ * Each reason once, the worst first, but not the one that the annotation tells. The log has the end
+ * of each job.
+ */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);

@@ -9,7 +9,6 @@ import { isFinal } from '../service.ts';
 
 type ToldRun = Pick<Run, 'asked' | 'inputs' | 'jobs' | 'ledger' | 'plan' | 'trigger'>;
 
-/** The jobs whose end the tracking comment does not tell well enough: the bad ones, and what GitHub does not mail itself. */
 export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] {
   return ended.filter((job) => {
     const isNews = RESULTS[job.end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
@@ -17,20 +16,20 @@ export function newsOf(run: ToldRun, ended: readonly Ended[]): readonly Ended[] 
   });
 }
 
-/** What another attempt has sent, or may have, and has told in its own comments. */
+/** Another attempt has told it in its own comments. */
 function isOfOtherAttempt({ message, end, after }: Ended): boolean {
   if (message.kind === 'unknown') return message.isEarlier;
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
   return message.kind === 'sent' && message.isEarlier && isKnown;
 }
 
-/** The comment has announced the message, which had its number then, and the limit has stopped it since. None above tells it. */
+/** The comment had announced the message before the limit stopped it. */
 function isLateLimit({ ledger, plan }: ToldRun, { id, end, nthInARow }: Ended): boolean {
   if (end.label !== 'limited' || nthInARow === undefined) return false;
   return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
 }
 
-/** The agent is done, and certainly has changed nothing here: GitHub mails what it pushes to this pull request. */
+/** Done, and nothing has changed here: GitHub mails what is pushed to this pull request. */
 function isUnseen(run: ToldRun, job: Ended): boolean {
   const { asked, trigger, inputs, jobs } = run;
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);

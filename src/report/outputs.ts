@@ -12,11 +12,10 @@ import { oneLine, sentences } from '../text.ts';
 export interface Report {
   readonly ended: readonly Ended[];
   readonly commentUrls?: readonly string[];
-  /** How a run ended that did not act on a job. */
   readonly withoutJobs?: Readonly<{ code: StopCode; reason: string; delivery?: Delivery }>;
 }
 
-/** The declared outputs, in the order of `action.yml`. Each of them is written on every path. */
+/** In the order of `action.yml`. Each of them is written on every path. */
 export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   const main = worstFirst(ended)[0];
   const code = main?.end.code ?? withoutJobs?.code ?? 'ended-early';
@@ -39,7 +38,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   };
 }
 
-/** How many new commits were seen; empty if that was not looked at, as for several jobs. */
+/** Empty if that was not looked at, as for several jobs. */
 function commitsOf([job, ...others]: readonly Ended[]): string {
   const change = others.length === 0 ? job?.change : undefined;
   switch (change?.kind) {
@@ -54,13 +53,15 @@ function commitsOf([job, ...others]: readonly Ended[]): string {
   }
 }
 
-/** `true` if it is true for every job with a wait; empty if there is none. */
 function overallConfirmed(ended: readonly Ended[]): string {
   const waited = ended.flatMap(({ end }) => end.confirmed ?? []);
   return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
 }
 
-/** Characters of a reason in `results`: all outputs of a job, which may have 100 lines, may have a megabyte. */
+/**
+ * Characters of a reason in `results`: all outputs of a job, which may have 100 lines, may have a
+ * megabyte.
+ */
 const LONGEST_TEXT = 500;
 
 /** One line per job; other runners lose all outputs if a line is long. */
@@ -69,7 +70,6 @@ function renderResults(ended: readonly Ended[]): string {
   return `[${lines.join(',\n')}]`;
 }
 
-/** An object of `results`, with its fields in this order. */
 function toEntry(job: Ended) {
   const { id, record, end } = job;
   const elapsed = elapsedMs(job);
@@ -86,7 +86,7 @@ function toEntry(job: Ended) {
   };
 }
 
-/** Saves the outputs at the end. If that is not possible, the step fails, with one error at most. */
+/** If that is not possible, the step fails, with one error at most. */
 export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
@@ -100,7 +100,6 @@ export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 
   return 1;
 }
 
-/** Appends the outputs. A problem is a phrase. */
 export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
   try {
     runtime.writeOutputs(toOutputs(report));
@@ -111,9 +110,8 @@ export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
 }
 
 /**
- * The text that the runner reads from the file `GITHUB_OUTPUT` names (FileCommandManager.cs):
- * `name<<DELIMITER`, the value, the delimiter. The delimiter must not occur in a value. Of several values
- * with the same name, the last one counts.
+ * What the runner reads from `GITHUB_OUTPUT` (FileCommandManager.cs). The delimiter must not occur
+ * in a value. Of several values with the same name, the last one counts.
  */
 export function serialise(outputs: Readonly<Record<string, string>>, delimiter: string): string {
   return Object.entries(outputs)

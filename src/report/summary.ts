@@ -4,12 +4,13 @@ import { blocks, link, sentenceToMarkdown } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { codeOf } from '../runner/files.ts';
 
-// The job summary.
-
-/** Characters, to which the message may add 60,000, each of up to three bytes: the runner drops a summary of more than 1,048,576 bytes as a whole. */
+/**
+ * Characters. The message may add 60,000 of three bytes; the runner drops more than 1 MiB as a
+ * whole.
+ */
 const SUMMARY_LIMIT = 250_000;
 
-/** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
+/** `outdated`: why the comment is not up to date; empty if it is. */
 export function summarize(
   runtime: Runtime,
   story: Story,
