@@ -1,6 +1,6 @@
 import type { Start } from '../context.ts';
 import type { ReactionContent } from '../github/client.ts';
-import { whyOf } from '../github/errors.ts';
+import { describeError } from '../github/errors.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
 
 import { identifyMessage } from '../ledger/record.ts';
@@ -34,6 +34,6 @@ export async function react(
   try {
     await github.react(asked, content);
   } catch (error) {
-    runtime.log.debug(`The reaction ${content} was not added: ${whyOf(error)}.`);
+    runtime.log.debug(`The reaction ${content} was not added: ${describeError(error)}.`);
   }
 }

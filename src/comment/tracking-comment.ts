@@ -1,12 +1,12 @@
 import type { CreatedComment, GitHub } from '../github/client.ts';
 import {
+  describeError,
   GitHubError,
   hintFor,
   isBySettings,
   isUnclear,
   LONGEST_RATE_PAUSE_MS,
   mayPassLater,
-  whyOf,
 } from '../github/errors.ts';
 import { commentId } from '../ledger/ledger.ts';
 import { composeComment } from '../ledger/marker.ts';
@@ -141,7 +141,7 @@ export class TrackingComment {
 function explainLastEdit(error: GitHubError): string {
   // The process has created it, so it was there.
   if ([404, 410].includes(error.status)) return 'Somebody has deleted the comment.';
-  return sentences(`The comment is not up to date: ${whyOf(error)}.`, hintForEdit(error));
+  return sentences(`The comment is not up to date: ${describeError(error)}.`, hintForEdit(error));
 }
 
 /** The token was good when the comment was created. */
@@ -195,7 +195,7 @@ function notCreated(error: unknown): NotCreated {
     cause === 'unclear'
       ? 'It is not known whether the comment was created'
       : 'The comment could not be created';
-  const why = sentences(`${what}: ${whyOf(error)}.`, hintFor(error));
+  const why = sentences(`${what}: ${describeError(error)}.`, hintFor(error));
   return { kind: 'problem', problem: why, cause };
 }
 

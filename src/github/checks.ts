@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import { anyText, listOf } from '../schema.ts';
 
-// What ran on a commit, as GitHub's API tells it: runs of workflows, checks, and their annotations. Each job of a workflow is a
-// check run with the same ID.
+// What ran on a commit. Each job of a workflow is a check run with the same ID.
+
+const count = z.catch(z.number(), 0);
 
 const workflowRun = z.object({
   id: z.number(),
@@ -20,42 +21,49 @@ const workflowRun = z.object({
 });
 /** Of several attempts, it is the newest. */
 export type WorkflowRun = Readonly<z.infer<typeof workflowRun>>;
-const totalCount = z.catch(z.number(), 0);
-export const runsAnswer = z.object({
-  total_count: totalCount,
-  workflow_runs: listOf(workflowRun),
-});
+export const runsRoute = {
+  route: 'GET actions/runs{?head_sha,per_page,page}',
+  answer: z.pipe(
+    z.object({ total_count: count, workflow_runs: listOf(workflowRun) }),
+    z.transform(({ total_count: total, workflow_runs: nodes }) => ({ total, nodes })),
+  ),
+};
 
+const url = z.catch(z.nullish(z.string()), null);
 const checkRun = z.object({
   id: z.number(),
   name: z.string(),
   status: z.nullish(z.string()),
   conclusion: z.nullable(z.string()),
-  html_url: z.catch(z.nullish(z.string()), null),
-  details_url: z.catch(z.nullish(z.string()), null),
+  html_url: url,
+  details_url: url,
   /** Null if the app was deleted. */
   app: z.catch(z.nullish(z.object({ id: z.number() })), null),
   output: z.catch(
-    z.object({
-      title: anyText,
-      summary: anyText,
-      text: anyText,
-      annotations_count: z.catch(z.number(), 0),
-    }),
+    z.object({ title: anyText, summary: anyText, text: anyText, annotations_count: count }),
     { title: '', summary: '', text: '', annotations_count: 0 },
   ),
 });
 export type CheckRun = Readonly<z.infer<typeof checkRun>>;
-export const checksAnswer = z.object({ total_count: totalCount, check_runs: listOf(checkRun) });
+export const checksRoute = {
+  route: 'GET commits/{sha}/check-runs{?per_page,page}',
+  answer: z.pipe(
+    z.object({ total_count: count, check_runs: listOf(checkRun) }),
+    z.transform(({ total_count: total, check_runs: nodes }) => ({ total, nodes })),
+  ),
+};
 
 const annotation = z.object({
   /** `.github` if it names no file. */
   path: z.string(),
-  start_line: z.catch(z.number(), 0),
+  start_line: count,
   /** `failure`, `warning` or `notice`. */
   annotation_level: anyText,
   title: anyText,
   message: anyText,
 });
 export type Annotation = Readonly<z.infer<typeof annotation>>;
-export const annotationsAnswer = listOf(annotation);
+export const annotationsRoute = {
+  route: 'GET check-runs/{checkId}/annotations{?per_page}',
+  answer: listOf(annotation),
+};

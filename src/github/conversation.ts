@@ -1,13 +1,12 @@
 import * as z from 'zod/mini';
 import { commitSha, listOf } from '../schema.ts';
+import { pageInfo } from './responses.ts';
 
-// What people and programs have written on an issue or pull request: comments, reviews and their threads. The aliases of the
-// queries are our names. https://docs.github.com/en/graphql/reference has the others.
+// What was written on an issue or pull request. The aliases of the queries are our names.
 
-/** The newest ones. With the bodies of more, an answer could be too large. */
+/** Of each, the newest are read: with the bodies of more, an answer could be too large. */
 export const MOST_COMMENTS = 30;
 export const MOST_REVIEWS = 100;
-/** Of each, the newest comments are read. */
 export const MOST_THREADS = 100;
 
 const POST_FIELDS = `url body isHidden: isMinimized
@@ -46,12 +45,15 @@ const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
 }`;
 
 /** Twenty at once: each has a part of a diff, of whatever length. */
-const REVIEW = `query ($id: ID!, $after: String) {
+const REVIEW = `query ($id: ID!, $cursor: String) {
   review: node(id: $id) {
     ... on PullRequestReview {
-      comments(first: 20, after: $after) {
-        nodes { ${POST_FIELDS} at: publishedAt state replyTo { id } isOutdated: outdated ${CODE_PLACE} diffHunk }
-        pageInfo { hasNextPage endCursor }
+      comments(first: 20, after: $cursor) {
+        pageInfo { hasMore: hasNextPage cursor: endCursor }
+        nodes {
+          ${POST_FIELDS} at: publishedAt state replyTo { id }
+          isOutdated: outdated ${CODE_PLACE} diffHunk
+        }
       }
     }
   }
@@ -98,26 +100,23 @@ export interface Thread {
   readonly place: CodePlace;
   /** The key of its first comment. */
   readonly first: string;
-  /** Comments before those that were read. */
+  /** How many comments before these were not read. */
   readonly older: number;
   readonly posts: readonly Post[];
 }
 
 const post = z.object({
-  url: z.url(),
-  body: z.string(),
-  isHidden: z.boolean(),
+  ...{ url: z.url(), body: z.string(), isHidden: z.boolean(), state: z.optional(z.string()) },
   author: z.nullable(z.object({ type: z.string(), login: z.string(), id: z.nullish(z.number()) })),
-  /** ISO 8601, in whole seconds. Null for a draft. */
+  /** Null for a draft. */
   at: z.nullable(z.string()),
-  state: z.optional(z.string()),
   review: z.nullish(z.object({ url: z.string() })),
 });
 
 function toPost({ url, body, author, at, state = '', review }: z.infer<typeof post>): Post {
   return {
-    ...{ key: keyOfUrl(url), body, state, at: Date.parse(at ?? '') },
-    review: keyOfUrl(review?.url ?? ''),
+    ...{ key: parseKey(url), body, state, at: Date.parse(at ?? '') },
+    review: parseKey(review?.url ?? ''),
     author: author && {
       type: author.type,
       // GraphQL leaves it out.
@@ -127,37 +126,33 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
   };
 }
 
-/** Drafts are shown to the owner of a personal token alone, and what was hidden is not for readers. */
-function isPublic({ isHidden, state }: z.infer<typeof post>): boolean {
-  return !isHidden && state !== 'PENDING';
-}
-
-/** In GraphQL, `databaseId` has only 32 bits. */
-function keyOfUrl(url: string): string {
-  const [, kind = '', id = ''] =
-    /#(issuecomment-|discussion_r|pullrequestreview-)(\d+)$/.exec(url) ?? [];
-  return `${KINDS[kind] ?? ''}:${id}`;
+/** Without drafts, which the owner of a personal token sees, and without what was hidden. */
+function toPublicPosts(all: readonly z.infer<typeof post>[]): readonly Post[] {
+  return all.filter(({ isHidden, state }) => !isHidden && state !== 'PENDING').map(toPost);
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  'issuecomment-': 'comment',
+  issuecomment: 'comment',
   discussion_r: 'review-comment',
-  'pullrequestreview-': 'review',
+  pullrequestreview: 'review',
 };
 
+/** In GraphQL, `databaseId` has only 32 bits. */
+function parseKey(url: string): string {
+  const [, kind = '', id = ''] = /#([a-z_]+)-?(\d+)$/.exec(url) ?? [];
+  return `${KINDS[kind] ?? ''}:${id}`;
+}
+
 const lineNumber = z.nullable(z.number());
-const place = {
-  path: z.string(),
-  line: lineNumber,
-  startLine: lineNumber,
-  originalLine: lineNumber,
-  originalStartLine: lineNumber,
-  isOutdated: z.boolean(),
-};
+const onLines = z.object({
+  ...{ path: z.string(), isOutdated: z.boolean() },
+  ...{ line: lineNumber, startLine: lineNumber },
+  ...{ originalLine: lineNumber, originalStartLine: lineNumber },
+});
 
 /** On the lines that it is on now; if they are gone, on those that it was written on. */
 function toPlace(
-  { path, isOutdated, ...on }: z.infer<z.ZodMiniObject<typeof place>>,
+  { path, isOutdated, ...on }: z.infer<typeof onLines>,
   diffHunk: string,
 ): CodePlace {
   const lines =
@@ -167,14 +162,8 @@ function toPlace(
   return { path, isOutdated, diffHunk, ...lines };
 }
 
-const inlinePost = z.extend(post, {
-  ...place,
-  diffHunk: z.string(),
-  replyTo: z.nullable(z.object({ id: z.string() })),
-});
 const thread = z.pipe(
-  z.object({
-    ...place,
+  z.extend(onLines, {
     isResolved: z.boolean(),
     first: z.object({ nodes: z.array(z.object({ url: z.string(), diffHunk: z.string() })) }),
     comments: z.object({ totalCount: z.number(), nodes: listOf(post) }),
@@ -182,28 +171,23 @@ const thread = z.pipe(
   z.transform(({ isResolved, first, comments: { totalCount, nodes }, ...on }): Thread => {
     const [{ url, diffHunk } = { url: '', diffHunk: '' }] = first.nodes;
     return {
-      ...{ isResolved, first: keyOfUrl(url), place: toPlace(on, diffHunk) },
-      older: totalCount - nodes.length,
-      posts: nodes.filter(isPublic).map(toPost),
+      ...{ isResolved, first: parseKey(url), place: toPlace(on, diffHunk) },
+      ...{ older: totalCount - nodes.length, posts: toPublicPosts(nodes) },
     };
   }),
 );
 
-const pageInfo = z.object({ hasMore: z.boolean() });
 const posts = z.pipe(
   z.object({ pageInfo, nodes: listOf(post) }),
-  z.transform(({ pageInfo: { hasMore }, nodes }) => {
-    return { hasMore, all: nodes.filter(isPublic).map(toPost) as readonly Post[] };
-  }),
+  z.transform(({ pageInfo: { hasMore }, nodes }) => ({ hasMore, all: toPublicPosts(nodes) })),
 );
 const threads = z.pipe(
   z.object({ pageInfo, nodes: listOf(thread) }),
   z.transform(({ pageInfo: { hasMore }, nodes }) => ({ hasMore, all: nodes as readonly Thread[] })),
 );
-
 const conversation = z.object({
   comments: posts,
-  /** An issue has none of these. */
+  // An issue has none of these.
   sha: z.optional(commitSha),
   branch: z.optional(z.string()),
   base: z.optional(z.string()),
@@ -219,21 +203,20 @@ export const conversationQuery = {
   answer: z.object({ repository: z.object({ page: conversation }) }),
 };
 
+const inlinePost = z.pipe(
+  z.extend(post, {
+    ...onLines.shape,
+    diffHunk: z.string(),
+    replyTo: z.nullable(z.object({ id: z.string() })),
+  }),
+  z.transform(({ replyTo, diffHunk, ...one }): InlinePost => {
+    return { ...toPost(one), isReply: replyTo !== null, place: toPlace(one, diffHunk) };
+  }),
+);
+/** All of it, or none: a part would be misleading. */
 export const reviewQuery = {
   query: REVIEW,
   answer: z.object({
-    review: z.object({
-      comments: z.object({
-        nodes: z.pipe(
-          z.array(inlinePost),
-          z.transform((nodes): readonly InlinePost[] =>
-            nodes.map(({ replyTo, diffHunk, ...one }) => {
-              return { ...toPost(one), isReply: replyTo !== null, place: toPlace(one, diffHunk) };
-            }),
-          ),
-        ),
-        pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.nullable(z.string()) }),
-      }),
-    }),
+    review: z.object({ comments: z.object({ pageInfo, nodes: z.array(inlinePost) }) }),
   }),
 };

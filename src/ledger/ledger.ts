@@ -1,5 +1,5 @@
 import type { GitHub } from '../github/client.ts';
-import { hintFor, mayPassLater, whyOf } from '../github/errors.ts';
+import { describeError, hintFor, mayPassLater } from '../github/errors.ts';
 import { BEFORE_CREATION } from '../job/job.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { parseRecord } from './marker.ts';
@@ -37,7 +37,7 @@ export async function fetchLedger(
     }
     return ok(entries);
   } catch (error) {
-    const why = `the comments of the conversation cannot be read: ${whyOf(error)}`;
+    const why = `the comments of the conversation cannot be read: ${describeError(error)}`;
     const hint = hintFor(error).replace(/\.$/, '');
     return problem(hint === '' ? why : `${why}. ${hint}`, mayPassLater(error));
   }

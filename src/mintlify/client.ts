@@ -57,7 +57,10 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   return { kind: 'missed', exchange, why };
 }
 
-/** Sends the message once or, with `NEW_JOB`, creates a job with it. `failed`: how many requests for it have failed before. */
+/**
+ * Sends the message once or, with `NEW_JOB`, creates a job with it. `failed`: how many requests for
+ * it have failed before.
+ */
 export async function postMessage(
   context: AgentContext,
   jobId: string,

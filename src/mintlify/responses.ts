@@ -17,8 +17,9 @@ import { oneLine, parseJson, quote, sentences } from '../text.ts';
 import { askedPauseMs, isPassing4xx } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
-// What the API answered: a job record, or why there is none and what to do about it. Comments quote that, and
-// their readers did not write the workflow: so it says “the API key”, and not the name of the input.
+// What the API answered: a job record, or why there is none and what to do about it. Comments quote
+// that, and their readers did not write the workflow: so it says “the API key”, and not the name of
+// the input.
 
 const jobRecord = z.object({
   id: z.string(),
@@ -27,8 +28,9 @@ const jobRecord = z.object({
 });
 
 /**
- * Reads the job record in a body. Unknown fields are ignored, and secrets are redacted before anything is cut,
- * quoted or compared, except for a status, whose words are known. A problem quotes only an error that the API tells.
+ * Reads the job record in a body. Unknown fields are ignored, and secrets are redacted before
+ * anything is cut, quoted or compared, except for a status, whose words are known. A problem quotes
+ * only an error that the API tells.
  */
 export function readRecord(body: string, redact: Redact, repositoryUrl: string): Result<JobRecord> {
   if (body === '') return problem('an empty body');
@@ -63,14 +65,18 @@ function readLink(prLink: unknown, redact: Redact): Result<string | null> {
   return checkPrLink(redact(prLink));
 }
 
-/** A status that the action knows, or text by others in one line; empty if nothing of it is visible. */
+/**
+ * A status that the action knows, or text by others in one line; empty if nothing of it is visible.
+ */
 function readStatus(status: string, redact: Redact): string {
   const word = oneLine(status).toLowerCase();
   return isKnownStatus(word) ? word : oneLine(redact(status));
 }
 
 const message = z.object({ message: anyText });
-/** `error` is the API's own word, as a text or an object; `message` is that of a gateway before it. */
+/**
+ * `error` is the API's own word, as a text or an object; `message` is that of a gateway before it.
+ */
 const refusal = z.extend(message, { error: z.catch(z.union([z.string(), message]), '') });
 
 /** How the API explains a refusal: `: “error”`, or an empty text. */
@@ -111,7 +117,10 @@ export function explainExchange(exchange: Exchange, doing: Doing, context: Agent
   );
 }
 
-/** The API answers with a JSON object. Pages for 5xx come as often from its own edge as from something else on the way. */
+/**
+ * The API answers with a JSON object. Pages for 5xx come as often from its own edge as from
+ * something else on the way.
+ */
 function whoAnswered({ status, body }: Answer): string {
   if (isFromApi(body)) return 'The API';
   return status >= 500
@@ -122,7 +131,10 @@ function whoAnswered({ status, body }: Answer): string {
 const CHECK_IDS = 'The project has no such job, or there is no such project; check the IDs';
 const CHECK_PROMPT = `Check the prompt and the job in the dashboard (${DASHBOARD_URL}).`;
 
-/** What to do about a status with which the API answers. 402 is not documented, but that agents use credits is. */
+/**
+ * What to do about a status with which the API answers. 402 is not documented, but that agents use
+ * credits is.
+ */
 const ADVICE: Readonly<Record<number, string>> = {
   401: `The API key is expired (keys live 90 days by default) or wrong; create a new admin key at ${KEYS_URL} and store it as the secret.`,
   402: `The API requires credits. Buy credits or allow overages at ${USAGE_URL}.`,
@@ -157,7 +169,10 @@ function advise({ status, contentType, location, body }: Answer, context: AgentC
   return ADVICE[status] ?? (isOther ? CHECK_PROMPT : '');
 }
 
-/** Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next full minute. */
+/**
+ * Until when the API asks to wait, if it does. Times are shown without seconds, so it is the next
+ * full minute.
+ */
 export function askedPause(exchange: Exchange, { clock }: AgentContext): string {
   const pauseMs = askedPauseMs(exchange);
   if (pauseMs === null) return '';

@@ -5,8 +5,9 @@ import type { AgentContext, Answer, Exchange } from './transport.ts';
 const LONGEST_PAUSE_MS = 120_000;
 
 /**
- * What the result of a POST says about the message, and how often it may be sent again: what may have been
- * delivered never is. The table "Will it send twice?" of docs/delivery.md is generated from this.
+ * What the result of a POST says about the message, and how often it may be sent again: what may
+ * have been delivered never is. The table "Will it send twice?" of docs/delivery.md is generated
+ * from this.
  */
 export const SEND_RULES = {
   delivered: {
@@ -53,13 +54,16 @@ export function classifySend(exchange: Exchange): keyof typeof SEND_RULES {
   if (isDelivery(exchange)) return 'delivered';
   if (isRateLimited(exchange)) return 'rate-limited';
   const { status } = exchange;
-  // 303 says that the request was processed (RFC 9110, 15.4.4). A proxy may send 408, 499 or 503, even with Retry-After, for a
-  // backend that took the message.
+  // 303 says that the request was processed (RFC 9110, 15.4.4). A proxy may send 408, 499 or 503,
+  // even with Retry-After, for a backend that took the message.
   const isRefusal = status >= 300 && status < 500 && ![303, 408, 499].includes(status);
   return isRefusal ? 'refused' : 'doubtful';
 }
 
-/** Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200 with HTML. */
+/**
+ * Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200
+ * with HTML.
+ */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status, contentType, body } = exchange;
@@ -79,7 +83,9 @@ export function isRateLimited(exchange: Exchange): boolean {
 const FIRST_BACKOFF_MS = 500;
 /** Milliseconds, if a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
-/** Milliseconds on top of the pause that the API asks for: many jobs must not come back together. */
+/**
+ * Milliseconds on top of the pause that the API asks for: many jobs must not come back together.
+ */
 const MOST_JITTER_MS = 1000;
 /** Milliseconds that must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
@@ -103,7 +109,10 @@ export function resendAfterMs(
 const MOST_POLLS = 3;
 /** Milliseconds for which all polls of a wait may fail. */
 export const LONGEST_OUTAGE_MS = 600_000;
-/** Milliseconds. The pause doubles with each failed poll. If it were longer, an end would be seen late. */
+/**
+ * Milliseconds. The pause doubles with each failed poll. If it were longer, an end would be seen
+ * late.
+ */
 const FIRST_POLL_BACKOFF_MS = 1000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
@@ -120,8 +129,9 @@ export function pollAgainMs(
 }
 
 /**
- * Milliseconds until a poll outside a wait is repeated, or null. `failed`: how many have failed in a row for `forMs`, those
- * not counted that were refused because of the rate limit: these are repeated for two minutes.
+ * Milliseconds until a poll outside a wait is repeated, or null. `failed`: how many have failed in
+ * a row for `forMs`, those not counted that were refused because of the rate limit: these are
+ * repeated for two minutes.
  */
 export function pollNowAgainMs(
   exchange: Exchange,
@@ -142,7 +152,9 @@ export function mayPass(exchange: Exchange): boolean {
   return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
-/** All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them. */
+/**
+ * All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them.
+ */
 export function isPassing4xx(status: number): boolean {
   return [408, 425, 429, 499].includes(status);
 }

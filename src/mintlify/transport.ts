@@ -6,7 +6,8 @@ import { headerOf, type Response, readPause, sendRequest } from '../runner/reque
 import { keyHeaders } from '../service.ts';
 import { isJsonObject } from '../text.ts';
 
-// The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy knowledge.
+// The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy
+// knowledge.
 const GET_MS = 30_000;
 const POST_MS = 60_000;
 /** To set up a connection, including the tunnel of a proxy and TLS. */
@@ -52,7 +53,10 @@ export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' |
   readonly deadline: number;
 }
 
-/** Whether these are words of the API, and not those of a gateway, a firewall or a captive portal before it. */
+/**
+ * Whether these are words of the API, and not those of a gateway, a firewall or a captive portal
+ * before it.
+ */
 export function isFromApi(body: Answer['body']): boolean {
   return body.kind === 'ok' && isJsonObject(body.value);
 }

@@ -25,7 +25,7 @@ export async function resolvePullRequest(
   if (check.pulls.length > 0) return without(whySeveral(check, check.pulls));
   let all: readonly PullRequestHead[];
   try {
-    all = await github.pullsOf(check.sha);
+    all = await github.pullRequestsWith(check.sha);
   } catch (error) {
     return without(stop('pull-request-unknown', { why: whyNot(error, 'pull-requests: read') }));
   }

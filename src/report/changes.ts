@@ -1,5 +1,5 @@
 import type { Run } from '../delivery/run-state.ts';
-import { GitHubError, lacking, lacksPermission, whyOf } from '../github/errors.ts';
+import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
 import {
   type Change,
@@ -75,7 +75,7 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
 /** GitHub also answers 404 if the token may not read the commits. */
 function whyUncompared(error: unknown): string {
   const isHidden = error instanceof GitHubError && [403, 404].includes(error.status);
-  const why = lacksPermission(error) ? lacking('contents: read') : whyOf(error);
+  const why = lacksPermission(error) ? lacking('contents: read') : describeError(error);
   const hint = isHidden && !lacksPermission(error) ? 'They need “contents: read”.' : '';
   return sentences(`The answer does not name the new commits and files: ${why}.`, hint);
 }

@@ -5,7 +5,7 @@ import { react, reply } from '../comment/reply.ts';
 import { createComment, type TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { describeRun, pause, type Run } from '../delivery/run-state.ts';
-import { whyOf } from '../github/errors.ts';
+import { describeError } from '../github/errors.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { RESULTS } from '../job/results.ts';
@@ -180,6 +180,6 @@ async function collapseAround(
   try {
     await collapse(github, own, how);
   } catch (error) {
-    runtime.log.debug(`Comments were not collapsed: ${whyOf(error)}.`);
+    runtime.log.debug(`Comments were not collapsed: ${describeError(error)}.`);
   }
 }

@@ -1,5 +1,11 @@
 import type { GitHub } from '../github/client.ts';
-import { CHECK_TOKEN, GitHubError, hintFor, mayPassLater, whyOf } from '../github/errors.ts';
+import {
+  CHECK_TOKEN,
+  describeError,
+  GitHubError,
+  hintFor,
+  mayPassLater,
+} from '../github/errors.ts';
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { quote, sentences } from '../text.ts';
 import { type Account, sameLogin } from './account.ts';
@@ -59,5 +65,5 @@ export async function checkPermission(
 function adviseOnCheck(error: unknown): string {
   if (mayPassLater(error)) return hintFor(error);
   const isToken = error instanceof GitHubError && error.status === 401;
-  return isToken || ABOUT_TOKEN.test(whyOf(error)) ? OTHER_TOKEN : '';
+  return isToken || ABOUT_TOKEN.test(describeError(error)) ? OTHER_TOKEN : '';
 }

@@ -24,7 +24,7 @@ const EDIT = 'PATCH issues/comments/#';
 const REACT = 'POST issues/comments/#/reactions';
 const PERMISSION = 'GET collaborators/*/permission';
 /** A run that is done hides older comments. */
-const HIDE: readonly Round[] = [['newest'], ['minimize']];
+const HIDE: readonly Round[] = [['list'], ['minimize']];
 /** The agent has changed nothing, which a comment of its own tells. */
 const TELL: readonly Round[] = [[CREATE], ...HIDE];
 const HEAD = 'GET pulls/#';
@@ -32,7 +32,6 @@ const HEAD = 'GET pulls/#';
 const LOG = 'GET actions/jobs/#/logs';
 const CHECKS = 'GET commits/*/check-runs';
 const ANNOTATIONS = 'GET check-runs/#/annotations';
-const NOTES: readonly Round[] = [['list'], ['read']];
 const STATE: readonly Round[] = [['said'], ['GET actions/runs', CHECKS, PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
@@ -90,7 +89,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
-    before: [[PERMISSION], ...NOTES, [REACT, POLL], [CREATE], ['said'], [POLL]],
+    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
@@ -98,7 +97,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
-    before: [[PERMISSION], ...NOTES, [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
+    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
@@ -108,7 +107,7 @@ const CASES: readonly Case[] = [
     own: [{ id: 41, sha: SHA, jobs: [annotated('links')] }],
     before: [
       [PERMISSION],
-      ...NOTES,
+      ['list'],
       [REACT, POLL],
       [CREATE],
       ...STATE,
@@ -121,14 +120,14 @@ const CASES: readonly Case[] = [
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
-    before: [[PERMISSION], ['review'], ...NOTES, ['react', POLL], [CREATE], ['said'], [POLL]],
+    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], [CREATE], ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {
     name: 'about a commit, waiting',
     event: byCheck,
     with: { wait: true },
-    before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], [POLL, HEAD]],
+    before: [[PERMISSION], ['list'], [POLL], [CREATE], ['list'], [POLL, HEAD]],
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
@@ -140,7 +139,7 @@ const CASES: readonly Case[] = [
       { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map(annotated) },
     ],
     before: [
-      ...[[PERMISSION], ['list', HEAD], ['read'], [POLL], [CREATE], ['list']],
+      ...[[PERMISSION], ['list', HEAD], [POLL], [CREATE], ['list']],
       ['GET actions/runs', CHECKS],
       [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
       [POLL, HEAD],
@@ -152,7 +151,7 @@ const CASES: readonly Case[] = [
     event: byCheck,
     with: { 'max-messages': 3, 'job-id': '' },
     own: [],
-    before: [[PERMISSION], ['list'], ['read'], [POLL], [CREATE], ['list'], ['read'], [HEAD]],
+    before: [[PERMISSION], ['list'], [POLL], [CREATE], ['list'], [HEAD]],
     after: [[EDIT], ...HIDE],
     isOvertaken: true,
   },

@@ -184,8 +184,8 @@ describe.concurrent('a list of comments that shows new ones late', () => {
       expect(result.outputs).toMatchObject(NOT_SENT);
       const why = 'GitHub does not list the comment of this run';
       expect(errors(result)).toEqual([expect.stringContaining(why)]);
-      // Once before the comment, and five times after it.
-      expect(sim.github.calls('list')).toHaveLength(6);
+      // Once before the comment, five times after it, and once for what is to be collapsed.
+      expect(sim.github.calls('list')).toHaveLength(7);
       expect(sim.agent.posts()).toEqual([]);
       expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
       expect(ownComments(sim.github)[0]?.body).toContain(why);

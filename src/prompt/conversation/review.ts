@@ -1,6 +1,6 @@
 import type { Start } from '../../context.ts';
 import type { InlinePost } from '../../github/conversation.ts';
-import { GitHubError, hintFor, mayPassLater, whyOf } from '../../github/errors.ts';
+import { describeError, GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
 import { blocks, fitting } from '../../markdown.ts';
 import { ok, problem, type Result } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
@@ -31,7 +31,7 @@ export async function fetchReview(
     comments = await github.reviewComments(nodeId, until);
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
-    const why = `The inline comments of the review cannot be read: ${whyOf(error)}.`;
+    const why = `The inline comments of the review cannot be read: ${describeError(error)}.`;
     return problem(sentences(why, hintFor(error)), mayPassLater(error));
   }
   const own = comments.filter(({ author }) => (author?.id ?? null) === authorId);

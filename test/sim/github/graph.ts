@@ -32,7 +32,7 @@ interface PageFromStart {
   readonly after?: string | null;
 }
 
-/** Nodes by their ids, and comments on a page. */
+/** Comments on a page. */
 const MAX_NODES = 100;
 
 export function openGraph(repository: Repository, reactions: Reactions): object {
@@ -59,11 +59,6 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
       };
     },
     node: ({ id }: { readonly id: string }) => node(id),
-    nodes({ ids }: { readonly ids: readonly string[] }) {
-      if (ids.length <= MAX_NODES) return ids.map(node);
-      const message = `You may not provide more than ${MAX_NODES} node ids; you provided ${ids.length}.`;
-      return new FieldError('ARGUMENT_LIMIT', message);
-    },
     /** The second reaction of a kind gets the same response as the first one. */
     addReaction({ input: { subjectId: id, content = '' } }: Input) {
       const user = viewer.login;

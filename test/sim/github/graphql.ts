@@ -11,7 +11,6 @@ const SCHEMA = buildSchema(`
   type Query {
     repository(owner: String!, name: String!): Repository
     node(id: ID!): Node
-    nodes(ids: [ID!]!): [Node]!
   }
   type Repository {
     issueOrPullRequest(number: Int!): IssueOrPullRequest
@@ -161,6 +160,5 @@ export function operationOf(request: JournalEntry): string {
   if (names.has('minimizeComment')) return 'minimize';
   if (names.has('issueOrPullRequest') && names.has('publishedAt')) return 'said';
   if (names.has('diffHunk')) return 'review';
-  if (names.has('comments')) return names.has('body') ? 'newest' : 'list';
-  return names.has('body') ? 'read' : 'other';
+  return names.has('comments') ? 'list' : 'other';
 }

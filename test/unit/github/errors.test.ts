@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
+  describeError,
   GitHubError,
   hintFor,
   isBySettings,
   isUnclear,
   mayPassLater,
   toGitHubError,
-  whyOf,
 } from '../../../src/github/errors.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
-it('whyOf, hintFor and isUnclear: any other error is a bug, whose text is not shown', () => {
+it('describeError, hintFor and isUnclear: any other error is a bug, whose text is not shown', () => {
   const error = new TypeError('inner words');
-  expect([whyOf(error), hintFor(error), isUnclear(error)]).toEqual([
+  expect([describeError(error), hintFor(error), isUnclear(error)]).toEqual([
     'an unexpected error',
     '',
     true,
@@ -54,7 +54,7 @@ it.each<[number, string, RegExp, boolean]>([
 ])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
   const error = new GitHubError(status, message);
   expect(hintFor(error)).toMatch(hint);
-  expect([whyOf(error), isUnclear(error)]).toEqual([message, unclear]);
+  expect([describeError(error), isUnclear(error)]).toEqual([message, unclear]);
 });
 
 it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
@@ -117,13 +117,12 @@ describe('toGitHubError', () => {
       `answered 403 ${BY_LIMIT}: “No.”`,
       5000,
     ],
-    // Of a secondary limit, the reset of the primary one says nothing.
     [
       refused(403, ABUSE, { ...NONE_LEFT, 'x-ratelimit-remaining': '9' }),
       429,
-      `answered 403: “${ABUSE}”`,
+      `answered 403 ${BY_LIMIT}: “${ABUSE}”`,
     ],
-    [refused(403, LIMIT, NONE_LEFT), 429, `answered 403: “${LIMIT}”`],
+    [refused(403, LIMIT), 429, `answered 403 ${BY_LIMIT}: “${LIMIT}”`],
     [refused(403, 'No.', OVER), 429, `answered 403 ${BY_LIMIT}: “No.”`],
     [refused(429, ''), 429, `answered 429 ${BY_LIMIT}`],
     [refused(429, '', { 'retry-after': 'soon' }), 429, `answered 429 ${BY_LIMIT}`],
@@ -161,7 +160,7 @@ describe('toGitHubError', () => {
     [new GitHubError(0, 'GitHub is gone'), 0, 'is gone'],
     [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone'],
   ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
-    const read = toGitHubError(error, redact, true, NOW);
+    const read = toGitHubError(error, { redact, wasWritten: true, now: NOW });
     expect(read).toMatchObject({ status, message: `GitHub ${message}` });
     expect(read.pauseMs).toBe(pauseMs);
   });
@@ -169,7 +168,7 @@ describe('toGitHubError', () => {
   it('says whether the request may have been written', () => {
     const lost = Object.assign(new Error('x'), { code: 'ECONNRESET' });
     const written = (error: unknown, was: boolean) =>
-      toGitHubError(error, redact, was, NOW).wasWritten;
+      toGitHubError(error, { redact, wasWritten: was, now: NOW }).wasWritten;
     expect([written(lost, false), written(lost, true)]).toEqual([false, true]);
     expect(written(refused(403, 'No.'), true)).toBe(true);
   });

@@ -42,7 +42,11 @@ const cutOff = (status: number): Behaviour =>
 it.each<[string, Behaviour, string]>([
   ['a further redirect', answer(whole(302, '', { location: '/again' })), '127.0.0.1 answered 302'],
   ['no log', answer(whole(404, 'x')), '127.0.0.1 answered 404'],
-  ['more than 16 MiB', answer(whole(200, 'x'.repeat(17 * 1024 ** 2))), 'it has more than 16 MiB'],
+  [
+    'more than 16 MiB',
+    answer(whole(200, 'x'.repeat(17 * 1024 ** 2))),
+    'the answer has more than 16 MiB',
+  ],
   ['a body that ends early', cutOff(200), '127.0.0.1 did not answer: .*'],
 ])('is told, with no more of the address than the host: %s', async (_, behaviour, why) => {
   await using site = await startFaultServer({ onRequest: () => behaviour });

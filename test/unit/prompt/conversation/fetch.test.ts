@@ -438,7 +438,7 @@ describe('a command that is a reply', () => {
     [
       'if what was said is too much for an answer',
       { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) },
-      'GitHub gave an answer that is too large',
+      'the answer has more than 16 MiB',
     ],
   ])('is sent %s, which all three say', async (_, given, why) => {
     const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
