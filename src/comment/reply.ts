@@ -2,9 +2,7 @@ import type { Start } from '../context.ts';
 import type { ReactionContent } from '../github/client.ts';
 import { describeError } from '../github/errors.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
-
 import { identifyMessage } from '../ledger/record.ts';
-
 import { createComment } from './tracking-comment.ts';
 
 /** Resolves to its URL, or to an empty text. */

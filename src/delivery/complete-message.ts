@@ -1,9 +1,7 @@
 import type { Job } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
-
 import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import type { RequestPage } from '../prompt/conversation/fetch.ts';
-
 import { readAround, readFailures } from '../prompt/request.ts';
 import { describeWhere, isOwnPage, type Run } from './run-state.ts';
 

@@ -12,9 +12,7 @@ import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
-
 import { ownPull } from '../plan/own-pull-request.ts';
-
 import { isFinal, isKnownStatus } from '../service.ts';
 import { listing } from '../text.ts';
 import { announce } from './announce.ts';

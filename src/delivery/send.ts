@@ -3,7 +3,6 @@ import { type Job, markCreated, markSent, NEW_JOB, statusBefore, update } from '
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
-
 import { isRateLimited } from '../mintlify/retry.ts';
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 import { isFinal } from '../service.ts';

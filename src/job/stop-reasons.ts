@@ -18,13 +18,9 @@ function reason(result: JobResult, label: Label, means: string): Reason {
 
 export const STOP_REASONS = {
   completed: reason('completed', 'completed', 'The agent is done with the message.'),
-  'completed-unconfirmed': reason(
-    ...(['completed', 'unconfirmed', 'The job is completed, perhaps with earlier work.'] as const),
-  ),
+  'completed-unconfirmed': reason('completed', 'unconfirmed', 'Done, perhaps with earlier work.'),
   failed: reason('failed', 'failed', 'The agent failed.'),
-  'failed-unconfirmed': reason(
-    ...(['failed', 'failure unconfirmed', 'The job has failed, perhaps at earlier work.'] as const),
-  ),
+  'failed-unconfirmed': reason('failed', 'failure unconfirmed', 'Failed, perhaps at earlier work.'),
   archived: reason('archived', 'archived', 'The job was archived while the agent worked.'),
   'archived-unconfirmed': reason('archived', 'archived', 'The job is archived.'),
   sent: reason('sent', 'sent', 'The message is sent, and `wait` is `false`.'),
@@ -33,16 +29,10 @@ export const STOP_REASONS = {
   cancelled: reason('cancelled', 'cancelled', 'The run was cancelled.'),
   'ended-early': reason('error', 'unreachable', 'The runner ended the step before it was known.'),
   'ended-in-wait': reason('sent', 'sent', 'The runner ended the step before the agent was done.'),
-  unreachable: reason(
-    'error',
-    'unreachable',
-    'The status can no longer be read after the message.',
-  ),
+  unreachable: reason('error', 'unreachable', 'The status can no longer be read.'),
 
   'no-answer': reason('error', 'delivery unknown', 'The API did not answer the message.'),
-  'earlier-attempt': reason(
-    ...(['error', 'delivery unknown', 'An earlier attempt may have sent the message.'] as const),
-  ),
+  'earlier-attempt': reason('error', 'delivery unknown', 'An earlier attempt may have sent it.'),
 
   'api-key': reason(
     'error',
@@ -69,9 +59,7 @@ export const STOP_REASONS = {
   'no-secrets': reason('skipped', 'skipped', 'GitHub gives the run no secrets.'),
   'no-words': reason('skipped', 'skipped', 'The command has no words.'),
   'no-pull-request': reason('skipped', 'skipped', 'The commit is on no open pull request.'),
-  'several-pull-requests': reason(
-    ...(['skipped', 'skipped', 'The commit is the newest of several pull requests.'] as const),
-  ),
+  'several-pull-requests': reason('skipped', 'skipped', 'Several pull requests have the commit.'),
   'pull-request-unknown': reason('skipped', 'skipped', 'Its pull request could not be read.'),
 
   'no-content': reason('error', 'not-sent', 'What is to be sent could not be read.'),
@@ -84,9 +72,7 @@ export const STOP_REASONS = {
 
   'nothing-to-send': reason('skipped', 'skipped', 'The event has nothing for the agent.'),
   'only-when': reason('skipped', 'skipped', 'The status of the job is not one of `only-when`.'),
-  'another-pull-request': reason(
-    ...(['skipped', 'skipped', 'The check is not on the pull request of the job.'] as const),
-  ),
+  'another-pull-request': reason('skipped', 'skipped', "The pull request is not the job's."),
   'pull-request-closed': reason('skipped', 'skipped', 'The pull request is merged or closed.'),
   'newer-commits': reason('skipped', 'skipped', 'The pull request has newer commits.'),
   'commit-taken': reason('skipped', 'skipped', 'Another run sends a message about the commit.'),

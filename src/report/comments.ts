@@ -11,7 +11,6 @@ import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { RESULTS } from '../job/results.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { composeReply, toReplyId } from '../ledger/marker.ts';
-
 import { ok, type Result } from '../result.ts';
 import { listing, oneLine } from '../text.ts';
 import { readChanges } from './changes.ts';

@@ -65,7 +65,7 @@ it(
     const run = async (more?: Parameters<typeof sim.run>[0]): Promise<StepResult> => {
       const result = await sim.run(more);
       const { peakKib } = JSON.parse(readFileSync(usage, 'utf8'));
-      expect(peakKib).toBeLessThan(200 * 1024);
+      expect(peakKib).toBeLessThan(300 * 1024);
       return result;
     };
     const result = await run();

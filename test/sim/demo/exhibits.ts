@@ -18,10 +18,8 @@ import {
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
-
 import { reportEarlyEnd } from '../../../src/report/early-end.ts';
 import { summarize } from '../../../src/report/summary.ts';
-
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
