@@ -89,20 +89,6 @@ it('docs/delivery.md lists the 4xx that pass by themselves', () => {
   expect(listed, what).toEqual(tolerated);
 });
 
-describe('docs/troubleshooting.md', () => {
-  const guide = read('docs/troubleshooting.md');
-  const quoted = [...guide.matchAll(/^\| `(.+?)` \|/gm)].map(([, text = '']) => text);
-  const source = files('src/**/*.ts')
-    .map(({ text }) => text.replaceAll(/['`] \+\s+['`]/g, ''))
-    .join();
-
-  it.each(quoted)('quotes a message of the code: %s', (text) => {
-    // The code fills these in.
-    const parts = text.split(/\bwrite\b|“allowed-bots.*/);
-    expect(parts.filter((part) => !source.includes(part))).toEqual([]);
-  });
-});
-
 describe('CONTRIBUTING.md', () => {
   const contributing = read('CONTRIBUTING.md');
 
