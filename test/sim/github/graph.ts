@@ -139,12 +139,11 @@ function wrongSize(size = 0): FieldError {
 }
 
 function reviewNode(repository: Repository, review: SubmittedReview): object {
-  const { author, editor, comments: all } = review;
+  const { author, comments: all } = review;
   return {
     ...review,
     __typename: 'PullRequestReview',
     author: actorNode(repository, author),
-    editor: actorNode(repository, editor),
     comments({ first, after }: PageFromStart) {
       if (first === undefined || first > MAX_NODES) return wrongSize(first);
       const later = all.filter((one) => typeof after !== 'string' || one.id > Number(atob(after)));
@@ -168,7 +167,6 @@ function inlineNode(repository: Repository, comment: InlineComment): object {
     id: `PRRC_${comment.id}`,
     pullRequestReview: { url: comment.reviewUrl },
     author: actorNode(repository, comment.author),
-    editor: actorNode(repository, comment.editor),
   };
 }
 

@@ -74,8 +74,6 @@ const SCHEMA = buildSchema(`
     isMinimized: Boolean!
     submittedAt: DateTime
     author: Actor
-    editor: Actor
-    lastEditedAt: DateTime
     comments(first: Int, after: String): PullRequestReviewCommentConnection!
   }
   type PullRequestReviewCommentConnection {
@@ -97,8 +95,6 @@ const SCHEMA = buildSchema(`
     state: PullRequestReviewCommentState!
     isMinimized: Boolean!
     author: Actor
-    editor: Actor
-    lastEditedAt: DateTime
     publishedAt: DateTime
     pullRequestReview: PullRequestReview
     replyTo: PullRequestReviewComment

@@ -17,8 +17,6 @@ export interface InlineOptions {
   readonly movedTo?: number;
   /** Default: who wrote the review. Null: the account was deleted. */
   readonly author?: string | null;
-  /** Who edited it last, if anybody did. Null: the account was deleted. */
-  readonly editor?: string | null;
   /** Whether it is a reply to the comment before it. */
   readonly isReply?: boolean;
   /** Of the thread that it begins. */
@@ -35,8 +33,6 @@ export interface ReviewOptions {
   readonly body?: string;
   /** Default: `COMMENTED`. */
   readonly state?: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
-  /** Default: nobody. */
-  readonly editor?: string | null;
   readonly isMinimized?: boolean;
 }
 
@@ -45,20 +41,17 @@ export interface SubmittedReview extends Required<ReviewOptions> {
   readonly author: string;
   readonly url: string;
   readonly submittedAt: string | null;
-  readonly lastEditedAt: string | null;
   readonly comments: readonly InlineComment[];
 }
 
 export interface InlineComment
-  extends Required<Omit<InlineOptions, 'editor' | 'movedTo' | 'isReply' | 'isDraft'>> {
+  extends Required<Omit<InlineOptions, 'movedTo' | 'isReply' | 'isDraft'>> {
   readonly reviewUrl: string;
   /** Null for a draft. */
   readonly publishedAt: string | null;
   readonly url: string;
   readonly originalLine: number | null;
   readonly originalStartLine: number | null;
-  readonly editor: string | null;
-  readonly lastEditedAt: string | null;
   readonly replyTo: { readonly id: string } | null;
   readonly state: 'PENDING' | 'SUBMITTED';
 }
@@ -94,7 +87,7 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     options: InlineOptions,
   ): InlineComment {
     const { body, path = 'docs/guide.md', diffHunk = DIFF, outdated = false } = options;
-    const { line = 12, startLine = null, author = reviewer, editor, movedTo = line } = options;
+    const { line = 12, startLine = null, author = reviewer, movedTo = line } = options;
     const { isResolved = false, isMinimized = false, isDraft = false, id = ++lastId } = options;
     const thread = options.isReply === true ? threads.get(number)?.at(-1) : undefined;
     const comment: InlineComment = {
@@ -106,8 +99,6 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       startLine: outdated ? null : startLine,
       originalLine: line,
       originalStartLine: startLine,
-      editor: editor ?? null,
-      lastEditedAt: editor === undefined ? null : now(),
       replyTo: options.isReply === true ? { id: `PRRC_${thread?.[0]?.id ?? 1}` } : null,
     };
     if (thread === undefined) threads.set(number, [...(threads.get(number) ?? []), [comment]]);
@@ -130,12 +121,10 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       const url = `${page}#pullrequestreview-${id}`;
       const inline = comments.map((options) => write(number, author, page, url, options));
       lastId = id;
-      const { body = '', state = 'COMMENTED', editor = null, isMinimized = false } = review;
-      const at = now();
+      const { body = '', state = 'COMMENTED', isMinimized = false } = review;
       const submitted: SubmittedReview = {
-        ...{ id: nodeIdOf(id), author, url, comments: inline, body, state, editor, isMinimized },
-        submittedAt: state === 'PENDING' ? null : at,
-        lastEditedAt: review.editor === undefined ? null : at,
+        ...{ id: nodeIdOf(id), author, url, comments: inline, body, state, isMinimized },
+        submittedAt: state === 'PENDING' ? null : now(),
       };
       all.set(number, [...(all.get(number) ?? []), submitted]);
       return id;
@@ -154,7 +143,7 @@ export function openReviews({ issues, now, pageOf }: Pages) {
 
 const UNKNOWN_REVIEW: SubmittedReview = {
   ...{ id: '', author: 'nobody', url: 'https://github.com', body: '', state: 'COMMENTED' },
-  ...{ editor: null, isMinimized: false, submittedAt: null, lastEditedAt: null, comments: [] },
+  ...{ isMinimized: false, submittedAt: null, comments: [] },
 };
 
 function nodeIdOf(id: number | ''): string {
