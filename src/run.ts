@@ -1,18 +1,10 @@
 import { react } from './comment/reply.ts';
-import {
-  authorizeRun,
-  type Context,
-  complaint,
-  type EarlyEnd,
-  endEarly,
-  isEarlyEnd,
-  parseContext,
-} from './context.ts';
+import { authorizeRun, type EarlyEnd, endEarly, isEarlyEnd, parseContext } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
 import { openRun } from './delivery/run-state.ts';
 import { stop } from './job/stop-reasons.ts';
 import { makePlan } from './plan/plan.ts';
-import { type Content, readContent } from './prompt/request.ts';
+import { readRequest } from './prompt/request.ts';
 import { reportEarlyEnd, saveUnfinished } from './report/early-end.ts';
 import { report } from './report/finish.ts';
 import { saveOutputs } from './report/outputs.ts';
@@ -51,21 +43,4 @@ async function unlessCancelled<T>(
 ): Promise<T | EarlyEnd> {
   const result = await stage;
   return runtime.signal.aborted ? endEarly(stop('cancelled', { phase: 'early' })) : result;
-}
-
-async function readRequest(context: Context): Promise<Content | EarlyEnd> {
-  const { command } = context.inputs;
-  const read = await readContent(context, context.inputs);
-  switch (read.kind) {
-    case 'ok':
-      return read.value;
-    case 'nothing':
-      return endEarly(stop('nothing-to-send', { why: read.reason }));
-    case 'problem':
-      return complaint('no-content', read.problem, read.mayPass);
-    case 'usage': {
-      const word = command ?? '';
-      return endEarly(stop('no-words', { command: word }), { answer: { usageOf: word } });
-    }
-  }
 }

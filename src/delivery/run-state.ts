@@ -13,8 +13,8 @@ import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
 import { describePage, ownPull, whatIsOver } from '../plan/own-pull-request.ts';
 import type { Plan, Planned } from '../plan/plan.ts';
-import { Message } from '../prompt/prompt.ts';
-import type { Content } from '../prompt/request.ts';
+import { Prompt } from '../prompt/prompt.ts';
+import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
 import { isDefaultUrl } from '../runner/inputs.ts';
 import { quote, sentences } from '../text.ts';
@@ -27,7 +27,7 @@ export interface Run extends Context {
   /** The records that count: those of the page, and then those above the own comment. */
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly Job[];
-  readonly message: Message;
+  readonly prompt: Prompt;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
   readonly log: JobLog;
@@ -59,14 +59,14 @@ interface Queue {
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
-export function openRun(planned: Planned, content: Content, writeOutputs: WriteOutputs): Run {
+export function openRun(planned: Planned, request: Request, writeOutputs: WriteOutputs): Run {
   const { context, plan, ledger } = planned;
   const jobs = planned.jobIds.map(newJob);
   const { runtime } = context;
   return {
     ...context,
     ...{ plan, ledger, jobs, writeOutputs, isUnsure: context.isRerun },
-    message: new Message(runtime, content, describeWhere({ ...context, plan, ledger, jobs })),
+    prompt: new Prompt(runtime, request, describeWhere({ ...context, plan, ledger, jobs })),
     agent: agentContext(context, plan),
     log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
     queue: {
@@ -110,7 +110,7 @@ export function pullToWatch({ jobs, inputs }: Run, { record }: Job): number | un
 
 /** What people read of the run now. */
 export function describeRun(run: Run): Story {
-  const { inputs, plan, info, runtime, message } = run;
+  const { inputs, plan, info, runtime, prompt } = run;
   const { command, wait, createJob, jobIds } = inputs;
   const { deadline, limit } = plan;
   return {
@@ -123,7 +123,7 @@ export function describeRun(run: Run): Story {
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,
-    ...message.shown,
+    ...prompt.preview,
   };
 }
 

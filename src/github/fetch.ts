@@ -1,5 +1,5 @@
 import { explainConnection } from '../runner/network.ts';
-import { type Request, sendRequest } from '../runner/request.ts';
+import { type HttpRequest, sendRequest } from '../runner/request.ts';
 import { GitHubError, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
@@ -10,14 +10,14 @@ const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-interface FetchOptions extends Pick<Request, 'proxy' | 'signal' | 'onWrite'> {
+interface FetchOptions extends Pick<HttpRequest, 'proxy' | 'signal' | 'onWrite'> {
   /** Otherwise a redirect is an error. None is followed. */
   readonly wantsRedirect?: boolean;
 }
 
 export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchOptions) {
   const noProxy = `${proxy.noProxy},${NEVER_BY_PROXY}`;
-  return async (address: string, call: Pick<Request, 'method' | 'headers' | 'body'>) => {
+  return async (address: string, call: Pick<HttpRequest, 'method' | 'headers' | 'body'>) => {
     const { status, headers, body } = await sendRequest({
       ...{ url: new URL(address), method: call.method, body: call.body },
       headers: { ...call.headers, 'accept-encoding': 'identity' },
@@ -51,7 +51,7 @@ export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchO
  */
 export async function fetchLog(
   address: string,
-  { apiUrl, proxy, signal }: Pick<Request, 'proxy' | 'signal'> & { readonly apiUrl: string },
+  { apiUrl, proxy, signal }: Pick<HttpRequest, 'proxy' | 'signal'> & { readonly apiUrl: string },
 ): Promise<string> {
   const url = URL.parse(address);
   if (url === null || !isSafe(url, new URL(apiUrl))) {

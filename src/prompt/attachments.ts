@@ -3,7 +3,7 @@ import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/logger.ts';
 import { listing, quote } from '../text.ts';
 import { type Output, toOutput } from './logs/output.ts';
-import type { Thing } from './sections.ts';
+import type { Section } from './sections.ts';
 
 // The input `attach`: files in the workspace, such as the report of a linter, that the message carries.
 
@@ -16,7 +16,7 @@ export function readFiles(
   paths: string,
   workspace: string,
   redact: Redact,
-): Result<readonly Thing[]> {
+): Result<readonly Section[]> {
   const lines = paths.split(/[\r\n]+/).map((line) => line.trim());
   const names = lines.filter((line) => line !== '');
   if (names.length === 0) return ok([]);

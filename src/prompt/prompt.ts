@@ -2,71 +2,57 @@ import type { Story } from '../comment/render.ts';
 import type { Stop } from '../job/stop-reasons.ts';
 import { blocks } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
-import type { Content } from './request.ts';
-import { lineOf, logOf, messageOf, type Thing } from './sections.ts';
+import type { Request } from './request.ts';
+import { formatLogLines, formatMessage, formatPreview, type Section } from './sections.ts';
 
-/** What is sent, and what people see of it. It changes until it is sent, as more is read. */
-export class Message {
+/** What is sent, and what people see of it. What is fetched just before it is sent completes it. */
+export class Prompt {
   readonly #runtime: Pick<Runtime, 'log' | 'redact' | 'signal'>;
-  #content: Content;
-  #things: readonly Thing[] = [];
-  #text = '';
-  readonly #told = new Set<string>();
-  /** Settled when the last thing that belongs to it is read; the end of all jobs if it is not sent. Only late.ts sets it. */
-  reading?: Promise<Stop | undefined>;
+  readonly #request: Request;
+  readonly #logged = new Set<string>();
+  #sections: readonly Section[] = [];
+  /** All that is sent. */
+  text = '';
+  /** Settled when it is complete, with why all jobs stop if it is not sent. Only complete-message.ts sets it. */
+  completion?: Promise<Stop | undefined>;
 
-  /** `place`: the paragraph that says where it comes from, or an empty text. */
+  /** `origin`: the paragraph that says where it comes from, or an empty text. */
   constructor(
     runtime: Pick<Runtime, 'log' | 'redact' | 'signal'>,
-    content: Content,
-    place: string,
+    request: Request,
+    origin: string,
   ) {
     this.#runtime = runtime;
-    this.#content = content;
-    this.setLate([], place);
+    this.#request = request;
+    this.complete([], origin);
   }
 
-  setContent(content: Content, place: string): void {
-    this.#content = content;
-    this.setLate([], place);
-  }
-
-  /** Adds what is read just before it is sent, instead of what was read for an earlier try. */
-  setLate(things: readonly Thing[], place: string): void {
-    const { prompt, words, ask } = this.#content;
-    this.#things = [...things, ...this.#content.things];
-    const about: Thing = { place: 'about', parts: [place] };
-    this.#text = messageOf([prompt, words, ask], [about, ...this.#things]);
-    this.#tell();
-  }
-
-  /** Each line once. A cancelled run reports that alone. */
-  #tell(): void {
+  /** Takes what was fetched, instead of what was fetched for an earlier try. */
+  complete(fetched: readonly Section[], origin: string): void {
+    const { prompt, words, defaultTask, sections } = this.#request;
+    this.#sections = [...fetched, ...sections];
+    const all: readonly Section[] = [{ place: 'about', parts: [origin] }, ...this.#sections];
+    this.text = formatMessage([prompt, words, defaultTask], all);
     const { log, signal } = this.#runtime;
-    for (const { level, text } of logOf(this.#things)) {
-      if (!signal.aborted && !this.#told.has(text)) log[level](text);
-      this.#told.add(text);
+    for (const { level, text } of formatLogLines(this.#sections)) {
+      // A cancelled run reports that alone.
+      if (!signal.aborted && !this.#logged.has(text)) log[level](text);
+      this.#logged.add(text);
     }
   }
 
-  /** All that is sent. */
-  get text(): string {
-    return this.#text;
-  }
-
-  /** How many inline comments of a review it has on each file. */
   get commentsOn(): ReadonlyMap<string, number> {
-    return this.#content.commentsOn;
+    return this.#request.commentsOn;
   }
 
   /** What people see of it. It is cut later: a part of a secret would not be recognized. */
-  get shown(): Pick<Story, 'prompt' | 'attached' | 'message'> {
+  get preview(): Pick<Story, 'prompt' | 'attached' | 'message'> {
     const { redact } = this.#runtime;
-    const { prompt, words } = this.#content;
+    const { prompt, words } = this.#request;
     return {
       prompt: redact(blocks([prompt, words])),
-      attached: lineOf(this.#things),
-      message: redact(this.#text),
+      attached: formatPreview(this.#sections),
+      message: redact(this.text),
     };
   }
 }

@@ -6,14 +6,14 @@ import { plural } from '../text.ts';
 import { type Output, quoteOutputs } from './logs/output.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 
-// What a message carries, as one list of things. The message, what people see of it and the lines of the log are made of that
+// What a message carries, as one list of sections. The message, what people see of it and the lines of the log are made of that
 // list, each by one function: so what was wanted and is not there is in all three.
 
-/** Where a thing stands in the message, in this order. */
+/** Where a section stands in the message, in this order. */
 const PLACES = ['task', 'reply', 'about', 'logs', 'words'] as const;
 
 /** A log, a check, a thread, a comment, a file: whatever belongs to the message besides its task. */
-export interface Thing {
+export interface Section {
   /**
    * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that.
    * `logs`: what programs say, annotations first. `words`: what others say.
@@ -28,11 +28,11 @@ export interface Thing {
    * one, they need not know.
    */
   readonly shown?: string;
-  readonly missing?: readonly Missing[];
+  readonly omissions?: readonly Omission[];
 }
 
 /** What was wanted and is not there, as a whole or in part. Phrases without secrets, with names by others between “ and ”. */
-export interface Missing {
+export interface Omission {
   /** It can follow “without”, such as `the log of “links”`. */
   readonly what: string;
   /** Such as `GitHub answered 502`; empty if it goes without saying. */
@@ -43,60 +43,61 @@ export interface Missing {
   readonly isFault?: boolean | undefined;
 }
 
-/** What there was no room for: the ends of some texts, and others as a whole. `url`: where people find them. */
-export function tellNoRoom(
-  cut: number,
+/** What there was no room for: the ends of some comments, and others as a whole. `url`: where people find them. */
+export function omitForRoom(
+  shortened: number,
   left: number,
-  word: string,
+  noun: string,
   url: string,
-): readonly Missing[] {
+): readonly Omission[] {
   const why = `there is no room; see ${url}`;
-  const missing: Missing[] = [];
-  if (cut > 0) missing.push({ what: `the end of ${plural(cut, 'long comment')}`, why });
-  if (left > 0) missing.push({ what: plural(left, word), why });
-  return missing;
+  const ends = { what: `the end of ${plural(shortened, 'long comment')}`, why };
+  return [
+    ...(shortened > 0 ? [ends] : []),
+    ...(left > 0 ? [{ what: plural(left, noun), why }] : []),
+  ];
 }
 
 /** All that is sent. The texts of the task come first; those that are empty are left out. */
-export function messageOf(task: readonly string[], things: readonly Thing[]): string {
+export function formatMessage(task: readonly string[], sections: readonly Section[]): string {
   const [asked = '', ...placed] = PLACES.map((place) => {
-    const here = things.filter((thing) => thing.place === place);
-    const outputs = here.flatMap((thing) => thing.outputs ?? []);
+    const here = sections.filter((section) => section.place === place);
+    const outputs = here.flatMap((section) => section.outputs ?? []);
     return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs)]);
   });
   const carried = blocks(placed);
   const hasQuotations = [asked, carried].some((text) => /^>/m.test(text));
-  const left = missingOf(things).filter(({ isTold }) => isTold !== true);
-  const named = left.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
+  const omitted = omissionsIn(sections).filter(({ isTold }) => isTold !== true);
+  const named = omitted.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
   const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}. ${NO_GUESS}`;
   return blocks([...task, asked, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 
-/** What people see of the things, as Markdown in one line; empty for nothing. */
-export function lineOf(things: readonly Thing[]): string {
-  const shown = things.map((thing) => thing.shown ?? '').filter((phrase) => phrase !== '');
-  const phrases = [...shown.map((phrase) => `+ ${phrase}`), ...missingOf(things).map(without)];
+/** What people see of the sections, as Markdown in one line; empty for nothing. */
+export function formatPreview(sections: readonly Section[]): string {
+  const shown = sections.map((section) => section.shown ?? '').filter((phrase) => phrase !== '');
+  const phrases = [...shown.map((phrase) => `+ ${phrase}`), ...omissionsIn(sections).map(without)];
   return dotted(phrases.map(sentenceToMarkdown));
 }
 
-interface Line {
+interface LogLine {
   readonly level: 'warning' | 'info';
   readonly text: string;
 }
 
-/** What the log says of the things. */
-export function logOf(things: readonly Thing[]): readonly Line[] {
-  return missingOf(things).map((one) => ({
+/** What the log says of the sections. */
+export function formatLogLines(sections: readonly Section[]): readonly LogLine[] {
+  return omissionsIn(sections).map((one) => ({
     level: one.isFault === true ? 'warning' : 'info',
     text: `The message goes ${without(one)}.`,
   }));
 }
 
-function missingOf(things: readonly Thing[]): readonly Missing[] {
-  return things.flatMap(({ missing = [] }) => missing);
+function omissionsIn(sections: readonly Section[]): readonly Omission[] {
+  return sections.flatMap(({ omissions = [] }) => omissions);
 }
 
-function without({ what, why }: Missing): string {
+function without({ what, why }: Omission): string {
   return why === '' ? `without ${what}` : `without ${what}: ${why}`;
 }
 
@@ -104,17 +105,17 @@ function without({ what, why }: Missing): string {
  * What GitHub shows, or why it does not, as a phrase. A signal limits the time. `permission`: what the workflow job may lack, such
  * as `actions: read`. Rejects if a bug is the cause.
  */
-export async function askGitHub<T>(
-  read: () => Promise<T>,
+export async function fetchOrExplain<T>(
+  fetch: () => Promise<T>,
   permission: string,
   signal: AbortSignal,
 ): Promise<Result<T>> {
   try {
-    return ok(await untilAborted(read(), signal));
+    return ok(await untilAborted(fetch(), signal));
   } catch (error) {
-    const isLate = signal.aborted;
-    const why = isLate ? 'GitHub did not answer in time' : whyNot(error, permission);
-    return problem(why, isLate || mayPassLater(error));
+    const isSlow = signal.aborted;
+    const why = isSlow ? 'GitHub did not answer in time' : whyNot(error, permission);
+    return problem(why, isSlow || mayPassLater(error));
   }
 }
 

@@ -62,7 +62,7 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
   if (now.sha === before.sha) return { kind: 'none' };
   const range = { before: before.sha, after: now.sha };
   try {
-    const { commentsOn } = run.message;
+    const { commentsOn } = run.prompt;
     const more = now.commits - (before.commits ?? now.commits);
     const compared = await run.github.compare(before.sha, now.sha);
     return changeOf(compared, { more, range, commentsOn, redact: run.runtime.redact });

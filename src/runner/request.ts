@@ -4,7 +4,7 @@ import type { ProxySettings } from './environment.ts';
 
 // One HTTP request on a connection of its own: one that is kept alive may be closed at the moment the request is written.
 
-export interface Request {
+export interface HttpRequest {
   readonly url: URL;
   readonly method: Dispatcher.HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export async function sendRequest({
   onWrite = () => {},
   body: sent = '',
   ...options
-}: Request): Promise<Response> {
+}: HttpRequest): Promise<Response> {
   signal.throwIfAborted();
   // Without CONNECT, a proxy would see the API key in requests over plain HTTP.
   const proxies = { httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: proxy.noProxy };

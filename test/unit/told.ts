@@ -1,11 +1,16 @@
 import { QUOTATIONS } from '../../src/prompt/quote.ts';
-import { lineOf, logOf, messageOf, type Thing } from '../../src/prompt/sections.ts';
+import {
+  formatLogLines,
+  formatMessage,
+  formatPreview,
+  type Section,
+} from '../../src/prompt/sections.ts';
 
-/** What a list of things becomes: the message without a task, what people see of it, and what the log says. */
-export function told(things: readonly Thing[]) {
+/** What a list of sections becomes: the message without a task, what people see of it, and what the log says. */
+export function told(sections: readonly Section[]) {
   return {
-    text: messageOf([], things).replace(`${QUOTATIONS}\n\n`, ''),
-    line: lineOf(things),
-    log: logOf(things).map(({ level, text }) => `${level}: ${text}`),
+    text: formatMessage([], sections).replace(`${QUOTATIONS}\n\n`, ''),
+    line: formatPreview(sections),
+    log: formatLogLines(sections).map(({ level, text }) => `${level}: ${text}`),
   };
 }

@@ -3,17 +3,13 @@ import { lacking } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
-import { askGitHub, type Missing, type Thing } from '../sections.ts';
+import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
 import { whyNeverStarted } from './annotations.ts';
 import { formatFailures, quoteName, type Source } from './format.ts';
 import { type FailedCheck, isOutdated, type Lists, selectFailures } from './select.ts';
 
 // Fetches all that fails on a commit: runs of workflows, jobs and checks of apps, with their annotations and logs.
 
-/** What a message about a failure asks for if there is no prompt. */
-export const FIX_IT =
-  'Find out why, and fix it. If nothing in the repository is at fault, such as a network, an outage or a secret, change nothing and ' +
-  'say so. If only some failures are of that kind, fix the others. Do not weaken the check.';
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
 const MOST_SOURCES = 8;
 /** Milliseconds for all that is read. */
@@ -33,7 +29,7 @@ interface CommitToRead {
 
 /** What fails on a commit. */
 export interface Failing {
-  readonly things: readonly Thing[];
+  readonly sections: readonly Section[];
   /** Whether a workflow may have run there. */
   readonly hasRuns: boolean;
   /** Why there is nothing to fix, as a sentence; or empty. */
@@ -43,7 +39,7 @@ export interface Failing {
 }
 
 /** `until`: a time of the clock. */
-export async function readFailing(
+export async function fetchFailures(
   start: Start,
   commit: CommitToRead,
   until: number,
@@ -54,13 +50,13 @@ export async function readFailing(
   const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
   const { sha, own } = commit;
   const [runs, checks] = await Promise.all([
-    askGitHub(() => github.runsOn(sha, until), ACTIONS, signal),
-    askGitHub(() => github.checksOn(sha, until), CHECKS, signal),
+    fetchOrExplain(() => github.runsOn(sha, until), ACTIONS, signal),
+    fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal),
   ]);
   const hasRuns = runs.kind === 'problem' || runs.value.length > 0;
   if (own !== null && isOutdated(own, { runs, checks })) {
     const nothing = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
-    return { things: [], hasRuns, nothing, problem: '' };
+    return { sections: [], hasRuns, nothing, problem: '' };
   }
   const failures = selectFailures({ runs, checks }, own, info);
   const ranked = failures.checks.toSorted((one, other) => rankCheck(one) - rankCheck(other));
@@ -71,13 +67,13 @@ export async function readFailing(
   const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
   const where = formatWhere(commit, redact);
   const isQuiet = failures.runs.length === 0 && failures.checks.length === 0;
-  const things = [
+  const sections = [
     ...formatFailures(failures, sources, { sha, where, left, redact }),
-    { place: 'about', missing: missingLists(start, { runs, checks }, own, isQuiet) } as const,
+    { place: 'about', omissions: omitLists(start, { runs, checks }, own, isQuiet) } as const,
   ];
   const nothing = own === null ? '' : whyNothingRan(sources, redact);
-  const problem = own === null ? '' : whyOnlyLinks(things);
-  return { things, hasRuns, nothing, problem };
+  const problem = own === null ? '' : whyOnlyLinks(sections);
+  return { sections, hasRuns, nothing, problem };
 }
 
 /** Those of the event first, then checks of apps, then other jobs. What was cancelled may have been started. */
@@ -97,9 +93,9 @@ function whyNothingRan(sources: readonly Source[], redact: Redact): string {
 }
 
 /** A permission is all that keeps each log and annotation away. What is too large, or late, is worth a message. */
-function whyOnlyLinks(things: readonly Thing[]): string {
-  if (things.some(({ outputs = [] }) => outputs.length > 0)) return '';
-  const reasons = new Set(things.flatMap(({ missing = [] }) => missing.map(({ why }) => why)));
+function whyOnlyLinks(sections: readonly Section[]): string {
+  if (sections.some(({ outputs = [] }) => outputs.length > 0)) return '';
+  const reasons = new Set(sections.flatMap(({ omissions = [] }) => omissions.map(({ why }) => why)));
   const isRefused = [...reasons].every(
     (why) => why === lacking(CHECKS) || why === lacking(ACTIONS),
   );
@@ -114,9 +110,9 @@ async function readSource(
 ): Promise<Source> {
   const { id, kind, annotations: count, hasFailed } = check;
   const [annotations, log] = await Promise.all([
-    count > 0 ? askGitHub(() => github.annotations(id), CHECKS, signal) : null,
+    count > 0 ? fetchOrExplain(() => github.annotations(id), CHECKS, signal) : null,
     kind === 'job' && hasFailed
-      ? askGitHub(() => github.jobLog(id, signal), ACTIONS, signal)
+      ? fetchOrExplain(() => github.jobLog(id, signal), ACTIONS, signal)
       : null,
   ]);
   const neverStarted = annotations?.kind === 'ok' ? whyNeverStarted(annotations.value) : undefined;
@@ -130,23 +126,23 @@ function formatWhere({ sha, own, page }: CommitToRead, redact: Redact): string {
   return ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
 }
 
-/** `isQuiet`: nothing fails, as far as that is known. Then a missing permission is worth no more than a line in the log. */
-function missingLists(
+/** `isQuiet`: nothing fails, as far as that is known. Then a omissions permission is worth no more than a line in the log. */
+function omitLists(
   { runtime }: Start,
   { runs, checks }: Lists,
   own: CommitTrigger | null,
   isQuiet: boolean,
-): readonly Missing[] {
-  const missing: Missing[] = [];
+): readonly Omission[] {
+  const omissions: Omission[] = [];
   if (runs.kind === 'problem') {
     const what = own === null ? 'what fails there' : 'what else fails there';
-    missing.push({ what, why: runs.problem, isFault: true });
+    omissions.push({ what, why: runs.problem, isFault: true });
   }
   if (checks.kind === 'problem') {
     const what = 'failed jobs, checks of apps and annotations';
     if (isQuiet && checks.problem === lacking(CHECKS)) {
       runtime.log.info(`The message goes without ${what}: ${checks.problem}.`);
-    } else missing.push({ what, why: checks.problem, isFault: true });
+    } else omissions.push({ what, why: checks.problem, isFault: true });
   }
-  return missing;
+  return omissions;
 }

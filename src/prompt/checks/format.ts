@@ -5,7 +5,7 @@ import { cut, listing, quote } from '../../text.ts';
 import { clean } from '../logs/clean.ts';
 import { selectFailedSteps } from '../logs/failed-steps.ts';
 import { type Output, toOutput, withoutRepeatedLines } from '../logs/output.ts';
-import type { Missing, Thing } from '../sections.ts';
+import type { Omission, Section } from '../sections.ts';
 import { formatAnnotations } from './annotations.ts';
 import type { FailedCheck, FailedRun, Failures } from './select.ts';
 
@@ -41,7 +41,7 @@ export function formatFailures(
   failures: Failures,
   sources: readonly Source[],
   { sha, where, left, redact }: CommitFacts,
-): readonly Thing[] {
+): readonly Section[] {
   const formatName = ({ name, run }: FailedCheck): string => {
     const of = run === null || failures.runs.length < 2 ? '' : ` of ${quoteName(run.name, redact)}`;
     return `${quoteName(name, redact)}${of}`;
@@ -53,13 +53,13 @@ export function formatFailures(
   const phrases = Object.entries({ annotations, output: outputs, log: logs })
     .filter(([, all]) => all.length > 0)
     .map(([what, all]) => `${what} of ${listFirst(all.map(({ name }) => name))}`);
-  const missing = [
+  const omissions = [
     ...findUnread('annotations', named, ({ annotations: read }) => read),
     ...findUnread('log', named, ({ log }) => log),
   ];
   if (left.length > 0) {
     const why = `a message has the logs and annotations of ${sources.length} jobs and checks at most`;
-    missing.push({ what: `what ${listFirst(left.map(formatName))} say`, why });
+    omissions.push({ what: `what ${listFirst(left.map(formatName))} say`, why });
   }
   return [
     { place: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
@@ -67,7 +67,7 @@ export function formatFailures(
       place: 'logs',
       outputs: [...annotations, ...outputs, ...withoutRepeatedLines(logs)],
       shown: phrases.length === 0 ? '' : `${listing(phrases)} (${sha.slice(0, 7)})`,
-      missing,
+      omissions,
     },
   ];
 }
@@ -105,7 +105,7 @@ function findUnread(
   what: string,
   all: readonly NamedSource[],
   getRead: (source: NamedSource) => Result<unknown> | null,
-): Missing[] {
+): Omission[] {
   const byReason = Map.groupBy(all, (source) => {
     const read = getRead(source);
     return read?.kind === 'problem' ? read.problem : '';

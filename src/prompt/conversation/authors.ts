@@ -17,6 +17,10 @@ export type Standing =
   /** `who`: a phrase that follows what they wrote. `why`: what GitHub said instead of a permission; empty if it said it. */
   | { readonly kind: 'not quoted'; readonly who: string; readonly why: string };
 
+export interface PageContext extends Start {
+  readonly inputs: Pick<Inputs, 'minimumPermission' | 'allowedBots'>;
+}
+
 /** Tells of each account of a page whether its words are quoted. */
 export type JudgeAuthor = (author: Account | null) => Standing;
 
@@ -25,9 +29,8 @@ export type JudgeAuthor = (author: Account | null) => Standing;
  * to send need the permission that is needed by default.
  */
 export async function lookUpAuthors(
-  { github, asked, runtime }: Pick<Start, 'github' | 'asked' | 'runtime'>,
+  { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: PageContext,
   authors: readonly (Account | null)[],
-  { minimumPermission, allowedBots }: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
   signal: AbortSignal,
 ): Promise<JudgeAuthor> {
   const minimum = minimumPermission === 'none' ? 'write' : minimumPermission;

@@ -1,13 +1,12 @@
 import type { Start } from '../../context.ts';
 import type { Conversation } from '../../github/conversation.ts';
-import type { Inputs } from '../../runner/inputs.ts';
 import { quote } from '../../text.ts';
 import type { Account } from '../../trigger/account.ts';
-import { readFailing } from '../checks/fetch.ts';
-import { askGitHub, type Missing, type Thing } from '../sections.ts';
-import { lookUpAuthors } from './authors.ts';
+import { fetchFailures } from '../checks/fetch.ts';
+import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
+import { lookUpAuthors, type PageContext } from './authors.ts';
 import { formatPosts, formatTopic, type Quoting } from './format.ts';
-import { type Scope, type Selection, selectPosts } from './select.ts';
+import { type PostSelection, type Scope, selectPosts } from './select.ts';
 
 // What belongs to a command or a review besides its words: the thread that it replies to, what was written since the last
 // request, open threads and, on the own pull request of the job, what fails there and a conflict.
@@ -30,41 +29,41 @@ const ALL_MS = 60_000;
 
 /** It ends by `until`, a time of the clock. */
 export async function fetchConversation(
-  start: Start,
+  start: PageContext,
   page: RequestPage,
-  inputs: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
   until: number,
-): Promise<readonly Thing[]> {
+): Promise<readonly Section[]> {
   const { clock, signal: cancelled, redact } = start.runtime;
   const { asked, number, isPull } = page;
   const ms = Math.min(ALL_MS, until - clock.now());
   const endsAt = clock.now() + ms;
   const signal = AbortSignal.any([clock.timeout(ms), cancelled]);
   const permission = isPull ? 'pull-requests: read' : 'issues: read';
-  const found = await askGitHub(() => start.github.conversation(number), permission, signal);
+  const found = await fetchOrExplain(() => start.github.conversation(number), permission, signal);
   const selection = selectPosts(found.kind === 'ok' ? found.value : NOTHING, page);
   const [judge, state] = await Promise.all([
-    lookUpAuthors(start, authorsIn(page, selection), inputs, signal),
+    lookUpAuthors(start, authorsIn(page, selection), signal),
     found.kind === 'ok' ? fetchPullRequest(start, page, found.value, endsAt) : [],
   ]);
   const url = urlOf(start.info, number, isPull);
-  const missing: Missing[] = selection.unread.map((what) => ({ what, why: `see ${url}` }));
+  const omissions: Omission[] = selection.unread.map((what) => ({ what, why: `see ${url}` }));
   const why = found.kind === 'problem' ? found.problem : '';
   if (asked.replyTo !== null && selection.reply === undefined) {
     const what = 'the thread of the comment';
-    missing.push({ what, why: why || 'it is not among the newest', isFault: why !== '' });
+    omissions.push({ what, why: why || 'it is not among the newest', isFault: why !== '' });
   }
   if (page.unknown !== '') {
-    missing.push({ what: 'what this action has sent before', why: page.unknown, isFault: true });
+    omissions.push({ what: 'what this action has sent before', why: page.unknown, isFault: true });
   }
-  if (why !== '') missing.push({ what: `what people have said on #${number}`, why, isFault: true });
+  if (why !== '')
+    omissions.push({ what: `what people have said on #${number}`, why, isFault: true });
   const quoting: Quoting = { judge, redact, page: url };
   return [
     ...formatReply(page, selection, quoting),
     ...(await formatNewTopic(start, page, quoting)),
     ...state,
     ...formatWords(page, selection, quoting),
-    { place: 'words', missing },
+    { place: 'words', omissions },
   ];
 }
 
@@ -77,7 +76,7 @@ function urlOf({ repositoryUrl }: Start['info'], number: number, isPull: boolean
 /** Those whose permission matters most come first. */
 function authorsIn(
   { asked, isNew }: RequestPage,
-  selection: Selection,
+  selection: PostSelection,
 ): readonly (Account | null)[] {
   const { reply, recent, earlier } = selection;
   const groups = [
@@ -91,9 +90,9 @@ function authorsIn(
 
 function formatReply(
   { asked }: RequestPage,
-  { reply }: Selection,
+  { reply }: PostSelection,
   quoting: Quoting,
-): readonly Thing[] {
+): readonly Section[] {
   if (reply === undefined) return [];
   const ofThread = { ...quoting, page: `${quoting.page}#discussion_r${asked.replyTo}` };
   const heading = 'The other comments of this thread:';
@@ -102,9 +101,9 @@ function formatReply(
 
 function formatWords(
   { isOwn, since }: RequestPage,
-  { recent, earlier }: Selection,
+  { recent, earlier }: PostSelection,
   quoting: Quoting,
-): readonly Thing[] {
+): readonly Section[] {
   const time = Number.isFinite(since) ? ' since the last request' : '';
   const heading = `What was said on ${quoting.page}${time}, the oldest first:`;
   const words = formatPosts(recent, quoting, { place: 'words', heading });
@@ -119,7 +118,7 @@ async function formatNewTopic(
   { info, trigger }: Start,
   { asked: { topic, conversation }, isNew }: RequestPage,
   quoting: Quoting,
-): Promise<readonly Thing[]> {
+): Promise<readonly Section[]> {
   if (!isNew) return [];
   const page = urlOf(info, conversation, trigger.isPullRequest);
   const what = trigger.isPullRequest ? 'pull request' : 'issue';
@@ -132,16 +131,16 @@ async function fetchPullRequest(
   { number, isPull, isOwn, asked }: RequestPage,
   { sha, branch = '', base = '', mergeable }: Conversation,
   endsAt: number,
-): Promise<readonly Thing[]> {
+): Promise<readonly Section[]> {
   if (!isOwn || sha === undefined || asked.kind === 'review') return [];
-  const failing = await readFailing(start, { sha, own: null, page: '' }, endsAt);
+  const failing = await fetchFailures(start, { sha, own: null, page: '' }, endsAt);
   const conflict: string[] = [];
   if (mergeable === 'CONFLICTING') {
     // A conflict prevents workflows of pull requests.
     const end = failing.hasRuns ? '.' : ', so no workflow has run on the newest commit.';
     conflict.push(`The pull request conflicts with its base branch${end}`);
   }
-  const says = [...failing.things.flatMap(({ parts = [] }) => parts), ...conflict].length > 0;
+  const says = [...failing.sections.flatMap(({ parts = [] }) => parts), ...conflict].length > 0;
   const [head, target] = [branch, base].map((name) => quote(start.runtime.redact(name), 100));
   const url = urlOf(start.info, number, isPull);
   const state =
@@ -149,7 +148,7 @@ async function fetchPullRequest(
     'Use it as far as the request above needs it.';
   return [
     { place: 'about', parts: says ? [state] : [] },
-    ...failing.things,
+    ...failing.sections,
     { place: 'about', parts: conflict },
   ];
 }

@@ -6,8 +6,8 @@ import type { CodeContext, Topic } from '../../trigger/trigger.ts';
 import { fenced } from '../logs/clean.ts';
 import { beginningOf, quoteLines } from '../quote.ts';
 import { sanitize, sanitizeStrict } from '../sanitize/sanitize.ts';
-import { type Missing, type Thing, tellNoRoom } from '../sections.ts';
-import { type JudgeAuthor, quoteLogin } from './authors.ts';
+import { type Omission, omitForRoom, type Section } from '../sections.ts';
+import { type JudgeAuthor, quoteLogin, type Standing } from './authors.ts';
 import type { PostGroup } from './select.ts';
 
 // Quotes what people and programs have written, as much as there is room for: the newest first.
@@ -35,32 +35,26 @@ interface Heading {
 /** What is quoted of groups in the order of time. */
 export function formatPosts(
   groups: readonly PostGroup[],
-  { judge, redact, page }: Quoting,
+  quoting: Quoting,
   { place, heading, where = '' }: Heading,
-): Thing {
+): Section {
   const parts: string[] = [];
-  const missing = new Map<string, Missing & { count: number }>();
+  const strangers = new Map<string, { count: number; why: string }>();
   let [room, count, left, shortened, isFull] = [ROOM, 0, 0, 0, false];
   for (const group of groups.toReversed()) {
     const own: string[] = [];
-    const head = group.place === null ? [] : [formatThread(group.place, redact)];
+    const head = group.place === null ? [] : [formatThread(group.place, quoting.redact)];
     left += group.older;
     for (const post of group.posts.toReversed()) {
-      const standing = judge(post.author);
+      const standing = quoting.judge(post.author);
       if (standing.kind === 'not quoted') {
         const { who, why } = standing;
-        const { count: before = 0 } = missing.get(who) ?? {};
-        const what = `${plural(before + 1, 'comment')} ${who}`;
-        missing.set(who, { what, why, isFault: why !== '', count: before + 1 });
+        strangers.set(who, { count: (strangers.get(who)?.count ?? 0) + 1, why });
         continue;
       }
-      const whole = redact(sanitize(post.body));
-      if (!hasVisibleText(whole)) continue;
-      const text = beginningOf(whole, LONGEST_POST);
-      const byProgram = standing.kind === 'program' ? ', which is a program' : '';
-      const by = `${quoteLogin(post.author, redact)}${whichPost(post, group)}${byProgram}`;
-      const quoted = `${by}:\n\n${quoteLines(text)}`;
-      const size = blocks([...(own.length === 0 ? head : []), quoted]).length + 2;
+      const { text, isWhole } = formatPost(post, group, standing, quoting);
+      if (text === '') continue;
+      const size = blocks([...(own.length === 0 ? head : []), text]).length + 2;
       isFull ||= size > room;
       if (isFull) {
         left += 1;
@@ -68,17 +62,35 @@ export function formatPosts(
       }
       room -= size;
       count += 1;
-      shortened += text === whole ? 0 : 1;
-      own.unshift(quoted);
+      shortened += isWhole ? 0 : 1;
+      own.unshift(text);
     }
     if (own.length > 0) parts.unshift(...head, ...own);
   }
+  const byStrangers = [...strangers].map(([who, { count: posts, why }]) => {
+    return { what: `${plural(posts, 'comment')} ${who}`, why, isFault: why !== '' };
+  });
   return {
     place,
     parts: parts.length === 0 ? [] : [heading, ...parts],
     shown: count === 0 ? '' : `${plural(count, 'comment')}${where}`,
-    missing: [...tellNoRoom(shortened, left, 'older comment', page), ...missing.values()],
+    omissions: [...omitForRoom(shortened, left, 'older comment', quoting.page), ...byStrangers],
   };
+}
+
+/** Empty if readers see nothing. */
+function formatPost(
+  post: Post,
+  group: PostGroup,
+  { kind }: Standing,
+  { redact }: Quoting,
+): { readonly text: string; readonly isWhole: boolean } {
+  const whole = redact(sanitize(post.body));
+  if (!hasVisibleText(whole)) return { text: '', isWhole: true };
+  const words = beginningOf(whole, LONGEST_POST);
+  const where = `${whichPost(post, group)}${kind === 'program' ? ', which is a program' : ''}`;
+  const text = `${quoteLogin(post.author, redact)}${where}:\n\n${quoteLines(words)}`;
+  return { text, isWhole: words === whole };
 }
 
 function formatThread(place: CodePlace, redact: Redact): string {
@@ -130,40 +142,36 @@ export async function formatTopic(
   { title, body, author }: Topic,
   what: string,
   { judge, redact, page }: Quoting,
-): Promise<Thing> {
+): Promise<Section> {
   const standing = judge(author);
-  const isStranger = standing.kind === 'not quoted';
-  const sanitized = isStranger
-    ? await sanitizeStrict(body)
-    : { text: sanitize(body), isWhole: true };
+  const sanitized =
+    standing.kind === 'not quoted'
+      ? await sanitizeStrict(body)
+      : { text: sanitize(body), isWhole: true };
   const whole = redact(sanitized.text);
   const text = beginningOf(whole, LONGEST_BODY);
   const name = quoteLogin(author, redact);
-  const remark = {
-    person: '',
-    program: ', which is a program',
-    'not quoted':
-      isStranger && standing.why !== ''
-        ? `, whose permission is not known (${standing.why})`
-        : ', who may not ask you for changes',
-  }[standing.kind];
+  const why = standing.kind === 'not quoted' ? standing.why : '';
+  const unknown =
+    why === '' ? ', who may not ask you for changes' : `, whose permission is not known (${why})`;
+  const remark = { person: '', program: ', which is a program', 'not quoted': unknown };
   const hasText = hasVisibleText(text);
-  const missing: Missing[] = [];
-  if (isStranger && standing.why !== '') {
+  const omissions: Omission[] = [];
+  if (why !== '') {
     const permission = `the permission of ${name}, who wrote the ${what}`;
-    missing.push({ what: permission, why: standing.why, isTold: true, isFault: true });
+    omissions.push({ what: permission, why, isTold: true, isFault: true });
   }
   if (text !== whole || !sanitized.isWhole) {
-    missing.push({ what: `the end of the text of the ${what}`, why: `see ${page}` });
+    omissions.push({ what: `the end of the text of the ${what}`, why: `see ${page}` });
   }
   return {
     place: 'about',
     parts: [
-      `The ${what}, by ${name}${remark}${hasText ? '' : ', without a text'}:`,
+      `The ${what}, by ${name}${remark[standing.kind]}${hasText ? '' : ', without a text'}:`,
       // The title is theirs, too.
       quoteLines(`${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim()),
     ],
     shown: `${hasText ? 'text' : 'title'} of the ${what}`,
-    missing,
+    omissions,
   };
 }

@@ -7,13 +7,13 @@ import type { Redact } from '../../runner/logger.ts';
 import { cut, plural, quote, sentences } from '../../text.ts';
 import type { CodeContext, CommentTrigger } from '../../trigger/trigger.ts';
 import { sanitize } from '../sanitize/sanitize.ts';
-import { type Thing, tellNoRoom } from '../sections.ts';
+import { omitForRoom, type Section } from '../sections.ts';
 import { formatPlace } from './format.ts';
 
 // The inline comments of a review, and the code that a single one is about.
 
 interface Review {
-  readonly things: readonly Thing[];
+  readonly inline: readonly Section[];
   /** How many inline comments there are on each file. */
   readonly commentsOn: ReadonlyMap<string, number>;
   /** Whether there is no other comment. */
@@ -38,7 +38,7 @@ export async function fetchReview(
   const byFile = [...Map.groupBy(own, ({ place }) => place.path)];
   const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({
-    things: own.length === 0 ? [] : [formatInline(own, url, runtime.redact)],
+    inline: own.length === 0 ? [] : [formatInline(own, url, runtime.redact)],
     commentsOn: new Map(byFile.map(([path, { length }]) => [path, length])),
     areReplies: own.every(({ isReply }) => isReply),
   });
@@ -50,7 +50,7 @@ const REVIEW_ROOM = 60_000;
 const LONGEST_COMMENT = REVIEW_ROOM / 2;
 
 /** In the order of the files and lines. `url`: where people find those for which there is no room. */
-export function formatInline(posts: readonly InlinePost[], url: string, redact: Redact): Thing {
+export function formatInline(posts: readonly InlinePost[], url: string, redact: Redact): Section {
   const placed = posts.toSorted(
     ({ place: one }, { place: other }) =>
       Number(one.path > other.path) - Number(one.path < other.path) ||
@@ -72,12 +72,12 @@ export function formatInline(posts: readonly InlinePost[], url: string, redact: 
     place: 'task',
     parts,
     shown: left === 0 ? all : `${parts.length} of ${all}`,
-    missing: tellNoRoom(shortened, left, 'comment', url),
+    omissions: omitForRoom(shortened, left, 'comment', url),
   };
 }
 
 /** The code that a single inline comment is about. */
-export function formatCode(code: CodeContext, redact: Redact): Thing {
+export function formatCode(code: CodeContext, redact: Redact): Section {
   const { where, diff } = formatPlace(code, redact);
   const context = `Context: this was written on ${where}.`;
   const part = diff === '' ? context : `${context} The part of the diff around it:\n\n${diff}`;

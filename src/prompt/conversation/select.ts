@@ -32,7 +32,7 @@ export interface PostGroup {
 }
 
 /** All of it is in the order of time. */
-export interface Selection {
+export interface PostSelection {
   /** The thread that the command replies to, without the command; undefined if it was not read. */
   readonly reply: PostGroup | undefined;
   readonly recent: readonly PostGroup[];
@@ -45,7 +45,7 @@ export interface Selection {
 export function selectPosts(
   { comments, reviews = NONE, threads = NO_THREADS }: Conversation,
   { asked, since, sent }: Scope,
-): Selection {
+): PostSelection {
   const own = keyOfComment(asked);
   const isNew = ({ at }: Post): boolean => !(at <= since);
   const isTask = ({ key, review }: Post): boolean =>

@@ -8,7 +8,6 @@ import { endedNow } from '../../../src/job/overall.ts';
 import { STOP_REASONS } from '../../../src/job/stop-reasons.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';
-import { NO_CONTENT } from '../../../src/prompt/request.ts';
 import { finishOnGitHub } from '../../../src/report/comments.ts';
 import { reportEarlyEnd } from '../../../src/report/early-end.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
@@ -300,7 +299,8 @@ async function work(world: World, setup: Setup, life: Life) {
     const { result } = STOP_REASONS[planned.why.code];
     return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
-  const opened = openRun(planned, { ...NO_CONTENT, prompt: 'Go.' }, () => ok(null));
+  const nothingElse = { words: '', defaultTask: '', sections: [], commentsOn: new Map() };
+  const opened = openRun(planned, { prompt: 'Go.', ...nothingElse }, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
   const { commentUrls } = await finishOnGitHub(run);

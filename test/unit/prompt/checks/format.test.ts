@@ -4,7 +4,7 @@ import type { Start } from '../../../../src/context.ts';
 import type { Annotation, CheckRun, WorkflowRun } from '../../../../src/github/checks.ts';
 import type { GitHub } from '../../../../src/github/client.ts';
 import { GitHubError } from '../../../../src/github/errors.ts';
-import { readFailing } from '../../../../src/prompt/checks/fetch.ts';
+import { fetchFailures } from '../../../../src/prompt/checks/fetch.ts';
 import { NO_GUESS } from '../../../../src/prompt/quote.ts';
 import type { RunInfo } from '../../../../src/runner/environment.ts';
 import type { CommitTrigger } from '../../../../src/trigger/trigger.ts';
@@ -102,8 +102,8 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
   const start = { runtime, info: info as RunInfo, github: calls as GitHub } as Start;
   const page = own === null ? '' : PULL;
   const until = systemClock.now() + leftMs;
-  const failing = await readFailing(start, { sha: COMMIT, own, page }, until);
-  return { ...failing, ...told(failing.things), asked: asked.sort(), logged };
+  const failing = await fetchFailures(start, { sha: COMMIT, own, page }, until);
+  return { ...failing, ...told(failing.sections), asked: asked.sort(), logged };
 }
 
 const forbidden = (): Promise<never> =>

@@ -84,7 +84,11 @@ async function read(play: Play, given: Given = {}) {
   const own = { number: PULL, isPull: true, isOwn: true, isNew: false, unknown: '' };
   const scope = { asked, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
-  const sections = await fetchConversation(start, { ...own, ...scope, ...about }, inputs, until);
+  const sections = await fetchConversation(
+    { ...start, inputs },
+    { ...own, ...scope, ...about },
+    until,
+  );
   const isPerson = (name: string): boolean => name.startsWith('GET collab');
   const calls = sim.calls().map(({ name, login }) => (isPerson(name) ? login : name));
   return { calls, ...told(sections) };

@@ -13,8 +13,8 @@ function quoted(lines: readonly string[]): string {
   return `${title.slice(2, -1)}|${shown.map((line) => line.slice(2)).join('|')}`;
 }
 
-function times<T>(count: number, lineOf: (index: number) => T): readonly T[] {
-  return Array.from({ length: count }, (_, index) => lineOf(index));
+function times<T>(count: number, formatPreview: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => formatPreview(index));
 }
 
 /** Lines that say nothing of errors. */
@@ -34,7 +34,7 @@ describe('a line says what failed', () => {
     "  12:3  ✓ error  Incorrect term: 'id'  terminology",
     'ERR_PNPM_OUTDATED_LOCKFILE  Cannot install',
     'FAILED tests/test_a.py::test_a - assert False',
-    "npm error Missing script: 'docs'",
+    "npm error Omission script: 'docs'",
     'bash: vale: No such file or directory',
     "a.yaml can't resolve $ref ./schemas/Money.yaml",
     'error: /docs/a.md',
@@ -288,7 +288,7 @@ it.each<[string, (index: number) => string]>([
   ['numbers', () => '1:'.repeat(499)],
   ['exits', () => 'exit '.repeat(199)],
   ['stars', () => '*** '.repeat(249)],
-])('a megabyte of %s', (_, lineOf) => {
-  const size = lineOf(0).length + 1;
-  expect(quoted(times(Math.floor(1_000_000 / size), lineOf)).length).toBeLessThan(20_300);
+])('a megabyte of %s', (_, formatPreview) => {
+  const size = formatPreview(0).length + 1;
+  expect(quoted(times(Math.floor(1_000_000 / size), formatPreview)).length).toBeLessThan(20_300);
 });
