@@ -22,7 +22,7 @@ const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
     page: issueOrPullRequest(number: $number) {
       ... on Issue { ${COMMENTS} }
       ... on PullRequest {
-        sha: headRefOid branch: headRefName base: baseRefName mergeable
+        sha: headRefOid branch: headRefName base: baseRefName mergeable isElsewhere: isCrossRepository
         ${COMMENTS}
         reviews(last: ${MOST_REVIEWS}) {
           pageInfo { hasMore: hasPreviousPage }
@@ -191,6 +191,8 @@ const conversation = z.object({
   sha: z.optional(commitSha),
   branch: z.optional(z.string()),
   base: z.optional(z.string()),
+  /** Whether the branch is in another repository, or that was deleted. */
+  isElsewhere: z.optional(z.boolean()),
   /** `MERGEABLE`, `CONFLICTING`, or `UNKNOWN` until GitHub has computed it. */
   mergeable: z.optional(z.string()),
   reviews: z.optional(posts),

@@ -30,9 +30,21 @@ export function readFiles(
       const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
       return problem(`“attach”: ${quote(redact(name), 60)} ${file.problem}.${form}`);
     }
-    const text = new TextDecoder().decode(file.value);
+    const text = decode(file.value);
+    if (text === undefined)
+      return problem(`“attach”: ${quote(redact(name), 60)} is no UTF-8 text.`);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, text, redact));
   }
   const shown = listing(names.map((name) => quote(redact(name), 60)));
   return ok([{ place: 'logs', outputs, shown }]);
+}
+
+/** Undefined for what is no text. UTF-16 without a mark is valid UTF-8 with zeros. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
 }

@@ -5,6 +5,18 @@ import type { Runtime } from '../runner/environment.ts';
 import type { Request } from './request.ts';
 import { formatLogLines, formatMessage, formatPreview, type Section } from './sections.ts';
 
+/** Pictures and other files in comments. */
+const ATTACHED_FILE =
+  /https:\/\/(?:github\.com\/user-attachments|private-user-images\.githubusercontent\.com)\/[\w/-]+(?:\.\w+)*/g;
+const MOST_FILES_NAMED = 5;
+
+/** In a private repository, nobody else can open them. `text` is without secrets. */
+function omitFiles(text: string): Section {
+  const files = [...new Set(text.match(ATTACHED_FILE))].slice(0, MOST_FILES_NAMED);
+  const why = 'only people who are signed in to GitHub can open it';
+  return { place: 'about', omissions: files.map((file) => ({ what: `what is at ${file}`, why })) };
+}
+
 /** What is sent, and what people see of it. What is fetched just before it is sent completes it. */
 export class Prompt {
   readonly #runtime: Pick<Runtime, 'log' | 'redact' | 'signal'>;
@@ -29,10 +41,13 @@ export class Prompt {
 
   /** Takes what was fetched, instead of what was fetched for an earlier try. */
   complete(fetched: readonly Section[], origin: string): void {
-    const { prompt, words, defaultTask, sections } = this.#request;
-    this.#sections = [...fetched, ...sections];
-    const all: readonly Section[] = [{ place: 'about', parts: [origin] }, ...this.#sections];
-    this.text = formatMessage([prompt, words, defaultTask], all);
+    const { prompt, words, defaultTask, sections, isPrivate } = this.#request;
+    const task = [prompt, words, defaultTask];
+    const about: Section = { place: 'about', parts: [origin] };
+    const texts = formatMessage(task, [about, ...fetched, ...sections]);
+    const files = isPrivate ? [omitFiles(this.#runtime.redact(texts))] : [];
+    this.#sections = [...fetched, ...sections, ...files];
+    this.text = formatMessage(task, [about, ...this.#sections]);
     const { log, signal } = this.#runtime;
     for (const { level, text } of formatLogLines(this.#sections)) {
       // A cancelled run reports that alone.

@@ -19,6 +19,8 @@ export interface Request {
   readonly sections: readonly Section[];
   /** How many inline comments of the review there are on each file. */
   readonly commentsOn: ReadonlyMap<string, number>;
+  /** Whether the repository is private, so that the agent cannot open files of its comments. */
+  readonly isPrivate: boolean;
 }
 
 const FIX_IT =
@@ -32,7 +34,7 @@ export async function readRequest(context: Context): Promise<Request | EarlyEnd>
   if (isEarlyEnd(files)) return files;
   const words = asked === null ? '' : readWords(asked, command);
   const request = {
-    ...{ prompt, words, defaultTask: '' },
+    ...{ prompt, words, defaultTask: '', isPrivate: trigger.isPrivate },
     ...{ sections: files, commentsOn: new Map<string, number>() },
   };
   if (asked?.kind === 'review') return readReview(context, asked, request);

@@ -1,9 +1,10 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
+
 import { ok, problem, type Result } from '../result.ts';
 import { plural } from '../text.ts';
-import { type Output, quoteOutputs } from './logs/output.ts';
+import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/output.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 
 // What a message carries, as one list of sections. The message, what people see of it and the lines of the log are made of that
@@ -24,8 +25,8 @@ export interface Section {
   /** The same of programs, which share one room. They follow all paragraphs of the place. */
   readonly outputs?: readonly Output[];
   /**
-   * What people see of it: a phrase without secrets, with names by others between “ and ”, such as `log of “links”`. Without
-   * one, they need not know.
+   * What people see of it: a phrase without secrets, with names by others between “ and ”, such as `log of “links”`. Without one,
+   * they need not know.
    */
   readonly shown?: string;
   readonly omissions?: readonly Omission[];
@@ -60,10 +61,13 @@ export function omitForRoom(
 
 /** All that is sent. The texts of the task come first; those that are empty are left out. */
 export function formatMessage(task: readonly string[], sections: readonly Section[]): string {
+  // People come first.
+  const isByPerson = sections.some(({ place }) => place === 'words');
+  const room = isByPerson ? OUTPUTS_ROOM / 2 : OUTPUTS_ROOM;
   const [asked = '', ...placed] = PLACES.map((place) => {
     const here = sections.filter((section) => section.place === place);
     const outputs = here.flatMap((section) => section.outputs ?? []);
-    return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs)]);
+    return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs, room)]);
   });
   const carried = blocks(placed);
   const hasQuotations = [asked, carried].some((text) => /^>/m.test(text));

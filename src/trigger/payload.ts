@@ -59,7 +59,7 @@ type Payload = Partly<{
   ref: string;
   ref_type: string;
   sender: Account;
-  repository: WithId & { default_branch: string };
+  repository: WithId & { default_branch: string; private: boolean };
   issue: OnIssueOrPull & { pull_request: { merged_at: string } };
   /** The repository of the head is null if it is a fork that was deleted. */
   pull_request: OnIssueOrPull & { merged_at: string; head: { repo: WithId } };
@@ -118,6 +118,7 @@ function parseFacts(event: string, payload: Payload): EventFacts {
     sender: parseAccount(payload.sender),
     isHeadHere: headRepository !== undefined && headRepository === repository?.id,
     isOtherBranch: isOtherBranch(event, payload),
+    isPrivate: payload.repository?.private === true,
   };
 }
 

@@ -27,6 +27,8 @@ export interface EventFacts {
   readonly isHeadHere: boolean;
   /** Whether it is a push to, or the creation of, a branch other than the default one. */
   readonly isOtherBranch: boolean;
+  /** Whether only people with permission can read the repository. */
+  readonly isPrivate: boolean;
 }
 
 export interface CommentTrigger {

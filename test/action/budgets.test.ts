@@ -89,7 +89,10 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
-    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['said'], [POLL]],
+    before: [
+      ...[[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['said']],
+      ...[['GET actions/runs', CHECKS], [POLL]],
+    ],
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {

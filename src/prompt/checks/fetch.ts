@@ -2,11 +2,17 @@ import type { Start } from '../../context.ts';
 import { lacking } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
-import type { CommitTrigger } from '../../trigger/trigger.ts';
+import { type CommitTrigger, FAILURES } from '../../trigger/trigger.ts';
 import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
 import { whyNeverStarted } from './annotations.ts';
-import { formatFailures, quoteName, type Source } from './format.ts';
-import { type FailedCheck, isOutdated, type Lists, selectFailures } from './select.ts';
+import { formatFailures, listFirst, quoteName, type Source } from './format.ts';
+import {
+  type FailedCheck,
+  isOutdated,
+  type Lists,
+  newestChecks,
+  selectFailures,
+} from './select.ts';
 
 // Fetches all that fails on a commit: runs of workflows, jobs and checks of apps, with their annotations and logs.
 
@@ -76,6 +82,28 @@ export async function fetchFailures(
   return { sections, hasRuns, nothing, problem };
 }
 
+/** Of a branch in another repository only the names: strangers control what its checks say. */
+export async function nameFailures(
+  { github, runtime }: Start,
+  sha: string,
+  until: number,
+): Promise<Pick<Failing, 'sections' | 'hasRuns'>> {
+  const { clock, signal: cancelled, redact } = runtime;
+  const leftMs = Math.min(MOST_READING_MS, until - clock.now());
+  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
+  const checks = await fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal);
+  if (checks.kind === 'problem') {
+    const omission = { what: 'what fails there', why: checks.problem, isFault: true };
+    return { sections: [{ place: 'about', omissions: [omission] }], hasRuns: true };
+  }
+  const names = newestChecks(checks.value)
+    .filter(({ conclusion }) => FAILURES.has(conclusion))
+    .map(({ name }) => quoteName(name, redact));
+  const why = 'The branch is in another repository, so what they say is not shown.';
+  const parts = names.length === 0 ? [] : [`Failed checks: ${listFirst(names)}. ${why}`];
+  return { sections: [{ place: 'about', parts }], hasRuns: checks.value.length > 0 };
+}
+
 /** Those of the event first, then checks of apps, then other jobs. What was cancelled may have been started. */
 function rankCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
   if (!hasFailed) return 3;
@@ -95,7 +123,9 @@ function whyNothingRan(sources: readonly Source[], redact: Redact): string {
 /** A permission is all that keeps each log and annotation away. What is too large, or late, is worth a message. */
 function whyOnlyLinks(sections: readonly Section[]): string {
   if (sections.some(({ outputs = [] }) => outputs.length > 0)) return '';
-  const reasons = new Set(sections.flatMap(({ omissions = [] }) => omissions.map(({ why }) => why)));
+  const reasons = new Set(
+    sections.flatMap(({ omissions = [] }) => omissions.map(({ why }) => why)),
+  );
   const isRefused = [...reasons].every(
     (why) => why === lacking(CHECKS) || why === lacking(ACTIONS),
   );

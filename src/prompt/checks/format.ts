@@ -158,7 +158,7 @@ export function quoteName(name: string, redact: Redact): string {
 }
 
 /** `a, b and 12 more` */
-function listFirst(names: readonly string[]): string {
+export function listFirst(names: readonly string[]): string {
   const more = names.length - MOST_NAMES;
   return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
 }

@@ -124,7 +124,7 @@ function toFailed(run: WorkflowRun): readonly FailedRun[] {
 }
 
 /** Of each app and name, in the order of their IDs. Jobs of several workflows can have one name. */
-function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
+export function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
   const newest = new Map<string, CheckRun>();
   for (const check of all.toSorted((one, other) => one.id - other.id)) {
     newest.set(checkKey(check), check);

@@ -2,14 +2,14 @@ import type { Start } from '../../context.ts';
 import type { Conversation } from '../../github/conversation.ts';
 import { quote } from '../../text.ts';
 import type { Account } from '../../trigger/account.ts';
-import { fetchFailures } from '../checks/fetch.ts';
+import { fetchFailures, nameFailures } from '../checks/fetch.ts';
 import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
 import { lookUpAuthors, type PageContext } from './authors.ts';
 import { formatPosts, formatTopic, type Quoting } from './format.ts';
 import { type PostSelection, type Scope, selectPosts } from './select.ts';
 
 // What belongs to a command or a review besides its words: the thread that it replies to, what was written since the last
-// request, open threads and, on the own pull request of the job, what fails there and a conflict.
+// request and, on a pull request, open threads, what fails there and a conflict.
 
 /** Where it was written. */
 export interface RequestPage extends Scope {
@@ -60,6 +60,7 @@ export async function fetchConversation(
   const quoting: Quoting = { judge, redact, page: url };
   return [
     ...formatReply(page, selection, quoting),
+    { place: 'about', parts: isPull && !page.isOwn ? [CHANGES_GO] : [] },
     ...(await formatNewTopic(start, page, quoting)),
     ...state,
     ...formatWords(page, selection, quoting),
@@ -67,6 +68,8 @@ export async function fetchConversation(
   ];
 }
 
+/** What the message says on any other pull request. */
+const CHANGES_GO = 'Your changes go to your own pull request.';
 const NOTHING: Conversation = { comments: { hasMore: false, all: [] } };
 
 function urlOf({ repositoryUrl }: Start['info'], number: number, isPull: boolean): string {
@@ -100,14 +103,13 @@ function formatReply(
 }
 
 function formatWords(
-  { isOwn, since }: RequestPage,
+  { since }: RequestPage,
   { recent, earlier }: PostSelection,
   quoting: Quoting,
 ): readonly Section[] {
   const time = Number.isFinite(since) ? ' since the last request' : '';
   const heading = `What was said on ${quoting.page}${time}, the oldest first:`;
   const words = formatPosts(recent, quoting, { place: 'words', heading });
-  if (!isOwn) return [words];
   const before = 'In open threads from before:';
   const where = ' in open threads';
   return [words, formatPosts(earlier, quoting, { place: 'words', heading: before, where })];
@@ -125,15 +127,17 @@ async function formatNewTopic(
   return [await formatTopic(topic, what, { ...quoting, page })];
 }
 
-/** What fails on the own pull request, and a conflict. A review has its own task. */
+/** What fails on a pull request, and a conflict. A review has its own task. */
 async function fetchPullRequest(
   start: Start,
-  { number, isPull, isOwn, asked }: RequestPage,
-  { sha, branch = '', base = '', mergeable }: Conversation,
+  { number, isPull, asked }: RequestPage,
+  { sha, branch = '', base = '', mergeable, isElsewhere }: Conversation,
   endsAt: number,
 ): Promise<readonly Section[]> {
-  if (!isOwn || sha === undefined || asked.kind === 'review') return [];
-  const failing = await fetchFailures(start, { sha, own: null, page: '' }, endsAt);
+  if (sha === undefined || asked.kind === 'review') return [];
+  const failing = isElsewhere
+    ? await nameFailures(start, sha, endsAt)
+    : await fetchFailures(start, { sha, own: null, page: '' }, endsAt);
   const conflict: string[] = [];
   if (mergeable === 'CONFLICTING') {
     // A conflict prevents workflows of pull requests.

@@ -6,7 +6,7 @@ import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
 // What programs and files say, as quotations that share the room of a message.
 
 /** Characters of all that programs say in one message. */
-const OUTPUTS_ROOM = 20_000;
+export const OUTPUTS_ROOM = 20_000;
 /** The part of it for errors that come before all other lines. */
 const FIRST_ROOM = OUTPUTS_ROOM / 5;
 /** Characters that are kept before cleaning, the last ones. */
@@ -69,8 +69,8 @@ export function withoutRepeatedLines(logs: readonly Output[]): readonly Output[]
 }
 
 /** All that programs say in a message. Those that need less than their share of the room leave the rest to the others. */
-export function quoteOutputs(outputs: readonly Output[]): string {
-  let left = OUTPUTS_ROOM;
+export function quoteOutputs(outputs: readonly Output[], all = OUTPUTS_ROOM): string {
+  let left = all;
   const bySize = outputs.toSorted((one, other) => neededRoom(one) - neededRoom(other));
   const rooms = new Map<Output, number>();
   for (const [rank, output] of bySize.entries()) {

@@ -299,8 +299,9 @@ async function work(world: World, setup: Setup, life: Life) {
     const { result } = STOP_REASONS[planned.why.code];
     return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
-  const nothingElse = { words: '', defaultTask: '', sections: [], commentsOn: new Map() };
-  const opened = openRun(planned, { prompt: 'Go.', ...nothingElse }, () => ok(null));
+  const task = { prompt: 'Go.', words: '', defaultTask: '', isPrivate: false };
+  const request = { ...task, sections: [], commentsOn: new Map<string, number>() };
+  const opened = openRun(planned, request, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
   const { commentUrls } = await finishOnGitHub(run);

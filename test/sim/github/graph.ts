@@ -85,6 +85,7 @@ function issueNode(repository: Repository, issue: Issue): object {
     comments: (page: Page) => comments(repository, repository.listed(issue), page),
     headRefOid: issue.commits.at(-1),
     headRefName: issue.branch,
+    isCrossRepository: issue.fork !== undefined,
     baseRefName: 'main',
     mergeable: issue.mergeable,
     reviews: ({ last }: Page) =>

@@ -21,6 +21,7 @@ const SCHEMA = buildSchema(`
     comments(last: Int, before: String): IssueCommentConnection!
     headRefOid: GitObjectID!
     headRefName: String!
+    isCrossRepository: Boolean!
     baseRefName: String!
     mergeable: MergeableState!
     reviews(last: Int): PullRequestReviewConnection!

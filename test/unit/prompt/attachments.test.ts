@@ -13,10 +13,12 @@ mkdirSync(join(workspace, 'docs'), { recursive: true });
 writeFileSync(join(workspace, 'vale.txt'), '\ufeffa.md:1: \x1b[31msecret\x1b[0m\r\n');
 writeFileSync(join(workspace, 'docs/b.txt'), 'b\n'.repeat(30_000));
 writeFileSync(join(workspace, 'empty secret'), '');
-writeFileSync(join(workspace, 'large'), '');
-truncateSync(join(workspace, 'large'), 10 * MIB);
+writeFileSync(join(workspace, 'large'), 'x'.repeat(10 * MIB));
 writeFileSync(join(workspace, 'larger'), '');
 truncateSync(join(workspace, 'larger'), 10 * MIB + 1);
+
+writeFileSync(join(workspace, 'picture.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
+writeFileSync(join(workspace, 'utf16'), 'a.md: no title', 'utf16le');
 
 const redact = (text: string): string => text.replaceAll('secret', '***');
 
@@ -42,7 +44,7 @@ it.each(['', ' \n\r\n '])('carries nothing for %j', (paths) => {
 });
 
 it('takes a file of 10 MiB', () => {
-  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1, text: '' });
+  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1 });
 });
 
 const missing =
@@ -53,6 +55,8 @@ it.each<[string, string]>([
   ['vale.txt\nnone.txt', `“none.txt” ${missing}`],
   ['../x', '“../x” is outside the workspace; name a file in it.'],
   ['larger', '“larger” has more than 10485760 bytes, which is the limit; shorten it.'],
+  ['vale.txt\npicture.png', '“picture.png” is no UTF-8 text.'],
+  ['utf16', '“utf16” is no UTF-8 text.'],
   ['*.txt', `“*.txt” ${missing} Name one file in each line, without patterns.`],
   ['a“b”\u202ec secret', `“a"b"c ***” ${missing}`],
 ])('refuses %j', (paths, why) => {

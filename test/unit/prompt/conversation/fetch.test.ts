@@ -8,11 +8,9 @@ import { readRunInfo } from '../../../../src/runner/environment.ts';
 import { MARKER } from '../../../../src/text.ts';
 import {
   ALICE,
-  COPILOT,
   commentOf,
   issueComment,
   RENOVATE,
-  review,
   reviewComment,
   triggerOf,
 } from '../../../sim/events.ts';
@@ -52,8 +50,6 @@ interface Given extends Omit<GitHubOptions, 'clock'> {
   readonly allowedBots?: readonly string[];
   /** The first comment of the thread that the command replies to. */
   readonly replyTo?: number;
-  /** The ID of the review that is sent instead of a command. */
-  readonly reviewId?: number;
   /** Milliseconds until messages end. */
   readonly leftMs?: number;
 }
@@ -94,9 +90,8 @@ async function read(play: Play, given: Given = {}) {
   return { calls, ...told(sections) };
 }
 
-function eventOf({ replyTo, reviewId, about }: Given) {
+function eventOf({ replyTo, about }: Given) {
   const written = { number: about?.number ?? PULL, body: '/agent go', id: ASKED_ID };
-  if (reviewId !== undefined) return review({ ...written, id: reviewId });
   if (replyTo !== undefined) return reviewComment({ ...written, replyTo });
   return issueComment({ ...written, onPullRequest: about?.isPull ?? true });
 }
@@ -282,7 +277,7 @@ describe('comments', () => {
     ],
     [
       'GitHub did not answer in time',
-      { on: ({ path }) => (path.includes('/bob/') ? { fault: 'hang' } : undefined), leftMs: 1000 },
+      { on: ({ path }) => (path.includes('/bob/') ? { fault: 'hang' } : undefined), leftMs: 2000 },
     ],
   ])('whose permission cannot be checked are left out: %s', async (why, given) => {
     const { text, log } = await read(say('bob', 'text 1'), given);
@@ -321,12 +316,6 @@ describe('since the last request', () => {
       inline(reply('text 2'))(page, later);
     };
     expect(textsIn((await read(play, since)).text)).toEqual(['text 1', 'text 2']);
-  });
-
-  it('a draft of before counts when it is published', async () => {
-    // The simulated review is published with its comments, whenever they were drafted.
-    const { text } = await read(all(say('bob', 'text 1'), inline({ body: 'text 2' })), since);
-    expect(textsIn(text)).toEqual(['text 2']);
   });
 
   it('what was sent before is not told again', async () => {
@@ -376,16 +365,6 @@ describe('there is room for 8,000 characters:', () => {
     expect(line).toBe(`+ 4 comments · without 25 older comments: there is no room; see ${PAGE}`);
   });
 
-  it('of a longer thread, its last comments', async () => {
-    const diffHunk = `@@${`\n+${'y'.repeat(190)}`.repeat(10)}`;
-    const comments = Array.from({ length: 40 }, (_, n) =>
-      reply(long(n, 1800), { isReply: n > 0, diffHunk }),
-    );
-    const { text, line } = await read(inline(...comments));
-    expect(textsIn(text)).toEqual(['text 37', 'text 38', 'text 39']);
-    expect(line).toContain('without 37 older comments');
-  });
-
   it('of a longer comment, its beginning', async () => {
     const body = `text 1\n${'\n'.repeat(9000)}x${'\u{1f600}'.repeat(9000)}`;
     const diffHunk = `@@\n${'x'.repeat(5000)}\n${'+y\n'.repeat(20)}`;
@@ -400,21 +379,22 @@ describe('a command that is a reply', () => {
   const FIRST = 1_000_000_002;
   const comments = (first: Partial<InlineOptions> = {}): Play =>
     inline(
-      { body: 'text 1' },
+      { body: 'text 1', isResolved: true },
       { body: 'text 2', isResolved: true, ...first },
       reply('text 3', { author: 'alice' }),
       reply('text 4', { author: 'mallory' }),
       reply('/agent go', { id: ASKED_ID, author: 'alice' }),
     );
+  const CHANGES_GO = 'Your changes go to your own pull request.';
   const elsewhere = { about: { isOwn: false, since: START + 1 }, replyTo: FIRST };
 
   it('has the other comments of its thread, wherever it is', async () => {
     const { text, line, calls } = await read(comments(), elsewhere);
     expect(text).toBe(
-      `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
+      `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\n${CHANGES_GO}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
     );
     expect(line).toBe(`+ 2 comments of the thread · without ${LEFT.people}`);
-    expect(calls.toSorted()).toEqual(['bob', 'mallory', 'said']);
+    expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'mallory', 'said']);
   });
 
   it('has its thread also if the beginning was deleted', async () => {
@@ -447,7 +427,7 @@ describe('a command that is a reply', () => {
   ])('is sent %s, which all three say', async (_, given, why) => {
     const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
     expect(text).toBe(
-      `Not shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
+      `${CHANGES_GO}\n\nNot shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
     );
     expect(line).toContain(`without the thread of the comment: ${why.replaceAll(/[“”]/g, '`')}`);
     expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
@@ -512,21 +492,6 @@ it.each(Array.from({ length: 25 }, (_, seed) => [seed]))(
   },
 );
 
-describe('a review', () => {
-  it('is not repeated, and has what is open besides', async () => {
-    const play: Play = (page, later) => {
-      inline({ body: 'text 1' }, { body: 'text 2' })(page, later);
-      later();
-      later();
-      page.addReview(PULL, 'alice', [{ body: 'text 3' }], { body: 'text 4' });
-    };
-    const about = { since: START + 60_000 };
-    const { text, calls } = await read(play, { reviewId: 1_000_000_005, about });
-    expect(textsIn(text)).toEqual(['text 1', 'text 2']);
-    expect(calls).not.toContain('GET actions/runs');
-  });
-});
-
 describe('on an issue', () => {
   const issue = { isOwn: false, isPull: false, isNew: true, number: 8 };
   const issues = [{ number: 8 }];
@@ -561,10 +526,6 @@ describe('on an issue', () => {
       '',
       'The issue, by a deleted account, who may not ask you for changes:\n\n> Broken “links”\n> \n> See\n> a.md',
     ],
-    [
-      COPILOT.login,
-      'The issue, by “Copilot”, who may not ask you for changes:\n\n> Broken “links”\n> \n> See\n> a.md',
-    ],
   ])('its text by %s is there, and what was said', async (author, words) => {
     const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
     expect(text).toBe(
@@ -593,18 +554,16 @@ describe('on an issue', () => {
     expect(log).toEqual([`warning: The message goes without ${what}.`]);
   });
 
-  it('it has 4,000 characters', async () => {
-    const { text, line } = await read(said, given('mallory', 'x'.repeat(60_000)));
-    expect(text.match(/^> x+…$/m)?.[0]).toHaveLength(4000);
-    expect(line).toContain(
-      'without the end of the text of the issue: see https://github.com/octo/agents/issues/8',
-    );
-  });
-
-  it('it can be without a text', async () => {
-    expect((await read(() => {}, given('bob', ''))).text).toBe(
-      'The issue, by “bob”, without a text:\n\n> Broken “links”',
-    );
+  it.each([
+    ['without a text', 'bob', '', '“bob”, without a text:\n\n> Broken “links”'],
+    [
+      'a picture',
+      'mallory',
+      '<img src="https://github.com/user-attachments/assets/1">',
+      '“mallory”, who may not ask you for changes:\n\n> Broken “links”\n> \n> [image]',
+    ],
+  ])('it can be %s', async (_, author, body, words) => {
+    expect((await read(() => {}, given(author, body))).text).toBe(`The issue, by ${words}`);
   });
 });
 
@@ -616,25 +575,6 @@ it.each<[string, readonly WorkflowRunOptions[], string]>([
   const { text, line } = await read(() => {}, { issues, runs });
   expect(text).toBe(`${HEAD}\n\nThe pull request conflicts with its base branch${end}`);
   expect(line).toBe('');
-});
-
-it.each<[string, Given, string]>([
-  ['has no GraphQL', { graphql: false }, 'GitHub answered 404'],
-  [
-    'forbids it',
-    { forbids: ({ name }) => name === 'said' },
-    'the workflow job, or the App of its token, lacks “pull-requests: read”',
-  ],
-  ['does not answer', { on: () => ({ fault: 'hang' }), leftMs: 200 }, 'did not answer in time'],
-])('if GitHub %s, all three say so once', async (_, given, why) => {
-  const { text, line, log } = await read(say('bob', 'text 1'), given);
-  expect(text).toMatch(RegExp(`^Not shown: what people have said on #7 \\(.*${why}`));
-  expect(line).toMatch(/^without what people have said on #7: /);
-  expect(log).toEqual([
-    expect.stringMatching(
-      `^warning: The message goes without what people have said on #7: .*${why}`,
-    ),
-  ]);
 });
 
 it('if the notes cannot be read, all three say so', async () => {
