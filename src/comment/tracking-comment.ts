@@ -1,4 +1,4 @@
-import type { CreatedComment, GitHub } from '../github/client.ts';
+import type { GitHub } from '../github/client.ts';
 import {
   describeError,
   GitHubError,
@@ -8,6 +8,7 @@ import {
   LONGEST_RATE_PAUSE_MS,
   mayPassLater,
 } from '../github/errors.ts';
+import type { CreatedComment } from '../github/responses.ts';
 import { commentId } from '../ledger/ledger.ts';
 import { composeComment } from '../ledger/marker.ts';
 import type { CommentRecord } from '../ledger/record.ts';

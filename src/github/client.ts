@@ -20,20 +20,29 @@ import {
   unexpectedResponse,
 } from './errors.ts';
 import { createFetch, fetchLog } from './fetch.ts';
-import type { Comparison, OwnComment, Query, Route } from './responses.ts';
+import {
+  anyObject,
+  type Comparison,
+  type CreatedComment,
+  collaboratorRoute,
+  commentsQuery,
+  compareRoute,
+  createCommentRoute,
+  type OwnComment,
+  pullRequestRoute,
+  pullsOfCommitRoute,
+  type Query,
+  type Route,
+  reactionMutation,
+  reactionRoutes,
+  updateCommentRoute,
+} from './responses.ts';
 
 /** The permission of a person; `none` means less than triage. */
 export interface Collaborator {
   readonly id: number;
   readonly login: string;
   readonly permission: Permission | 'none';
-}
-
-export interface CreatedComment {
-  readonly id: number;
-  /** Its ID in GraphQL. */
-  readonly nodeId: string;
-  readonly url: string;
 }
 
 /** Each with its name in GraphQL. */
@@ -70,8 +79,7 @@ const MOST_AT_ONCE = 100;
 /** The default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
-// Loaded when they are needed, because it takes time to make the schemas.
-const loadResponses = () => import(/* webpackMode: "eager" */ './responses.ts');
+// Few runs need these.
 const loadChecks = () => import(/* webpackChunkName: "carried" */ './checks.ts');
 const loadConversation = () => import(/* webpackChunkName: "carried" */ './conversation.ts');
 
@@ -107,7 +115,6 @@ export class GitHub {
   }
 
   async #readComments(number: number, cursor: unknown): Promise<Page<OwnComment>> {
-    const { commentsQuery } = await loadResponses();
     const { page } = await this.#queryRepository(commentsQuery, { number, cursor });
     const { nodes, pageInfo } = page.comments;
     return { nodes: nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor), ...pageInfo };
@@ -131,7 +138,6 @@ export class GitHub {
 
   /** Collapses comments, each for a reason. */
   async hide(comments: readonly (readonly [nodeId: string, why: Classifier])[]): Promise<void> {
-    const { anyObject } = await loadResponses();
     const names = comments.map((_, index) => `$id${index}: ID!`).join(', ');
     const calls = comments.map(
       ([, why], index) =>
@@ -143,14 +149,11 @@ export class GitHub {
     await this.#graphql({ query, answer: anyObject }, variables);
   }
 
-  async createComment(number: number, body: string): Promise<CreatedComment> {
-    const { createCommentRoute } = await loadResponses();
-    const { id, node_id, html_url } = await this.#request(createCommentRoute, { number, body });
-    return { id, nodeId: node_id, url: html_url };
+  createComment(number: number, body: string): Promise<CreatedComment> {
+    return this.#request(createCommentRoute, { number, body });
   }
 
   async updateComment(id: number, body: string): Promise<void> {
-    const { updateCommentRoute } = await loadResponses();
     await this.#request(updateCommentRoute, { id, body });
   }
 
@@ -162,7 +165,6 @@ export class GitHub {
     },
     content: ReactionContent,
   ): Promise<void> {
-    const { reactionMutation, reactionRoutes } = await loadResponses();
     const { kind, id, nodeId } = to;
     // Only GraphQL has reactions to a review.
     const call = (): Promise<unknown> =>
@@ -174,7 +176,6 @@ export class GitHub {
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
-    const { collaboratorRoute } = await loadResponses();
     try {
       const { user } = await this.#read(collaboratorRoute, { login });
       if (user === null) return null;
@@ -189,7 +190,6 @@ export class GitHub {
   }
 
   async pullRequest(number: number): Promise<PullRequest> {
-    const { pullRequestRoute } = await loadResponses();
     const { head, commits, state, merged_at } = await this.#read(pullRequestRoute, { number });
     return { number, ...head, state: parseState(state, merged_at), commits };
   }
@@ -198,7 +198,6 @@ export class GitHub {
    * Those of this repository; for a commit on the default branch, the one that brought it there.
    */
   async pullRequestsWith(commit: string): Promise<readonly PullRequestHead[]> {
-    const { pullsOfCommitRoute } = await loadResponses();
     const parameters = { sha: commit, per_page: MOST_AT_ONCE };
     const pulls = await this.#read(pullsOfCommitRoute, parameters);
     const here = this.#options.repository.toLowerCase();
@@ -212,8 +211,7 @@ export class GitHub {
   }
 
   /** What has changed from one commit to another; needs `contents: read`. */
-  async compare(base: string, head: string): Promise<Comparison> {
-    const { compareRoute } = await loadResponses();
+  compare(base: string, head: string): Promise<Comparison> {
     return this.#read(compareRoute, { basehead: `${base}...${head}` });
   }
 

@@ -59,52 +59,6 @@ const REVIEW = `query ($id: ID!, $cursor: String) {
   }
 }`;
 
-/** A comment, a review, or an inline comment. */
-export interface Post {
-  /** Its kind and ID, as records have them, such as `review-comment:12`. */
-  readonly key: string;
-  /** Null if the account was deleted. */
-  readonly author: {
-    readonly login: string;
-    readonly id: number | null;
-    readonly type: string;
-  } | null;
-  readonly body: string;
-  /** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
-  readonly at: number;
-  /** Of a review, such as `APPROVED`. */
-  readonly state: string;
-  /** The key of the review that an inline comment in a thread belongs to; empty for others. */
-  readonly review: string;
-}
-
-/** Where in the files of a pull request something was written. */
-export interface CodePlace {
-  readonly path: string;
-  /** Null for the whole file. */
-  readonly line: number | null;
-  /** The first of several lines; null for one line. */
-  readonly startLine: number | null;
-  readonly isOutdated: boolean;
-  /** GitHub's part of the diff, which ends with the line. */
-  readonly diffHunk: string;
-}
-
-export interface InlinePost extends Post {
-  readonly isReply: boolean;
-  readonly place: CodePlace;
-}
-
-export interface Thread {
-  readonly isResolved: boolean;
-  readonly place: CodePlace;
-  /** The key of its first comment. */
-  readonly first: string;
-  /** How many comments before these were not read. */
-  readonly older: number;
-  readonly posts: readonly Post[];
-}
-
 const post = z.object({
   ...{ url: z.url(), body: z.string(), isHidden: z.boolean(), state: z.optional(z.string()) },
   author: z.nullable(z.object({ type: z.string(), login: z.string(), id: z.nullish(z.number()) })),
@@ -113,10 +67,18 @@ const post = z.object({
   review: z.nullish(z.object({ url: z.string() })),
 });
 
-function toPost({ url, body, author, at, state = '', review }: z.infer<typeof post>): Post {
+function toPost({ url, body, author, at, state = '', review }: z.infer<typeof post>) {
   return {
-    ...{ key: parseKey(url), body, state, at: Date.parse(at ?? '') },
+    /** Its kind and ID, as records have them, such as `review-comment:12`. */
+    key: parseKey(url),
+    body,
+    /** Of a review, such as `APPROVED`. */
+    state,
+    /** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
+    at: Date.parse(at ?? ''),
+    /** The key of the review that an inline comment in a thread belongs to; empty for others. */
     review: parseKey(review?.url ?? ''),
+    /** Null if the account was deleted. */
     author: author && {
       type: author.type,
       // GraphQL leaves it out.
@@ -125,6 +87,8 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
     },
   };
 }
+/** A comment, a review, or an inline comment. */
+export type Post = Readonly<ReturnType<typeof toPost>>;
 
 /** Without drafts, which the owner of a personal token sees, and without what was hidden. */
 function toPublicPosts(all: readonly z.infer<typeof post>[]): readonly Post[] {
@@ -150,17 +114,23 @@ const onLines = z.object({
   ...{ originalLine: lineNumber, originalStartLine: lineNumber },
 });
 
-/** On the lines that it is on now; if they are gone, on those that it was written on. */
-function toPlace(
-  { path, isOutdated, ...on }: z.infer<typeof onLines>,
-  diffHunk: string,
-): CodePlace {
-  const lines =
-    on.line === null
-      ? { line: on.originalLine, startLine: on.originalStartLine }
-      : { line: on.line, startLine: on.startLine };
-  return { path, isOutdated, diffHunk, ...lines };
+function toPlace({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHunk: string) {
+  // On the lines that it is on now; if they are gone, on those that it was written on.
+  const [line, startLine] =
+    on.line === null ? [on.originalLine, on.originalStartLine] : [on.line, on.startLine];
+  return {
+    path,
+    /** Null for the whole file. */
+    line,
+    /** The first of several lines; null for one line. */
+    startLine,
+    isOutdated,
+    /** GitHub's part of the diff, which ends with the line. */
+    diffHunk,
+  };
 }
+/** Where in the files of a pull request something was written. */
+export type CodePlace = Readonly<ReturnType<typeof toPlace>>;
 
 const thread = z.pipe(
   z.extend(onLines, {
@@ -168,14 +138,20 @@ const thread = z.pipe(
     first: z.object({ nodes: z.array(z.object({ url: z.string(), diffHunk: z.string() })) }),
     comments: z.object({ totalCount: z.number(), nodes: listOf(post) }),
   }),
-  z.transform(({ isResolved, first, comments: { totalCount, nodes }, ...on }): Thread => {
+  z.transform(({ isResolved, first, comments: { totalCount, nodes }, ...on }) => {
     const [{ url, diffHunk } = { url: '', diffHunk: '' }] = first.nodes;
     return {
-      ...{ isResolved, first: parseKey(url), place: toPlace(on, diffHunk) },
-      ...{ older: totalCount - nodes.length, posts: toPublicPosts(nodes) },
+      isResolved,
+      place: toPlace(on, diffHunk),
+      /** The key of its first comment. */
+      first: parseKey(url),
+      /** How many comments before these were not read. */
+      older: totalCount - nodes.length,
+      posts: toPublicPosts(nodes),
     };
   }),
 );
+export type Thread = Readonly<z.infer<typeof thread>>;
 
 const posts = z.pipe(
   z.object({ pageInfo, nodes: listOf(post) }),
@@ -211,10 +187,12 @@ const inlinePost = z.pipe(
     diffHunk: z.string(),
     replyTo: z.nullable(z.object({ id: z.string() })),
   }),
-  z.transform(({ replyTo, diffHunk, ...one }): InlinePost => {
+  z.transform(({ replyTo, diffHunk, ...one }) => {
     return { ...toPost(one), isReply: replyTo !== null, place: toPlace(one, diffHunk) };
   }),
 );
+export type InlinePost = Readonly<z.infer<typeof inlinePost>>;
+
 /** All of it, or none: a part would be misleading. */
 export const reviewQuery = {
   query: REVIEW,

@@ -191,7 +191,7 @@ function isRateLimit({ said, status, headers }: Refusal): boolean {
  * https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has the rules.
  */
 function readRatePause(headers: Headers, now: number): number | undefined {
-  const asked = readPause({ headers }, now);
+  const asked = readPause(headers, now);
   if (asked !== null || headers['x-ratelimit-remaining'] !== '0') return asked ?? undefined;
   const date = readDate(String(headers.date ?? '')) ?? now;
   const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - date;

@@ -19,8 +19,7 @@ export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchO
   const noProxy = `${proxy.noProxy},${NEVER_BY_PROXY}`;
   return async (address: string, call: Pick<HttpRequest, 'method' | 'headers' | 'body'>) => {
     const { status, headers, body } = await sendRequest({
-      ...{ url: new URL(address), method: call.method, body: call.body },
-      headers: { ...call.headers, 'accept-encoding': 'identity' },
+      ...{ url: new URL(address), method: call.method, headers: call.headers, body: call.body },
       ...{ mostBytes: MOST_ANSWER_BYTES, proxy: { ...proxy, noProxy } },
       ...options,
     });

@@ -76,9 +76,15 @@ export const commentsQuery = {
   }),
 };
 
+const createdComment = z.pipe(
+  z.object({ id: z.number(), node_id: z.string(), html_url: z.url() }),
+  z.transform(({ id, node_id: nodeId, html_url: url }) => ({ id, nodeId, url })),
+);
+/** `nodeId`: its ID in GraphQL. */
+export type CreatedComment = Readonly<z.infer<typeof createdComment>>;
 export const createCommentRoute = {
   route: 'POST issues/{number}/comments',
-  answer: z.object({ id: z.number(), node_id: z.string(), html_url: z.url() }),
+  answer: createdComment,
 };
 export const updateCommentRoute = {
   route: 'PATCH issues/comments/{id}',

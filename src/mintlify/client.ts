@@ -5,30 +5,28 @@ import { askedPause, explainExchange, readRecord } from './responses.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
-interface Polled {
-  readonly kind: 'polled';
-  readonly record: JobRecord;
-  /** When the request and the response of the poll were made, in milliseconds since 1970. */
-  readonly from: number;
-  readonly to: number;
-}
-
 export interface Missed {
   readonly kind: 'missed';
   readonly exchange: Exchange;
   readonly why: string;
 }
 
-export type Sent =
+/** `from` and `to`: the times of the request and the response. */
+type Polled =
   | {
-      readonly kind: 'delivered';
-      /** Null if the body of the answer is of no use; `warning` then says why. */
-      readonly record: JobRecord | null;
-      readonly warning: string;
+      readonly kind: 'polled';
+      readonly record: JobRecord;
+      readonly from: number;
+      readonly to: number;
     }
+  | Missed;
+
+export type Sent =
+  /** Without a record, `warning` says why. */
+  | { readonly kind: 'delivered'; readonly record: JobRecord | null; readonly warning: string }
   | { readonly kind: 'doubtful'; readonly why: string }
-  /** It had no effect. */
   | {
+      /** It had no effect. */
       readonly kind: 'refused';
       readonly exchange: Exchange;
       readonly why: string;
@@ -37,12 +35,10 @@ export type Sent =
     };
 
 /** Polls a job once. */
-export async function getJob(context: AgentContext, jobId: string): Promise<Polled | Missed> {
+export async function getJob(context: AgentContext, jobId: string): Promise<Polled> {
   const { transport, clock, redact } = context;
-  const path = PATHS.poll(context.projectId, jobId);
   const from = clock.now();
-  const exchange = await transport.get(path);
-  context.log.debug(describeExchange(`GET ${path}`, exchange));
+  const exchange = await transport.get(PATHS.poll(context.projectId, jobId));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (!isSuccess || exchange.body.kind === 'problem' || !isFromApi(exchange.body)) {
     return { kind: 'missed', exchange, why: explainExchange(exchange, 'poll', context) };
@@ -70,7 +66,6 @@ export async function postMessage(
   const doing = jobId === NEW_JOB ? 'create' : 'send';
   const path = PATHS[doing](context.projectId, jobId);
   const exchange = await context.transport.postOnce(path, { prompt });
-  context.log.debug(describeExchange(`POST ${path}`, exchange));
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const said = explainExchange(exchange, doing, context);
   const { delivery } = SEND_RULES[classifySend(exchange)];
@@ -95,12 +90,6 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const why = `In response to the message, the API at ${context.where} returned the record of another job.`;
-  return { kind: 'doubtful', why };
-}
-
-function describeExchange(what: string, exchange: Exchange): string {
-  return exchange.kind === 'answer'
-    ? `${what}: ${exchange.status} ${exchange.contentType}`
-    : `${what}: ${exchange.why} (request ${exchange.written ? 'written' : 'not written'})`;
+  const what = `the API at ${context.where} returned the record of another job`;
+  return { kind: 'doubtful', why: `In response to the message, ${what}.` };
 }

@@ -1,13 +1,12 @@
 import type { Delivery } from '../job/job.ts';
 import type { AgentContext, Answer, Exchange } from './transport.ts';
 
-/** Milliseconds. A message, or a poll before it, is given up if the API asks for a longer pause. */
+/** A message, or a poll before it, is given up if the API asks for a longer pause. */
 const LONGEST_PAUSE_MS = 120_000;
 
 /**
- * What the result of a POST says about the message, and how often it may be sent again: what may
- * have been delivered never is. The table "Will it send twice?" of docs/delivery.md is generated
- * from this.
+ * What the result of a POST says about the message, and how often it may be sent again. The table
+ * "Will it send twice?" of docs/delivery.md is generated from this.
  */
 export const SEND_RULES = {
   delivered: {
@@ -29,16 +28,16 @@ export const SEND_RULES = {
   },
   refused: {
     when:
-      'Any other 3xx or 4xx (redirects are not followed), or the request was not sent because of the ' +
-      'configuration: certificate, host name, TLS version, proxy credentials (407)',
+      'Any other 3xx or 4xx (redirects are not followed), or the request was not sent because of ' +
+      'the configuration: certificate, host name, TLS version, proxy credentials (407)',
     delivery: 'not-sent',
     repeats: 0,
   },
   doubtful: {
     when:
       'Anything else after the request was sent: connection lost, no response, a response that ' +
-      'is not HTTP, 303, 408, 499, 5xx (503 with or without `Retry-After`), 2xx with another content ' +
-      'type or another job',
+      'is not HTTP, 303, 408, 499, 5xx (503 with or without `Retry-After`), 2xx with another ' +
+      'content type or another job',
     delivery: 'unknown',
     repeats: 0,
   },
@@ -60,10 +59,7 @@ export function classifySend(exchange: Exchange): keyof typeof SEND_RULES {
   return isRefusal ? 'refused' : 'doubtful';
 }
 
-/**
- * Whether the API accepted the message. It returns JSON or an empty body; a captive portal, 200
- * with HTML.
- */
+/** Whether the API accepted the message. A captive portal returns 200 with HTML. */
 export function isDelivery(exchange: Exchange): exchange is Answer {
   if (exchange.kind === 'failure') return false;
   const { status, contentType, body } = exchange;
@@ -79,15 +75,13 @@ export function isRateLimited(exchange: Exchange): boolean {
   return exchange.kind === 'answer' && exchange.status === 429;
 }
 
-/** Milliseconds. The pause doubles with each retry, and a random part of it is waited for. */
+/** Doubles with each retry; a random part of it is waited for. */
 const FIRST_BACKOFF_MS = 500;
-/** Milliseconds, if a 429 does not say how long to wait. */
+/** If a 429 does not say how long to wait. */
 const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
-/**
- * Milliseconds on top of the pause that the API asks for: many jobs must not come back together.
- */
+/** On top of the pause that the API asks for: many jobs must not come back together. */
 const MOST_JITTER_MS = 1000;
-/** Milliseconds that must be left before the deadline when a POST starts. */
+/** What must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
 
 /** Milliseconds until a message may be sent again after so many failed requests, or null. */
@@ -99,7 +93,7 @@ export function resendAfterMs(
   if (failed > SEND_RULES[classifySend(exchange)].repeats) return null;
   const double = 2 ** (failed - 1);
   if (!isRateLimited(exchange)) return random() * FIRST_BACKOFF_MS * double;
-  const pauseMs = askedPauseMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS * double;
+  const pauseMs = exchange.pauseMs ?? FIRST_RATE_LIMIT_PAUSE_MS * double;
   const delayMs = pauseMs + random() * MOST_JITTER_MS;
   const isLate = clock.now() + delayMs >= deadline - LEAST_POST_MS;
   return isLate || pauseMs > LONGEST_PAUSE_MS ? null : delayMs;
@@ -107,31 +101,27 @@ export function resendAfterMs(
 
 /** How often the first poll, and the last one before the message, may fail. */
 const MOST_POLLS = 3;
-/** Milliseconds for which all polls of a wait may fail. */
+/** For so long, all polls of a wait may fail. */
 export const LONGEST_OUTAGE_MS = 600_000;
-/**
- * Milliseconds. The pause doubles with each failed poll. If it were longer, an end would be seen
- * late.
- */
 const FIRST_POLL_BACKOFF_MS = 1000;
+/** After a longer one, an end would be seen late. */
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until the next poll in a wait, after `failedInARow` have failed. */
+/** Milliseconds until the next poll in a wait. */
 export function pollAgainMs(
   exchange: Exchange,
   failedInARow: number,
   random: () => number,
 ): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
-  const askedMs = askedPauseMs(exchange);
-  const pauseMs = askedMs === null ? 0 : askedMs + random() * MOST_JITTER_MS;
-  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, pauseMs));
+  const { pauseMs } = exchange;
+  const askedMs = pauseMs === null ? 0 : pauseMs + random() * MOST_JITTER_MS;
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, askedMs));
 }
 
 /**
  * Milliseconds until a poll outside a wait is repeated, or null. `failed`: how many have failed in
- * a row for `forMs`, those not counted that were refused because of the rate limit: these are
- * repeated for two minutes.
+ * a row for `forMs`, without those refused by the rate limit, which are repeated for two minutes.
  */
 export function pollNowAgainMs(
   exchange: Exchange,
@@ -141,25 +131,18 @@ export function pollNowAgainMs(
   if (!isRateLimited(exchange)) {
     return mayPass(exchange) && failed < MOST_POLLS ? pollAgainMs(exchange, failed, random) : null;
   }
-  const askedMs = askedPauseMs(exchange) ?? FIRST_RATE_LIMIT_PAUSE_MS;
+  const askedMs = exchange.pauseMs ?? FIRST_RATE_LIMIT_PAUSE_MS;
   return forMs + askedMs > LONGEST_PAUSE_MS ? null : askedMs + random() * MOST_JITTER_MS;
 }
 
-/** Whether the same poll may succeed later, with the same settings. */
+/** Whether the same poll may succeed later. */
 export function mayPass(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;
   return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
-/**
- * All 4xx that pass by themselves, without a change of the settings; docs/delivery.md lists them.
- */
+/** All 4xx that pass by themselves; docs/delivery.md lists them. */
 export function isPassing4xx(status: number): boolean {
   return [408, 425, 429, 499].includes(status);
-}
-
-/** The pause in milliseconds that the API asks for, or null. */
-export function askedPauseMs(exchange: Exchange): number | null {
-  return exchange.kind === 'answer' ? exchange.pauseMs : null;
 }

@@ -2,12 +2,11 @@ import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { explainConnection, USER_AGENT } from '../runner/network.ts';
-import { headerOf, type Response, readPause, sendRequest } from '../runner/request.ts';
-import { keyHeaders } from '../service.ts';
+import { type Response, readHeader, readPause, sendRequest } from '../runner/request.ts';
+import { KEY_SCHEME } from '../service.ts';
 import { isJsonObject } from '../text.ts';
 
-// The limits of a request, in milliseconds. The deadline cuts off neither: that would only destroy
-// knowledge.
+// Milliseconds for a request. The deadline does not cut it off, which would only destroy knowledge.
 const GET_MS = 30_000;
 const POST_MS = 60_000;
 /** To set up a connection, including the tunnel of a proxy and TLS. */
@@ -15,7 +14,6 @@ const CONNECT_MS = 10_000;
 /** Bytes of a body; a job record has a few hundred. */
 const MOST_RECORD_BYTES = 1024 * 1024;
 
-/** The result of one request. Requests never throw. */
 export type Exchange = Answer | Failure;
 
 export interface Answer {
@@ -24,7 +22,7 @@ export interface Answer {
   readonly contentType: string;
   /** Where a redirect leads; empty if the answer does not say so. */
   readonly location: string;
-  /** The pause in milliseconds that it asks for, or null. */
+  /** The pause in milliseconds that it asks for. */
   readonly pauseMs: number | null;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
@@ -32,44 +30,39 @@ export interface Answer {
 
 export interface Failure {
   readonly kind: 'failure';
-  /** Whether any byte of the request may have been sent. If not, the API certainly got nothing. */
+  /** Whether any byte of the request may have been sent. */
   readonly written: boolean;
   /** `setup` stays until somebody changes a setting; `network` may pass. */
   readonly cause: 'network' | 'setup';
   /** A phrase for people, without secrets. */
   readonly why: string;
+  readonly pauseMs: null;
 }
 
-/** What requests to the API need; the same for every job. */
 export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' | 'redact'> {
   readonly transport: ReturnType<typeof createTransport>;
-  /** The host of the API, for messages. */
+  /** The host of the API, quoted. */
   readonly where: string;
   readonly isDefaultUrl: boolean;
   readonly projectId: string;
-  /** The repository of this workflow, to tell which pull requests are its own. */
   readonly repositoryUrl: string;
-  /** A time of the clock: later, no message is sent again. */
+  /** A time of the clock. */
   readonly deadline: number;
 }
 
-/**
- * Whether these are words of the API, and not those of a gateway, a firewall or a captive portal
- * before it.
- */
+/** Whether these are words of the API, and not of a gateway, firewall or portal before it. */
 export function isFromApi(body: Answer['body']): boolean {
   return body.kind === 'ok' && isJsonObject(body.value);
 }
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
-  Pick<Runtime, 'clock' | 'signal'>;
+  Pick<Runtime, 'clock' | 'log' | 'signal'>;
 
-/** The two kinds of request that this action makes. Neither is repeated here: see retry.ts. */
+/** The two kinds of request that this action makes. Neither is repeated here. */
 export function createTransport(options: TransportOptions) {
   return {
-    get: (path: string) => exchange(path, undefined, GET_MS, options),
-    postOnce: (path: string, json: unknown) =>
-      exchange(path, JSON.stringify(json), POST_MS, options),
+    get: (path: string) => exchange(path, undefined, options),
+    postOnce: (path: string, json: unknown) => exchange(path, JSON.stringify(json), options),
   };
 }
 
@@ -77,56 +70,48 @@ export function createTransport(options: TransportOptions) {
 async function exchange(
   path: string,
   body: string | undefined,
-  limitMs: number,
-  { baseUrl, apiKey, proxy, clock, signal: cancelled }: TransportOptions,
+  { baseUrl, apiKey, proxy, clock, log, signal: cancelled }: TransportOptions,
 ): Promise<Exchange> {
+  const isGet = body === undefined;
+  const method = isGet ? 'GET' : 'POST';
+  const limitMs = isGet ? GET_MS : POST_MS;
   const late = clock.timeout(limitMs);
-  const connecting = clock.timeout(CONNECT_MS);
   const unconnected = new AbortController();
-  let written = false;
-  connecting.addEventListener('abort', () => written || unconnected.abort());
   const signal = AbortSignal.any([cancelled, late, unconnected.signal]);
-  // Without “no-cache”, an end of earlier work was seen.
-  const special =
-    body === undefined ? { 'cache-control': 'no-cache' } : { 'content-type': 'application/json' };
-  const headers = {
-    ...keyHeaders(apiKey),
-    'user-agent': USER_AGENT,
-    accept: 'application/json',
-    'accept-encoding': 'identity',
-    ...special,
+  let written = false;
+  clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort());
+  const explain = (error: unknown): ReturnType<typeof explainConnection> => {
+    if (!signal.aborted) return explainConnection(error);
+    if (cancelled.aborted) return ['network', 'the run was cancelled'];
+    if (late.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
+    return ['network', `no connection within ${CONNECT_MS / 1000} s`];
   };
   try {
     const response = await sendRequest({
-      ...{
-        url: resolvePath(baseUrl, path),
-        method: body === undefined ? 'GET' : 'POST',
-        headers,
-        body,
+      ...{ url: resolvePath(baseUrl, path), method, body },
+      headers: {
+        ...{ authorization: `${KEY_SCHEME} ${apiKey}`, 'user-agent': USER_AGENT },
+        accept: 'application/json',
+        // Without “no-cache”, an end of earlier work was seen.
+        ...(isGet ? { 'cache-control': 'no-cache' } : { 'content-type': 'application/json' }),
       },
       ...{ proxy, signal, mostBytes: MOST_RECORD_BYTES },
       onWrite: () => {
         written = true;
       },
     });
+    const { status, headers } = response;
+    const contentType = readHeader(headers, 'content-type');
+    log.debug(`${method} ${path}: ${status} ${contentType}`);
     return {
-      kind: 'answer',
-      status: response.status,
-      contentType: headerOf(response, 'content-type'),
-      location: headerOf(response, 'location'),
-      pauseMs: readPause(response, clock.now()),
+      ...{ kind: 'answer', status, contentType, location: readHeader(headers, 'location') },
+      pauseMs: readPause(headers, clock.now()),
       body: readText(response.body, (error) => explain(error)[1]),
     };
   } catch (error) {
     const [cause, why] = explain(error);
-    return { kind: 'failure', written, cause, why };
-  }
-
-  function explain(error: unknown): ReturnType<typeof explainConnection> {
-    if (!signal.aborted) return explainConnection(error);
-    if (cancelled.aborted) return ['network', 'the run was cancelled'];
-    if (late.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
-    return ['network', `no connection within ${CONNECT_MS / 1000} s`];
+    log.debug(`${method} ${path}: ${why} (request ${written ? 'written' : 'not written'})`);
+    return { kind: 'failure', written, cause, why, pauseMs: null };
   }
 }
 

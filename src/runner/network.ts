@@ -1,9 +1,7 @@
 import { quote } from '../text.ts';
 import { codeOf } from './files.ts';
 
-// What requests to the API and to GitHub have in common.
-
-/** The version of package.json; a test holds the two equal. */
+/** As in package.json. */
 const VERSION = '1.0.0';
 
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
@@ -16,40 +14,37 @@ const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [
   [/^EAI_AGAIN$/, 'DNS did not answer'],
   [
     /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED|INVALID_CA|CERT_UNTRUSTED)/,
-    'the certificate is not trusted; for a private CA, NODE_EXTRA_CA_CERTS in the environment of the runner must name a file with ' +
-      'its certificate',
+    'the certificate is not trusted; for a private CA, NODE_EXTRA_CA_CERTS in the environment of ' +
+      'the runner must name a file with its certificate',
   ],
   [/^(ERR_SSL|EPROTO)/, 'no secure TLS connection is possible; check the URL and the proxy'],
 ];
 
-/** Node's "X509 certificate error codes", its own code for a wrong host name, and the errors of TLS itself. */
+/** The codes of Node for certificates and a wrong host name, and those of TLS itself. */
 const TLS =
   /CERT|^ERR_SSL|^EPROTO$|^UNABLE_TO_|^CRL_|^INVALID_|^HOSTNAME_|^DEPTH_ZERO|^PATH_LENGTH/;
 
-/** Whether a setting has to be changed (`setup`), and why there was no response, a phrase without secrets. */
+/** Whether a setting has to be changed (`setup`), and why there was no response: a phrase. */
 export function explainConnection(error: unknown): readonly ['network' | 'setup', string] {
-  const root = rootOf(error);
+  const root = findRoot(error);
   const code = codeOf(root);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
   if (proxyStatus === '407') {
-    return [
-      'setup',
-      'the proxy requires other credentials (407); check the user name and password in HTTPS_PROXY',
-    ];
+    const check = 'check the user name and password in HTTPS_PROXY';
+    return ['setup', `the proxy requires other credentials (407); ${check}`];
   }
   if (proxyStatus !== undefined) {
     return ['network', `the proxy refused the connection (${proxyStatus})`];
   }
   const remedy = REMEDIES.find(([pattern]) => pattern.test(code))?.[1];
-  const why = remedy ?? quote(root.message || code, 150);
-  return [TLS.test(code) ? 'setup' : 'network', why];
+  return [TLS.test(code) ? 'setup' : 'network', remedy ?? quote(root.message || code, 150)];
 }
 
 /** The first cause that has a code: Node nests errors, and combines several into one. */
-function rootOf(error: unknown): Error {
+function findRoot(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
-  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0]);
+  if (error instanceof AggregateError && error.errors.length > 0) return findRoot(error.errors[0]);
   const code = codeOf(error);
   const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
-  return isWrapper && error.cause instanceof Error ? rootOf(error.cause) : error;
+  return isWrapper && error.cause instanceof Error ? findRoot(error.cause) : error;
 }

@@ -2,7 +2,8 @@ import { untilAborted } from '../clock.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import type { ProxySettings } from './environment.ts';
 
-// One HTTP request on a connection of its own: one that is kept alive may be closed at the moment the request is written.
+// One HTTP request on a connection of its own: one that is kept alive may be closed at the moment
+// the request is written.
 
 export interface HttpRequest {
   readonly url: URL;
@@ -12,12 +13,9 @@ export interface HttpRequest {
   readonly proxy: ProxySettings;
   /** It also ends what undici does not: a proxy that hangs. */
   readonly signal: AbortSignal;
-  /** The most bytes of a body that are read. */
+  /** Of the body of the response. */
   readonly mostBytes: number;
-  /**
-   * Called just before the request is written. An error code does not show whether it was: ECONNRESET, for example, occurs
-   * before and after that.
-   */
+  /** Called just before the request is written: ECONNRESET, for example, does not show that. */
   readonly onWrite?: () => void;
 }
 
@@ -29,25 +27,19 @@ export interface Response {
 }
 
 /** Repeats nothing, follows no redirect, and decodes no body. */
-export async function sendRequest({
-  url,
-  proxy,
-  signal,
-  mostBytes,
-  onWrite = () => {},
-  body: sent = '',
-  ...options
-}: HttpRequest): Promise<Response> {
+export async function sendRequest(request: HttpRequest): Promise<Response> {
+  const { url, method, body: sent = '', proxy, signal, mostBytes, onWrite = () => {} } = request;
   signal.throwIfAborted();
   // Without CONNECT, a proxy would see the API key in requests over plain HTTP.
   const proxies = { httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: proxy.noProxy };
   const limits = { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 };
   const agent = new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxies, ...limits, proxyTunnel: true });
-  const { origin, pathname, search } = url;
+  const path = url.pathname + url.search;
   try {
-    const requested = agent
-      .compose(calling(onWrite))
-      .request({ ...options, body: sent || null, origin, path: pathname + search, signal });
+    const requested = agent.compose(calling(onWrite)).request({
+      ...{ origin: url.origin, path, method, signal },
+      ...{ headers: { ...request.headers, 'accept-encoding': 'identity' }, body: sent || null },
+    });
     const { statusCode, headers, body } = await untilAborted(requested, signal);
     const read = untilAborted(readBody(body, mostBytes), signal);
     return { status: statusCode, headers, body: await read.catch((error: Error) => error) };
@@ -80,23 +72,23 @@ async function readBody(body: AsyncIterable<Buffer>, mostBytes: number): Promise
 }
 
 /** The first value of a header; empty if there is none. */
-export function headerOf({ headers }: Pick<Response, 'headers'>, name: string): string {
+export function readHeader(headers: Response['headers'], name: string): string {
   return [headers[name] ?? []].flat()[0] ?? '';
 }
 
-/** Milliseconds: a hundred years, which is beyond any wait and within the range of Date. */
+/** A hundred years, which is beyond any wait and within the range of Date. */
 const MOST_PAUSE_MS = 3e12;
 
-/** The pause in milliseconds that Retry-After asks for, or null. A date counts from that of the response, by the same clock. */
-export function readPause(response: Pick<Response, 'headers'>, now: number): number | null {
-  const asked = headerOf(response, 'retry-after');
+/** The pause in milliseconds that Retry-After asks for. A date counts from that of the response. */
+export function readPause(headers: Response['headers'], now: number): number | null {
+  const asked = readHeader(headers, 'retry-after');
   if (/^\d+$/.test(asked)) return Math.min(Number(asked) * 1000, MOST_PAUSE_MS);
   const until = readDate(asked);
-  const date = readDate(headerOf(response, 'date')) ?? now;
+  const date = readDate(readHeader(headers, 'date')) ?? now;
   return until === null ? null : Math.max(0, until - date);
 }
 
-/** A date in a header in milliseconds since 1970, or null. `Date.parse` alone also takes numbers. */
+/** A date in milliseconds since 1970, or null. `Date.parse` alone also takes numbers. */
 export function readDate(text: string): number | null {
   const time = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) ? null : time;

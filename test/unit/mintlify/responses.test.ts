@@ -99,7 +99,8 @@ it.each([
 });
 
 describe('explainExchange', () => {
-  const lost = { kind: 'failure', written: true, cause: 'network', why: 'reset' } as const;
+  const failed = { kind: 'failure', cause: 'network', why: 'reset', pauseMs: null } as const;
+  const lost = { ...failed, written: true };
   const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
 
   it.each<[Exchange, Doing, string]>([

@@ -22,7 +22,7 @@ function response(status: number, parts: Partial<Response> = {}): Exchange {
   };
 }
 function failure(written: boolean, cause: 'network' | 'setup' = 'network'): Exchange {
-  return { kind: 'failure', written, cause, why: 'connection refused' };
+  return { kind: 'failure', written, cause, why: 'connection refused', pauseMs: null };
 }
 function asking(status: number, seconds: number): Exchange {
   return response(status, { pauseMs: seconds * 1000 });

@@ -14,6 +14,7 @@ function openTransport(baseUrl: string) {
     proxy: { url: '', noProxy: '' },
     clock: systemClock,
     signal: new AbortController().signal,
+    log: recordingRuntime().runtime.log,
   });
 }
 

@@ -53,5 +53,5 @@ it.each<[string, string, number | null]>([
     (value): [string, string, null] => [value, '', null],
   ),
 ])('Retry-After %j, by a server at %j, asks for %j ms', (asked, date, expected) => {
-  expect(readPause({ headers: { 'retry-after': asked, date } }, NOW)).toBe(expected);
+  expect(readPause({ 'retry-after': asked, date }, NOW)).toBe(expected);
 });
