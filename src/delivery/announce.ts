@@ -25,8 +25,10 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<Announ
   const comment = openComment(run, conversation, jobs, plan.deadline);
   const created = await comment.create();
   const unsent = pendingJobs(run);
+  // Whoever waits sends after those above, also if the agent seems to be idle.
   const decides =
-    unsent.length > 0 && (plan.decidesBelow || unsent.some(({ id }) => id === NEW_JOB));
+    unsent.length > 0 &&
+    (plan.decidesBelow || plan.waitsForIdle || unsent.some(({ id }) => id === NEW_JOB));
   const isListed = created.kind === 'ok' ? decides : created.cause === 'unclear';
   const above = isListed ? await listBelow(run, comment, conversation) : undefined;
   if (comment.url !== '') {
@@ -73,6 +75,15 @@ async function listBelow(
     found = problem('GitHub does not list the comment of this run', true);
   }
   return found;
+}
+
+/** The records above the own comment, as they are by now; those that are known if GitHub does not tell. */
+export async function listAbove({ plan, github, comment, ledger }: Run): Promise<Ledger> {
+  const known = knownRecords(ledger);
+  if (comment === undefined || plan.page === null) return known;
+  const listed = await fetchLedger(github, plan.page, plan.message.project, plan.deadline);
+  if (listed.kind === 'problem') return known;
+  return listed.value.filter(({ url }) => commentId(url) < commentId(comment.url));
 }
 
 function endUnsent(run: Run, created: NotCreated): void {

@@ -20,7 +20,7 @@ import { completeMessage } from './complete-message.ts';
 import { pollNow } from './poll.ts';
 import { endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { sendMessage } from './send.ts';
-import { waitForAgent, waitForEarlierWork } from './wait.ts';
+import { waitForAgent, waitForTurn } from './wait.ts';
 
 // All jobs of a step, from the first poll to the end; docs/delivery.md explains the order. Each stage may end some jobs; then
 // one loop follows each job that is left.
@@ -152,7 +152,7 @@ async function followJob(run: Run, job: Job): Promise<void> {
 /** Resolves to why the job ends if the message is not sent. */
 async function sendToJob(run: Run, job: Job): Promise<Stop | undefined> {
   for (;;) {
-    const unsent = (await waitForEarlierWork(run, job)) ?? (await completeMessage(run, job));
+    const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run, job));
     if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;

@@ -171,7 +171,9 @@ export function stopBy(code: 'cancelled' | 'timed-out', run: Run, job: Job, why 
   const status = showStatus(statusOf(job));
   const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };
   const { timeoutMs: limitMs } = run.inputs;
-  const details = { phase: phaseOf(job), jobId: job.id, status, limitMs, why, ...waited };
+  const first = job.isWaiting && job.waitsFor !== undefined && { first: job.waitsFor };
+  const facts = { phase: phaseOf(job), jobId: job.id, status, limitMs, why };
+  const details = { ...facts, ...waited, ...first };
   return stop(code, details, job.isWaiting ? 'later' : 'now');
 }
 

@@ -8,9 +8,14 @@ import {
   update,
 } from '../job/job.ts';
 import { agentStop, type Stop } from '../job/stop-reasons.ts';
+import { knownRecords } from '../ledger/ledger.ts';
+import { messageBefore } from '../ledger/queue.ts';
 import { type FinalStatus, isFinal } from '../service.ts';
+import { listAbove } from './announce.ts';
 import { pollInWait } from './poll.ts';
 import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
+
+const WAITS = 'The agent is at work. The message waits until it is done with what it is doing.';
 
 // The waits: until the agent is done with the message, and until it is done with earlier work.
 
@@ -60,29 +65,45 @@ function nextCheckMs(job: Job, now: number): number {
   return job.after.work === 'our message' ? CHECK_MS : Math.min(CHECK_MS, nextMs);
 }
 
-/** If the message has to wait: polls until the agent is done with what it is at work on. Resolves to why the job ends, if it does. */
-export async function waitForEarlierWork(run: Run, job: Job): Promise<Stop | undefined> {
+/** Milliseconds between two lists of the comments. */
+const LIST_MS = 30_000;
+/** After work that no comment here tells of, a run on another page has to see its end before that of this message: a poll, and its answer. */
+const OTHER_PAGE_MS = 65_000;
+
+/**
+ * If the message has to wait: polls until the agent is done with what it is at work on, and no other message comes first. Resolves to why
+ * the job ends, if it does.
+ */
+export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined> {
   const { plan, runtime } = run;
   const { clock } = runtime;
-  const mustWait = plan.waitsForIdle && job.id !== NEW_JOB && !isFinal(statusBefore(job));
-  if (!mustWait) return undefined;
+  if (!plan.waitsForIdle || job.id === NEW_JOB) return undefined;
   const startedAt = clock.now();
-  // The comment says it already if the first poll has shown it.
-  const isNew = !job.isWaiting;
-  update(job, { isWaiting: true });
-  if (isNew) run.comment?.write();
-  run.log.say(
-    job,
-    'The agent is at work. The message waits until it is done with what it is doing.',
-  );
-  while (!isFinal(statusBefore(job))) {
+  let listedAt = startedAt;
+  let first = messageBefore(knownRecords(run.ledger), plan.message, job.id, startedAt);
+  // Whether a run on another page may still wait for the end that was seen.
+  let isOfOthers = false;
+  for (let isFirst = true; ; isFirst = false) {
+    const isIdle = isFinal(statusBefore(job));
+    if (isIdle && first === undefined && !isOfOthers) break;
+    // The comment says it already if the first poll has shown it.
+    if (!job.isWaiting) run.comment?.write();
+    update(job, { isWaiting: true, waitsFor: first?.url });
+    if (isFirst) run.log.say(job, WAITS);
     const late = stopIfTooLate(run, job);
     if (late !== undefined) return late;
     const now = clock.now();
-    await pause(run, Math.min(nextPollMs(now - startedAt), plan.deadline - now));
+    const pauseMs = isIdle && first === undefined ? OTHER_PAGE_MS : nextPollMs(now - startedAt);
+    isOfOthers = !isIdle && first === undefined;
+    await pause(run, Math.min(pauseMs, plan.deadline - now));
     const why = await pollInWait(run, job);
     if (why !== undefined) return why;
+    if (first !== undefined && clock.now() - listedAt >= LIST_MS) {
+      listedAt = clock.now();
+      first = messageBefore(await listAbove(run), plan.message, job.id, listedAt);
+    }
   }
+  if (!job.isWaiting) return undefined;
   const ms = clock.now() - startedAt;
   update(job, { isWaiting: false, waitedMs: (job.waitedMs ?? 0) + ms });
   return undefined;

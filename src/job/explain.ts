@@ -47,7 +47,7 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
   cancelled: inPhase({
     early: 'The run was cancelled before anything was sent.',
     earlyAgain: 'This attempt was cancelled before it sent anything.',
-    before: 'The run was cancelled before the message was sent. {again}.',
+    before: 'The run was cancelled before the message was sent. {comesFirst} {again}.',
     during: 'The run was cancelled while the message was being sent. {doubt}',
     after: 'The agent may keep working, but the cancelled run no longer waits for it. {onward}',
   }),
@@ -137,6 +137,7 @@ export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN)
     retry: howToRetry(retry, facts),
     later: retry === 'later' ? 'Re-run again later.' : '',
     again: howToStart(facts),
+    comesFirst: details.first ? `The message of ${details.first} comes first.` : '',
     last: details.why ? `The last poll failed: ${details.why}` : '',
     onward: facts.hasRecords
       ? 'To keep waiting, re-run the workflow; the message is not sent again.'
@@ -188,7 +189,7 @@ function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
   if (phase === 'before') return `The message could not be sent within ${limit}. {why} {again}.`;
   if (phase === 'waiting') {
     const what = 'the agent was not seen to be done with what it was already doing';
-    return `The message was not sent within ${limit}, because ${what}. {last} {retry}`;
+    return `The message was not sent within ${limit}, because ${what}. {comesFirst} {last} {retry}`;
   }
   const ms = Number(limitMs) - Number(waitedMs);
   // The time for the message is only what the agent left of it.

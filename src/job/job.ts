@@ -98,6 +98,8 @@ export interface Job {
   readonly message: MessageState;
   /** Whether the message waits for the end of earlier work, and how long it did. */
   readonly isWaiting: boolean;
+  /** The comment of a message that comes first. */
+  readonly waitsFor?: string | undefined;
   readonly waitedMs?: number;
   readonly after: After;
   /** Under a limit. */

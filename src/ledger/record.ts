@@ -60,6 +60,8 @@ export const commentRecord = z.object({
   byBot: z.boolean(),
   /** The login of a person. */
   askedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
+  /** When the run is over at the latest, in milliseconds since 1970. */
+  deadline: z.optional(time),
   /** A random word, by which a process knows its comments. */
   process: hash,
   jobs: z.readonly(z.array(recordedJob)),

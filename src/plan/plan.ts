@@ -106,9 +106,10 @@ export function draftPlan(
   // runner, and one whose `only-when` lists a status that is not final would wait for the end of
   // what it is meant for.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
+  const deadline = runtime.clock.startedAt + timeoutMs;
   const isAboutHead = commit !== null && commit.head !== null && page === conversation;
   return {
-    deadline: runtime.clock.startedAt + timeoutMs,
+    deadline,
     page,
     comments,
     facts: {
@@ -130,6 +131,7 @@ export function draftPlan(
       byBot: isByBot(context),
       askedBy: validLogin(findAsker(trigger)),
       process: randomWord(),
+      deadline: Math.round(deadline),
     },
   };
 }

@@ -80,7 +80,7 @@ const CASES: readonly Case[] = [
     name: 'by a person on a pull request, waiting',
     event: byPerson,
     with: { wait: true },
-    before: [[PERMISSION], [POLL], [CREATE], [POLL]],
+    before: [[PERMISSION], [POLL], [CREATE], ['list'], [POLL]],
     // The comment is edited when the message is out, which nothing waits for.
     after: [[EDIT], [EDIT], ...HIDE],
   },
@@ -90,7 +90,7 @@ const CASES: readonly Case[] = [
     with: { ...command, wait: true },
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
     before: [
-      ...[[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['said']],
+      ...[[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['list'], ['said']],
       ...[['GET actions/runs', CHECKS], [POLL]],
     ],
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
@@ -100,7 +100,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
-    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ...STATE, [POLL, HEAD]],
+    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['list'], ...STATE, [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
@@ -113,6 +113,7 @@ const CASES: readonly Case[] = [
       ['list'],
       [REACT, POLL],
       [CREATE],
+      ['list'],
       ...STATE,
       [LOG, ANNOTATIONS],
       [POLL, HEAD],
@@ -123,7 +124,7 @@ const CASES: readonly Case[] = [
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
-    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], [CREATE], ['said'], [POLL]],
+    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], [CREATE], ['list'], ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {

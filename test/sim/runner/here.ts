@@ -25,14 +25,36 @@ export async function runHere(step: Step): Promise<StepResult> {
     lines.push(line);
     log.receive(line);
   };
-  const exitCode = await inTime(time, (clock) => run(runtimeOf(env, clock, write)));
+  const { promise: gone, resolve: die } = Promise.withResolvers<null>();
+  const exitCode = await inTime(time, (clock) =>
+    Promise.race([gone, run(runtimeOf(env, mortal(clock, die, step.dies), write, step.stops))]),
+  );
   const virtualMs = time.now() - startedAt;
   const { failed, left } = finish();
   return {
     conclusion: exitCode === 0 && !failed ? 'success' : 'failure',
-    ...{ exitCode, signal: null, stdout: lines.join('\n'), stderr: '' },
+    ...{
+      exitCode,
+      signal: exitCode === null ? 'SIGKILL' : null,
+      stdout: lines.join('\n'),
+      stderr: '',
+    },
     ...left,
     virtualMs,
+  };
+}
+
+/** A clock on which no sleep ends any more once `dies` is aborted. */
+function mortal(clock: Clock, die: (exitCode: null) => void, dies?: AbortSignal): Clock {
+  if (dies === undefined) return clock;
+  return {
+    ...clock,
+    async sleep(ms, signal) {
+      await clock.sleep(ms, signal);
+      if (!dies.aborted) return;
+      die(null);
+      await new Promise(() => {});
+    },
   };
 }
 
@@ -49,7 +71,12 @@ function random(): number {
 }
 
 /** As src/index.ts creates it from the process. */
-function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runtime {
+function runtimeOf(
+  env: Env,
+  clock: Clock,
+  write: (line: string) => void,
+  signal = new AbortController().signal,
+): Runtime {
   const secrets = readSecrets(env);
   for (const secret of secrets) write(command('add-mask', secret));
   const redact = redactor(secrets);
@@ -58,7 +85,7 @@ function runtimeOf(env: Env, clock: Clock, write: (line: string) => void): Runti
     log: logOf(redact, write),
     redact,
     clock,
-    signal: new AbortController().signal,
+    signal,
     random,
     writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
     writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),

@@ -52,6 +52,10 @@ export interface Step extends Setup {
   readonly nodeArgs?: readonly string[];
   /** In real time. A step that takes longer is killed, and `result` rejects. */
   readonly timeoutMs?: number;
+  /** Of a step in this process: once it is aborted, the step never wakes from a sleep, as if it were killed. */
+  readonly dies?: AbortSignal;
+  /** Of a step in this process: when the runner stops it. */
+  readonly stops?: AbortSignal;
 }
 
 export type Conclusion = 'success' | 'failure';

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { issueComment, type Person } from '../sim/events.ts';
+import { JOB, ownComments, PULL, type Simulation, simulate } from './scenario.ts';
+
+// Several people write commands for one job at times that no rule names. Each of them is told the end of the work on the own
+// message. All of this is drawn from a seed, which is printed.
+
+const SEED = process.env.QUEUE_SEED ?? '1';
+const ISSUE = 3;
+const PEOPLE: readonly Person[] = ['ann', 'bob', 'cy'].map((login, n) => ({
+  ...{ login, id: 501 + n, type: 'User' },
+}));
+const MINUTE = 60_000;
+/** Polls and lists of comments are half a minute apart, and another page needs 65 seconds. */
+const SLACK_MS = 120_000;
+
+interface Trial {
+  readonly seed: string;
+  /** Where each person writes. */
+  readonly places: readonly number[];
+  /** Whose run is killed in between. */
+  readonly dead?: number;
+}
+
+/** From 0 to 1, always the same for the same seed and keys. */
+function draw(...keys: readonly (string | number)[]): number {
+  const hash = createHash('sha256').update(JSON.stringify([SEED, ...keys]));
+  return hash.digest().readUInt32BE() / 2 ** 32;
+}
+
+/** What the agent makes of each message. */
+function turnsOf({ seed, places }: Trial) {
+  return places.map((_, n) => ({
+    ms: 20_000 + draw(seed, 'length', n) * 7 * MINUTE,
+    status: draw(seed, 'end', n) < 0.3 ? 'failed' : 'completed',
+    pushes: draw(seed, 'pushes', n) < 0.5,
+  }));
+}
+
+let died = 0;
+
+/** Resolves to what is not as it has to be, in words. */
+async function play(trial: Trial): Promise<readonly string[]> {
+  const { seed, places, dead } = trial;
+  const turns = turnsOf(trial);
+  const later: Promise<void>[] = [];
+  const prLink = `https://github.com/octo/agents/pull/${PULL}`;
+  await using sim: Simulation = await simulate({
+    with: { wait: true, command: '/agent', prompt: '', 'timeout-minutes': 45 },
+    agent: {
+      jobs: [
+        {
+          id: JOB,
+          base: { prLink },
+          turns: turns.map(({ ms, status }) => ({
+            steps: [
+              { afterMs: 0, set: { status: 'active' } },
+              { afterMs: ms, set: { status } },
+            ],
+          })),
+        },
+      ],
+      onPost(n) {
+        const push = () => sim.github.push(PULL, `${n}`.repeat(40));
+        const turn = turns[n - 1];
+        if (turn?.pushes) later.push(sim.pass(turn.ms - 1000).then(push));
+        return undefined;
+      },
+    },
+    github: {
+      issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }],
+      collaborators: Object.fromEntries(
+        PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' }]),
+      ),
+    },
+  });
+
+  const runs = places.map(async (number, n) => {
+    const author = PEOPLE[n] as Person;
+    const body = `/agent Task of ${author.login}.`;
+    await sim.pass(draw(seed, 'asks', n) * 5 * MINUTE);
+    const { id } = sim.github.addComment(number, author.login, body);
+    await sim.pass(2000 + draw(seed, 'starts', n) * 20_000);
+    const killer = new AbortController();
+    if (dead === n) {
+      later.push(sim.pass(draw(seed, 'dies') * 4 * MINUTE).then(() => killer.abort()));
+    }
+    const startedAt = sim.time.now();
+    const { outputs, signal } = await sim.runHere({
+      with: dead === n ? { 'timeout-minutes': 10 } : {},
+      step: {
+        event: issueComment({ number, body, id, author, onPullRequest: number === PULL }),
+        github: { run_id: `${n + 1}`, triggering_actor: author.login },
+        dies: killer.signal,
+      },
+    });
+    const isDead = signal === 'SIGKILL';
+    return { n, who: author.login, outputs, startedAt, endedAt: sim.time.now(), isDead };
+  });
+  const ended = await Promise.all(runs);
+  await Promise.all(later);
+
+  died += ended.filter(({ isDead }) => isDead).length;
+  const sent = sim.agent.accepted();
+  const positionOf = (who: string) =>
+    sent.findIndex(({ prompt }) => prompt.startsWith(`Task of ${who}.`));
+  const dones = sent.map(({ at }, n) => at + (turns[n]?.ms ?? 0));
+  const freeAt = Math.max(
+    0,
+    ...ended.filter(({ isDead }) => isDead).map(({ startedAt }) => startedAt + 11 * MINUTE),
+  );
+  const wrong = ended
+    .filter(({ isDead }) => !isDead)
+    .flatMap(({ who, outputs, startedAt, endedAt }) => {
+      const position = positionOf(who);
+      const turn = turns[position];
+      const message = sent[position];
+      if (turn === undefined || message === undefined) return [`${who}: not sent`];
+      const { result, confirmed, commits } = outputs;
+      const latest = Math.max(freeAt, startedAt, ...dones.slice(0, position)) + SLACK_MS;
+      return [
+        result !== turn.status && 'the end of another one',
+        endedAt < (dones[position] ?? 0) && 'an end before the own',
+        endedAt > (dones[position] ?? 0) + SLACK_MS && 'an end after the own',
+        confirmed !== 'true' && 'unconfirmed',
+        commits !== '' && commits !== (turn.pushes ? '1' : '0') && 'commits of another one',
+        message.at > latest && 'too late',
+      ].flatMap((what) => (what ? [`${who}: ${what}`] : []));
+    });
+  const order = places.map((_, n) => PEOPLE[n]?.login ?? '').filter((who) => positionOf(who) >= 0);
+  const noteOf = (who: string) =>
+    ownComments(sim.github).findIndex(({ body }) => body.includes(`"askedBy":"${who}"`));
+  const isOnePage = places.every((place) => place === PULL);
+  const byNote = order.toSorted((one, other) => noteOf(one) - noteOf(other)).join();
+  const bySent = order.toSorted((one, other) => positionOf(one) - positionOf(other)).join();
+  return isOnePage && byNote !== bySent ? [...wrong, `sent as ${bySent}, not ${byNote}`] : wrong;
+}
+
+async function playAll(count: number, trial: (seed: string, n: number) => Trial) {
+  const wrong: string[] = [];
+  let spoiled = 0;
+  for (let n = 0; n < count; n += 1) {
+    const seed = `${n}`;
+    const found = await play(trial(seed, n));
+    if (found.length > 0) spoiled += 1;
+    wrong.push(...found.map((what) => `${seed}: ${what}`));
+  }
+  console.info(`QUEUE_SEED=${SEED}: ${spoiled} of ${count} trials\n${wrong.join('\n')}`);
+  return { spoiled, wrong };
+}
+
+it.each([
+  ['is cancelled', 3 * MINUTE, 'cancelled'],
+  ['has no time left', Infinity, 'timed-out'],
+])(
+  'who %s while another one is before him sends nothing, and says for whom he waited',
+  async (...row) => {
+    const [, stopMs, result] = row;
+    const turns = [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }];
+    await using sim = await simulate({
+      with: { wait: true, command: '/agent', prompt: '' },
+      agent: { jobs: [{ id: JOB, turns }] },
+      github: {
+        collaborators: Object.fromEntries(
+          PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' }]),
+        ),
+      },
+    });
+    const ask = (author: Person, minutes: number, stops?: AbortSignal) => {
+      const body = `/agent Task of ${author.login}.`;
+      const { id } = sim.github.addComment(PULL, author.login, body);
+      return sim.runHere({
+        with: { 'timeout-minutes': minutes },
+        step: {
+          event: issueComment({ number: PULL, body, id, author }),
+          github: { run_id: `${id}`, triggering_actor: author.login },
+          ...(stops && { stops }),
+        },
+      });
+    };
+    const [ann, bob] = PEOPLE as [Person, Person];
+    const stops = new AbortController();
+    const first = ask(ann, 20);
+    await sim.pass(30_000);
+    if (stopMs < Infinity) void sim.pass(stopMs).then(() => stops.abort());
+    const { outputs } = await ask(bob, 10, stops.signal);
+    expect(outputs).toMatchObject({ result, delivery: 'not-sent' });
+    expect(outputs.reason).toContain(ownComments(sim.github)[0]?.html_url);
+    await first;
+    expect(sim.agent.posts()).toHaveLength(1);
+  },
+);
+
+const TIMEOUT_MS = 240_000;
+
+it(
+  'of two people on one page, each is told the own end, in 24 trials',
+  async () => {
+    const { wrong } = await playAll(24, (seed) => ({ seed, places: [PULL, PULL] }));
+    expect(wrong).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'of three people on one page, so are those whose run is not killed, in 8 trials',
+  async () => {
+    const { wrong } = await playAll(8, (seed, n) => ({
+      ...{ seed: `three ${seed}`, places: [PULL, PULL, PULL], dead: n % 3 },
+    }));
+    expect(wrong).toEqual([]);
+    expect(died).toBeGreaterThan(3);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'of an issue and a pull request of one job, most are',
+  async () => {
+    const { spoiled } = await playAll(24, (seed) => ({ seed, places: [ISSUE, PULL] }));
+    expect(spoiled).toBeLessThanOrEqual(2);
+  },
+  TIMEOUT_MS,
+);

@@ -1,0 +1,405 @@
+import { describe, expect, it } from 'vitest';
+import type { JobScript, Reply, TurnScript } from '../sim/agent.ts';
+import {
+  ALICE,
+  event,
+  issueComment,
+  type Person,
+  push,
+  SHA,
+  schedule,
+  type WebhookEvent,
+  workflowDispatch,
+  workflowRun,
+} from '../sim/events.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
+import type { StepResult } from '../sim/runner/process.ts';
+import {
+  errors,
+  JOB,
+  PULL,
+  prompts,
+  type Scenario,
+  type Simulation,
+  simulate,
+  visibleIn,
+} from './scenario.ts';
+
+// What several people, pushes and checks make of one job: each end is told to somebody, and no page says what is no longer so.
+
+const BOB: Person = { login: 'bob', id: 1002, type: 'User' };
+const AGENT: Person = { login: 'mintlify[bot]', id: 3003, type: 'Bot' };
+const ISSUE = 3;
+const LINK = `https://github.com/octo/agents/pull/${PULL}`;
+const COMMAND = { wait: true, command: '/agent', prompt: '', 'allowed-bots': AGENT.login };
+const NEW = 'd'.repeat(40);
+const DEAD = { status: 401, body: { error: 'Invalid API key' } };
+
+function turnTo(status: string, afterMs = 60_000): TurnScript {
+  return {
+    steps: [
+      { afterMs: 0, set: { status: 'active' } },
+      { afterMs, set: { status, prLink: LINK } },
+    ],
+  };
+}
+const onItsPull = (...turns: TurnScript[]): { jobs: JobScript[] } => ({
+  jobs: [{ id: JOB, base: { prLink: LINK }, turns }],
+});
+const FAILS = onItsPull(turnTo('failed'));
+const DONE = onItsPull(turnTo('completed'));
+const AT_WORK = { jobs: [{ id: JOB, base: { prLink: LINK, status: 'active' } }] };
+
+const PAGE: GitHubOptions = {
+  issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }],
+  collaborators: {
+    alice: { id: ALICE.id, permission: 'write' },
+    bob: { id: BOB.id, permission: 'write' },
+  },
+};
+
+function open(scenario: Scenario = {}): Promise<Simulation> {
+  const inputs = { ...COMMAND, ...scenario.with };
+  return simulate({ agent: DONE, github: PAGE, ...scenario, with: inputs });
+}
+
+let runs = 0;
+/** A run of its own. */
+async function run(sim: Simulation, given: WebhookEvent, inputs = {}): Promise<StepResult> {
+  runs += 1;
+  return sim.runHere({ with: inputs, step: { event: given, github: { run_id: `${runs}` } } });
+}
+
+function says(sim: Simulation, author: Person, number = PULL, body = '/agent Go on.') {
+  const { id } = sim.github.addComment(number, author.login, body);
+  return issueComment({ number, body, id, author, onPullRequest: number === PULL });
+}
+
+const failed = (sender: Person, sha = SHA) =>
+  workflowRun({ pullRequests: [PULL], sha, sender, fields: { conclusion: 'failure' } });
+const merged = event('pull_request', 'closed', {
+  ...{ number: PULL, sender: BOB },
+  pull_request: { number: PULL, merged: true, state: 'closed', user: ALICE },
+});
+
+/** The comments of the action, as people see them. */
+function answers({ github }: Simulation, number = PULL) {
+  return github
+    .comments(number)
+    .filter(({ body }) => body.startsWith('<!-- agent-follow-up -->'))
+    .map(({ body, ...rest }) => ({ ...rest, text: visibleIn(body) }));
+}
+
+/** The titles of those that are not collapsed. */
+function openTitles(sim: Simulation, number = PULL): readonly string[] {
+  const shown = answers(sim, number).filter(({ isMinimized }) => !isMinimized);
+  return shown.map(({ text }) => text.split('\n')[0]?.replace(/^#+ |<[^>]*>/g, '') ?? '');
+}
+
+/** Who is mentioned, in order. */
+function mentions(sim: Simulation, number = PULL): readonly string[] {
+  return answers(sim, number).flatMap(({ text }) => text.match(/(?<![\w`])@[a-z]+/g) ?? []);
+}
+
+describe('a bad end is told to a person', () => {
+  const CALLED: readonly [string, WebhookEvent, readonly string[]][] = [
+    ['who pushed', push({ sender: BOB }), ['@bob']],
+    ['who merged', merged, ['@bob']],
+    ['who started it by hand', workflowDispatch({ sender: BOB }), ['@bob']],
+    ['who published it', event('release', 'published', { sender: BOB }), ['@bob']],
+    ['nobody on a schedule', schedule(), []],
+    ['no bot', push({ sender: AGENT, ref: 'refs/heads/master' }), []],
+  ];
+  it.each(CALLED)('%s', async (_, given, people) => {
+    await using sim = await open({ agent: FAILS });
+    const { outputs } = await run(sim, given, { prompt: 'Go.', 'pr-number': '' });
+    expect(outputs.result).toBe('failed');
+    expect(answers(sim)).not.toEqual([]);
+    expect(mentions(sim)).toEqual(people);
+  });
+
+  it('after a check, who started the work, and then who commanded last', async () => {
+    await using sim = await open({ agent: FAILS });
+    await run(sim, push({ sender: BOB }), { prompt: 'Go.' });
+    await run(sim, failed(AGENT), { prompt: '' });
+    expect(mentions(sim)).toEqual(['@bob', '@bob']);
+    await run(sim, says(sim, ALICE));
+    sim.github.push(PULL, NEW);
+    await run(sim, failed(AGENT, NEW));
+    expect(mentions(sim)).toEqual(['@bob', '@bob', '@alice', '@alice']);
+  });
+
+  it.each<[string, Reply]>([
+    ['a key that is not valid', DEAD],
+    ['an outage', { status: 503 }],
+  ])('who asked, also where nothing was sent: %s', async (_, reply) => {
+    await using sim = await open({ agent: { ...DONE, onGet: () => reply } });
+    const { outputs } = await run(sim, says(sim, BOB));
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(mentions(sim)).toEqual(['@bob']);
+  });
+});
+
+describe('a step without a page that could not send', () => {
+  it.each([
+    ['push', push()],
+    ['schedule', schedule()],
+    ['release', event('release', 'published', { sender: ALICE })],
+  ])('names a way that exists, and its re-run sends nothing: %s', async (_, given) => {
+    for (const reply of [DEAD, { status: 503 }]) {
+      let isOver = false;
+      const onGet = () => (isOver ? undefined : reply);
+      await using sim = await open({ agent: { ...DONE, onGet }, with: { prompt: 'Go.' } });
+      const github = { run_id: '1', run_attempt: '2', triggering_actor: 'alice' };
+      expect(errors(await run(sim, given))).toEqual([expect.stringContaining('“Run workflow”')]);
+      isOver = true;
+      const again = await sim.runHere({ step: { event: given, github } });
+      expect(errors(again)).toEqual([expect.stringContaining('“Run workflow”')]);
+      expect(sim.agent.posts()).toEqual([]);
+    }
+  });
+
+  it('after a check, says so once for a commit, where a comment names the job', async () => {
+    let isDead = false;
+    await using sim = await open({
+      agent: { ...DONE, onGet: () => (isDead ? DEAD : undefined) },
+      with: { 'job-id': '' },
+    });
+    await run(sim, failed(AGENT));
+    expect(answers(sim)).toEqual([]);
+    await run(sim, says(sim, BOB), { 'job-id': JOB });
+    const before = answers(sim).length;
+    isDead = true;
+    await run(sim, failed(AGENT));
+    await run(sim, failed(AGENT));
+    const [told, ...others] = answers(sim).slice(before);
+    expect(others).toEqual([]);
+    expect(told?.text).toMatch(/Nothing was sent to the agent.*`CI` failed on aaaaaaa/s);
+    sim.github.push(PULL, NEW);
+    await run(sim, failed(AGENT, NEW));
+    expect(answers(sim)).toHaveLength(before + 2);
+  });
+});
+
+describe('a check that was sent to an agent that pushed nothing', () => {
+  const CI = { id: 5, sha: SHA, jobs: [{ name: 'test' }] };
+  const RED = '🛑 `CI` still fails on aaaaaaa: the agent pushed nothing';
+  it.each<[string, () => string | null | undefined, string]>([
+    ['still fails', () => undefined, RED],
+    ['has passed since', () => 'success', '✅ Agent finished: no new commit seen'],
+    ['runs again', () => null, '✅ Agent finished: no new commit seen'],
+  ])('%s', async (name, conclusion, title) => {
+    await using sim = await open({ github: { ...PAGE, runs: [CI] } });
+    const later = conclusion();
+    const changes = sim.pass(30_000).then(() => {
+      if (later !== undefined) {
+        const jobs = [{ name: 'test', ...(later && { conclusion: later }) }];
+        sim.github.addRun({ ...CI, attempt: 2, conclusion: later, jobs });
+      }
+    });
+    const { outputs, conclusion: step } = await run(sim, failed(BOB));
+    await changes;
+    expect(outputs).toMatchObject({ result: 'completed', commits: '0' });
+    expect(step).toBe('success');
+    expect(openTitles(sim)).toEqual([title]);
+    const shown = answers(sim).at(-1)?.text ?? '';
+    expect(/passed since/.test(shown)).toBe(name === 'has passed since');
+    expect(/runs again/.test(shown)).toBe(name === 'runs again');
+    await run(sim, says(sim, ALICE));
+    expect(openTitles(sim)).toEqual(['✅ Agent finished: no new commit seen']);
+  });
+
+  it('is not said to be red if the commits are not known', async () => {
+    const forbids = ({ name, nth }: { name: string; nth: number }) =>
+      name === 'GET pulls/#' && nth > 1;
+    await using sim = await open({ github: { ...PAGE, runs: [CI], forbids } });
+    await run(sim, failed(BOB));
+    expect(openTitles(sim).join()).not.toContain('🛑');
+  });
+});
+
+it.each(['merged', 'closed'] as const)(
+  'a command elsewhere, when the pull request of the job is %s, says so to both',
+  async (over) => {
+    const issues = [{ number: PULL, pullRequest: true, over }, { number: ISSUE }];
+    await using sim = await open({ github: { ...PAGE, issues } });
+    await run(sim, says(sim, BOB, ISSUE));
+    expect(prompts(sim)[0]).toContain(`pull request of this job, #${PULL}, is ${over}`);
+    const [text = ''] = answers(sim, ISSUE).map((one) => one.text);
+    expect(text).toContain(`[#${PULL}](${LINK}) is ${over}`);
+    expect(text).toContain('new issue');
+    expect(text).not.toContain('Not right?');
+  },
+);
+
+describe('an answer that has been mended', () => {
+  interface Bad {
+    readonly agent?: Scenario['agent'];
+    readonly with?: Scenario['with'];
+    /** Whether the next message collapses it. */
+    readonly isMended: boolean;
+  }
+  let isBroken = true;
+  const broken = <T>(reply: T) => ({ onGet: () => (isBroken ? reply : undefined) });
+  const CASES: readonly [string, Bad][] = [
+    ['not sent', { agent: { ...DONE, ...broken(DEAD) }, isMended: true }],
+    ['failed', { agent: onItsPull(turnTo('failed'), turnTo('completed')), isMended: true }],
+    [
+      'timed out',
+      {
+        agent: onItsPull(turnTo('completed', 180_000), turnTo('completed')),
+        with: { 'timeout-minutes': 2 },
+        isMended: true,
+      },
+    ],
+    [
+      'unknown',
+      {
+        agent: { ...DONE, onPost: (n) => (n === 1 ? { status: 503, accept: true } : undefined) },
+        isMended: false,
+      },
+    ],
+  ];
+  const ORDERS = ['a command, then a check', 'a check, then a command'] as const;
+  it.each(CASES.flatMap(([name, bad]) => ORDERS.map((order) => [name, order, bad] as const)))(
+    '%s: %s',
+    async (_, order, { agent = DONE, with: inputs = {}, isMended }) => {
+      isBroken = true;
+      await using sim = await open({ agent });
+      const events = [says(sim, ALICE), failed(BOB)];
+      const [first, next] = order === 'a check, then a command' ? events.toReversed() : events;
+      if (first === undefined || next === undefined) return;
+      await run(sim, first, inputs);
+      const [bad] = openTitles(sim);
+      isBroken = false;
+      await sim.pass(600_000);
+      await run(sim, next);
+      expect(openTitles(sim).includes(bad ?? '')).toBe(!isMended);
+      expect(openTitles(sim)).toHaveLength(isMended ? 1 : 2);
+    },
+  );
+
+  it.each([true, false])('of a run that GitHub says is over: %s', async (isOver) => {
+    const killer = new AbortController();
+    const runs = [{ id: 90, jobs: [], conclusion: isOver ? 'failure' : null }];
+    await using sim = await open({ agent: DONE, github: { ...PAGE, runs } });
+    const killed = sim.pass(20_000).then(() => killer.abort());
+    await sim.runHere({
+      with: { 'timeout-minutes': 2 },
+      step: { event: says(sim, ALICE), github: { run_id: '90' }, dies: killer.signal },
+    });
+    await killed;
+    expect(openTitles(sim)).toEqual(['⏳ Agent is working']);
+    await sim.pass(600_000);
+    await run(sim, says(sim, BOB));
+    expect(openTitles(sim)).toHaveLength(isOver ? 1 : 2);
+  });
+});
+
+describe('commits of others', () => {
+  it.each<[string, (sim: Simulation) => void, string, string]>([
+    ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes'],
+    [
+      'a rebase',
+      ({ github }) => github.rewrite(PULL, 'e'.repeat(40), NEW),
+      'The branch was rewritten',
+      'eyes',
+    ],
+  ])('are not those of the agent: %s', async (_, change, title, reactions) => {
+    const changes = { [NEW]: { author: 'ben' }, ['e'.repeat(40)]: { author: 'ben' } };
+    await using sim = await open({
+      agent: {
+        ...DONE,
+        onPost() {
+          change(sim);
+          return undefined;
+        },
+      },
+      github: { ...PAGE, changes },
+    });
+    await run(sim, says(sim, BOB));
+    expect(openTitles(sim)[0]).toContain(title);
+    expect(openTitles(sim)[0]).not.toContain('Agent');
+    expect(sim.github.reactions.map(({ content }) => content).join(' ')).toBe(reactions);
+  });
+});
+
+it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
+  const stops = new AbortController();
+  await using sim = await open({
+    agent: onItsPull(turnTo('completed', 180_000), turnTo('completed')),
+  });
+  const stopped = sim.pass(30_000).then(() => stops.abort());
+  const step = { event: says(sim, BOB), stops: stops.signal };
+  const { outputs } = await sim.runHere({ step });
+  await stopped;
+  expect(outputs.reason).toContain('The run was stopped');
+  expect(openTitles(sim)).toEqual([expect.stringMatching(/Run stopped/)]);
+  expect(answers(sim).at(-1)?.text).not.toMatch(/cancelled/);
+  await sim.pass(600_000);
+  await run(sim, failed(ALICE));
+  expect(openTitles(sim)).toHaveLength(1);
+});
+
+describe('a command that changes while it waits', () => {
+  const atWork = (minutes: number) => {
+    const since: number[] = [];
+    return (_: number, { at }: { at: number }): Reply | undefined => {
+      since.push(at);
+      const isOver = at - (since[0] ?? at) > minutes * 60_000;
+      return isOver ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } };
+    };
+  };
+  it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
+    ['deleted', ({ github }, id) => github.deleteComment(id), 'not-sent', /comment was deleted/],
+    [
+      'edited',
+      ({ github }, id) => void github.editComment(id, '/agent Do not.'),
+      'sent',
+      /comment was edited/,
+    ],
+    ['neither', () => {}, 'sent', /^(?!.*comment was)/s],
+  ])('%s', async (_, change, delivery, said) => {
+    await using sim = await open({ agent: { ...DONE, onGet: atWork(5) } });
+    const given = says(sim, BOB);
+    const { id } = sim.github.comments(PULL).at(-1) ?? { id: 0 };
+    const changed = sim.pass(90_000).then(() => change(sim, id));
+    const { outputs } = await run(sim, given);
+    await changed;
+    expect(outputs.delivery).toBe(delivery);
+    expect(prompts(sim).join()).toContain(delivery === 'sent' ? 'Go on.' : '');
+    expect(answers(sim).at(-1)?.text).toMatch(said);
+  });
+});
+
+it('what has failed before a new job had its page goes along once it has one', async () => {
+  const sha = 'c'.repeat(40);
+  await using sim = await open({
+    agent: { jobs: [], create: () => ({ id: JOB, turns: [turnTo('completed')] }) },
+    with: { 'job-id': '', 'create-job': true, 'max-messages': 3 },
+    github: {
+      ...PAGE,
+      issues: [{ number: PULL, pullRequest: true, commits: [sha] }, { number: ISSUE }],
+      runs: [{ id: 5, sha, jobs: [{ name: 'test', log: '##[error]Broken link' }] }],
+    },
+  });
+  const check = failed(AGENT, sha);
+  const early = sim.pass(30_000).then(() => run(sim, check));
+  await run(sim, says(sim, BOB, ISSUE));
+  expect((await early).outputs.delivery).toBe('not-sent');
+  expect(prompts(sim)).toHaveLength(2);
+  expect(prompts(sim)[1]).toContain('Broken link');
+});
+
+describe('a command that is left out', () => {
+  it.each<[string, Scenario, RegExp]>([
+    ['by its status', { agent: AT_WORK, with: { 'only-when': 'failed' } }, /only failed jobs/],
+    ['because nothing fails', { with: { 'only-when': 'failed' } }, /only failed jobs/],
+  ])('is told why, once: %s', async (_, scenario, why) => {
+    await using sim = await open(scenario);
+    const { outputs } = await run(sim, says(sim, BOB));
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+    expect(answers(sim).map(({ text }) => text)).toEqual([expect.stringMatching(why)]);
+    expect(sim.agent.posts()).toEqual([]);
+  });
+});
