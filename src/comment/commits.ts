@@ -1,4 +1,4 @@
-import type { CommitRange, PlainCommits, Pushed } from '../job/job.ts';
+import type { ByOthers, CommitRange, PlainCommits, Pushed } from '../job/job.ts';
 import { blocks, code, dotted } from '../markdown.ts';
 import { listSome, plural } from '../text.ts';
 
@@ -9,6 +9,12 @@ export function nameCommits({ count, told }: Pushed): string {
   if (count === undefined) return '';
   if (told !== 'a merge') return plural(count, 'commit');
   return count === 1 ? told : `${plural(count, 'commit')}, with ${told}`;
+}
+
+/** `` 1 new commit, by `ben` ``: nobody else has pushed, also not the agent. */
+export function nameOthers({ count, authors }: ByOthers): string {
+  const names = authors.map((login) => code(login, 100));
+  return `${plural(count, 'new commit')}, by ${listSome(names, MOST_LISTED)}`;
 }
 
 const MOST_LISTED = 5;

@@ -38,7 +38,7 @@ import type { RunInfo } from '../runner/environment.ts';
 import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';
 import { cut, listSome, plural, quote, sentences } from '../text.ts';
-import { filesIn, nameCommits, renderCommits } from './commits.ts';
+import { filesIn, nameCommits, nameOthers, renderCommits } from './commits.ts';
 
 // What people read of a run, in the comment and in the job summary.
 
@@ -228,9 +228,9 @@ function newsOfJob(job: Job, conversation: number | undefined): string {
     case 'created':
       return `Agent opened ${isOn(job, conversation) ? 'this pull request' : pullRequestLink(record ?? {})}`;
     case 'rewritten':
-      return 'Agent rewrote the branch';
+      return 'The branch was rewritten';
     case 'none':
-      return 'Agent finished: no new commit seen';
+      return change.byOthers ? nameOthers(change.byOthers) : 'Agent finished: no new commit seen';
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }

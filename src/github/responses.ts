@@ -124,7 +124,7 @@ const comparison = z.object({
       parents: z.array(z.unknown()),
       commit: z.object({ message: z.string() }),
       /** Null if no account has the address. */
-      author: z.catch(z.nullable(z.object({ login: z.string() })), null),
+      author: z.catch(z.nullable(z.object({ login: z.string(), type: z.string() })), null),
     }),
   ),
   /** Null if one cannot be read: a part would say that the others did not change. */

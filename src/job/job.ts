@@ -57,7 +57,15 @@ export type HeadBefore = Pick<PullRequest, 'number' | 'sha'> &
 export type Change =
   | Pushed
   | { readonly kind: 'created'; readonly count?: number | undefined }
-  | { readonly kind: 'none' | 'rewritten' | 'no-pull-request' };
+  /** By the agent. `byOthers`: what people have pushed meanwhile. */
+  | { readonly kind: 'none'; readonly byOthers?: ByOthers }
+  | { readonly kind: 'rewritten' | 'no-pull-request' };
+
+export interface ByOthers {
+  readonly count: number;
+  /** Their logins, without secrets. */
+  readonly authors: readonly string[];
+}
 
 export interface CommitRange {
   readonly before: string;

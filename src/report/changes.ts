@@ -33,9 +33,9 @@ export async function readChanges(run: Run): Promise<void> {
 
 const IN_WORDS = {
   commits: 'New commits were seen.',
-  none: 'No new commit was seen.',
+  none: 'No new commit by the agent was seen.',
   created: 'The agent opened the pull request.',
-  rewritten: 'The agent rewrote the branch.',
+  rewritten: 'The branch was rewritten.',
   'no-pull-request': 'There is no pull request.',
 };
 
@@ -95,6 +95,12 @@ export function changeOf(
   { more, range, commentsOn, redact }: ComparisonFacts,
 ): Change {
   if (status !== 'ahead') return { kind: 'rewritten' };
+  // The agent is a bot.
+  const people = commits.flatMap(({ author }) => (author?.type === 'User' ? [author.login] : []));
+  if (people.length > 0 && people.length === total_commits) {
+    const authors = [...new Set(people)].map(redact);
+    return { kind: 'none', byOthers: { count: more > 0 ? more : people.length, authors } };
+  }
   const pushed: Pushed = { kind: 'commits', count: more > 0 ? more : undefined, ...range };
   if (commits.length < total_commits) return pushed;
   if (commits.some(({ parents }) => parents.length > 1)) return { ...pushed, told: 'a merge' };

@@ -104,7 +104,9 @@ const LONGEST_END = 60_000;
 async function reactToEnd(run: Run, ended: readonly Ended[]): Promise<void> {
   const [worst] = worstFirst(ended);
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
-  if (isGood) await react(run, changedNothing(worst) ? '+1' : 'hooray');
+  // Nobody knows who has rewritten a branch.
+  const isOurs = isGood && !changedNothing(worst) && worst.change?.kind !== 'rewritten';
+  if (isGood) await react(run, isOurs ? 'hooray' : '+1');
   if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
 }
 

@@ -298,12 +298,12 @@ describe('an answer that has been mended', () => {
 
 describe('commits of others', () => {
   it.each<[string, (sim: Simulation) => void, string, string]>([
-    ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes'],
+    ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
     [
       'a rebase',
       ({ github }) => github.rewrite(PULL, 'e'.repeat(40), NEW),
       'The branch was rewritten',
-      'eyes',
+      'eyes +1',
     ],
   ])('are not those of the agent: %s', async (_, change, title, reactions) => {
     const changes = { [NEW]: { author: 'ben' }, ['e'.repeat(40)]: { author: 'ben' } };

@@ -30,7 +30,7 @@ function describe({ name, pageOf }: Pick<Repository, 'name' | 'pageOf'>, issue: 
 }
 
 /** https://docs.github.com/en/rest/commits/commits#compare-two-commits */
-export function compare({ issues, changes }: Repository, basehead: string): Answer | undefined {
+export function compare({ issues, changes, account }: Repository, basehead: string): Answer | undefined {
   const [base = '', head = ''] = basehead.split('...');
   const commits = [...issues.values()].find((issue) => issue.commits.includes(head))?.commits;
   if (commits === undefined) return undefined;
@@ -48,7 +48,7 @@ export function compare({ issues, changes }: Repository, basehead: string): Answ
           author = 'mintlify[bot]',
         } = changes[sha] ?? {};
         const parents = isMerge ? [{}, {}] : [{}];
-        return { sha, parents, commit: { message }, author: author && { login: author } };
+        return { sha, parents, commit: { message }, author: author && account(author) };
       }),
       files: files.map((file) =>
         typeof file === 'string'

@@ -175,7 +175,7 @@ describe('one job', () => {
     ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
     ['this one', linked(OWN, { kind: 'created' }), 'Agent opened this pull request'],
     ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
-    ['another branch', linked(OWN, { kind: 'rewritten' }), 'Agent rewrote the branch'],
+    ['another branch', linked(OWN, { kind: 'rewritten' }), 'The branch was rewritten'],
     ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
     ['what is not known', linked(OWN), titleOf('completed')],

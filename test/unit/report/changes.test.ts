@@ -8,7 +8,8 @@ const ON_C = new Map([['s3cret/c.md', 2]]);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
 function commit(message = 'Say more', login: string | null = 'mintlify[bot]', parents = 1) {
-  const author = login === null ? null : { login };
+  const type = login?.endsWith('[bot]') ? 'Bot' : 'User';
+  const author = login === null ? null : { login, type };
   return { parents: Array(parents).fill({}), commit: { message }, author };
 }
 const MERGE = commit('Merge main', 'mintlify[bot]', 2);
@@ -38,6 +39,14 @@ it.each<[string, number, Partial<Compared>, number | undefined, string]>([
 
 it.each(['diverged', 'behind', 'identical'])('tells nothing else if the branch is %s', (status) => {
   expect(change(5, { status })).toEqual({ kind: 'rewritten' });
+});
+
+it('tells what people have pushed apart, also their merges', () => {
+  const commits = [commit('Fix', 's3cret'), commit('Merge main', 's3cret', 2)];
+  const byOthers = { count: 1, authors: ['***'] };
+  expect(change(1, { commits })).toEqual({ kind: 'none', byOthers });
+  expect(change(0, { commits })).toMatchObject({ byOthers: { count: 2 } });
+  expect(change(300, { commits, total_commits: 300 })).toMatchObject({ kind: 'commits' });
 });
 
 it('tells the files, the first lines and the authors, without secrets', () => {
