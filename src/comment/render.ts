@@ -1,5 +1,6 @@
 import { duration, inUtc } from '../clock.ts';
 import {
+  type CheckState,
   changedNothing,
   deliveryOf,
   elapsedMs,
@@ -79,7 +80,7 @@ export function renderStory(story: Story, jobs: readonly Job[], place: Place): s
   const isSummary = conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
   const isUnderwayNow = jobs.map(labelOf).some(isUnderway);
-  const title = only === undefined ? titleOfJobs(jobs) : titleOfJob(only, conversation);
+  const title = only === undefined ? titleOfJobs(jobs) : titleOfJob(story, only, conversation);
   // While it is new: GitHub mails a new comment, and a mail says first what it is about.
   const request = blocks([story.failure ?? '', renderPrompt(story, jobs)]);
   const head = blocks([`${isSummary ? '##' : '###'} ${title}`, isUnderwayNow ? request : '']);
@@ -211,17 +212,25 @@ function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | 
     : '';
 }
 
-function titleOfJob(job: Job, conversation: number | undefined): string {
-  return `${icon(iconOf(labelOf(job)))} ${newsOfJob(job, conversation)}`;
+const FAILURE = /^(.*) [a-z ]+ on (\w{7})$/;
+const CHECK_NOW: Readonly<Record<CheckState, string>> = {
+  failed: '$1 still fails on $2: the agent pushed nothing',
+  passed: 'Agent finished: $1 has passed since',
+  running: 'Agent finished: $1 runs again',
+};
+
+function titleOfJob(story: Story, job: Job, conversation: number | undefined): string {
+  return `${icon(iconOf(labelOf(job)))} ${newsOfJob(story, job, conversation)}`;
 }
 
-function newsOfJob(job: Job, conversation: number | undefined): string {
+function newsOfJob({ failure = '' }: Story, job: Job, conversation: number | undefined): string {
   const label = labelOf(job);
   const { change, record } = job;
   if (label === 'failed' && change?.kind === 'commits') {
     return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
   }
-  if (label !== 'completed' || change === undefined) return titleOf(label);
+  if ((label !== 'completed' && label !== 'still failing') || change === undefined)
+    return titleOf(label);
   switch (change.kind) {
     case 'commits':
       return dotted(['Agent pushed', nameCommits(change)], ' ');
@@ -230,6 +239,7 @@ function newsOfJob(job: Job, conversation: number | undefined): string {
     case 'rewritten':
       return 'The branch was rewritten';
     case 'none':
+      if (change.check) return failure.replace(FAILURE, CHECK_NOW[change.check]);
       return change.byOthers ? nameOthers(change.byOthers) : 'Agent finished: no new commit seen';
     case 'no-pull-request':
       return 'Agent finished without a pull request';
@@ -282,7 +292,9 @@ function nextOf(
 ): string {
   if (command === null) return '';
   const steps = jobs.map((job) =>
-    changedNothing(job) ? askForMore(command) : nextStep(labelOf(job), command, createsJobs),
+    changedNothing(job) && labelOf(job) === 'completed'
+      ? askForMore(command)
+      : nextStep(labelOf(job), command, createsJobs),
   );
   const [next, ...others] = new Set(steps);
   return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);

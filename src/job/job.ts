@@ -58,8 +58,15 @@ export type Change =
   | Pushed
   | { readonly kind: 'created'; readonly count?: number | undefined }
   /** By the agent. `byOthers`: what people have pushed meanwhile. */
-  | { readonly kind: 'none'; readonly byOthers?: ByOthers }
+  | {
+      readonly kind: 'none';
+      readonly byOthers?: ByOthers;
+      /** Of the failed check that the message was about, on the same commit. */
+      readonly check?: CheckState | undefined;
+    }
   | { readonly kind: 'rewritten' | 'no-pull-request' };
+
+export type CheckState = 'failed' | 'running' | 'passed';
 
 export interface ByOthers {
   readonly count: number;
@@ -230,7 +237,10 @@ export function deliveryOf({ message }: Job): Delivery {
 }
 
 export function labelOf(job: Job): Label {
-  const { end, isWaiting, message } = job;
+  const { end, isWaiting, message, change } = job;
+  if (end?.label === 'completed' && change?.kind === 'none' && change.check === 'failed') {
+    return 'still failing';
+  }
   if (end !== undefined) return end.label;
   if (isWaiting) return 'waiting';
   if (message.kind === 'sent') return 'working';

@@ -51,6 +51,7 @@ export const LABELS = {
     improve,
   ),
   limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', resume),
+  'still failing': row('🛑', 'still failing', 'The check still fails', 'bad', resume),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
   cancelled: row('⏹️', 'cancelled', 'Run cancelled: the agent may still be working', 'bad'),
   archived: row('🗄️', 'archived', 'Agent job archived', 'bad', beginAnew),

@@ -1,8 +1,10 @@
 import type { Run } from '../delivery/run-state.ts';
+import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
 import {
   type Change,
+  type CheckState,
   type CommitRange,
   type HeadBefore,
   isCreated,
@@ -17,6 +19,7 @@ import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
+import { type CommitTrigger, FAILURES } from '../trigger/trigger.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that.
 
@@ -59,7 +62,12 @@ async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
 async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change | undefined> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return undefined;
-  if (now.sha === before.sha) return { kind: 'none' };
+  const { trigger } = run;
+  if (now.sha === before.sha) {
+    const isRed = trigger.kind === 'check' && trigger.check.failure !== null;
+    const reading = isRed ? fetchCheckState(run.github, trigger.check) : undefined;
+    return { kind: 'none', check: await reading?.catch(() => undefined) };
+  }
   const range = { before: before.sha, after: now.sha };
   try {
     const { commentsOn } = run.prompt;
@@ -70,6 +78,19 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
     run.log.say(job, whyUncompared(error));
     return { kind: 'commits', ...range };
   }
+}
+
+/** What has become of a failed run or check; undefined if GitHub does not list it. */
+async function fetchCheckState(
+  github: GitHub,
+  { kind, id, sha, name }: CommitTrigger,
+): Promise<CheckState | undefined> {
+  const isRun = kind === 'workflow_run';
+  const all = isRun ? await github.runsOn(sha, Infinity) : await github.checksOn(sha, Infinity);
+  const now = all.find((one) => (isRun ? one.id === id : one.name === name));
+  if (now === undefined) return undefined;
+  if (now.conclusion === null) return 'running';
+  return FAILURES.has(now.conclusion) ? 'failed' : 'passed';
 }
 
 /** GitHub also answers 404 if the token may not read the commits. */

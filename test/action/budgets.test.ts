@@ -124,7 +124,16 @@ const CASES: readonly Case[] = [
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
-    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], [CREATE], ['list'], ['said'], [POLL]],
+    before: [
+      [PERMISSION],
+      ['review'],
+      ['list'],
+      ['react', POLL],
+      [CREATE],
+      ['list'],
+      ['said'],
+      [POLL],
+    ],
     after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {
@@ -148,7 +157,7 @@ const CASES: readonly Case[] = [
       [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
       [POLL, HEAD],
     ],
-    after: [[EDIT], [HEAD], [EDIT], ...TELL],
+    after: [[EDIT], [HEAD], ['GET actions/runs'], [EDIT], ...TELL],
   },
   {
     name: 'about a commit with a limit and without job-id, and another run comments: one more',

@@ -88,6 +88,10 @@ const STATES: Readonly<Record<Label, { status: string; job?: Partial<Job>; why?:
   closed: { status: 'archived', job: NOT_SENT, why: stop('job-closed', { why: CLOSED }) },
   unconfirmed: { status: 'completed', why: agentStop('completed', false, 'completed') },
   'failure unconfirmed': { status: 'failed', why: agentStop('failed', false, 'completed') },
+  'still failing': {
+    ...{ status: 'completed', job: { change: { kind: 'none', check: 'failed' } } },
+    why: agentStop('completed', true),
+  },
   'timed-out': { status: 'active', why: stop('timed-out', MISSED) },
   cancelled: { status: 'active', why: stop('cancelled', MISSED) },
   archived: { status: 'archived', why: agentStop('archived', true) },
