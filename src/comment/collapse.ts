@@ -43,9 +43,20 @@ export async function collapse(
   const bodies = listed.map(({ body }) => body);
   for (const { id, body, url, isMinimized } of listed) {
     const isAbove = !isMinimized && commentId(url) < commentId(own.url);
-    if (isAbove && isSuperseded(body, own.record, bodies)) collapsed.push([id, 'OUTDATED']);
+    const isOld = isAbove && isSuperseded(body, own.record, bodies);
+    if (isOld || (isAbove && (await isOfKilledRun(github, body, own.record)))) {
+      collapsed.push([id, 'OUTDATED']);
+    }
   }
   if (collapsed.length > 0) await github.hide(collapsed);
+}
+
+/** Says that its run goes on, which GitHub says is over. Without `actions: read`, nobody knows. */
+async function isOfKilledRun(github: GitHub, body: string, own: CommentRecord): Promise<boolean> {
+  const record = parseRecord(body, own.project);
+  if (typeof record === 'string' || record.run === own.run) return false;
+  const isOpen = endingOf(record) === 'open' && wasSentTo({ record }, { record: own });
+  return isOpen && (await github.isRunOver(record.run).catch(() => false));
 }
 
 /** `bodies`: of all our comments on the page. */
@@ -53,7 +64,8 @@ export function isSuperseded(body: string, own: CommentRecord, bodies: readonly 
   const older = parseOlder(body, own.project, bodies);
   if (older === undefined || (!older.isReply && older.record?.process === own.process))
     return false;
-  const ending = older.record === undefined ? 'good' : endingOf(older.record);
+  // Only what could not begin is told by a reply alone.
+  const ending = older.record === undefined ? 'bad' : endingOf(older.record);
   return IS_SUPERSEDED[ending](older, { ...toReplyId(own), isReply: false, record: own });
 }
 
@@ -78,8 +90,8 @@ function endingOf({ jobs }: CommentRecord): Ending {
   return jobs.some(isBadEnd) ? 'bad' : 'good';
 }
 
-function isBadEnd({ ended }: CommentRecord['jobs'][number]): boolean {
-  return ended !== undefined && (RESULTS[ended.result].isBad || ended.result === 'cancelled');
+function isBadEnd({ ended, isRed }: CommentRecord['jobs'][number]): boolean {
+  return !ended || isRed === true || RESULTS[ended.result].isBad || ended.result === 'cancelled';
 }
 
 /** By the same message, or the next one of the step for a person, or for a check. */
@@ -88,10 +100,10 @@ function isFollowed(older: Comment, own: Comment): boolean {
 }
 
 /** What was bad is mended, also by another step. */
-function wasSentTo(older: Comment, own: Comment): boolean {
+function wasSentTo(older: Pick<Comment, 'record'>, own: Pick<Comment, 'record'>): boolean {
   const bad = older.record?.jobs.filter(isBadEnd) ?? [];
   const sent = own.record?.jobs.filter(({ delivery }) => delivery === 'sent') ?? [];
-  return bad.every(({ id }) => sent.some((job) => job.id === id));
+  return sent.length > 0 && bad.every(({ id }) => sent.some((job) => job.id === id));
 }
 
 function isRepeated(

@@ -29,6 +29,11 @@ export const runsRoute = {
   ),
 };
 
+export const runRoute = {
+  route: 'GET actions/runs/{id}',
+  answer: z.object({ status: z.nullable(z.string()) }),
+};
+
 const url = z.catch(z.nullish(z.string()), null);
 const checkRun = z.object({
   id: z.number(),

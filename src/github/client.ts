@@ -221,6 +221,12 @@ export class GitHub {
     return this.#list(runsRoute, { head_sha: sha }, until);
   }
 
+  /** Whether a run of a workflow is over. It needs `actions: read`. */
+  async isRunOver(id: string): Promise<boolean> {
+    const { runRoute } = await loadChecks();
+    return (await this.#read(runRoute, { id })).status === 'completed';
+  }
+
   /** The newest checks on a commit, jobs among them. In private repositories: `checks: read`. */
   async checksOn(sha: string, until: number): Promise<readonly CheckRun[]> {
     const { checksRoute } = await loadChecks();

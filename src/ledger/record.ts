@@ -7,6 +7,7 @@ import {
   isCreated,
   isId,
   type Job,
+  labelOf,
   mayBeSent,
   NEW_JOB,
   sentAtOf,
@@ -37,6 +38,8 @@ const recordedJob = z.object({
   isOurs: z.optional(z.boolean()),
   ended: z.optional(z.object({ result: z.enum(RESULT_NAMES), confirmed: z.boolean(), at: time })),
   limited: z.optional(z.boolean()),
+  /** Whether the failed check that it was about still failed at the end. */
+  isRed: z.optional(z.boolean()),
   prNumber: z.optional(number),
   /** The newest commit of its pull request, just before the message. */
   head: z.optional(z.object({ number, sha: z.string().check(z.regex(/^[0-9a-f]{40,64}$/)) })),
@@ -111,6 +114,7 @@ export function toRecordedJob(job: Job): RecordedJob {
     isOurs: after.work === 'our message' || undefined,
     ended,
     limited: end?.label === 'limited' || undefined,
+    isRed: labelOf(job) === 'still failing' || undefined,
     prNumber: record?.prNumber ?? undefined,
     head: head && { number: head.number, sha: head.sha },
   };

@@ -9,7 +9,6 @@ import {
   type MessageId,
   randomWord,
   shortHash,
-  validLogin,
 } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';

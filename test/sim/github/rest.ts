@@ -47,6 +47,7 @@ export function rest(context: Context, call: Call): Answer {
     'GET commits/*/pulls': () => pullsOf(repository, login),
     'GET compare/*': () => compare(repository, login),
     'GET actions/runs': () => runs.listRuns(query),
+    'GET actions/runs/#': () => runs.findRun(first),
     'GET commits/*/check-runs': () => runs.listChecks(login, query),
     'GET check-runs/#/annotations': () => runs.listAnnotations(first, query),
     'GET actions/jobs/#/logs': () => runs.redirect(first, logOrigin),

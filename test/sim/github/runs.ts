@@ -165,6 +165,11 @@ export function openRuns(
         body: { total_count: found.length, workflow_runs: pageOf(found, query).map(toRun) },
       };
     },
+    /** https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run */
+    findRun(id: number): Answer | undefined {
+      const run = all.find((one) => one.id === id);
+      return run && { body: toRun(run) };
+    },
     /** https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference */
     listChecks(sha: string, query: URLSearchParams): Answer {
       const found = checksOn(sha);
