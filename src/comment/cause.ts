@@ -41,24 +41,29 @@ function sayCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): s
 
 /** The login of the person who has asked for the message; empty if nobody has. */
 export function findAsker(trigger: Trigger): string {
-  return (isAsked(trigger) && trigger.sender?.login) || '';
+  return isAsked(trigger) ? findStarter(trigger) : '';
+}
+
+/** The login of the person who has pushed, merged or asked; empty for a bot or a clock. */
+export function findStarter({ sender }: Trigger): string {
+  return (sender !== null && isPerson(sender) && validLogin(sender.login)) || '';
 }
 
 /** Who opens a pull request, or publishes a release, may know nothing of the agent. */
-function isAsked({ kind, event, action, sender }: Trigger): boolean {
-  if (kind === 'comment') return true;
+function isAsked(trigger: Trigger): boolean {
+  const { kind, event, action } = trigger;
   const isStarted = event === 'workflow_dispatch' || action === 'labeled';
-  return isStarted && sender !== null && isPerson(sender);
+  return kind === 'comment' || (isStarted && findStarter(trigger) !== '');
 }
 
 /** The login of the person whom an end concerns that needs somebody; empty for nobody. */
 export function findPersonToMention(trigger: Trigger, ledger: Ledger, job: Job): string {
   const { end } = job;
   const isBad = end !== undefined && RESULTS[end.result].isBad;
-  const isLimit = end?.label === 'limited';
-  const isOfCheck = trigger.kind === 'check';
-  if (!isLimit && !isBad && !(isOfCheck && changedNothing(job))) return '';
-  if (!isLimit && !isOfCheck) return validLogin(findAsker(trigger)) ?? '';
-  // Nobody has asked for this message, so it concerns whoever asked last.
-  return ledger.findLast(({ command }) => command !== '')?.askedBy ?? '';
+  const isOfCheck = trigger.kind === 'check' && changedNothing(job);
+  const needsPerson = isBad || end?.label === 'limited' || isOfCheck;
+  if (!needsPerson || trigger.event === 'schedule') return '';
+  const last = ledger.findLast(({ command, askedBy }) => command !== '' && askedBy)?.askedBy;
+  const first = ledger.findLast(({ startedBy }) => startedBy)?.startedBy;
+  return findAsker(trigger) || last || findStarter(trigger) || first || '';
 }

@@ -239,7 +239,7 @@ function newsOfJob({ failure = '' }: Story, job: Job, conversation: number | und
     case 'rewritten':
       return 'The branch was rewritten';
     case 'none':
-      if (change.check) return failure.replace(FAILURE, CHECK_NOW[change.check]);
+      if (change.check && failure) return failure.replace(FAILURE, CHECK_NOW[change.check]);
       return change.byOthers ? nameOthers(change.byOthers) : 'Agent finished: no new commit seen';
     case 'no-pull-request':
       return 'Agent finished without a pull request';
@@ -305,10 +305,10 @@ export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
 
-/** The answer to a command that the settings of the workflow stop. */
-export function renderProblem(problem: string, info: RunInfo): string {
+/** The answer to a command that could not be sent. `login`: who is told. */
+export function renderProblem(problem: string, info: RunInfo, login = ''): string {
   const what = `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)}`;
-  return dotted([what, logLink(info)]);
+  return renderFor(login, dotted([what, logLink(info)]));
 }
 
 /** Mentions a person below the title of a text; nobody if the login is empty. */

@@ -151,7 +151,10 @@ function renderComment(
 ): string {
   const [job, ...others] = jobs;
   const isLimit = others.length === 0 && job?.end?.label === 'limited';
-  const person = isLimit ? findPersonToMention(run.trigger, knownRecords(run.ledger), job) : '';
+  // GitHub mails the first text alone: without a page of its own, a run writes only at its end.
+  const told = isLimit || run.plan.comments.kind !== 'note' ? jobs : [];
+  const people = told.map((one) => findPersonToMention(run.trigger, knownRecords(run.ledger), one));
+  const person = people.find((login) => login !== '') ?? '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };
   return renderFor(person, renderStory(describeRun(run), jobs, place));
 }

@@ -65,6 +65,8 @@ export const commentRecord = z.object({
   askedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
   /** When the run is over at the latest, in milliseconds since 1970. */
   deadline: z.optional(time),
+  /** The login of the person who has started the run, also by a push. */
+  startedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
   /** A random word, by which a process knows its comments. */
   process: hash,
   jobs: z.readonly(z.array(recordedJob)),

@@ -1,15 +1,10 @@
-import { findAsker } from '../comment/cause.ts';
+import { findAsker, findStarter } from '../comment/cause.ts';
 import { type Context, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
 import type { RunFacts } from '../job/explain.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { type Limit, whyOutdated } from '../ledger/decide.ts';
 import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
-import {
-  identifyMessage,
-  type MessageId,
-  randomWord,
-  shortHash,
-} from '../ledger/record.ts';
+import { identifyMessage, type MessageId, randomWord, shortHash } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
 import { isBot } from '../trigger/account.ts';
@@ -128,7 +123,8 @@ export function draftPlan(
       attempt: info.attempt,
       commit: commit?.sha ?? '',
       byBot: isByBot(context),
-      askedBy: validLogin(findAsker(trigger)),
+      askedBy: findAsker(trigger) || undefined,
+      startedBy: findStarter(trigger) || undefined,
       process: randomWord(),
       deadline: Math.round(deadline),
     },

@@ -1,4 +1,4 @@
-import { findPersonToMention } from '../comment/cause.ts';
+import { findPersonToMention, findStarter } from '../comment/cause.ts';
 import { type Collapsing, collapse } from '../comment/collapse.ts';
 import { renderFor, renderProblem, renderStory } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
@@ -46,7 +46,11 @@ async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
   const [worst] = worstFirst(ended);
   if (worst?.end.result !== 'error') return '';
   if (run.takesNoComment !== true) {
-    return reply(run, renderProblem(worst.end.explanation, run.info), 'info');
+    return reply(
+      run,
+      renderProblem(worst.end.explanation, run.info, findStarter(run.trigger)),
+      'info',
+    );
   }
   run.runtime.log.info('No comment says this, because GitHub limits their rate.');
   return '';

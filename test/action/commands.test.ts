@@ -181,7 +181,7 @@ describe('a command that cannot be sent', () => {
       .map(({ body }) => body);
   /** The hidden first line, and one line that people see. */
   const answerWith = (words: RegExp): RegExp =>
-    new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*[Cc]omment again.*$`);
+    new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*[Cc]omment again.*\n\n@alice$`);
 
   it.each<[string, Scenario, RegExp]>([
     [

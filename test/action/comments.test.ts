@@ -419,7 +419,12 @@ describe('the end as a comment of its own', () => {
       'Agent failed',
       'bob',
     ],
-    ['a bad end after a bot', { turn: turnTo('failed', LINK), event: BY_BOT }, 'Agent failed'],
+    [
+      'a bad end after a bot',
+      { turn: turnTo('failed', LINK), event: BY_BOT },
+      'Agent failed',
+      'bob',
+    ],
     ['a bad end of a command', { turn: turnTo('failed', LINK) }, 'Agent failed', 'alice'],
   ])(
     'is there for what GitHub does not mail, and mentions whom it concerns: %s',

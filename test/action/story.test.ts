@@ -18,7 +18,7 @@ const ENDS = {
   'A person reviews the pull request': 'completed · ⏳ · push of 3',
   'A check fails': 'completed · ⏳ · push of 1',
   'It fails again, and so does another workflow':
-    'completed · ⏳ · ✅ Agent finished: no new commit seen @rita',
+    'completed · ⏳ · 🛑 `CI` still fails on 992cd2f: the agent pushed nothing @rita',
   'The other workflow ends on the same commit': 'skipped',
   'A person replies in a thread of the review': 'completed · ⏳ · push of 1',
   "Mintlify's own check fails": 'completed · ⏳ · push of 1',
@@ -40,7 +40,7 @@ const ENDS = {
   'A command without words': 'skipped · Nothing was sent.',
   'The answer of the API to a message is lost': 'error · ⏳ · push of 1 · ⚠️ Delivery unknown @rita',
   'Run again, it is not sent twice': 'error',
-  'The API key has expired': 'error · ⚠️ Nothing was sent to the agent.',
+  'The API key has expired': 'error · ⚠️ Nothing was sent to the agent. @alice',
   'With a new key, the person asks again': 'completed · ⏳ · push of 1',
   'The check fails again': 'completed · ⏳ · push of 1',
   'It fails a second time': 'completed · ⏳ · push of 1',
