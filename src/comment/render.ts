@@ -4,6 +4,7 @@ import {
   changedNothing,
   deliveryOf,
   elapsedMs,
+  endedPull,
   isCreated,
   type Job,
   labelOf,
@@ -91,7 +92,7 @@ export function renderStory(story: Story, jobs: readonly Job[], place: Place): s
   const links = only === undefined ? '' : renderLinks(story, only, conversation);
   const foot = blocks([
     isUnderwayNow ? '' : renderPrompt(story, jobs),
-    sayIfOver(story),
+    sayIfOver(story) || (only ? sayIfPullEnded(only) : ''),
     outlook(story, jobs),
     isBeside ? '' : next,
     place.comments ?? '',
@@ -162,6 +163,12 @@ function renderResult(job: Job): string {
 function sayIfOver({ mergedOrClosed }: Story): string {
   if (mergedOrClosed === undefined) return '';
   return `The request is about #${mergedOrClosed.number}. It is ${mergedOrClosed.how}.`;
+}
+
+function sayIfPullEnded(job: Job): string {
+  const over = endedPull(job);
+  const named = job.record?.prLink ? pullRequestLink(job.record) : `#${over?.number}`;
+  return over === undefined ? '' : `The pull request of this job, ${named}, is ${over.state}.`;
 }
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
@@ -291,11 +298,12 @@ function nextOf(
   jobs: readonly Job[],
 ): string {
   if (command === null) return '';
-  const steps = jobs.map((job) =>
-    changedNothing(job) && labelOf(job) === 'completed'
-      ? askForMore(command)
-      : nextStep(labelOf(job), command, createsJobs),
-  );
+  const steps = jobs.map((job) => {
+    // What is pushed to a pull request that has ended reaches nobody.
+    const label = endedPull(job) === undefined ? labelOf(job) : 'archived';
+    const isDone = changedNothing(job) && label === 'completed';
+    return isDone ? askForMore(command) : nextStep(label, command, createsJobs);
+  });
   const [next, ...others] = new Set(steps);
   return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
 }

@@ -1,5 +1,13 @@
 import { afterPause } from '../clock.ts';
-import { type Job, markCreated, markSent, NEW_JOB, statusBefore, update } from '../job/job.ts';
+import {
+  endedPull,
+  type Job,
+  markCreated,
+  markSent,
+  NEW_JOB,
+  statusBefore,
+  update,
+} from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
@@ -56,6 +64,10 @@ async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   if (past) return past;
   // An older base may be out of date.
   update(job, { isWaiting: false, head, ...(!needsBase && { base: {} }) });
+  const over = endedPull(job);
+  if (run.asked !== null && over !== undefined) {
+    run.prompt.setDestination(`The pull request of this job, #${over.number}, is ${over.state}.`);
+  }
   return 'ready';
 }
 

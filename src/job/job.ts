@@ -52,7 +52,7 @@ export interface After {
 
 /** `commits`: missing if an earlier attempt has sent the message. */
 export type HeadBefore = Pick<PullRequest, 'number' | 'sha'> &
-  Partial<Pick<PullRequest, 'commits'>>;
+  Partial<Pick<PullRequest, 'commits' | 'state'>>;
 
 export type Change =
   | Pushed
@@ -259,6 +259,11 @@ export function elapsedMs({ message, endedAt }: Job): number | undefined {
 
 export function isCreated({ base }: Job): boolean {
   return base?.status === BEFORE_CREATION;
+}
+
+/** Its pull request, if that was merged or closed before the message. */
+export function endedPull({ head }: Job): HeadBefore | undefined {
+  return head?.state === undefined || head.state === 'open' ? undefined : head;
 }
 
 export function changedNothing({ change, end }: Job): boolean {

@@ -23,6 +23,7 @@ export class Prompt {
   readonly #request: Request;
   readonly #logged = new Set<string>();
   #sections: readonly Section[] = [];
+  #completed: readonly [readonly Section[], string] = [[], ''];
   /** All that is sent. */
   text = '';
   /** Settled when it is complete, with why all jobs stop if it is not sent. Only complete-message.ts sets it. */
@@ -40,10 +41,11 @@ export class Prompt {
   }
 
   /** Takes what was fetched, instead of what was fetched for an earlier try. */
-  complete(fetched: readonly Section[], origin: string): void {
+  complete(fetched: readonly Section[], origin: string, destination = ''): void {
+    this.#completed = [fetched, origin];
     const { prompt, words, defaultTask, sections, isPrivate } = this.#request;
     const task = [prompt, words, defaultTask];
-    const about: Section = { place: 'about', parts: [origin] };
+    const about: Section = { place: 'about', parts: [origin, destination] };
     const texts = formatMessage(task, [about, ...fetched, ...sections]);
     const files = isPrivate ? [omitFiles(this.#runtime.redact(texts))] : [];
     this.#sections = [...fetched, ...sections, ...files];
@@ -54,6 +56,11 @@ export class Prompt {
       if (!signal.aborted && !this.#logged.has(text)) log[level](text);
       this.#logged.add(text);
     }
+  }
+
+  /** A sentence about where it goes. */
+  setDestination(sentence: string): void {
+    this.complete(...this.#completed, sentence);
   }
 
   get commentsOn(): ReadonlyMap<string, number> {
