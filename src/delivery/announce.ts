@@ -152,7 +152,7 @@ function renderComment(
   const [job, ...others] = jobs;
   const isLimit = others.length === 0 && job?.end?.label === 'limited';
   // GitHub mails the first text alone: without a page of its own, a run writes only at its end.
-  const told = isLimit || run.plan.comments.kind !== 'note' ? jobs : [];
+  const told = isLimit || run.plan.comments.kind !== 'tracking comment' ? jobs : [];
   const people = told.map((one) => findPersonToMention(run.trigger, knownRecords(run.ledger), one));
   const person = people.find((login) => login !== '') ?? '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };

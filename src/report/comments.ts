@@ -44,13 +44,11 @@ export async function finishOnGitHub(run: Run): Promise<Finished> {
 /** A command that ends without a note gets a reply, unless GitHub takes no comment for now. */
 async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
   const [worst] = worstFirst(ended);
-  if (worst?.end.result !== 'error') return '';
+  const { result = 'sent', explanation = '' } = worst?.end ?? {};
+  if (result !== 'error' && result !== 'skipped') return '';
   if (run.takesNoComment !== true) {
-    return reply(
-      run,
-      renderProblem(worst.end.explanation, run.info, findStarter(run.trigger)),
-      'info',
-    );
+    const login = result === 'error' ? findStarter(run.trigger) : '';
+    return reply(run, renderProblem(explanation, run.info, login), 'info');
   }
   run.runtime.log.info('No comment says this, because GitHub limits their rate.');
   return '';

@@ -1,4 +1,4 @@
-import { starterOf } from '../comment/occasion.ts';
+import { findStarter } from '../comment/cause.ts';
 import { renderProblem, renderUsage } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
 import type { EarlyEnd, Start } from '../context.ts';
@@ -68,5 +68,5 @@ async function answer(start: Start, end: EarlyEnd, said: string): Promise<string
   await react(start, end.answer === 'denied' ? '-1' : 'confused');
   if (end.answer === 'denied') return '';
   // The error of the run is an annotation already.
-  return reply(start, renderProblem(said, start.info, starterOf(start.trigger)), 'info');
+  return reply(start, renderProblem(said, start.info, findStarter(start.trigger)), 'info');
 }
