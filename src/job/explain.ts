@@ -69,7 +69,7 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
       CHECK,
       'To send the message all the same,',
       comments === undefined || isWithOthers
-        ? `start a new run${isWithOthers ? ' with this job alone' : ''}.`
+        ? `start a new run with ${isWithOthers ? 'this job alone' : '“Run workflow”'}.`
         : `delete the ${count === 1 ? 'comment' : 'comments'} {comments}, and re-run the workflow.`,
     ),
 
@@ -149,6 +149,8 @@ export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN)
   return filled.replaceAll(/ {2,}/g, ' ').trim();
 }
 
+/** Without records, a re-run is refused: nothing tells what was sent. */
+const RUN_WORKFLOW = 'Start a new run with “Run workflow”';
 /** Of several jobs without records: a run of the whole list would send again what was sent. */
 const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
 
@@ -156,7 +158,7 @@ const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
 function howToStart({ hasRecords, isCommand, isRerun, hasSeveralJobs }: RunFacts): string {
   if (isCommand && !(hasRecords && isRerun)) return 'Comment again';
   if (hasRecords) return 'Re-run the workflow';
-  return hasSeveralJobs ? WITH_THE_REST : 'Start a new run';
+  return hasSeveralJobs ? WITH_THE_REST : RUN_WORKFLOW;
 }
 
 export function howToRetry(retry: Retry, facts: RunFacts): string {

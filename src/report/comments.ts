@@ -10,7 +10,9 @@ import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { RESULTS } from '../job/results.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
-import { composeReply, toReplyId } from '../ledger/marker.ts';
+import { composeReply, parseReply, toReplyId } from '../ledger/marker.ts';
+import { shortHash } from '../ledger/record.ts';
+import { blocks } from '../markdown.ts';
 import { ok, type Result } from '../result.ts';
 import { listing, oneLine } from '../text.ts';
 import { readChanges } from './changes.ts';
@@ -45,13 +47,34 @@ export async function finishOnGitHub(run: Run): Promise<Finished> {
 async function replyToEnd(run: Run, ended: readonly Ended[]): Promise<string> {
   const [worst] = worstFirst(ended);
   const { result = 'sent', explanation = '' } = worst?.end ?? {};
-  if (result !== 'error' && result !== 'skipped') return '';
+  if (worst === undefined || (result !== 'error' && result !== 'skipped')) return '';
+  if (run.trigger.kind === 'check') return tellUnsentCheck(run, run.trigger.check.sha, worst);
   if (run.takesNoComment !== true) {
     const login = result === 'error' ? findStarter(run.trigger) : '';
     return reply(run, renderProblem(explanation, run.info, login), 'info');
   }
   run.runtime.log.info('No comment says this, because GitHub limits their rate.');
   return '';
+}
+
+/** Of a failed check that could not be sent: once for each commit, where a comment names the job. It has no record. */
+async function tellUnsentCheck(run: Run, sha: string, worst: Ended): Promise<string> {
+  const { plan, ledger, github, info, runtime, trigger } = run;
+  const records = knownRecords(ledger);
+  const isNamed = records.some(({ jobs }) => jobs.some(({ id }) => id === worst.id));
+  if (plan.comments.kind !== 'tracking comment' || !isNamed || worst.end.result !== 'error')
+    return '';
+  const { conversation } = plan.comments;
+  const about = { ...toReplyId(plan.message), message: shortHash(sha) };
+  const told = await github.newestOwnComments(conversation).catch(() => undefined);
+  if (told?.some(({ body }) => parseReply(body)?.message === about.message) !== false) return '';
+  const person = findPersonToMention(trigger, records, worst);
+  const text = renderProblem(worst.end.explanation, info, person);
+  const place = { ...runtime, github, conversation, until: Infinity };
+  const created = await createComment(place, () =>
+    composeReply(about, blocks([text, describeRun(run).failure ?? ''])),
+  );
+  return created.kind === 'ok' ? created.value.url : '';
 }
 
 /**

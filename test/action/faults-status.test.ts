@@ -93,7 +93,8 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
       always({ status: 429, body: { error: 'slow down' } }),
       {
         ...{ ...REFUSED, posts: 3, atLeastMs: 45_000, withinMs: 60_000 },
-        error: /“slow down”.*100\/h.* together\. Once this is fixed, start a new run\.$/,
+        error:
+          /“slow down”.*100\/h.* together\. Once this is fixed, start a new run with “Run workflow”\.$/,
       },
     ],
   ]);

@@ -210,7 +210,7 @@ describe('sends nothing if a poll before the message', () => {
       'gets 429 that asks for an hour',
       { ...withPolls(() => asks('3600')), also: polls(1) },
       unsent(
-        /429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. Once this is fixed, start a new run\.$/,
+        /429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. Once this is fixed, start a new run with “Run workflow”\.$/,
         2000,
       ),
     ],

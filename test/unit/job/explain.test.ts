@@ -65,7 +65,7 @@ it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
     { ...A_RUN, isRerun: true },
   ],
   ['earlier-attempt', { why: 'so' }, 'because so. Re-run again later. Check', A_RUN, 'later'],
-  ['earlier-attempt', { why: 'so' }, 'all the same, start a new run.'],
+  ['earlier-attempt', { why: 'so' }, 'all the same, start a new run with “Run workflow”.'],
   ['earlier-attempt', { comments: 'a', count: 1 }, 'delete the comment a, and re-run'],
   ['earlier-attempt', { comments: 'a', isWithOthers: 1 }, 'start a new run with this job alone.'],
   ['outputs', { why: 'No (ENOSPC)' }, 'No (ENOSPC), so no message was sent. Free some disk space.'],
@@ -96,7 +96,7 @@ it.each<[Partial<RunFacts>, Retry, string]>([
   [{}, 'when fixed', 'So. Once this is fixed, re-run the workflow.'],
   [{ isCommand: true }, 'later', 'So. Comment again later.'],
   [{ isCommand: true, isRerun: true }, 'now', 'So. Re-run the workflow.'],
-  [{ hasRecords: false }, 'now', 'So. Start a new run.'],
+  [{ hasRecords: false }, 'now', 'So. Start a new run with “Run workflow”.'],
   [{ hasRecords: false, isCommand: true, isRerun: true }, 'now', 'So. Comment again.'],
   [
     { hasRecords: false, hasSeveralJobs: true },
