@@ -1,10 +1,10 @@
 import type { GitHub } from '../github/client.ts';
 import {
+  classifyError,
   describeError,
+  type ErrorKind,
   GitHubError,
   hintFor,
-  isBySettings,
-  isUnclear,
   LONGEST_RATE_PAUSE_MS,
   mayPassLater,
 } from '../github/errors.ts';
@@ -130,7 +130,7 @@ export class TrackingComment {
         await github.updateComment(this.#id, this.#compose());
         return 'done';
       } catch (error) {
-        this.#mayBeLate ||= isUnclear(error);
+        this.#mayBeLate ||= classifyError(error) === 'unclear';
         return error instanceof GitHubError ? error : new GitHubError(0, 'an unexpected error');
       }
     });
@@ -154,7 +154,7 @@ function hintForEdit(error: GitHubError): string {
 function pauseBeforeEdit(edited: Edited, isCancelled: boolean): number {
   if (edited === 'done') return EDIT_AGAIN_MS;
   const { status, pauseMs = status === 429 ? UNNAMED_PAUSE_MS : 0 } = edited;
-  if (!isUnclear(edited) && status !== 429) return Infinity;
+  if (!mayPassLater(edited)) return Infinity;
   return isCancelled ? CANCELLED_AGAIN_MS : Math.max(EDIT_AGAIN_MS, pauseMs);
 }
 
@@ -162,7 +162,7 @@ function pauseBeforeEdit(edited: Edited, isCancelled: boolean): number {
 export interface NotCreated {
   readonly kind: 'problem';
   readonly problem: string;
-  readonly cause: 'unclear' | 'rate limit' | 'no answer' | 'settings' | 'refused';
+  readonly cause: ErrorKind;
 }
 
 /** Repeats a creation that was certainly not written. */
@@ -191,19 +191,11 @@ function pauseBeforeCreation(error: unknown, failed: number): number {
 }
 
 function notCreated(error: unknown): NotCreated {
-  const cause = causeOf(error);
+  const cause = classifyError(error);
   const what =
     cause === 'unclear'
       ? 'It is not known whether the comment was created'
       : 'The comment could not be created';
   const why = sentences(`${what}: ${describeError(error)}.`, hintFor(error));
   return { kind: 'problem', problem: why, cause };
-}
-
-function causeOf(error: unknown): NotCreated['cause'] {
-  const isFromGitHub = error instanceof GitHubError;
-  if (isUnclear(error) && !(isFromGitHub && !error.wasWritten)) return 'unclear';
-  if (isBySettings(error)) return 'settings';
-  if (!mayPassLater(error)) return 'refused';
-  return isFromGitHub && error.status === 429 ? 'rate limit' : 'no answer';
 }

@@ -1,49 +1,38 @@
 import type * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
-import { type PullRequest, type PullRequestHead, parseState } from '../pull-request.ts';
+import type { PullRequest, PullRequestHead } from '../pull-request.ts';
 import {
   problemWithCertificates,
   type RunInfo,
   type Runtime,
   readProxy,
 } from '../runner/environment.ts';
-import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { USER_AGENT } from '../runner/network.ts';
 import { getOctokit, type Octokit } from '../vendor/actions.ts';
 import type { Annotation, CheckRun, WorkflowRun } from './checks.ts';
 import type { Conversation, InlinePost } from './conversation.ts';
 import {
+  classifyError,
   GitHubError,
-  isUnclear,
   LONGEST_RATE_PAUSE_MS,
+  mayPassLater,
   toGitHubError,
   unexpectedResponse,
 } from './errors.ts';
 import { createFetch, fetchLog } from './fetch.ts';
 import {
   anyObject,
+  type Collaborator,
   type Comparison,
   type CreatedComment,
-  collaboratorRoute,
   commentsQuery,
-  compareRoute,
-  createCommentRoute,
   type OwnComment,
-  pullRequestRoute,
-  pullsOfCommitRoute,
   type Query,
+  ROUTES,
   type Route,
   reactionMutation,
   reactionRoutes,
-  updateCommentRoute,
 } from './responses.ts';
-
-/** The permission of a person; `none` means less than triage. */
-export interface Collaborator {
-  readonly id: number;
-  readonly login: string;
-  readonly permission: Permission | 'none';
-}
 
 /** Each with its name in GraphQL. */
 const REACTIONS = {
@@ -150,11 +139,11 @@ export class GitHub {
   }
 
   createComment(number: number, body: string): Promise<CreatedComment> {
-    return this.#request(createCommentRoute, { number, body });
+    return this.#request(ROUTES.createComment, { number, body });
   }
 
   async updateComment(id: number, body: string): Promise<void> {
-    await this.#request(updateCommentRoute, { id, body });
+    await this.#request(ROUTES.updateComment, { id, body });
   }
 
   async react(
@@ -177,12 +166,7 @@ export class GitHub {
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
   async collaborator(login: string): Promise<Collaborator | null> {
     try {
-      const { user } = await this.#read(collaboratorRoute, { login });
-      if (user === null) return null;
-      // `role_name` may be custom, and `permission` has neither triage nor maintain.
-      const has = (level: Permission) =>
-        user.permissions[level === 'write' ? 'push' : level] === true;
-      return { ...user, permission: PERMISSIONS.findLast(has) ?? 'none' };
+      return await this.#read(ROUTES.collaborator, { login });
     } catch (error) {
       if (error instanceof GitHubError && error.status === 404) return null;
       throw error;
@@ -190,8 +174,7 @@ export class GitHub {
   }
 
   async pullRequest(number: number): Promise<PullRequest> {
-    const { head, commits, state, merged_at } = await this.#read(pullRequestRoute, { number });
-    return { number, ...head, state: parseState(state, merged_at), commits };
+    return this.#read(ROUTES.pullRequest, { number });
   }
 
   /**
@@ -199,20 +182,16 @@ export class GitHub {
    */
   async pullRequestsWith(commit: string): Promise<readonly PullRequestHead[]> {
     const parameters = { sha: commit, per_page: MOST_AT_ONCE };
-    const pulls = await this.#read(pullsOfCommitRoute, parameters);
+    const pulls = await this.#read(ROUTES.pullRequestsWith, parameters);
     const here = this.#options.repository.toLowerCase();
-    return pulls
-      .filter(({ head, base }) =>
-        [head, base].every(({ repo }) => repo.full_name.toLowerCase() === here),
-      )
-      .map(({ number, head: { sha, ref }, state, merged_at }) => {
-        return { number, sha, ref, state: parseState(state, merged_at) };
-      });
+    return pulls.filter(({ repositories }) =>
+      repositories.every((one) => one.toLowerCase() === here),
+    );
   }
 
   /** What has changed from one commit to another; needs `contents: read`. */
   compare(base: string, head: string): Promise<Comparison> {
-    return this.#read(compareRoute, { basehead: `${base}...${head}` });
+    return this.#read(ROUTES.compare, { basehead: `${base}...${head}` });
   }
 
   /** All runs of workflows on a commit, the newest first. */
@@ -381,10 +360,11 @@ async function connect({ token, apiUrl, env }: GitHubOptions) {
 
 /** Milliseconds. Rethrows an error that will not pass in time. */
 function pauseBeforeRepetition(error: unknown): number {
-  if (isUnclear(error)) return 0;
-  const { status = 0, pauseMs = Infinity } = error instanceof GitHubError ? error : {};
-  if (status === 429 && pauseMs <= LONGEST_RATE_PAUSE_MS) return pauseMs;
-  throw error;
+  const { pauseMs = Infinity } = error instanceof GitHubError ? error : {};
+  if (!mayPassLater(error)) throw error;
+  if (classifyError(error) !== 'rate limit') return 0;
+  if (pauseMs > LONGEST_RATE_PAUSE_MS) throw error;
+  return pauseMs;
 }
 
 function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {

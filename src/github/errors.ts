@@ -34,11 +34,6 @@ export function describeError(error: unknown): string {
   return error instanceof GitHubError ? error.message : 'an unexpected error';
 }
 
-/** Whether GitHub may have done it: it sent no response, or a server error. */
-export function isUnclear(error: unknown): boolean {
-  return !(error instanceof GitHubError) || error.status === 0 || error.status >= 500;
-}
-
 /** Milliseconds of a rate limit that a call waits for, once. */
 export const LONGEST_RATE_PAUSE_MS = 60_000;
 
@@ -81,16 +76,24 @@ export function hintFor(error: unknown): string {
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
 }
 
-/** Whether the same call may succeed later, with the same settings. */
-export function mayPassLater(error: unknown): boolean {
-  if (!(error instanceof GitHubError)) return true;
-  return !error.isSetup && (isUnclear(error) || error.status === 429);
+/**
+ * `unclear`: GitHub may have done it. `no answer`: it was not reached. `settings`: a setting or a
+ * permission is known to be the cause.
+ */
+export type ErrorKind = 'unclear' | 'no answer' | 'rate limit' | 'settings' | 'refused';
+
+export function classifyError(error: unknown): ErrorKind {
+  if (!(error instanceof GitHubError)) return 'unclear';
+  const { status, isSetup, wasWritten } = error;
+  if (isSetup) return 'settings';
+  if (status === 0 || status >= 500) return wasWritten ? 'unclear' : 'no answer';
+  if (status === 429) return 'rate limit';
+  return hintFor(error) === '' ? 'refused' : 'settings';
 }
 
-/** Whether a setting or a permission is known to be the cause. */
-export function isBySettings(error: unknown): boolean {
-  if (!(error instanceof GitHubError) || mayPassLater(error)) return false;
-  return error.isSetup || hintFor(error) !== '';
+/** Whether the same call may succeed later, with the same settings. */
+export function mayPassLater(error: unknown): boolean {
+  return !['settings', 'refused'].includes(classifyError(error));
 }
 
 export function lacksPermission(error: unknown): boolean {

@@ -1,4 +1,6 @@
 import * as z from 'zod/mini';
+import { parseState } from '../pull-request.ts';
+import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { anyText, commitSha, listOf } from '../schema.ts';
 
 // What the API of GitHub is asked, and the shape of its answers. Any other shape is that of a proxy
@@ -82,40 +84,32 @@ const createdComment = z.pipe(
 );
 /** `nodeId`: its ID in GraphQL. */
 export type CreatedComment = Readonly<z.infer<typeof createdComment>>;
-export const createCommentRoute = {
-  route: 'POST issues/{number}/comments',
-  answer: createdComment,
-};
-export const updateCommentRoute = {
-  route: 'PATCH issues/comments/{id}',
-  answer: z.object({ id: z.number() }),
-};
 
-const closing = { state: anyText, merged_at: z.catch(z.nullish(z.string()), null) };
-export const pullRequestRoute = {
-  route: 'GET pulls/{number}',
-  answer: z.object({
-    head: z.object({ sha: commitSha, ref: z.string() }),
-    commits: z.number(),
-    ...closing,
+const head = {
+  number: z.number(),
+  state: anyText,
+  merged_at: z.catch(z.nullish(z.string()), null),
+};
+const pullRequest = z.pipe(
+  z.object({ ...head, commits: z.number(), head: z.object({ sha: commitSha, ref: z.string() }) }),
+  z.transform(({ number, head: { sha, ref }, state, merged_at, commits }) => {
+    return { number, sha, ref, state: parseState(state, merged_at), commits };
   }),
-};
-
-/** The repository is null if it was deleted. */
+);
+/** Null if it was deleted. */
 const repo = z.object({ full_name: z.string() });
-export const pullsOfCommitRoute = {
-  route: 'GET commits/{sha}/pulls{?per_page}',
-  answer: listOf(
-    z.object({
-      number: z.number(),
-      head: z.object({ sha: commitSha, ref: z.string(), repo }),
-      base: z.object({ repo }),
-      ...closing,
-    }),
-  ),
-};
+const pullRequestOfCommit = z.pipe(
+  z.object({
+    ...head,
+    head: z.object({ sha: commitSha, ref: z.string(), repo }),
+    base: z.object({ repo }),
+  }),
+  z.transform(({ number, head: { sha, ref, repo }, base, state, merged_at }) => {
+    const repositories = [repo.full_name, base.repo.full_name];
+    return { number, sha, ref, state: parseState(state, merged_at), repositories };
+  }),
+);
 
-const changedFile = z.object({ filename: z.string(), previous_filename: z.nullish(z.string()) });
 const comparison = z.object({
   status: z.string(),
   total_commits: z.number(),
@@ -128,20 +122,43 @@ const comparison = z.object({
     }),
   ),
   /** Null if one cannot be read: a part would say that the others did not change. */
-  files: z.catch(z.nullable(z.array(changedFile)), null),
+  files: z.catch(
+    z.nullable(
+      z.array(z.object({ filename: z.string(), previous_filename: z.nullish(z.string()) })),
+    ),
+    null,
+  ),
 });
 /** GitHub lists at most 250 commits and 300 files. */
 export type Comparison = Readonly<z.infer<typeof comparison>>;
-export const compareRoute = { route: 'GET compare/{basehead}', answer: comparison };
 
-export const collaboratorRoute = {
-  route: 'GET collaborators/{login}/permission',
-  answer: z.object({
-    user: z.nullable(
-      z.object({
-        ...{ id: z.number(), login: z.string() },
-        permissions: z.record(z.string(), z.unknown()),
-      }),
-    ),
+const levels = z.record(z.string(), z.unknown());
+const collaborator = z.pipe(
+  z.object({
+    user: z.nullable(z.object({ id: z.number(), login: z.string(), permissions: levels })),
   }),
+  z.transform(({ user }) => {
+    if (user === null) return null;
+    const { id, login, permissions } = user;
+    // `role_name` may be custom, and `permission` has neither triage nor maintain.
+    const has = (level: Permission) => permissions[level === 'write' ? 'push' : level] === true;
+    return { id, login, permission: PERMISSIONS.findLast(has) ?? ('none' as const) };
+  }),
+);
+/** `none` is less than triage. */
+export type Collaborator = Readonly<NonNullable<z.infer<typeof collaborator>>>;
+
+export const ROUTES = {
+  collaborator: { route: 'GET collaborators/{login}/permission', answer: collaborator },
+  compare: { route: 'GET compare/{basehead}', answer: comparison },
+  createComment: { route: 'POST issues/{number}/comments', answer: createdComment },
+  updateComment: {
+    route: 'PATCH issues/comments/{id}',
+    answer: z.object({ id: z.number() }),
+  },
+  pullRequest: { route: 'GET pulls/{number}', answer: pullRequest },
+  pullRequestsWith: {
+    route: 'GET commits/{sha}/pulls{?per_page}',
+    answer: listOf(pullRequestOfCommit),
+  },
 };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
+  classifyError,
   describeError,
+  type ErrorKind,
   GitHubError,
   hintFor,
-  isBySettings,
-  isUnclear,
   mayPassLater,
   toGitHubError,
 } from '../../../src/github/errors.ts';
@@ -12,69 +12,42 @@ import {
 const NOW = Date.UTC(2026, 10, 21, 12);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
-it('describeError, hintFor and isUnclear: any other error is a bug, whose text is not shown', () => {
+it('any other error is a bug, whose text is not shown', () => {
   const error = new TypeError('inner words');
-  expect([describeError(error), hintFor(error), isUnclear(error)]).toEqual([
-    'an unexpected error',
-    '',
-    true,
-  ]);
+  const read = [describeError(error), hintFor(error), classifyError(error)];
+  expect(read).toEqual(['an unexpected error', '', 'unclear']);
 });
 
-it.each<[number, string, RegExp, boolean]>([
-  [0, 'So.', /^$/, true],
-  [401, 'So.', /^Check “github-token”/, false],
-  [403, 'So.', /^$/, false],
-  [403, 'Resource not accessible by integration', /“pull-requests: write”/, false],
-  [
-    403,
-    'Resource not accessible by personal access token',
-    /^Give the token in “github-token”/,
-    false,
-  ],
+const INTEGRATION = 'Resource not accessible by integration';
+const LOCKED = 'Unable to create comment because issue is locked.';
+it.each<[number, string, RegExp, ErrorKind, object?]>([
+  [0, 'So.', /^$/, 'unclear'],
+  [0, 'So.', /^$/, 'no answer', { wasWritten: false }],
+  [0, 'So.', /^$/, 'settings', { wasWritten: false, isSetup: true }],
+  [401, 'So.', /^Check “github-token”/, 'settings'],
+  [403, 'So.', /^$/, 'refused'],
+  [403, INTEGRATION, /“pull-requests: write”/, 'settings'],
+  [403, INTEGRATION.replace('integration', 'personal access token'), /^Give the tok/, 'settings'],
   ...[
     'Commenting is disabled on issues with more than 2500 comments',
     'Repository was archived so is read-only.',
     'Resource protected by organization SAML enforcement. You must grant your token access.',
-    'Although you appear to have the correct authorization credentials, the `o` organization has an IP allow list enabled',
-    'User is blocked',
+    'The `o` organization has an IP allow list enabled',
     'Repository is locked for migration.',
-  ].map((said): [number, string, RegExp, boolean] => [403, said, /^$/, false]),
-  [
-    403,
-    'Unable to create comment because issue is locked.',
-    /conversation is locked: unlock it/,
-    false,
-  ],
-  [404, 'So.', /^Check “pr-number”/, false],
-  [410, 'So.', /^Check “pr-number”/, false],
-  [422, 'So.', /^$/, false],
-  [429, 'So.', /^This is a rate limit of GitHub for the token\.$/, false],
-  [500, 'So.', /^$/, true],
-])('after %i, %s: the hint %s; may have been done: %s', (status, message, hint, unclear) => {
-  const error = new GitHubError(status, message);
+  ].map((said): [number, string, RegExp, ErrorKind] => [403, said, /^$/, 'refused']),
+  [403, LOCKED, /conversation is locked: unlock it/, 'settings'],
+  [404, 'So.', /^Check “pr-number”/, 'settings'],
+  [410, 'So.', /^Check “pr-number”/, 'settings'],
+  ...[301, 400, 422, 451].map((status): [number, string, RegExp, ErrorKind] => {
+    return [status, 'So.', /^$/, 'refused'];
+  }),
+  [429, 'So.', /^This is a rate limit of GitHub for the token\.$/, 'rate limit'],
+  [503, 'So.', /^$/, 'unclear'],
+])('after %i, %s: the hint %s; it is %s', (status, message, hint, kind, more) => {
+  const error = new GitHubError(status, message, more);
   expect(hintFor(error)).toMatch(hint);
-  expect([describeError(error), isUnclear(error)]).toEqual([message, unclear]);
-});
-
-it.each<[number, string, 'time' | 'settings' | 'neither', boolean?]>([
-  [0, 'So.', 'time'],
-  [0, 'So.', 'settings', true],
-  [401, 'So.', 'settings'],
-  [403, 'Resource not accessible by integration', 'settings'],
-  [403, 'Resource protected by organization SAML enforcement.', 'neither'],
-  [404, 'So.', 'settings'],
-  ...[301, 400, 422, 451].map(
-    (status) => [status, 'So.', 'neither'] as [number, string, 'neither'],
-  ),
-  [429, 'So.', 'time'],
-  [503, 'So.', 'time'],
-])('after %i, %s, what helps is %s', (status, message, what, isSetup = false) => {
-  const error = new GitHubError(status, message, { isSetup });
-  expect([mayPassLater(error), isBySettings(error)]).toEqual([
-    what === 'time',
-    what === 'settings',
-  ]);
+  expect([describeError(error), classifyError(error)]).toEqual([message, kind]);
+  expect(mayPassLater(error)).toBe(['unclear', 'no answer', 'rate limit'].includes(kind));
 });
 
 describe('toGitHubError', () => {

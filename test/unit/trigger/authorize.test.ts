@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Collaborator, GitHub } from '../../../src/github/client.ts';
+import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
+import type { Collaborator } from '../../../src/github/responses.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { authorize, isTrusted } from '../../../src/trigger/authorize.ts';
 import { COMMENT_EVENTS } from '../../../src/trigger/trigger.ts';
