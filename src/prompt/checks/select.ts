@@ -77,9 +77,20 @@ export function selectFailures(
 export function isOutdated(own: CommitTrigger | null, { runs, checks }: Lists): boolean {
   const isRun = own?.kind === 'workflow_run';
   const now = isRun
-    ? runs.kind === 'ok' && runs.value.find(({ id }) => id === own.id)
+    ? runs.kind === 'ok' && latestLike(runs.value, own.id)
     : checks.kind === 'ok' && newestChecks(checks.value).find((one) => isOwnCheck(one, own));
   return now ? !FAILURES.has(now.conclusion) : false;
+}
+
+/** A newer run of the workflow for the same event stands for it: to edit a title checks that anew. */
+function latestLike(all: readonly WorkflowRun[], ownId: number): WorkflowRun | undefined {
+  const own = all.find(({ id }) => id === ownId);
+  const isLike = ({ path, event }: WorkflowRun) => path === own?.path && event === own.event;
+  return all.find((run) => run.id > ownId && isLike(run) && saysMore(run)) ?? own;
+}
+
+function saysMore({ conclusion }: WorkflowRun): boolean {
+  return conclusion !== 'skipped' && conclusion !== 'cancelled';
 }
 
 /**
@@ -97,8 +108,7 @@ function newestRuns(
     const file = run.path.replace(/@.*$/, '');
     const key = `${run.workflow_id ?? file} ${run.event}`;
     if (!isSame(home, repository) || isSame(`${home}/${file}`, workflow)) return false;
-    if (run.conclusion === 'skipped' || run.conclusion === 'cancelled') return false;
-    return !seen.has(key) && Boolean(seen.add(key));
+    return saysMore(run) && !seen.has(key) && Boolean(seen.add(key));
   });
 }
 

@@ -29,6 +29,8 @@ const CHECK_FAILED = `The check “Vale” failed${WHERE}: ${PAGE}`;
 const ALSO =
   'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
 const CANCELLED = { conclusion: 'cancelled' };
+const PASSED = { conclusion: 'success' };
+const PUSHED = { ...PASSED, event: 'push' };
 
 const redact = (text: string): string => text.replaceAll('secret', '***');
 
@@ -170,6 +172,12 @@ it.each<[string, CommitTrigger, readonly WorkflowRun[], Said, boolean]>([
   ['a run that has passed', RUN, [run(41, 'CI', { conclusion: 'success' })], {}, true],
   ['a run that runs again', RUN, [run(41, 'CI', { conclusion: null })], {}, true],
   ['a run that was cancelled', RUN, [run(41, 'CI', CANCELLED)], {}, true],
+  ['a run whose newer one passed', RUN, [run(42, 'CI', PASSED), run(41, 'CI')], {}, true],
+  ['a run whose newer one failed', RUN, [run(42, 'CI'), run(41, 'CI')], {}, false],
+  ['a run, the newer one cancelled', RUN, [run(42, 'CI', CANCELLED), run(41, 'CI')], {}, false],
+  ['a run of another event', RUN, [run(42, 'CI', PUSHED), run(41, 'CI')], {}, false],
+  ['a run of another workflow', RUN, [run(42, 'b', PASSED), run(41, 'CI')], {}, false],
+  ['a run after one that passed', RUN, [run(41, 'CI'), run(40, 'CI', PASSED)], {}, false],
   ['a run that is not listed', RUN, [run(40, 'CI', { conclusion: 'success' })], {}, false],
   ['a check that has passed', CHECK, [], { conclusion: 'success' }, true],
   ['a check that is at work', CHECK, [], { status: 'queued', conclusion: null }, true],
