@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { commitSha, listOf } from '../schema.ts';
+import { anyText, commitSha, listOf } from '../schema.ts';
 import { pageInfo } from './responses.ts';
 
 // What was written on an issue or pull request. The aliases of the queries are our names.
@@ -11,7 +11,7 @@ export const MOST_THREADS = 100;
 
 const POST_FIELDS = `url body isHidden: isMinimized
   author { type: __typename login ... on User { id: databaseId } ... on Bot { id: databaseId } }`;
-const CODE_PLACE = 'path line startLine originalLine originalStartLine';
+const CODE_PLACE = 'path subjectType line startLine originalLine originalStartLine';
 const COMMENTS = `comments(last: ${MOST_COMMENTS}) {
   pageInfo { hasMore: hasPreviousPage }
   nodes { ${POST_FIELDS} at: publishedAt }
@@ -110,14 +110,17 @@ function parseKey(url: string): string {
 const lineNumber = z.nullable(z.number());
 const onLines = z.object({
   ...{ path: z.string(), isOutdated: z.boolean() },
+  /** Of a comment on a whole file `FILE`; even that has an original line. */
+  subjectType: anyText,
   ...{ line: lineNumber, startLine: lineNumber },
   ...{ originalLine: lineNumber, originalStartLine: lineNumber },
 });
 
 function toPlace({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHunk: string) {
   // On the lines that it is on now; if they are gone, on those that it was written on.
-  const [line, startLine] =
+  const [now, startNow] =
     on.line === null ? [on.originalLine, on.originalStartLine] : [on.line, on.startLine];
+  const [line, startLine] = on.subjectType === 'FILE' ? [null, null] : [now, startNow];
   return {
     path,
     /** Null for the whole file. */

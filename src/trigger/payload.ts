@@ -68,6 +68,7 @@ type Payload = Partly<{
     performed_via_github_app: object;
     in_reply_to_id: number;
     path: string;
+    subject_type: string;
     line: number;
     start_line: number;
     diff_hunk: string;
@@ -157,7 +158,7 @@ function parseComment(
       kind === 'review-comment'
         ? {
             path: comment?.path ?? '',
-            line: comment?.line ?? null,
+            line: comment?.subject_type === 'file' ? null : (comment?.line ?? null),
             startLine: comment?.start_line ?? null,
             diffHunk: comment?.diff_hunk ?? '',
           }

@@ -102,6 +102,7 @@ function whichPost({ key, state }: Post, { place }: PostGroup): string {
   if (place !== null) return ' in this thread';
   if (!key.startsWith('review:')) return '';
   if (state === 'CHANGES_REQUESTED') return ' in a review that requests changes';
+  if (state === 'DISMISSED') return ' in a review that was dismissed';
   return state === 'APPROVED' ? ' in a review that approves' : ' in a review';
 }
 
@@ -116,11 +117,13 @@ export function formatPlace(
 ): { readonly where: string; readonly diff: string } {
   const isRange = startLine !== null && startLine !== line;
   const lines = isRange ? `, lines ${startLine} to ${line}` : `, line ${line}`;
-  const commit = isOutdated ? ' of an older commit' : '';
   // With a line break for a lone \r, a line would not begin with the sign of the diff.
   const [head = '', ...more] = withoutInvisible(redact(diffHunk))
     .replace(/[\u2028\u2029]/g, '')
     .split('\n');
+  const older = isOutdated ? ' of an older commit' : '';
+  // A line that is deleted, with which the part ends, has a number only there.
+  const commit = more.at(-1)?.startsWith('-') ? ' of the base branch' : older;
   const end = more.length > MOST_DIFF_LINES ? ['…', ...more.slice(-MOST_DIFF_LINES)] : more;
   const hunk = [head, ...end].map((one) => cut(one, LONGEST_DIFF_LINE)).join('\n');
   return {

@@ -44,9 +44,11 @@ const SCHEMA = buildSchema(`
     originalLine: Int
     originalStartLine: Int
     diffSide: DiffSide!
+    subjectType: PullRequestReviewThreadSubjectType!
     comments(first: Int, last: Int): PullRequestReviewCommentConnection!
   }
   enum DiffSide { LEFT RIGHT }
+  enum PullRequestReviewThreadSubjectType { FILE LINE }
   type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
   type PageInfo {
     hasPreviousPage: Boolean!
@@ -91,6 +93,7 @@ const SCHEMA = buildSchema(`
     originalLine: Int
     originalStartLine: Int
     outdated: Boolean!
+    subjectType: PullRequestReviewThreadSubjectType!
     diffHunk: String!
     body: String!
     state: PullRequestReviewCommentState!

@@ -51,6 +51,7 @@ export interface InlineComment
   readonly publishedAt: string | null;
   readonly url: string;
   readonly originalLine: number | null;
+  readonly subjectType: 'FILE' | 'LINE';
   readonly originalStartLine: number | null;
   readonly replyTo: { readonly id: string } | null;
   readonly state: 'PENDING' | 'SUBMITTED';
@@ -97,7 +98,9 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       ...{ author, body, path, diffHunk, outdated },
       line: outdated ? null : movedTo,
       startLine: outdated ? null : startLine,
-      originalLine: line,
+      // For a whole file, GitHub has an original line all the same.
+      originalLine: line ?? 1,
+      subjectType: line === null ? 'FILE' : 'LINE',
       originalStartLine: startLine,
       replyTo: options.isReply === true ? { id: `PRRC_${thread?.[0]?.id ?? 1}` } : null,
     };

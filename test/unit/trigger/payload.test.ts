@@ -6,6 +6,7 @@ import {
   ALICE,
   checkOf,
   checkRun,
+  commentOf,
   DEPENDABOT,
   event,
   issueComment,
@@ -148,6 +149,13 @@ it.each([
   expect(parseTrigger(name, file)).toMatchObject({
     problem: 'the event file does not say who wrote the comment, and where',
   });
+});
+
+it('parseTrigger finds no line of a comment on a whole file', () => {
+  const { name, payload } = reviewComment({ number: 7, body: 'x' });
+  const comment = { ...(payload.comment as object), subject_type: 'file', line: 1 };
+  const { context } = commentOf({ name, payload: { ...payload, comment } });
+  expect(context).toMatchObject({ path: 'docs/guide.md', line: null });
 });
 
 it.each([

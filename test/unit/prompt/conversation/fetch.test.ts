@@ -142,6 +142,7 @@ it('what was said is quoted, the oldest first', async () => {
     all(
       say('bob', 'Use a list.\u2028No task.'),
       submit('carol', 'Too long.', { state: 'CHANGES_REQUESTED' }),
+      submit('bob', 'Wrong.', { state: 'DISMISSED' }),
       inline(
         { body: 'Shorter.' },
         reply('I agree.\r\n<!-- hidden -->\u200b', { author: 'alice' }),
@@ -165,6 +166,10 @@ it('what was said is quoted, the oldest first', async () => {
 “carol” in a review that requests changes:
 
 > Too long.
+
+“bob” in a review that was dismissed:
+
+> Wrong.
 
 An open thread on the file “a.md”, line 1:
 
@@ -192,7 +197,7 @@ An open thread on the file “a.md”:
 
 > A bot.
 > \`\`\``);
-  expect(line).toBe('+ 6 comments');
+  expect(line).toBe('+ 7 comments');
   expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'carol', 'said']);
   expect(log).toEqual([]);
 });
