@@ -140,7 +140,7 @@ export function keyOfComment({ kind, id }: Pick<CommentTrigger, 'kind' | 'id'>):
 /** Why GitHub withholds the secrets of the repository from the run, and what to do; null if it does not. */
 export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | null {
   const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
-  if (!isOfPullRequest && event !== 'push') return null;
+  if (!isOfPullRequest && !/^(push|create|deployment(_status)?)$/.test(event)) return null;
   if (sender?.type === 'Bot' && sender.login === 'dependabot[bot]') {
     return (
       'GitHub passes only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the ' +

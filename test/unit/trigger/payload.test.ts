@@ -178,6 +178,12 @@ it.each<[string, WebhookEvent, string | null]>([
   ['a review of one from a branch', review({ number: 7, body: 'x' }), null],
   ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), 'from forks'],
   ['a push by Dependabot', push({ sender: DEPENDABOT }), 'Dependabot secrets'],
+  [
+    'a deployment of it',
+    { ...push({ sender: DEPENDABOT }), name: 'deployment_status' },
+    'Dependabot',
+  ],
+  ['a branch of it', { ...push({ sender: DEPENDABOT }), name: 'create' }, 'Dependabot secrets'],
   ['a push by another bot', push({ sender: RENOVATE }), null],
   ['a comment', issueComment({ number: 7, body: 'x' }), null],
 ])('whyNoSecrets: %s, %j', (_, given, expected) => {
