@@ -1,4 +1,4 @@
-import type { ByOthers, CommitRange, PlainCommits, Pushed } from '../job/job.ts';
+import type { ByOthers, Pushed } from '../job/job.ts';
 import { blocks, code, dotted } from '../markdown.ts';
 import { listSome, plural } from '../text.ts';
 
@@ -32,19 +32,11 @@ export function renderCommits({ count, told }: Pushed): string {
     ],
     ' ',
   );
-  const said = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
-  const more = said.length > MOST_LISTED ? ` and ${said.length - MOST_LISTED} more` : '';
-  const lines = `${dotted(said.slice(0, MOST_LISTED))}${more}`;
-  return blocks([changed, dotted([sayAuthors(count, authors), lines], ': ')]);
-}
-
-/** Empty for a single author. */
-function sayAuthors(count: number | undefined, authors: PlainCommits['authors']): string {
-  if (authors.length < 2) return '';
-  const names = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
-  return `${count === undefined ? 'Commits' : plural(count, 'commit')} by ${listSome(names, MOST_LISTED)}`;
-}
-
-export function filesIn(prLink: string, { before, after }: CommitRange): string {
-  return `${prLink}/files/${before}..${after}`;
+  const shown = headlines.map((line) => code(line, LONGEST_HEADLINE)).filter((line) => line !== '');
+  const more = shown.length > MOST_LISTED ? ` and ${shown.length - MOST_LISTED} more` : '';
+  const lines = `${dotted(shown.slice(0, MOST_LISTED))}${more}`;
+  const logins = authors.map((login) => (login === null ? 'somebody' : code(login, 100)));
+  const pushed = count === undefined ? 'Commits' : plural(count, 'commit');
+  const by = authors.length < 2 ? '' : `${pushed} by ${listSome(logins, MOST_LISTED)}`;
+  return blocks([changed, dotted([by, lines], ': ')]);
 }

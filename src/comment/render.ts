@@ -15,12 +15,10 @@ import {
   askForMore,
   byAttention,
   countLabels,
-  iconOf,
   isBad,
   isUnderway,
-  nextStep,
-  titleOf,
-  wordOf,
+  LABELS,
+  type Label,
 } from '../job/labels.ts';
 import {
   blocks,
@@ -40,11 +38,12 @@ import type { RunInfo } from '../runner/environment.ts';
 import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';
 import { cut, listSome, plural, quote, sentences } from '../text.ts';
-import { filesIn, nameCommits, nameOthers, renderCommits } from './commits.ts';
+import { nameCommits, nameOthers, renderCommits } from './commits.ts';
 
 // What people read of a run, in the comment and in the job summary.
 
-export interface Story {
+/** What is told of a run besides its jobs. */
+export interface RunReport {
   readonly info: RunInfo;
   /** As Markdown: `` `CI` failed on 311411a ``; or empty. */
   readonly failure?: string;
@@ -66,65 +65,85 @@ export interface Story {
   readonly mergedOrClosed?:
     | { readonly number: number; readonly how: 'merged' | 'closed' }
     | undefined;
+  /** The most messages in a row, if there is a limit. */
   readonly most?: number;
 }
 
 interface Place {
   /** The number of the pull request or issue with the comment; undefined for the summary. */
   readonly conversation?: number;
+  /** The most characters. */
   readonly limit: number;
+  /** Links to the comments, in the summary. */
   readonly comments?: string;
 }
 
-export function renderStory(story: Story, jobs: readonly Job[], place: Place): string {
-  const { conversation, limit } = place;
+export function renderReport(report: RunReport, jobs: readonly Job[], place: Place): string {
+  const { conversation, limit, comments = '' } = place;
   const isSummary = conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
-  const isUnderwayNow = jobs.map(labelOf).some(isUnderway);
-  const title = only === undefined ? titleOfJobs(jobs) : titleOfJob(story, only, conversation);
-  // While it is new: GitHub mails a new comment, and a mail says first what it is about.
-  const request = blocks([story.failure ?? '', renderPrompt(story, jobs)]);
-  const head = blocks([`${isSummary ? '##' : '###'} ${title}`, isUnderwayNow ? request : '']);
-  // Nobody can reply to a summary. What to do about what needs attention stands beside it.
-  const next = isSummary ? '' : nextOf(story, jobs);
-  const isBeside = only !== undefined && isBad(labelOf(only));
-  const log = logLink(story.info);
-  const links = only === undefined ? '' : renderLinks(story, only, conversation);
-  const foot = blocks([
-    isUnderwayNow ? '' : renderPrompt(story, jobs),
-    sayIfOver(story) || (only ? sayIfPullEnded(only) : ''),
-    outlook(story, jobs),
-    isBeside ? '' : next,
-    place.comments ?? '',
-    // A line of its own would have nothing else to say.
-    renderSmallPrint(story, jobs, links === '' ? log : ''),
+  const isOpen = jobs.map(labelOf).some(isUnderway);
+  const prompt = renderPrompt(report, jobs);
+  const [label, title] =
+    only === undefined
+      ? summarizeLabels(jobs)
+      : [labelOf(only), summarizeJob(report, only, conversation)];
+  const head = blocks([
+    `${isSummary ? '##' : '###'} ${icon(LABELS[label].icon)} ${title}`,
+    // GitHub mails a new comment, and a mail says first what it is about.
+    ...(isOpen ? [report.failure ?? '', prompt] : []),
   ]);
-  const told =
+  // Nobody can reply to a summary. What to do about what needs attention stands beside it.
+  const next = isSummary ? '' : renderNextStep(report, jobs);
+  const isBeside = only !== undefined && isBad(label);
+  const log = logLink(report.info);
+  const links = only === undefined ? '' : renderLinks(report, only, conversation);
+  const foot = blocks([
+    isOpen ? '' : prompt,
+    renderEndedPull(report, only),
+    renderOutlook(report, jobs),
+    isBeside ? '' : next,
+    comments,
+    // A line of its own would have nothing else to say.
+    renderSmallPrint(report, jobs, links === '' ? log : ''),
+  ]);
+  const body =
     only === undefined
       ? listJobs(jobs, limit - head.length - foot.length)
       : blocks([
           links === '' ? '' : dotted([links, log]),
-          renderResult(only),
+          renderChange(only),
           dotted([sentenceToMarkdown(only.end?.explanation ?? ''), isBeside ? next : ''], ' '),
         ]);
-  return blocks([head, told, foot, isSummary ? renderMessage(story, jobs) : '']);
+  return blocks([head, body, foot, isSummary ? renderMessage(report, jobs) : '']);
 }
 
-function renderSmallPrint(story: Story, jobs: readonly Job[], log: string): string {
+function renderSmallPrint(report: RunReport, jobs: readonly Job[], log: string): string {
+  const { failure, cause, startedAt } = report;
   const [job, ...others] = jobs;
-  const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(story.failure);
-  const details = [
-    isSaidAbove ? '' : story.cause,
-    job === undefined || others.length > 0 ? '' : renderDetails(story, job),
-    log,
-  ];
-  const about = [inUtc(story.startedAt), link('Agent Follow-up', ACTION_URL)];
-  return small(dotted([...details, ...about]));
+  const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(failure);
+  return small(
+    dotted([
+      isSaidAbove ? '' : cause,
+      job === undefined || others.length > 0 ? '' : renderDetails(report, job),
+      ...[log, inUtc(startedAt), link('Agent Follow-up', ACTION_URL)],
+    ]),
+  );
+}
+
+/** What was not sent has no number. */
+function renderDetails({ most }: RunReport, job: Job): string {
+  const isCounted = job.end === undefined || deliveryOf(job) !== 'not-sent';
+  const hasNumber = job.nthInARow !== undefined && most !== undefined && isCounted;
+  return dotted([
+    job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
+    hasNumber ? `message ${job.nthInARow} of ${most}` : '',
+  ]);
 }
 
 const LONGEST_MESSAGE = 60_000;
 
-function renderMessage({ message }: Story, jobs: readonly Job[]): string {
+function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
   const wasSent = jobs.some(
     (job) =>
       deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
@@ -135,24 +154,26 @@ function renderMessage({ message }: Story, jobs: readonly Job[]): string {
   return folded(title, fence(cut(message, LONGEST_MESSAGE)));
 }
 
-function renderLinks(story: Story, job: Job, conversation: number | undefined): string {
-  const pull = isOn(job, conversation) ? '' : pullRequestLink(job.record ?? {});
+/** The pull request, what has changed in it, and how long that took. */
+function renderLinks(report: RunReport, job: Job, conversation: number | undefined): string {
+  const { change, end, record = { id: job.id } } = job;
+  const isHere = isOn(job, conversation);
+  const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
+  let page = isHere && isOver && change?.kind !== 'none' ? '/files' : '';
+  if (change?.kind === 'commits') page = `/files/${change.before}..${change.after}`;
+  // Nothing can be reviewed there any more.
+  if (!record.prLink || record.prNumber === report.mergedOrClosed?.number) page = '';
+  const ms = end?.result === 'sent' ? 0 : (elapsedMs(job) ?? 0);
   return dotted([
-    pull === '' ? '' : `**${pull}**`,
-    reviewLink(story, job, conversation),
-    timeTaken(job),
+    isHere || !record.prLink ? '' : `**${pullRequestLink(record)}**`,
+    page === '' ? '' : link('Review changes', `${record.prLink}${page}`),
+    // Spaces would wrap on a phone.
+    ms < 500 ? '' : duration(ms).replaceAll(' ', '\u00a0'),
   ]);
 }
 
-/** How long the agent took; empty if that is not known. Spaces would wrap on a phone. */
-function timeTaken(job: Job): string {
-  const ms = elapsedMs(job) ?? 0;
-  const isKnown = job.end?.result !== 'sent' && Math.round(ms / 1000) > 0;
-  return isKnown ? duration(ms).replaceAll(' ', '\u00a0') : '';
-}
-
 /** The answer of an agent that has changed no file is not in the API. */
-function renderResult(job: Job): string {
+function renderChange(job: Job): string {
   if (changedNothing(job)) {
     const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
     return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
@@ -160,63 +181,40 @@ function renderResult(job: Job): string {
   return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
 }
 
-function sayIfOver({ mergedOrClosed }: Story): string {
-  if (mergedOrClosed === undefined) return '';
-  return `The request is about #${mergedOrClosed.number}. It is ${mergedOrClosed.how}.`;
-}
-
-function sayIfPullEnded(job: Job): string {
-  const over = endedPull(job);
-  const named = job.record?.prLink ? pullRequestLink(job.record) : `#${over?.number}`;
-  return over === undefined ? '' : `The pull request of this job, ${named}, is ${over.state}.`;
+/** The pull request of the event, or else that of the only job. */
+function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefined): string {
+  if (over !== undefined) return `The request is about #${over.number}. It is ${over.how}.`;
+  const ended = only && endedPull(only);
+  if (ended === undefined) return '';
+  const named = pullRequestLink(only?.record ?? {}) || `#${ended.number}`;
+  return `The pull request of this job, ${named}, is ${ended.state}.`;
 }
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
-function renderPrompt({ prompt, attached }: Story, jobs: readonly Job[]): string {
+function renderPrompt({ prompt, attached }: RunReport, jobs: readonly Job[]): string {
   const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
-/** What was not sent has no number. */
-function renderDetails({ most }: Story, job: Job): string {
-  const isCounted = job.end === undefined || deliveryOf(job) !== 'not-sent';
-  const hasNumber = job.nthInARow !== undefined && most !== undefined && isCounted;
-  return dotted([
-    job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
-    hasNumber ? `message ${job.nthInARow} of ${most}` : '',
-  ]);
-}
-
-/** What follows. A comment that is much older than the deadline is that of a killed run. */
-function outlook({ until }: Story, jobs: readonly Job[]): string {
+/** A comment that is much older than the deadline is that of a killed run. */
+function renderOutlook({ until }: RunReport, jobs: readonly Job[]): string {
   const labels = jobs.map(labelOf);
   const label = labels.find(isUnderway) ?? (labels.every((one) => one === 'sent') ? 'sent' : null);
   if (label === null) return '';
   const isNew = label === 'creating' || jobs.some(isCreated);
-  const unsent =
-    label === 'waiting' ? 'If the agent is not done by then, the message is not sent.' : '';
+  const waits = label !== 'sent' && until !== undefined;
   return sentences(
     isNew ? 'This starts a new job; the agent opens a pull request of its own.' : '',
     label === 'sent' ? 'This run does not wait for the result.' : '',
-    label !== 'sent' && until !== undefined ? `This run waits until ${inUtc(until)}.` : '',
-    label !== 'sent' && until !== undefined ? unsent : '',
+    waits ? `This run waits until ${inUtc(until)}.` : '',
+    waits && label === 'waiting'
+      ? 'If the agent is not done by then, the message is not sent.'
+      : '',
   );
 }
 
 function isOn({ record }: Job, conversation: number | undefined): boolean {
   return conversation !== undefined && record?.prNumber === conversation;
-}
-
-function reviewLink({ mergedOrClosed }: Story, job: Job, conversation: number | undefined): string {
-  const { change, end, record } = job;
-  const isClosed = mergedOrClosed !== undefined && record?.prNumber === mergedOrClosed.number;
-  if (!record?.prLink || isClosed) return '';
-  if (change?.kind === 'commits') return link('Review changes', filesIn(record.prLink, change));
-  const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
-  const mayHaveChanges = isOver && change?.kind !== 'none';
-  return isOn(job, conversation) && mayHaveChanges
-    ? link('Review changes', `${record.prLink}/files`)
-    : '';
 }
 
 const FAILURE = /^(.*) [a-z ]+ on (\w{7})$/;
@@ -226,23 +224,26 @@ const CHECK_NOW: Readonly<Record<CheckState, string>> = {
   running: 'Agent finished: $1 runs again',
 };
 
-function titleOfJob(story: Story, job: Job, conversation: number | undefined): string {
-  return `${icon(iconOf(labelOf(job)))} ${newsOfJob(story, job, conversation)}`;
-}
-
-function newsOfJob({ failure = '' }: Story, job: Job, conversation: number | undefined): string {
+/** What the agent has done, if that is known. */
+function summarizeJob(
+  { failure = '' }: RunReport,
+  job: Job,
+  conversation: number | undefined,
+): string {
   const label = labelOf(job);
-  const { change, record } = job;
+  const { change, record = {} } = job;
   if (label === 'failed' && change?.kind === 'commits') {
     return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
   }
-  if ((label !== 'completed' && label !== 'still failing') || change === undefined)
-    return titleOf(label);
+  const isDone = label === 'completed' || label === 'still failing';
+  if (!isDone || change === undefined) return LABELS[label].title;
   switch (change.kind) {
     case 'commits':
       return dotted(['Agent pushed', nameCommits(change)], ' ');
-    case 'created':
-      return `Agent opened ${isOn(job, conversation) ? 'this pull request' : pullRequestLink(record ?? {})}`;
+    case 'created': {
+      const isHere = isOn(job, conversation);
+      return `Agent opened ${isHere ? 'this pull request' : pullRequestLink(record)}`;
+    }
     case 'rewritten':
       return 'The branch was rewritten';
     case 'none':
@@ -260,49 +261,44 @@ const LAST_ITEM = 60;
 /** The worst first. People know a job by its pull request. */
 function listJobs(jobs: readonly Job[], room: number): string {
   const sorted = jobs.toSorted((one, other) => byAttention(labelOf(one), labelOf(other)));
-  const groups = Map.groupBy(sorted, (job) => `${labelOf(job)} ${job.end?.explanation ?? ''}`);
-  const items = [...groups.values()].map((group) => {
+  const grouped = Map.groupBy(sorted, (job) => `${labelOf(job)} ${job.end?.explanation ?? ''}`);
+  const groups = [...grouped.values()];
+  const items = groups.map((group) => {
     const [label = 'sent'] = group.map(labelOf);
     const [reason = ''] = group.map(({ end }) => end?.explanation);
     const names = group.map((job) => pullRequestLink(job.record ?? {}) || code(job.id, 256));
-    const title = `${icon(iconOf(label))} ${group.length} ${wordOf(label)}`;
+    const title = `${icon(LABELS[label].icon)} ${group.length} ${LABELS[label].word}`;
     return dotted([`- ${title}`, listSome(names, MOST_NAMED), sentenceToMarkdown(reason)], ': ');
   });
   const shown = fitting(items, room - LAST_ITEM);
-  const left = [...groups.values()].slice(shown.length).flat().length;
+  const left = groups.slice(shown.length).flat().length;
   const more = left === 0 ? [] : [`- Jobs not shown for lack of room: ${left}.`];
   return [...shown, ...more].join('\n');
 }
 
-function titleOfJobs(jobs: readonly Job[]): string {
+/** `7 of 60 agent jobs need attention`, with the label of the icon. */
+function summarizeLabels(jobs: readonly Job[]): readonly [Label, string] {
   const labels = jobs.map(labelOf);
   const [worst = 'completed'] = labels.toSorted(byAttention);
   const underway = labels.find(isUnderway);
+  const label = underway ?? worst;
   const bad = labels.filter(isBad).length;
-  const need = `${bad === 1 ? 'needs' : 'need'} attention${underway === undefined ? '' : ' so far'}`;
   const all = `${labels.length} agent jobs`;
-  const isMixed = new Set(labels.map(wordOf)).size > 1;
-  const words =
-    isMixed && bad > 0
-      ? `${bad} of ${all} ${need}`
-      : `${all}: ${isMixed ? countLabels(labels) : wordOf(worst)}`;
-  return `${icon(iconOf(underway ?? worst))} ${words}`;
+  const isMixed = new Set(labels.map((one) => LABELS[one].word)).size > 1;
+  if (!isMixed) return [label, `${all}: ${LABELS[worst].word}`];
+  if (bad === 0) return [label, `${all}: ${countLabels(labels)}`];
+  const need = bad === 1 ? 'needs' : 'need';
+  return [label, `${bad} of ${all} ${need} attention${underway === undefined ? '' : ' so far'}`];
 }
 
-/**
- * What a person can do next. Empty if it is not the same for all jobs: a command goes to all of
- * them.
- */
-function nextOf(
-  { command, createsJobs = false }: Pick<Story, 'command' | 'createsJobs'>,
-  jobs: readonly Job[],
-): string {
+/** Empty if it is not the same for all jobs: a command goes to all of them. */
+function renderNextStep({ command, createsJobs = false }: RunReport, jobs: readonly Job[]): string {
   if (command === null) return '';
   const steps = jobs.map((job) => {
     // What is pushed to a pull request that has ended reaches nobody.
     const label = endedPull(job) === undefined ? labelOf(job) : 'archived';
     const isDone = changedNothing(job) && label === 'completed';
-    return isDone ? askForMore(command) : nextStep(label, command, createsJobs);
+    return isDone ? askForMore(command) : LABELS[label].next?.(command, createsJobs);
   });
   const [next, ...others] = new Set(steps);
   return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
@@ -316,17 +312,14 @@ export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
 /** The answer to a command that could not be sent. `login`: who is told. */
 export function renderProblem(problem: string, info: RunInfo, login = ''): string {
   const what = `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)}`;
-  return renderFor(login, dotted([what, logLink(info)]));
+  return addMention(login, dotted([what, logLink(info)]));
 }
 
 /** Mentions a person below the title of a text; nobody if the login is empty. */
-export function renderFor(login: string, text: string): string {
+export function addMention(login: string, text: string): string {
+  if (!/^[a-z\d][a-z\d_-]*$/i.test(login)) return text;
   const [title = '', ...rest] = text.split('\n\n');
-  return blocks([title, mention(login), ...rest]);
-}
-
-function mention(login: string): string {
-  return /^[a-z\d][a-z\d_-]*$/i.test(login) ? `@${login}` : '';
+  return blocks([title, `@${login}`, ...rest]);
 }
 
 /** The answer to a command without a prompt. It must not begin with the command itself. */

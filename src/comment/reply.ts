@@ -1,24 +1,32 @@
 import type { Start } from '../context.ts';
 import type { ReactionContent } from '../github/client.ts';
 import { describeError } from '../github/errors.ts';
-import { composeReply, toReplyId } from '../ledger/marker.ts';
+import { composeReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
 import { identifyMessage } from '../ledger/record.ts';
 import { createComment } from './tracking-comment.ts';
 
-/** Resolves to its URL, or to an empty text. */
+/** A comment without a record. */
+export function createReply(
+  { runtime, github }: Start,
+  conversation: number,
+  about: ReplyId,
+  visible: string,
+): ReturnType<typeof createComment> {
+  const compose = (): string => composeReply(about, visible);
+  return createComment({ ...runtime, github, conversation, compose, until: Infinity });
+}
+
+/** Replies to a command. Resolves to the URL, or to an empty text. */
 export async function reply(
   start: Start,
   visible: string,
   level: 'warning' | 'info',
 ): Promise<string> {
-  const { runtime, info, asked, github } = start;
-  // An earlier attempt has answered already, or it may have sent the message, so "repeat it" would
-  // be wrong.
+  const { runtime, info, asked } = start;
+  // An earlier attempt has answered, or may have sent the message: "repeat it" would be wrong.
   if (asked === null || info.attempt > 1) return '';
-  const { conversation } = asked;
   const about = toReplyId(identifyMessage(start));
-  const place = { ...runtime, github, conversation, until: Infinity };
-  const created = await createComment(place, () => composeReply(about, visible));
+  const created = await createReply(start, asked.conversation, about, visible);
   if (created.kind === 'ok') return created.value.url;
   runtime.log[level](created.problem);
   return '';

@@ -10,7 +10,6 @@ import {
 } from '../github/errors.ts';
 import type { CreatedComment } from '../github/responses.ts';
 import { commentId } from '../ledger/ledger.ts';
-import { composeComment } from '../ledger/marker.ts';
 import type { CommentRecord } from '../ledger/record.ts';
 import { type Ok, ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
@@ -18,17 +17,17 @@ import { sentences } from '../text.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back.
 
-interface CommentPlace extends Pick<Runtime, 'clock' | 'signal'> {
+interface NewComment extends Pick<Runtime, 'clock' | 'signal'> {
   readonly github: GitHub;
   readonly conversation: number;
   /** The creation is not repeated later. */
   readonly until: number;
+  /** The text as it is by now. */
+  readonly compose: () => string;
 }
 
-interface TrackingOptions extends CommentPlace {
-  /** To other runs, and to people in at most so many characters. */
-  readonly data: () => CommentRecord;
-  readonly render: (limit: number) => string;
+interface TrackingOptions extends NewComment {
+  readonly record: () => CommentRecord;
 }
 
 /** The signal of a pause that no cancellation ends. */
@@ -50,7 +49,6 @@ export class TrackingComment {
   /** Empty if it does not exist. */
   url = '';
   nodeId = '';
-  #id = 0;
   /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
   /** Whether an edit is still to begin, which will have the newest text. */
@@ -67,12 +65,12 @@ export class TrackingComment {
   }
 
   get record(): CommentRecord {
-    return this.#options.data();
+    return this.#options.record();
   }
 
   /** If that fails, no message may be sent: the comment may not exist. */
   async create(): Promise<Ok<string> | NotCreated> {
-    const created = await createComment(this.#options, () => this.#compose());
+    const created = await createComment(this.#options);
     if (created.kind === 'problem') return created;
     this.recognize(created.value);
     return ok(this.url);
@@ -80,15 +78,11 @@ export class TrackingComment {
 
   /** This is the comment: its creation had an answer, or a list shows it. */
   recognize({ url, nodeId }: Pick<CreatedComment, 'url' | 'nodeId'>): void {
-    this.#id = commentId(url);
     this.nodeId = nodeId;
     this.url = url;
   }
 
-  /**
-   * Edits the comment soon: edits follow one another, so that an older text never replaces a newer
-   * one.
-   */
+  /** Soon: edits follow one another, so that an older text never replaces a newer one. */
   write(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -117,17 +111,12 @@ export class TrackingComment {
     return edited === 'done' ? ok(this.url) : problem(explainLastEdit(edited));
   }
 
-  #compose(): string {
-    const { data, render } = this.#options;
-    return composeComment(data(), render);
-  }
-
   edit(): Promise<Edited> {
-    const { github } = this.#options;
+    const { github, compose } = this.#options;
     const edited = this.#editing.then(async () => {
       this.#isDue = false;
       try {
-        await github.updateComment(this.#id, this.#compose());
+        await github.updateComment(commentId(this.url), compose());
         return 'done';
       } catch (error) {
         this.#mayBeLate ||= classifyError(error) === 'unclear';
@@ -140,14 +129,10 @@ export class TrackingComment {
 }
 
 function explainLastEdit(error: GitHubError): string {
-  // The process has created it, so it was there.
+  // The process has created it, so it was there, and the token was good.
   if ([404, 410].includes(error.status)) return 'Somebody has deleted the comment.';
-  return sentences(`The comment is not up to date: ${describeError(error)}.`, hintForEdit(error));
-}
-
-/** The token was good when the comment was created. */
-function hintForEdit(error: GitHubError): string {
-  return error.status === 401 ? 'Tokens of GitHub Apps live an hour.' : hintFor(error);
+  const hint = error.status === 401 ? 'Tokens of GitHub Apps live an hour.' : hintFor(error);
+  return sentences(`The comment is not up to date: ${describeError(error)}.`, hint);
 }
 
 /** Milliseconds until GitHub may take the same edit; Infinity if it will refuse that again. */
@@ -166,10 +151,8 @@ export interface NotCreated {
 }
 
 /** Repeats a creation that was certainly not written. */
-export async function createComment(
-  { github, conversation, clock, signal, until }: CommentPlace,
-  compose: () => string,
-): Promise<Ok<CreatedComment> | NotCreated> {
+export async function createComment(comment: NewComment): Promise<Ok<CreatedComment> | NotCreated> {
+  const { github, conversation, compose, clock, signal, until } = comment;
   for (let failed = 1; ; failed += 1) {
     try {
       return ok(await github.createComment(conversation, compose()));

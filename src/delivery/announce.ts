@@ -1,9 +1,10 @@
 import { findPersonToMention } from '../comment/cause.ts';
-import { renderFor, renderStory } from '../comment/render.ts';
+import { addMention, renderReport } from '../comment/render.ts';
 import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
+import { composeComment } from '../ledger/marker.ts';
 import { toRecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
@@ -129,13 +130,15 @@ export function openComment(
   until: number,
 ): TrackingComment {
   const { plan, runtime, github } = run;
+  const record = () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) });
   return new TrackingComment({
     ...runtime,
     github,
     conversation,
     until,
-    data: () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) }),
-    render: (limit) => renderComment(run, jobs, conversation, limit),
+    record,
+    compose: () =>
+      composeComment(record(), (limit) => renderComment(run, jobs, conversation, limit)),
   });
 }
 
@@ -156,5 +159,5 @@ function renderComment(
   const people = told.map((one) => findPersonToMention(run.trigger, knownRecords(run.ledger), one));
   const person = people.find((login) => login !== '') ?? '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };
-  return renderFor(person, renderStory(describeRun(run), jobs, place));
+  return addMention(person, renderReport(describeRun(run), jobs, place));
 }

@@ -1,6 +1,6 @@
 import { duration } from '../clock.ts';
 import { elapsedMs, type Job, labelOf } from '../job/job.ts';
-import { countLabels, isUnderway, wordOf } from '../job/labels.ts';
+import { countLabels, isUnderway, LABELS } from '../job/labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 
@@ -58,7 +58,7 @@ export class JobLog {
     if (this.#run.jobs.length === 1) return;
     const ended = this.#run.jobs.filter(({ end }) => end !== undefined).length;
     const elapsed = elapsedMs(job);
-    const said = `[${ended}/${this.#run.jobs.length}] ${wordOf(labelOf(job))} ${job.id}`;
+    const said = `[${ended}/${this.#run.jobs.length}] ${LABELS[labelOf(job)].word} ${job.id}`;
     const after =
       elapsed === undefined || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
     this.#run.log.info(sentences(said, after, job.record?.prLink ?? ''));

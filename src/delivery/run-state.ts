@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { formatCause, formatFailure } from '../comment/cause.ts';
-import type { Story } from '../comment/render.ts';
+import type { RunReport } from '../comment/render.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
@@ -109,7 +109,7 @@ export function pullToWatch({ jobs, inputs }: Run, { record }: Job): number | un
 }
 
 /** What people read of the run now. */
-export function describeRun(run: Run): Story {
+export function describeRun(run: Run): RunReport {
   const { inputs, plan, info, runtime, prompt } = run;
   const { command, wait, createJob, jobIds } = inputs;
   const { deadline, limit } = plan;

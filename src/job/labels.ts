@@ -8,6 +8,7 @@ type Group = 'underway' | 'calm' | 'bad';
 interface Row {
   readonly icon: string;
   readonly word: string;
+  /** A constant: the runner does not mask the titles of annotations. */
   readonly title: string;
   readonly group: Group;
   /** Once a command has ended. */
@@ -66,19 +67,6 @@ export const LABELS = {
 export type Label = keyof typeof LABELS;
 export const LABEL_NAMES = Object.keys(LABELS) as Label[];
 
-export function iconOf(label: Label): string {
-  return LABELS[label].icon;
-}
-
-export function wordOf(label: Label): string {
-  return LABELS[label].word;
-}
-
-/** A constant: the runner does not mask the titles of annotations. */
-export function titleOf(label: Label): string {
-  return LABELS[label].title;
-}
-
 export function isUnderway(label: Label): boolean {
   return LABELS[label].group === 'underway';
 }
@@ -87,13 +75,9 @@ export function isBad(label: Label): boolean {
   return LABELS[label].group === 'bad';
 }
 
-export function nextStep(label: Label, command: string, createsJobs: boolean): string | undefined {
-  return LABELS[label].next?.(command, createsJobs);
-}
-
 /** `7 failed, 51 completed` */
 export function countLabels(labels: readonly Label[]): string {
-  return [...Map.groupBy(labels.toSorted(byAttention), wordOf)]
+  return [...Map.groupBy(labels.toSorted(byAttention), (label) => LABELS[label].word)]
     .map(([word, { length }]) => `${length} ${word}`)
     .join(', ');
 }

@@ -1,7 +1,7 @@
 import { pullRequestName } from '../pull-request.ts';
 import { quote } from '../text.ts';
 import { type Job, labelOf } from './job.ts';
-import { byAttention, isBad, wordOf } from './labels.ts';
+import { byAttention, isBad, LABELS } from './labels.ts';
 import { outcomeNow } from './outcome.ts';
 import { type JobResult, RESULT_NAMES, RESULTS } from './results.ts';
 import type { Outcome } from './stop-reasons.ts';
@@ -36,9 +36,12 @@ export function overallReason(main: Ended, ended: readonly Ended[]): string {
   if (ended.length === 1 || end.explanation === '') return end.explanation;
   const label = labelOf(main);
   const labels = ended.map(labelOf);
-  const like = labels.filter((one) => (isBad(label) ? isBad(one) : wordOf(one) === wordOf(label)));
+  const like = labels.filter((one) =>
+    isBad(label) ? isBad(one) : LABELS[one].word === LABELS[label].word,
+  );
   const needs = like.length === 1 ? 'needs attention' : 'need attention';
-  const words = new Set(like.map(wordOf)).size === 1 ? wordOf(label) : needs;
+  const words =
+    new Set(like.map((label) => LABELS[label].word)).size === 1 ? LABELS[label].word : needs;
   const first = like.length === 1 ? '' : 'first ';
   const prLink = record?.prLink;
   const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';

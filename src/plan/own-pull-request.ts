@@ -1,4 +1,4 @@
-import type { Story } from '../comment/render.ts';
+import type { RunReport } from '../comment/render.ts';
 import type { Context } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import type { Job } from '../job/job.ts';
@@ -25,7 +25,7 @@ export function whatIsOver({
   asked,
   trigger,
   inputs,
-}: Pick<Context, 'asked' | 'trigger' | 'inputs'>): Story['mergedOrClosed'] {
+}: Pick<Context, 'asked' | 'trigger' | 'inputs'>): RunReport['mergedOrClosed'] {
   const { conversation: number, state: how } = trigger;
   if (asked === null || how === 'open' || number === null) return undefined;
   return (inputs.prNumber ?? number) === number ? { number, how } : undefined;

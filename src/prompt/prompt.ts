@@ -1,4 +1,4 @@
-import type { Story } from '../comment/render.ts';
+import type { RunReport } from '../comment/render.ts';
 import type { Stop } from '../job/stop-reasons.ts';
 import { blocks } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
@@ -68,7 +68,7 @@ export class Prompt {
   }
 
   /** What people see of it. It is cut later: a part of a secret would not be recognized. */
-  get preview(): Pick<Story, 'prompt' | 'attached' | 'message'> {
+  get preview(): Pick<RunReport, 'prompt' | 'attached' | 'message'> {
     const { redact } = this.#runtime;
     const { prompt, words } = this.#request;
     return {

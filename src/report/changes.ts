@@ -132,13 +132,12 @@ export function changeOf(
   const told: PlainCommits = {
     ...(listed && { files: listed.map(({ filename }) => redact(filename)) }),
     untouched: new Map(left.map(([path, count]) => [redact(path), count])),
-    headlines: commits.map(({ commit }) => firstLine(redact(commit.message))),
+    headlines: commits.flatMap(({ commit }) =>
+      redact(commit.message)
+        .trimStart()
+        .split(/[\r\n]/, 1),
+    ),
     authors: [...new Set(commits.map(({ author }) => author && redact(author.login)))],
   };
   return { ...pushed, told };
-}
-
-function firstLine(message: string): string {
-  const [line = ''] = message.trimStart().split(/[\r\n]/, 1);
-  return line;
 }

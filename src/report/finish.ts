@@ -1,19 +1,24 @@
+import { findStarter } from '../comment/cause.ts';
+import { renderProblem, renderUsage } from '../comment/render.ts';
+import { react, reply } from '../comment/reply.ts';
+import type { EarlyEnd, Start } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
+import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
 import { labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
-import { countLabels, titleOf, wordOf } from '../job/labels.ts';
+import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
-import type { Runtime } from '../runner/environment.ts';
+import { STOP_REASONS, type Stop, stop } from '../job/stop-reasons.ts';
+import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
+import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import type { Log } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
-import { finishOnGitHub } from './comments.ts';
-import { saveAtEnd, saveOutputs } from './outputs.ts';
-import { summarize } from './summary.ts';
+import { readChanges } from './changes.ts';
+import { notify } from './notify.ts';
+import { type Report, saveAtEnd, saveOutputs } from './outputs.ts';
+import { summarize, writeSummary } from './summary.ts';
 
-/**
- * The outputs come first, because a second signal may end the process at once. What follows changes
- * no result.
- */
+/** The outputs come first: a second signal may end the process. What follows changes no result. */
 export async function report(run: Run): Promise<0 | 1> {
   const { inputs, jobs, runtime, comment } = run;
   const ended = endedNow(jobs, inputs.wait);
@@ -22,7 +27,8 @@ export async function report(run: Run): Promise<0 | 1> {
   const early = { ended, commentUrls: [comment?.url ?? ''] };
   const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
-  const { commentUrls, outdated } = await finishOnGitHub(run);
+  await readChanges(run);
+  const { commentUrls, outdated } = await notify(run);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
   summarize(runtime, describeRun(run), jobs, commentUrls, outdated);
@@ -44,7 +50,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
   const { id, record, end } = main;
-  const title = titleOf(labelOf(main));
+  const title = LABELS[labelOf(main)].title;
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listReasons(log, ended, end.explanation);
@@ -57,26 +63,78 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   else if (end.explanation === '') return;
   else if (end.result === 'skipped') log.notice(text, title);
   // It is unconfirmed because the agent was already at work, and nothing is wrong.
-  else if (end.result === 'completed' && isAtWork(statusBefore(main))) log.info(text);
+  else if (end.result === 'completed' && !isFinal(statusBefore(main) ?? 'completed'))
+    log.info(text);
   else log.warning(text, title);
 }
 
-function isAtWork(status: string | undefined): boolean {
-  return status !== undefined && !isFinal(status);
-}
-
-/**
- * Each reason once, the worst first, but not the one that the annotation tells. The log has the end
- * of each job.
- */
+/** Each reason once, but not the one that the annotation tells. The log has the end of each job. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
   for (const [reason, jobs] of untold) {
     const [id = '', ...others] = jobs.map((job) => job.id);
-    const [word = ''] = jobs.map((job) => wordOf(labelOf(job)));
+    const [word = ''] = jobs.map((job) => LABELS[labelOf(job)].word);
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
   log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
+}
+
+// A run that acts on no job.
+
+/** What is true if the process is killed before it knows more, or ends because of a bug. */
+export function saveUnfinished(runtime: Runtime): void {
+  const why = stop('ended-early', { phase: 'early' });
+  const reason = explain(why, factsOf(runtime));
+  saveOutputs(runtime, toReport(runtime, why, reason));
+}
+
+/** Without `start`, it is not known who has asked. */
+export async function reportEarlyEnd(
+  runtime: Runtime,
+  end: EarlyEnd,
+  start?: Start,
+): Promise<0 | 1> {
+  const { why, isWarning, isSummarized } = end;
+  const { result } = STOP_REASONS[why.code];
+  const facts = factsOf(runtime, start);
+  const again = start ? howToRetry(why.retry, facts) : '';
+  // What people do is told at once only if the cause passes by itself; the answer always tells it.
+  const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
+  const url = start === undefined ? '' : await answer(start, end, sentences(fact, again));
+  const nothing = facts.isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
+  const said = sentences(fact, why.retry === 'later' ? again : '');
+  const isRefusal = end.isRefusal || result === 'error';
+  const reason = sentences(isRefusal ? `${nothing}.` : '', said);
+  const level = isWarning ? 'warning' : 'notice';
+  runtime.log[result === 'skipped' ? level : 'error'](reason);
+  const report = { ...toReport(runtime, why, reason), commentUrls: [url] };
+  const code = saveAtEnd(runtime, report, result === 'skipped' ? 0 : 1);
+  if (result === 'error' || isSummarized) {
+    const title = `## ${icon(result === 'error' ? '⚠️' : '⏭️')} ${nothing}`;
+    writeSummary(runtime, blocks([title, sentenceToMarkdown(said)]));
+  }
+  return code;
+}
+
+function factsOf({ env }: Runtime, start?: Start): RunFacts {
+  const isRerun = readRunInfo(env).attempt > 1;
+  return { ...A_RUN, isCommand: Boolean(start?.asked), isRerun };
+}
+
+function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
+  const delivery = factsOf(runtime).isRerun ? 'unknown' : 'not-sent';
+  return { ended: [], withoutJobs: { code, reason, delivery } };
+}
+
+async function answer(start: Start, end: EarlyEnd, said: string): Promise<string> {
+  if (typeof end.answer === 'object') {
+    return reply(start, renderUsage(end.answer.usageOf), 'warning');
+  }
+  if (end.answer === undefined) return '';
+  await react(start, end.answer === 'denied' ? '-1' : 'confused');
+  if (end.answer === 'denied') return '';
+  // The error of the run is an annotation already.
+  return reply(start, renderProblem(said, start.info, findStarter(start.trigger)), 'info');
 }

@@ -18,6 +18,7 @@ export interface Report {
 /** In the order of `action.yml`. Each of them is written on every path. */
 export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   const main = worstFirst(ended)[0];
+  const waited = ended.flatMap(({ end }) => end.confirmed ?? []);
   const code = main?.end.code ?? withoutJobs?.code ?? 'ended-early';
   return {
     result: main?.end.result ?? STOP_REASONS[code].result,
@@ -30,10 +31,12 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
       DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
       withoutJobs?.delivery ??
       'not-sent',
-    confirmed: overallConfirmed(ended),
+    // Whether it is true for every job with a wait.
+    confirmed: waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed)),
     reason: main === undefined ? (withoutJobs?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),
-    results: renderResults(ended),
+    // One line for each job; other runners lose all outputs if a line is long.
+    results: `[${ended.map((job) => JSON.stringify(toEntry(job))).join(',\n')}]`,
     'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
   };
 }
@@ -53,22 +56,8 @@ function commitsOf([job, ...others]: readonly Ended[]): string {
   }
 }
 
-function overallConfirmed(ended: readonly Ended[]): string {
-  const waited = ended.flatMap(({ end }) => end.confirmed ?? []);
-  return waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed));
-}
-
-/**
- * Characters of a reason in `results`: all outputs of a job, which may have 100 lines, may have a
- * megabyte.
- */
+/** All outputs of a job, which may have 100 lines, may have a megabyte. */
 const LONGEST_TEXT = 500;
-
-/** One line per job; other runners lose all outputs if a line is long. */
-function renderResults(ended: readonly Ended[]): string {
-  const lines = ended.map((job) => JSON.stringify(toEntry(job)));
-  return `[${lines.join(',\n')}]`;
-}
 
 function toEntry(job: Ended) {
   const { id, record, end } = job;
@@ -90,8 +79,9 @@ function toEntry(job: Ended) {
 export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
   if (saved.kind === 'ok') return code;
-  const { result, delivery, status } = toOutputs(report);
-  const lost = `result ${result}, delivery ${delivery}, status ${status === '' ? 'unknown' : showStatus(status)}`;
+  const { result, delivery, ...others } = toOutputs(report);
+  const status = others.status === '' ? 'unknown' : showStatus(others.status);
+  const lost = `result ${result}, delivery ${delivery}, status ${status}`;
   const text = sentences(
     `${saved.problem}, so later steps do not see them. They are: ${lost}.`,
     adviseOnFile(saved.problem),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, titleOf } from '../../src/job/labels.ts';
+import { LABELS } from '../../src/job/labels.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -207,7 +207,7 @@ it.each([
         issues: [{ number: PULL, pullRequest: true }],
         // The last edit comes after the outputs.
         on({ body }) {
-          if (!body.includes(iconOf('completed'))) return undefined;
+          if (!body.includes(LABELS.completed.icon)) return undefined;
           for (const [index, signal] of signals.entries()) {
             setTimeout(() => run?.kill(signal), index * 700);
           }
@@ -234,7 +234,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
     const { result, sim } = await play(phase, signal);
     expect(errors(result)).toEqual([expect.stringContaining(reason)]);
-    expect(commentTexts(sim.github).at(-1)).toContain(titleOf(kind));
+    expect(commentTexts(sim.github).at(-1)).toContain(LABELS[kind].title);
     expect(commentTexts(sim.github).at(-1)).toContain(reason);
     expect(notes(sim.github)[0]?.jobs[0]?.delivery).toBe(phase.delivery);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/job/labels.ts';
+import { LABELS } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
 import { type Json, mergeGroup, SHA, workflowRun } from '../sim/events.ts';
 import type { IssueOptions } from '../sim/github/issues.ts';
@@ -85,7 +85,7 @@ describe('nothing is sent about a commit', () => {
     expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
     expect(sim.agent.posts()).toEqual([]);
     expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-    expect(ownComments(sim.github)[0]?.body).toContain(titleOf('skipped'));
+    expect(ownComments(sim.github)[0]?.body).toContain(LABELS.skipped.title);
   });
 
   it('is what a re-run reports, unless the message was sent', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { titleOf } from '../../src/job/labels.ts';
+import { LABELS } from '../../src/job/labels.ts';
 import { ALICE, event, issueComment, type Person, pullRequest } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -14,7 +14,7 @@ const BY_BOT = event('issues', 'labeled', { issue: { number: PULL }, sender: AGE
 const BY_PERSON = pullRequest({ number: PULL });
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 /** The title of a comment. */
-const LIMIT = titleOf('limited');
+const LIMIT = LABELS.limited.title;
 const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 type More = NonNullable<Parameters<Simulation['run']>[0]>;

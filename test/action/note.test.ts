@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf } from '../../src/job/labels.ts';
+import { LABELS } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
@@ -147,7 +147,7 @@ describe.concurrent('edits of the comment', () => {
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
     expect(warnings(result)).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
-    const icon = iconOf(said === undefined ? 'completed' : 'sending');
+    const icon = LABELS[said === undefined ? 'completed' : 'sending'].icon;
     expect(ownComments(sim.github)[0]?.body).toContain(icon);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { iconOf, type Label, titleOf } from '../../src/job/labels.ts';
+import { LABELS, type Label } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
 import {
   commentTexts,
@@ -61,7 +61,7 @@ describe('a message to a job at work', () => {
       /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m,
     );
     const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
-    const words = [titleOf('waiting'), titleOf('working'), iconOf('completed')];
+    const words = [LABELS.waiting.title, LABELS.working.title, LABELS.completed.icon];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
   });
 
@@ -156,6 +156,6 @@ describe.concurrent('a comment that can no longer be edited says what is true, o
     expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
     expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
     const kept = ownComments(sim.github).map(({ body }) => visibleIn(body).split('\n')[0]);
-    expect(kept).toEqual(label === null ? [] : [expect.stringContaining(titleOf(label))]);
+    expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
   });
 });

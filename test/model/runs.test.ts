@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { Delivery } from '../../src/job/job.ts';
-import { iconOf, type Label, titleOf, wordOf } from '../../src/job/labels.ts';
+import { LABELS, type Label } from '../../src/job/labels.ts';
 import type { JobResult } from '../../src/job/results.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { shortHash } from '../../src/ledger/record.ts';
@@ -331,14 +331,16 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     const lines = summary.replaceAll('\u00a0', ' ').split('\n');
     if (other !== undefined) {
       const items = lines.filter((line) => line.startsWith('- '));
-      return labels.some((label) => items.some((item) => item.includes(` ${wordOf(label)}: `)));
+      return labels.some((label) =>
+        items.some((item) => item.includes(` ${LABELS[label].word}: `)),
+      );
     }
     const news =
       one === undefined
         ? []
         : ['Agent pushed', 'Agent opened', 'Agent finished', 'Agent failed after'];
     const isDone = ['completed', 'failed'].includes(labels[0] ?? '');
-    const titles = [...labels.map(titleOf), ...(isDone ? news : [])];
+    const titles = [...labels.map((label) => LABELS[label].title), ...(isDone ? news : [])];
     return titles.some((title) => lines[0]?.includes(title)) || summary === '';
   },
   'the comment says the same as the outputs': ({ comments, job, result }) =>
@@ -349,7 +351,10 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
       if (own?.ended === undefined) return true;
       const isEarlier = result.delivery === 'unknown' && own.delivery === 'not-sent';
       const labels = labelsOf(result);
-      const words = said.length > 1 ? labels.map(wordOf) : labels.map(iconOf);
+      const words =
+        said.length > 1
+          ? labels.map((label) => LABELS[label].word)
+          : labels.map((label) => LABELS[label].icon);
       return (
         own.ended.result === result.result &&
         own.ended.confirmed === (result.confirmed === true) &&

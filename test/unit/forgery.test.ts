@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { renderFor, renderProblem, renderStory, type Story } from '../../src/comment/render.ts';
+import {
+  addMention,
+  type RunReport,
+  renderProblem,
+  renderReport,
+} from '../../src/comment/render.ts';
 import type { Job, JobRecord } from '../../src/job/job.ts';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { code } from '../../src/markdown.ts';
@@ -33,7 +38,7 @@ function findProblems(
 function show(
   parts: Partial<Job>,
   known: Partial<JobRecord> = {},
-  story: Partial<Story> = {},
+  story: Partial<RunReport> = {},
   count = 1,
 ): string {
   const jobs = Array.from({ length: count }, (_, n) => {
@@ -48,7 +53,7 @@ function show(
     message: '',
     startedAt: START,
   };
-  return renderStory({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
+  return renderReport({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
 }
 function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<JobRecord> = {}) {
   const end = { result: 'failed', confirmed: true, explanation } as const;
@@ -59,7 +64,7 @@ function because(text: string): Partial<Job> {
     ...ended({ result: 'failed', explanation: `The API said ${quote(text)}.` }),
   };
 }
-function by(text: string): Partial<Story> {
+function by(text: string): Partial<RunReport> {
   return { cause: `Asked by ${code(text, 100)}` };
 }
 function checked(text: string): string | null {
@@ -80,7 +85,7 @@ const FIELDS: Readonly<Record<string, (text: string) => string>> = {
   'all fields': (text) => show({ id: text, ...because(text) }, {}, { ...by(text), prompt: text }),
   'the answer to a command': (text) => renderProblem(`It is ${quote(text)}.`, INFO),
   'the comment about a bad end': (text) =>
-    renderFor(text === HARMLESS ? '' : text, show(because(text))),
+    addMention(text === HARMLESS ? '' : text, show(because(text))),
 };
 
 /** Ignores allowed differences: a fence for several lines, and that a long text is cut. */

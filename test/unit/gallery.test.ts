@@ -75,14 +75,6 @@ describe('the comment', () => {
   it.each([5, 30, 100])('shows %i jobs of all kinds', (count) => {
     for (const isOpen of [true, false]) check(mixedFleet(count, isOpen));
   });
-
-  it.each([700, 1000, 3000, 6000])('has at most %i characters if that is the limit', (limit) => {
-    for (const jobs of [fleetOf('failed', 1), mixedFleet(60), fleetOf('completed', 100)]) {
-      const text = commentOf(jobs, {}, limit);
-      expect(text.length).toBeLessThanOrEqual(limit);
-      expect(problemsOf(rendered(text))).toEqual([]);
-    }
-  });
 });
 
 it.each(kinds(ENDED))('the job summary shows %i jobs, %s', (count, kind) => {

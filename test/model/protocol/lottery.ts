@@ -8,8 +8,8 @@ import { endedNow } from '../../../src/job/overall.ts';
 import { STOP_REASONS } from '../../../src/job/stop-reasons.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';
-import { finishOnGitHub } from '../../../src/report/comments.ts';
-import { reportEarlyEnd } from '../../../src/report/early-end.ts';
+import { reportEarlyEnd } from '../../../src/report/finish.ts';
+import { notify } from '../../../src/report/notify.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
 import { ok } from '../../../src/result.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
@@ -304,7 +304,7 @@ async function work(world: World, setup: Setup, life: Life) {
   const opened = openRun(planned, request, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
-  const { commentUrls } = await finishOnGitHub(run);
+  const { commentUrls } = await notify(run);
   const outputs = toOutputs({ ended: endedNow(run.jobs, inputs.wait), commentUrls });
   return { result: outputs.result, delivery: outputs.delivery };
 }

@@ -1,9 +1,9 @@
 import {
-  renderFor,
+  addMention,
+  type RunReport,
   renderProblem,
-  renderStory,
+  renderReport,
   renderUsage,
-  type Story,
 } from '../../../src/comment/render.ts';
 import { endEarly } from '../../../src/context.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
@@ -18,13 +18,14 @@ import {
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
-import { reportEarlyEnd } from '../../../src/report/early-end.ts';
+
+import { reportEarlyEnd } from '../../../src/report/finish.ts';
 import { summarize } from '../../../src/report/summary.ts';
+
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
-// Every state of the comment and of the job summary, for any number of jobs, as Markdown: for the gallery
-// and for tests. The sentences are those of the action.
+// Every state of the comment and of the job summary, as Markdown: for the gallery and for tests.
 
 export interface Exhibit {
   readonly name: string;
@@ -40,7 +41,7 @@ const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 /** As a comment names it; GitHub makes it a link. */
 export const COMMIT = OLD.slice(0, 7);
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
-const STORY: Story = {
+const REPORT: RunReport = {
   info: RUN,
   cause: 'Asked by `octocat`',
   prompt: 'Add error handling examples to the pages that changed.',
@@ -114,7 +115,7 @@ interface Variant {
   readonly kind: Label;
   readonly job?: Partial<Job>;
   readonly record?: Partial<JobRecord>;
-  readonly story?: Partial<Story>;
+  readonly story?: Partial<RunReport>;
   /** Whether the comment is on the pull request of the job. */
   readonly isHere?: boolean;
   readonly why?: Stop;
@@ -138,7 +139,6 @@ const BY_TWO: PlainCommits = {
 
 /** Other states of one job. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
-  'the answer to a command': { kind: 'completed', story: COMMAND, isHere: true, ...withChange(3) },
   'the failure of a command': { kind: 'failed', story: COMMAND, isHere: true, ...withChange(1) },
   'failed checks': {
     kind: 'completed',
@@ -146,26 +146,11 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     story: { ...CHECKS, most: 3 },
     job: { ...withChange(1).job, nthInARow: 2 },
   },
-  'failed checks, limit reached': { kind: 'limited', isHere: true, story: CHECKS },
   '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
-  '3 new commits, with a merge': { kind: 'completed', ...withChange(3, 'a merge') },
   'new commits that cannot be compared': {
     kind: 'completed',
     job: { change: { kind: 'commits', before: OLD, after: NEW } },
   },
-  'no new commits': {
-    kind: 'completed',
-    isHere: true,
-    story: COMMAND,
-    job: { change: { kind: 'none' } },
-  },
-  'a command on a merged pull request': {
-    kind: 'completed',
-    isHere: true,
-    story: { ...COMMAND, mergedOrClosed: { number: 42, how: 'merged' } },
-    ...withChange(1),
-  },
-  'pull request created': { kind: 'completed', job: { change: { kind: 'created' } } },
   'a new job at work': {
     kind: 'working',
     job: { base: { status: 'new' } },
@@ -174,11 +159,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'timed out, after a wait': {
     ...{ kind: 'timed-out', job: { waitedMs: 900_000 } },
     why: stop('timed-out', { ...MISSED, waitedMs: 900_000 }),
-  },
-  'no pull request': {
-    kind: 'completed',
-    job: { change: { kind: 'no-pull-request' } },
-    record: { prLink: null, prNumber: null },
   },
   'not sent in time': {
     kind: 'not-sent',
@@ -201,17 +181,16 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
-    story: { prompt: `${STORY.prompt} `.repeat(8).trim(), cause: '' },
+    story: { prompt: `${REPORT.prompt} `.repeat(8).trim(), cause: '' },
   },
 };
 
 /** The commits of the agent; with `told`, what else is known of them. */
 function withChange(count: number, told?: Pushed['told']): { readonly job: Partial<Job> } {
-  const files = ['docs/errors.mdx', 'docs/errors/codes.mdx'];
-  const headlines = HEADLINES.slice(0, count);
-  const plain = { files, untouched: new Map(), headlines, authors: ['mintlify[bot]'] };
-  const change = { kind: 'commits', count, before: OLD, after: NEW, told: told ?? plain } as const;
-  return { job: { change } };
+  const plain = { ...BY_TWO, headlines: HEADLINES.slice(0, count), authors: ['mintlify[bot]'] };
+  return {
+    job: { change: { kind: 'commits', count, before: OLD, after: NEW, told: told ?? plain } },
+  };
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
@@ -251,13 +230,7 @@ export function fleetOf(kind: Label, count: number): readonly Job[] {
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
 export function mixedFleet(count: number, isOpen = false): readonly Job[] {
-  const troubles: readonly Label[] = [
-    'failed',
-    'timed-out',
-    'failed',
-    'delivery unknown',
-    'unconfirmed',
-  ];
+  const troubles = ['failed', 'timed-out', 'failed', 'delivery unknown', 'unconfirmed'] as const;
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
     const kind = number % 9 === 0 && trouble !== undefined ? trouble : 'completed';
@@ -272,15 +245,15 @@ export function commentOf(
   limit = LEAST_ROOM,
 ): string {
   const conversation = isHere ? 42 : CONVERSATION;
-  return renderStory({ ...STORY, ...story }, jobs, { conversation, limit });
+  return renderReport({ ...REPORT, ...story }, jobs, { conversation, limit });
 }
 
 export function summaryOf(
   jobs: readonly Job[],
-  story: Partial<Story> = {},
+  story: Partial<RunReport> = {},
   commentUrls: readonly string[] = [],
 ): string {
-  return written((runtime) => summarize(runtime, { ...STORY, ...story }, jobs, commentUrls));
+  return written((runtime) => summarize(runtime, { ...REPORT, ...story }, jobs, commentUrls));
 }
 
 /** What a run writes to its job summary. */
@@ -308,10 +281,7 @@ export function comments(): readonly Exhibit[] {
       markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
     })),
     { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
-    { name: '30 jobs: not sent', markdown: commentOf(fleetOf('not-sent', 30)) },
-    { name: '60 jobs: sending', markdown: commentOf(fleetOf('sending', 60)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
-    { name: '60 jobs', markdown: commentOf(mixedFleet(60)) },
     { name: '100 jobs: all completed', markdown: commentOf(fleetOf('completed', 100)) },
   ];
 }
@@ -332,7 +302,7 @@ export function badEnds(): readonly Exhibit[] {
   const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
   return kinds.map((name, n) => {
     const others = n === 0 ? [jobOf('completed', 1)] : [];
-    return { name, markdown: renderFor('octocat', commentOf([jobOf(name), ...others])) };
+    return { name, markdown: addMention('octocat', commentOf([jobOf(name), ...others])) };
   });
 }
 
@@ -350,7 +320,6 @@ export function summaries(): readonly Exhibit[] {
     },
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
-    { name: '5 jobs', markdown: summaryOf(mixedFleet(5), {}, urls) },
     { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },
   ];
 }

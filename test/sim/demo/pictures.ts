@@ -11,6 +11,7 @@ import { renderEntries, writeDocument } from './page.ts';
 import { play } from './play.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../.github/pictures');
+const WIDTH = 880;
 /** Higher than any picture, in pixels of the page. */
 const ROOM = 3000;
 /** Pixels of the picture per pixel of the page, for screens with a high resolution. */
@@ -21,33 +22,32 @@ const COLOURS = 32;
 const { CHROMIUM: chromium = 'chromium-headless-shell' } = process.env;
 const { entries } = await play();
 const asked = entries.findIndex(({ body }) => body.startsWith('/agent there is no page'));
-takePictures('command', 880, renderEntries(entries.slice(asked, asked + 2)));
+takePictures('command', renderEntries(entries.slice(asked, asked + 2)));
 const fixed = entries.findLast(({ body }) => body.includes('message 3 of 3'));
 takePictures(
   'comment',
-  880,
   renderEntries(fixed === undefined ? [] : [{ ...fixed, isMinimized: false }]),
 );
 
-function takePictures(name: string, width: number, body: string): void {
-  takePicture(name, 'light', width, body);
-  takePicture(`${name}-dark`, 'dark', width, body);
+function takePictures(name: string, body: string): void {
+  takePicture(name, 'light', body);
+  takePicture(`${name}-dark`, 'dark', body);
 }
 
-function takePicture(name: string, theme: string, width: number, body: string): void {
+function takePicture(name: string, theme: string, body: string): void {
   const page = writeDocument(`${name}.html`, `<div class="picture ${theme}">${body}</div>`);
-  const drawn = browse(page, width, ROOM, '--dump-dom');
+  const drawn = browse(page, ROOM, '--dump-dom');
   const height = /data-height="(\d+)"/.exec(drawn)?.[1];
   if (height === undefined) throw new Error(`Chromium has not drawn ${page}.`);
   mkdirSync(FOLDER, { recursive: true });
   const file = join(FOLDER, `${name}.png`);
   const scale = `--force-device-scale-factor=${SCALE}`;
-  browse(page, width, Number(height), scale, `--screenshot=${file}`);
+  browse(page, Number(height), scale, `--screenshot=${file}`);
   execFileSync('pngquant', [`${COLOURS}`, '--nofs', '--strip', '--force', '--output', file, file]);
-  console.log(`${file}: ${width} x ${height}, ${statSync(file).size} bytes`);
+  console.log(`${file}: ${WIDTH} x ${height}, ${statSync(file).size} bytes`);
 }
 
-function browse(page: string, width: number, height: number, ...flags: readonly string[]): string {
+function browse(page: string, height: number, ...flags: readonly string[]): string {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
   try {
     return execFileSync(
@@ -56,7 +56,7 @@ function browse(page: string, width: number, height: number, ...flags: readonly 
         ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
         ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
         ...['--hide-scrollbars', '--virtual-time-budget=10000', `--user-data-dir=${profile}`],
-        `--window-size=${width},${height}`,
+        `--window-size=${WIDTH},${height}`,
         ...flags,
         pathToFileURL(page).href,
       ],

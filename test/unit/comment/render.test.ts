@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  logLink,
-  renderFor,
+  addMention,
+  type RunReport,
   renderProblem,
-  renderStory,
+  renderReport,
   renderUsage,
-  type Story,
 } from '../../../src/comment/render.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
 import {
@@ -15,7 +14,7 @@ import {
   NEW_JOB,
   type PlainCommits,
 } from '../../../src/job/job.ts';
-import { iconOf, type Label, titleOf, wordOf } from '../../../src/job/labels.ts';
+import { LABELS, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop } from '../../../src/job/stop-reasons.ts';
 import { ACTION_URL } from '../../../src/runner/network.ts';
@@ -23,7 +22,7 @@ import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '
 
 const LIMIT = 60_000;
 const DOUBT = { ...toOutcome(job(SENT), agentStop('completed'), A_RUN, true), explanation: '' };
-const STORY: Story = {
+const REPORT: RunReport = {
   ...{ info: INFO, cause: 'Asked by `alice`', prompt: 'Say more.', attached: '', message: '' },
   ...{ startedAt: START, command: null },
 };
@@ -33,17 +32,19 @@ const PROMPT = '> `Say more.`';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
 /** The blocks of a comment on the pull request #7. */
-function show(jobs: readonly Job[], story: Partial<Story> = {}) {
-  return renderStory({ ...STORY, ...story }, jobs, { conversation: 7, limit: LIMIT }).split('\n\n');
+function show(jobs: readonly Job[], story: Partial<RunReport> = {}) {
+  return renderReport({ ...REPORT, ...story }, jobs, { conversation: 7, limit: LIMIT }).split(
+    '\n\n',
+  );
 }
-function summaryOf(jobs: readonly Job[], story: Partial<Story> = {}): string {
-  return renderStory({ ...STORY, ...story }, jobs, { limit: LIMIT });
+function summaryOf(jobs: readonly Job[], story: Partial<RunReport> = {}): string {
+  return renderReport({ ...REPORT, ...story }, jobs, { limit: LIMIT });
 }
 function icon(kind: Label): string {
-  return `<span aria-hidden="true">${iconOf(kind)}</span>`;
+  return `<span aria-hidden="true">${LABELS[kind].icon}</span>`;
 }
 function heading(kind: Label): string {
-  return `### ${icon(kind)} ${titleOf(kind)}`;
+  return `### ${icon(kind)} ${LABELS[kind].title}`;
 }
 const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
 const linked = (prLink: string, change?: Change, after = 60_000): Job =>
@@ -75,9 +76,8 @@ describe('one job', () => {
   const base = { status: 'new' };
   const isNew = 'This starts a new job; the agent opens a pull request of its own.';
   const goesOn = 'This run does not wait for the result.';
-  it.each<[string, readonly Job[], Partial<Story>, string]>([
+  it.each<[string, readonly Job[], Partial<RunReport>, string]>([
     ['a wait', [job(SENT)], { until }, waits],
-    ['a wait for several', [job(), job()], { until }, waits],
     [
       'a busy agent',
       [job({ isWaiting: true })],
@@ -86,9 +86,7 @@ describe('one job', () => {
     ],
     ['nothing without a wait', [job(SENT)], {}, ''],
     ['nothing at the end', [ended({}), ended({})], { until }, ''],
-    ['no wait', [ended({ result: 'sent' })], {}, goesOn],
     ['a creation', [job({ id: NEW_JOB })], {}, isNew],
-    ['a new job', [job({ ...SENT, base })], {}, isNew],
     ['a new job, without a wait', [ended({ result: 'sent' }, { base })], {}, `${isNew} ${goesOn}`],
     ['nothing of one that is done', [ended({}, { base })], {}, ''],
   ])('says what follows: %s', (_, jobs, story, words) => {
@@ -107,14 +105,6 @@ describe('one job', () => {
       PROMPT,
       expect.stringContaining(`After ${failure}`),
     ]);
-  });
-
-  it('says that a pull request is over, on which nothing can be reviewed', () => {
-    for (const number of [7, 8]) {
-      const shown = show([linked(OWN, commits(3))], { mergedOrClosed: { number, how: 'merged' } });
-      expect(shown).toContain(`The request is about #${number}. It is merged.`);
-      expect(shown.join().includes('Review changes')).toBe(number === 8);
-    }
   });
 
   it('has no prompt and names nobody where there is none', () => {
@@ -145,7 +135,6 @@ describe('one job', () => {
     ['a doubt', [ended({ explanation: 'So.', confirmed: false })], `So. ${improve}`],
     ['failed', [ended(failed)], 'It failed. Comment `/agent try again` to try again.'],
     ['over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],
-    ['at work: nothing', [job(SENT)], ''],
     ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
     ['several of both: nothing', [ended({}), ended(failed)], ''],
   ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
@@ -172,18 +161,15 @@ describe('one job', () => {
   });
 
   it.each<[string, Job, string]>([
-    ['commits', linked(OWN, commits(3)), 'Agent pushed 3 commits'],
     ['this one', linked(OWN, { kind: 'created' }), 'Agent opened this pull request'],
     ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
     ['another branch', linked(OWN, { kind: 'rewritten' }), 'The branch was rewritten'],
     ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
-    ['what is not known', linked(OWN), titleOf('completed')],
-    ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, titleOf('unconfirmed')],
+    ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, LABELS.unconfirmed.title],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
     ['no number', linked(OWN, commits(undefined)), 'Agent pushed'],
     ['a merge', linked(OWN, merge(1)), 'Agent pushed a merge'],
-    ['more', linked(OWN, merge(3)), 'Agent pushed 3 commits, with a merge'],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
     const [title, ...others] = show([one]);
     expect(title).toContain(words);
@@ -248,9 +234,9 @@ describe('several jobs', () => {
     expect(show([at('a', 'sent'), ...failed, other])).toEqual([
       `### ${icon('failed')} 3 of 4 agent jobs need attention`,
       [
-        `- ${icon('failed')} 2 ${wordOf('failed')}: ${linkTo12} and ${linkTo12}: It failed.`,
-        `- ${icon('failed')} 1 ${wordOf('failed')}: \`d\`: So.`,
-        `- ${icon('sent')} 1 ${wordOf('sent')}: ${linkTo12}`,
+        `- ${icon('failed')} 2 ${LABELS.failed.word}: ${linkTo12} and ${linkTo12}: It failed.`,
+        `- ${icon('failed')} 1 ${LABELS.failed.word}: \`d\`: So.`,
+        `- ${icon('sent')} 1 ${LABELS.sent.word}: ${linkTo12}`,
       ].join('\n'),
       PROMPT,
       `<sub>Asked by \`alice\` · ${LOG} · ${FOOT}</sub>`,
@@ -266,7 +252,6 @@ describe('several jobs', () => {
       '1 of 2 agent jobs needs attention so far',
     ],
     ['at work', [working('a'), at('b', 'sent')], 'working', '2 agent jobs: 1 working, 1 sent'],
-    ['alike', [at('a', 'completed'), at('b', 'completed')], 'completed', '2 agent jobs: completed'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
   });
@@ -278,7 +263,7 @@ describe('several jobs', () => {
         { id: `job-${n}` },
       ),
     );
-    const text = renderStory(STORY, jobs, { conversation: 1, limit: 3000 });
+    const text = renderReport(REPORT, jobs, { conversation: 1, limit: 3000 });
     expect(text.length).toBeLessThanOrEqual(3000);
     const [, hidden = ''] = /\n- Jobs not shown for lack of room: (\d+)\./.exec(text) ?? [];
     expect((text.match(/^- <span/gm) ?? []).length + Number(hidden)).toBe(60);
@@ -287,14 +272,10 @@ describe('several jobs', () => {
   });
 });
 
-it('logLink leads to the attempt', () => {
-  expect(logLink({ ...INFO, attempt: 2 })).toContain('/octo/agents/actions/runs/1/attempts/2)');
-});
-
-it('renderFor mentions a person below the title, and nothing else', () => {
+it('addMention mentions a person below the title, and nothing else', () => {
   const text = '### Title\n\nFirst.\n\nSecond.';
-  expect(renderFor('mona', text)).toBe('### Title\n\n@mona\n\nFirst.\n\nSecond.');
-  for (const login of ['', 'a b', '@all']) expect(renderFor(login, text)).toBe(text);
+  expect(addMention('mona', text)).toBe('### Title\n\n@mona\n\nFirst.\n\nSecond.');
+  for (const login of ['', 'a b', '@all']) expect(addMention(login, text)).toBe(text);
 });
 
 it('renderProblem and renderUsage answer a command, and never begin with one', () => {

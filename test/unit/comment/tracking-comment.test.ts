@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { TrackingComment } from '../../../src/comment/tracking-comment.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
+import { composeComment } from '../../../src/ledger/marker.ts';
 import type { CommentRecord } from '../../../src/ledger/record.ts';
 import { NOTE, START } from '../record.ts';
 
@@ -48,7 +49,8 @@ function open(
   const note = new TrackingComment({
     clock: { ...systemClock, now, sleep },
     ...{ github: github as GitHub, signal: cancel.signal, conversation: 7 },
-    ...{ data: () => OWN, render: () => text.now, until: START + leftMs },
+    ...{ record: () => OWN, compose: () => composeComment(OWN, () => text.now) },
+    until: START + leftMs,
   });
   return { note, slept, text, cancel, now, ...bodies };
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { JobLog } from '../../../src/delivery/progress.ts';
 import type { Job } from '../../../src/job/job.ts';
-import { wordOf } from '../../../src/job/labels.ts';
+import { LABELS } from '../../../src/job/labels.ts';
 import { ended, job, PULL, SENT, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 
@@ -54,10 +54,10 @@ it('with several jobs, a line for each that got its message or ends, and one a m
   expect(logged).toEqual([
     'info: Job a: The message is delivered.',
     'debug: Job b: It is busy.',
-    `info: 0 of 3 jobs done (2 ${wordOf('sending')}, 1 ${wordOf('working')}); time-out in 29 min.`,
-    `info: [1/3] ${wordOf('failed')} a after 7 min 54 s ${PULL}`,
-    `info: [2/3] ${wordOf('sent')} c`,
-    `info: 2 of 3 jobs done (1 ${wordOf('failed')}, 1 ${wordOf('sending')}, 1 ${wordOf('sent')}); time-out in 28 min.`,
+    `info: 0 of 3 jobs done (2 ${LABELS.sending.word}, 1 ${LABELS.working.word}); time-out in 29 min.`,
+    `info: [1/3] ${LABELS.failed.word} a after 7 min 54 s ${PULL}`,
+    `info: [2/3] ${LABELS.sent.word} c`,
+    `info: 2 of 3 jobs done (1 ${LABELS.failed.word}, 1 ${LABELS.sending.word}, 1 ${LABELS.sent.word}); time-out in 28 min.`,
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Job, labelOf, NEW_JOB } from '../../../src/job/job.ts';
-import { countLabels, isBad, LABEL_NAMES, type Label, wordOf } from '../../../src/job/labels.ts';
+import { countLabels, isBad, LABEL_NAMES, LABELS, type Label } from '../../../src/job/labels.ts';
 import { ended, job, NOT_SENT, SENDING, SENT, UNKNOWN } from '../record.ts';
 
 it.each<[Partial<Job>, Label]>([
@@ -18,7 +18,9 @@ it.each<[Partial<Job>, Label]>([
 
 it('countLabels puts what needs attention first', () => {
   const counted = countLabels(['completed', 'failed', 'working', 'completed']);
-  expect(counted).toBe(`1 ${wordOf('failed')}, 1 ${wordOf('working')}, 2 ${wordOf('completed')}`);
+  expect(counted).toBe(
+    `1 ${LABELS.failed.word}, 1 ${LABELS.working.word}, 2 ${LABELS.completed.word}`,
+  );
   const calm = LABEL_NAMES.map((label) => !isBad(label));
   expect(calm).toEqual(calm.toSorted());
 });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Story } from '../../../src/comment/render.ts';
+import type { RunReport } from '../../../src/comment/render.ts';
+import { endEarly } from '../../../src/context.ts';
 import { type Job, labelOf } from '../../../src/job/job.ts';
-import { titleOf, wordOf } from '../../../src/job/labels.ts';
+import { LABELS } from '../../../src/job/labels.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
-import type { Outcome } from '../../../src/job/stop-reasons.ts';
-import { annotate, crash } from '../../../src/report/finish.ts';
+import { type Outcome, stop } from '../../../src/job/stop-reasons.ts';
+import { annotate, crash, reportEarlyEnd } from '../../../src/report/finish.ts';
 import { summarize } from '../../../src/report/summary.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
@@ -31,7 +32,7 @@ describe('annotate', () => {
     ['a doubt', unconfirmed, { base: { status: 'completed' } }, 'warning'],
   ])('gives the reason of %s', (_, end, parts, level) => {
     const one = ended(end, parts);
-    const title = titleOf(labelOf(one));
+    const title = LABELS[labelOf(one)].title;
     expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
   });
 
@@ -40,7 +41,7 @@ describe('annotate', () => {
     [
       'which input fails the step if there is no reason',
       ended({ result: 'failed' }),
-      [`error (${titleOf('failed')}): Job job-1 is failed, which fails the step (“fail-on”).`],
+      [`error (${LABELS.failed.title}): Job job-1 is failed, which fails the step (“fail-on”).`],
     ],
     [
       'a doubt as a line if the agent was at work',
@@ -57,9 +58,9 @@ describe('annotate', () => {
   it('tells each reason of several jobs once, the worst one in the annotation', () => {
     const jobs = [skipped('a'), failed('b'), ended({ result: 'sent' }, { id: 'c' }), skipped('d')];
     expect(logOf([...jobs, failed('e')])).toEqual([
-      `info: Job a and 1 more: ${wordOf('skipped')}. Not now.`,
-      `info: 5 jobs: 2 ${wordOf('failed')}, 1 ${wordOf('sent')}, 2 ${wordOf('skipped')}.`,
-      `error (${titleOf('failed')}): 2 of 5 jobs ${wordOf('failed')} (first “b”): It failed.`,
+      `info: Job a and 1 more: ${LABELS.skipped.word}. Not now.`,
+      `info: 5 jobs: 2 ${LABELS.failed.word}, 1 ${LABELS.sent.word}, 2 ${LABELS.skipped.word}.`,
+      `error (${LABELS.failed.title}): 2 of 5 jobs ${LABELS.failed.word} (first “b”): It failed.`,
     ]);
   });
 });
@@ -82,16 +83,9 @@ describe('crash', () => {
 });
 
 describe('summarize', () => {
-  const story: Story = {
-    ...{
-      info: INFO,
-      cause: '',
-      prompt: '',
-      attached: '',
-      message: '',
-      startedAt: START,
-      command: null,
-    },
+  const story: RunReport = {
+    ...{ info: INFO, cause: '', prompt: '', attached: '', message: '' },
+    ...{ startedAt: START, command: null },
   };
   const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
     const { runtime, summaries } = recordingRuntime();
@@ -128,4 +122,19 @@ describe('summarize', () => {
     summarize(runtime, story, [ended({})], []);
     expect(logged).toEqual(['warning: The job summary cannot be written (ENOSPC).']);
   });
+});
+
+it('an error is in the annotation, the outputs and the summary, without secrets', async () => {
+  const redact = (text: string): string => text.replaceAll('s3cret', '***');
+  const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
+  expect(
+    await reportEarlyEnd(runtime, endEarly(stop('inputs', { why: 'wait is “s3cret”.' }))),
+  ).toBe(1);
+  expect(logged).toEqual(['error: Nothing was sent. wait is “***”.']);
+  expect(outputs).toMatchObject([
+    { result: 'error', code: 'inputs', reason: 'Nothing was sent. wait is “***”.' },
+  ]);
+  expect(summaries).toEqual([
+    expect.stringMatching(/^## .* Nothing was sent\n\nwait is `\*{3}`\.\n$/),
+  ]);
 });
