@@ -148,7 +148,8 @@ export async function playRun(scene: Scene, world: World) {
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
   const failedJob = { name: 'links', log: 'A link is broken.' };
-  const runs = openRuns([{ id: FAILED_RUN, jobs: [failedJob] }], repository.name);
+  const failedRun = { id: FAILED_RUN, sha: 'a'.repeat(40), jobs: [failedJob] };
+  const runs = openRuns([failedRun], repository.name);
   const prompts: string[] = [];
   const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
   if (world.areFresh) await pass(LONGEST_LAG_MS);
@@ -245,7 +246,8 @@ export async function playRun(scene: Scene, world: World) {
       ...{ abort: fail, pause() {}, resume() {} },
     } as unknown as Dispatcher.DispatchController;
     const isLost = breakage !== undefined && 'code' in breakage;
-    const lost = Object.assign(new Error('lost'), isLost ? { code: breakage.code } : {});
+    const code = isLost ? breakage.code : 'ECONNABORTED';
+    const lost = Object.assign(new Error(code), { code });
     // The request arrives half-way to the head, as the connection is set up at once.
     stop = clock.after(headMs / 2, () => {
       if (!isLost || breakage.isWritten) handler.onRequestStart?.(controller, {});

@@ -213,7 +213,7 @@ const BAD: Readonly<Record<string, readonly [Breakage, string]>> = {
   ],
   '200 with junk': [{ body: '<h1>Welcome</h1>' }, 'was not a record of this job'],
   TLS: [{ code: 'CERT_HAS_EXPIRED', isWritten: false }, 'CERT_HAS_EXPIRED'],
-  'a reset': [{ code: 'ECONNRESET', isWritten: true }, 'connection reset'],
+  'a reset': [{ code: 'ECONNRESET', isWritten: true }, 'ECONNRESET'],
 };
 /** When the first of the bad answers comes. */
 const PLACES: Readonly<Record<string, readonly [Scene, (one: Arrived) => boolean]>> = {
