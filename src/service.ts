@@ -18,15 +18,13 @@ export const KEY_SCHEME = 'Bearer';
 /** What every key begins with, also within other text. */
 export const KEY = /\bmint_/;
 
-/** Of two other APIs. */
 export const OTHER_KEYS = /^mint_(dsc|us)_/;
 
 export const MESSAGES_PER_HOUR = 100;
 
 /**
- * The statuses of a job that the API documents; any other counts as not final. `showsWork`: whether
- * it proves in a poll after the message that the agent has taken up the message; `if new`, unless
- * it is the status from before. Anyone can archive a job.
+ * Of a job. `showsWork`: whether it proves, in a poll after the message, that the agent has taken
+ * that up; `if new`: unless it is the status from before. Anyone can archive a job.
  */
 export const STATUSES = {
   active: { isFinal: false, showsWork: 'always' },
@@ -47,7 +45,6 @@ export function isKnownStatus(status: string | undefined): status is Status {
   return status !== undefined && Object.hasOwn(STATUSES, status);
 }
 
-/** An unknown or missing status never is. */
 export function isFinal(status: string | undefined): status is FinalStatus {
   return isKnownStatus(status) && STATUSES[status].isFinal;
 }

@@ -1,4 +1,3 @@
-import type * as z from 'zod/mini';
 import { untilAborted } from '../clock.ts';
 import type { PullRequest, PullRequestHead } from '../pull-request.ts';
 import {
@@ -104,22 +103,22 @@ export class GitHub {
   }
 
   async #readComments(number: number, cursor: unknown): Promise<Page<OwnComment>> {
-    const { page } = await this.#queryRepository(commentsQuery, { number, cursor });
-    const { nodes, pageInfo } = page.comments;
+    const { repository } = await this.#read(commentsQuery, { number, cursor });
+    const { nodes, pageInfo } = repository.page.comments;
     return { nodes: nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor), ...pageInfo };
   }
 
   /** What was said on an issue or pull request, the newest of it. */
   async conversation(number: number): Promise<Conversation> {
     const { conversationQuery } = await loadConversation();
-    return (await this.#queryRepository(conversationQuery, { number })).page;
+    return (await this.#read(conversationQuery, { number })).repository.page;
   }
 
   /** All inline comments of a review. */
   async reviewComments(nodeId: string, until: number): Promise<readonly InlinePost[]> {
     const { reviewQuery } = await loadConversation();
     const pages = await this.#readPages(until, async (cursor) => {
-      const { review } = await this.#query(reviewQuery, { id: nodeId, cursor });
+      const { review } = await this.#read(reviewQuery, { id: nodeId, cursor });
       return { nodes: review.comments.nodes, ...review.comments.pageInfo };
     });
     return pages.flat();
@@ -135,7 +134,7 @@ export class GitHub {
     );
     const query = `mutation (${names}) { ${calls.join('\n')} }`;
     const variables = Object.fromEntries(comments.map(([id], index) => [`id${index}`, id]));
-    await this.#graphql({ query, answer: anyObject }, variables);
+    await this.#request({ query, answer: anyObject }, variables);
   }
 
   createComment(number: number, body: string): Promise<CreatedComment> {
@@ -156,11 +155,9 @@ export class GitHub {
   ): Promise<void> {
     const { kind, id, nodeId } = to;
     // Only GraphQL has reactions to a review.
-    const call = (): Promise<unknown> =>
-      kind === 'review'
-        ? this.#graphql(reactionMutation, { id: nodeId, content: REACTIONS[content] })
-        : this.#request(reactionRoutes[kind], { id, content });
-    await this.#repeatOnce(call);
+    if (kind === 'review') {
+      await this.#read(reactionMutation, { id: nodeId, content: REACTIONS[content] });
+    } else await this.#read(reactionRoutes[kind], { id, content });
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
@@ -177,9 +174,7 @@ export class GitHub {
     return this.#read(ROUTES.pullRequest, { number });
   }
 
-  /**
-   * Those of this repository; for a commit on the default branch, the one that brought it there.
-   */
+  /** Of this repository; for a commit on the default branch, the one that brought it there. */
   async pullRequestsWith(commit: string): Promise<readonly PullRequestHead[]> {
     const parameters = { sha: commit, per_page: MOST_AT_ONCE };
     const pulls = await this.#read(ROUTES.pullRequestsWith, parameters);
@@ -260,21 +255,8 @@ export class GitHub {
     }
   }
 
-  get #repository(): { owner: string; repo: string } {
-    const [owner = '', repo = ''] = this.#options.repository.split('/');
-    return { owner, repo };
-  }
-
-  async #queryRepository<T>(query: Query<{ readonly repository: T }>, variables: object) {
-    return (await this.#query(query, { ...this.#repository, ...variables })).repository;
-  }
-
-  #query<T>(query: Query<T>, variables: object): Promise<T> {
-    return this.#repeatOnce(() => this.#graphql(query, variables));
-  }
-
-  #read<T>(route: Route<T>, parameters: object): Promise<T> {
-    return this.#repeatOnce(() => this.#request(route, parameters));
+  #read<T>(call: Route<T> | Query<T>, parameters: object): Promise<T> {
+    return this.#repeatOnce(() => this.#request(call, parameters));
   }
 
   /**
@@ -295,22 +277,22 @@ export class GitHub {
     }
   }
 
-  async #graphql<T>({ query, answer }: Query<T>, variables: object): Promise<T> {
-    const data = await this.#call(({ graphql }, options) =>
-      graphql(query, { ...variables, ...options }),
-    );
-    return parse(data, answer);
-  }
-
-  async #request<T>({ route, answer }: Route<T>, parameters: object): Promise<T> {
-    return parse((await this.#send(route, parameters)).data, answer);
+  async #request<T>(call: Route<T> | Query<T>, parameters: object): Promise<T> {
+    const data =
+      'route' in call
+        ? (await this.#send(call.route, parameters)).data
+        : await this.#call(({ graphql }, options) =>
+            graphql(call.query, { ...options, ...parameters }),
+          );
+    const parsed = call.answer.safeParse(data);
+    if (parsed.success) return parsed.data;
+    throw unexpectedResponse();
   }
 
   #send(route: string, parameters: object, wantsRedirect = false) {
     const full = route.replace(' ', ' /repos/{owner}/{repo}/');
-    const given = { ...this.#repository, ...parameters };
     return this.#call(
-      ({ request }, options) => request(full, { ...given, ...options }),
+      ({ request }, options) => request(full, { ...options, ...parameters }),
       wantsRedirect,
     );
   }
@@ -319,7 +301,8 @@ export class GitHub {
     call: (octokit: Octokit, options: object) => Promise<T>,
     wantsRedirect = false,
   ): Promise<T> {
-    const { clock, redact } = this.#options;
+    const { clock, redact, repository } = this.#options;
+    const [owner, repo] = repository.split('/');
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     let wasWritten = false;
     const onWrite = (): void => {
@@ -328,7 +311,7 @@ export class GitHub {
     try {
       const { octokit, proxy } = await this.#connect();
       const fetch = createFetch({ proxy, signal, wantsRedirect, onWrite });
-      return await call(octokit, { headers: API_VERSION, request: { fetch } });
+      return await call(octokit, { owner, repo, headers: API_VERSION, request: { fetch } });
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', { wasWritten });
       throw toGitHubError(error, { redact, wasWritten, now: clock.now() });
@@ -365,10 +348,4 @@ function pauseBeforeRepetition(error: unknown): number {
   if (classifyError(error) !== 'rate limit') return 0;
   if (pauseMs > LONGEST_RATE_PAUSE_MS) throw error;
   return pauseMs;
-}
-
-function parse<T>(data: unknown, schema: z.ZodMiniType<T>): T {
-  const parsed = schema.safeParse(data);
-  if (parsed.success) return parsed.data;
-  throw unexpectedResponse();
 }

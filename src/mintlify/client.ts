@@ -34,7 +34,6 @@ export type Sent =
       readonly afterMs: number | null;
     };
 
-/** Polls a job once. */
 export async function getJob(context: AgentContext, jobId: string): Promise<Polled> {
   const { transport, clock, redact } = context;
   const from = clock.now();
@@ -53,10 +52,7 @@ export async function getJob(context: AgentContext, jobId: string): Promise<Poll
   return { kind: 'missed', exchange, why };
 }
 
-/**
- * Sends the message once or, with `NEW_JOB`, creates a job with it. `failed`: how many requests for
- * it have failed before.
- */
+/** Sends the message once or, with `NEW_JOB`, creates a job with it, after so many failures. */
 export async function postMessage(
   context: AgentContext,
   jobId: string,

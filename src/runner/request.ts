@@ -13,7 +13,6 @@ export interface HttpRequest {
   readonly proxy: ProxySettings;
   /** It also ends what undici does not: a proxy that hangs. */
   readonly signal: AbortSignal;
-  /** Of the body of the response. */
   readonly mostBytes: number;
   /** Called just before the request is written: ECONNRESET, for example, does not show that. */
   readonly onWrite?: () => void;
@@ -71,12 +70,11 @@ async function readBody(body: AsyncIterable<Buffer>, mostBytes: number): Promise
   return Buffer.concat(chunks);
 }
 
-/** The first value of a header; empty if there is none. */
 export function readHeader(headers: Response['headers'], name: string): string {
   return [headers[name] ?? []].flat()[0] ?? '';
 }
 
-/** A hundred years, which is beyond any wait and within the range of Date. */
+/** A hundred years, which is within the range of Date. */
 const MOST_PAUSE_MS = 3e12;
 
 /** The pause in milliseconds that Retry-After asks for. A date counts from that of the response. */

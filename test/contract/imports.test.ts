@@ -43,7 +43,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['index.ts', 'ledger/record.ts'],
   // Where shapes come in from outside.
   'zod/mini': [
-    ...['github/checks.ts', 'github/client.ts', 'github/conversation.ts'],
+    ...['github/checks.ts', 'github/conversation.ts'],
     ...[
       'github/responses.ts',
       'ledger/marker.ts',
