@@ -18,7 +18,7 @@ interface Started extends Pick<Start, 'trigger'> {
 /** `` `CI` failed on 311411a ``; empty if nothing did. */
 export function formatFailure({ runtime: { redact }, trigger }: Started): string {
   if (trigger.kind !== 'check' || trigger.check.failure === null) return '';
-  return sayCommit(trigger.check, ` ${trigger.check.failure}`, redact);
+  return formatCommit(trigger.check, ` ${trigger.check.failure}`, redact);
 }
 
 /** For the small print. */
@@ -27,7 +27,7 @@ export function formatCause(start: Started): string {
   const { redact, env } = runtime;
   const { sender } = trigger;
   if (trigger.kind === 'check') {
-    return `After ${formatFailure(start) || sayCommit(trigger.check, '', redact)}`;
+    return `After ${formatFailure(start) || formatCommit(trigger.check, '', redact)}`;
   }
   const who = sender === null ? '' : code(redact(sender.login), 100);
   if (who !== '' && isAsked(trigger)) return `Asked by ${who}`;
@@ -35,7 +35,7 @@ export function formatCause(start: Started): string {
   return workflow === '' ? '' : `By the workflow ${workflow}`;
 }
 
-function sayCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): string {
+function formatCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): string {
   return `${code(redact(name), 60) || 'a check'}${how} on ${sha.slice(0, 7)}`;
 }
 

@@ -55,7 +55,7 @@ export async function collapse(
 async function isOfKilledRun(github: GitHub, body: string, own: CommentRecord): Promise<boolean> {
   const record = parseRecord(body, own.project);
   if (typeof record === 'string' || record.run === own.run) return false;
-  const isOpen = endingOf(record) === 'open' && wasSentTo({ record }, { record: own });
+  const isOpen = classifyEnding(record) === 'open' && wasSentTo({ record }, { record: own });
   return isOpen && (await github.isRunOver(record.run).catch(() => false));
 }
 
@@ -65,7 +65,7 @@ export function isSuperseded(body: string, own: CommentRecord, bodies: readonly 
   if (older === undefined || (!older.isReply && older.record?.process === own.process))
     return false;
   // Only what could not begin is told by a reply alone.
-  const ending = older.record === undefined ? 'bad' : endingOf(older.record);
+  const ending = older.record === undefined ? 'bad' : classifyEnding(older.record);
   return IS_SUPERSEDED[ending](older, { ...toReplyId(own), isReply: false, record: own });
 }
 
@@ -81,7 +81,7 @@ function parseOlder(body: string, project: string, bodies: readonly string[]): C
   return { ...reply, isReply: true, record: typeof answered === 'string' ? undefined : answered };
 }
 
-function endingOf({ jobs }: CommentRecord): Ending {
+function classifyEnding({ jobs }: CommentRecord): Ending {
   if (jobs.some(({ delivery }) => delivery === 'unknown')) return 'in doubt';
   if (jobs.some(({ delivery, ended }) => delivery === 'sending' || ended === undefined)) {
     return 'open';
@@ -106,15 +106,8 @@ function wasSentTo(older: Pick<Comment, 'record'>, own: Pick<Comment, 'record'>)
   return sent.length > 0 && bad.every(({ id }) => sent.some((job) => job.id === id));
 }
 
-function isRepeated(
-  { step, record: older }: Comment,
-  { step: ownStep, record: own }: Comment,
-): boolean {
-  const idsOf = (one: CommentRecord | undefined) =>
-    one?.jobs
-      .map(({ id }) => id)
-      .sort()
-      .join();
-  const isOfCommand = [older, own].some((one) => one?.command !== '');
-  return !isOfCommand && step === ownStep && idsOf(older) === idsOf(own);
+function isRepeated({ step, record: older }: Comment, { step: ownStep, record: own }: Comment) {
+  if (older?.command !== '' || own?.command !== '' || step !== ownStep) return false;
+  const ids = new Set(own.jobs.map(({ id }) => id));
+  return older.jobs.length === ids.size && older.jobs.every(({ id }) => ids.has(id));
 }

@@ -45,5 +45,6 @@ export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const first = like.length === 1 ? '' : 'first ';
   const prLink = record?.prLink;
   const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
-  return `${like.length} of ${ended.length} jobs ${words} (${first}${quote(id, 256)}${pull}): ${end.explanation}`;
+  const which = `${first}${quote(id, 256)}${pull}`;
+  return `${like.length} of ${ended.length} jobs ${words} (${which}): ${end.explanation}`;
 }

@@ -73,7 +73,7 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
     const { commentsOn } = run.prompt;
     const more = now.commits - (before.commits ?? now.commits);
     const compared = await run.github.compare(before.sha, now.sha);
-    return changeOf(compared, { more, range, commentsOn, redact: run.runtime.redact });
+    return parseComparison(compared, { more, range, commentsOn, redact: run.runtime.redact });
   } catch (error) {
     run.log.say(job, whyUncompared(error));
     return { kind: 'commits', ...range };
@@ -111,7 +111,7 @@ interface ComparisonFacts {
 }
 
 /** Over a merge, GitHub compares all commits and files of the other branch as well. */
-export function changeOf(
+export function parseComparison(
   { status, total_commits, commits, files }: Comparison,
   { more, range, commentsOn, redact }: ComparisonFacts,
 ): Change {

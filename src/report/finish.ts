@@ -86,7 +86,7 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
 /** What is true if the process is killed before it knows more, or ends because of a bug. */
 export function saveUnfinished(runtime: Runtime): void {
   const why = stop('ended-early', { phase: 'early' });
-  const reason = explain(why, factsOf(runtime));
+  const reason = explain(why, readFacts(runtime));
   saveOutputs(runtime, toReport(runtime, why, reason));
 }
 
@@ -98,7 +98,7 @@ export async function reportEarlyEnd(
 ): Promise<0 | 1> {
   const { why, isWarning, isSummarized } = end;
   const { result } = STOP_REASONS[why.code];
-  const facts = factsOf(runtime, start);
+  const facts = readFacts(runtime, start);
   const again = start ? howToRetry(why.retry, facts) : '';
   // What people do is told at once only if the cause passes by itself; the answer always tells it.
   const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
@@ -118,13 +118,13 @@ export async function reportEarlyEnd(
   return code;
 }
 
-function factsOf({ env }: Runtime, start?: Start): RunFacts {
+function readFacts({ env }: Runtime, start?: Start): RunFacts {
   const isRerun = readRunInfo(env).attempt > 1;
   return { ...A_RUN, isCommand: Boolean(start?.asked), isRerun };
 }
 
 function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
-  const delivery = factsOf(runtime).isRerun ? 'unknown' : 'not-sent';
+  const delivery = readFacts(runtime).isRerun ? 'unknown' : 'not-sent';
   return { ended: [], withoutJobs: { code, reason, delivery } };
 }
 

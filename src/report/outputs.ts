@@ -25,7 +25,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     code,
     status: main === undefined ? '' : (statusOf(main) ?? ''),
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
-    commits: commitsOf(ended),
+    commits: countCommits(ended),
     // The worst that occurs.
     delivery:
       DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
@@ -42,7 +42,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
 }
 
 /** Empty if that was not looked at, as for several jobs. */
-function commitsOf([job, ...others]: readonly Ended[]): string {
+function countCommits([job, ...others]: readonly Ended[]): string {
   const change = others.length === 0 ? job?.change : undefined;
   switch (change?.kind) {
     case 'commits':

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { changeOf } from '../../../src/report/changes.ts';
+import { parseComparison } from '../../../src/report/changes.ts';
 
-type Compared = Parameters<typeof changeOf>[0];
+type Compared = Parameters<typeof parseComparison>[0];
 
 const RANGE = { before: 'a', after: 'b' };
 const ON_C = new Map([['s3cret/c.md', 2]]);
@@ -18,7 +18,7 @@ const files = (...names: readonly string[]) => names.map((filename) => ({ filena
 function change(more: number, parts: Partial<Compared> = {}) {
   const { commits = [commit()], total_commits = commits.length } = parts;
   const compared = { status: 'ahead', files: files('a.md'), ...parts, commits, total_commits };
-  return changeOf(compared, { more, range: RANGE, commentsOn: ON_C, redact });
+  return parseComparison(compared, { more, range: RANGE, commentsOn: ON_C, redact });
 }
 
 // As git has them: `more` is what `git rev-list --count main..HEAD` has more.
