@@ -9,12 +9,10 @@ export const VERSION_PATH = '/v2';
 
 /** IDs must be safe in a path: see `isId`. */
 export const PATHS = {
-  create: (projectId: string) => `${VERSION_PATH}/agent/${projectId}/job`,
+  create: (projectId: string) => `/v2/agent/${projectId}/job`,
   poll: (projectId: string, jobId: string) => `${PATHS.create(projectId)}/${jobId}`,
   send: (projectId: string, jobId: string) => `${PATHS.poll(projectId, jobId)}/message`,
 };
-export const KEY_SCHEME = 'Bearer';
-
 /** What every key begins with, also within other text. */
 export const KEY = /\bmint_/;
 

@@ -16,7 +16,7 @@ import type { Plan, Planned } from '../plan/plan.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
-import { isDefaultUrl } from '../runner/inputs.ts';
+import { API_URL } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { JobLog } from './progress.ts';
 
@@ -83,7 +83,7 @@ function agentContext({ runtime, info, inputs }: Context, { deadline }: Plan): A
     ...runtime,
     transport: createTransport({ ...inputs, ...runtime }),
     where: quote(baseUrl.host),
-    isDefaultUrl: isDefaultUrl(baseUrl),
+    isDefaultUrl: baseUrl.href === new URL(API_URL).href,
     projectId,
     repositoryUrl: info.repositoryUrl,
     deadline,

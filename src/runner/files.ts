@@ -2,7 +2,7 @@ import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
 
-/** A file that the runner names. Null if it cannot be read or is not a regular file: a pipe may never end. */
+/** Null if it cannot be read or is no regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
   try {
     return statSync(path).isFile() ? readFileSync(path) : null;
@@ -12,19 +12,18 @@ export function readWhole(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a file of at most `maxBytes` inside `folder`. A pull request must not make the action send another
- * file of the runner's machine, or one in `.git`, where the checkout may have left its token. So no symbolic
- * link is followed.
+ * A pull request must not make the action send another file of the runner's machine, or one in
+ * `.git`, where the checkout may have left its token. So no symbolic link is followed.
  */
 export function readInside(folder: string, path: string, maxBytes: number): Result<Uint8Array> {
   try {
     const root = realpathSync(folder);
-    // An absolute path may start with the folder's own path, which may be a link.
+    // The folder's own path may be a link.
     const inside = [resolve(folder), root]
       .map((start) => relative(start, resolve(start, path)))
       .find((found) => !isAbsolute(found) && !/^\.\.([\\/]|$)/.test(found));
     if (inside === undefined) return problem('is outside the workspace; name a file in it');
-    // In any spelling: macOS and Windows ignore case, and Windows some characters at the end.
+    // Windows ignores case and some characters at the end.
     if (inside.split(sep).some((name) => /^(\.git|git~\d+)[ .]*(:.*)?$/is.test(name))) {
       return problem('is in a .git folder, which may contain credentials; name another file');
     }
@@ -48,12 +47,11 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
   }
 }
 
-/** Appends synchronously, so that a process that is killed later leaves the text. */
 export function append(path = '', text: string): void {
   appendFileSync(path, text);
 }
 
-/** The code of an error, such as ENOSPC; empty if it has none. */
+/** Such as ENOSPC; empty without one. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return typeof code === 'string' ? code : '';

@@ -3,12 +3,11 @@ import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/results.ts';
 import {
   API_URL,
   KEY,
-  KEY_SCHEME,
   KEYS_URL,
   MESSAGES_PER_HOUR,
   OTHER_KEYS,
   STATUS_NAMES,
-  VERSION_PATH,
+  type Status,
 } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
 import {
@@ -21,21 +20,16 @@ import {
 } from './environment.ts';
 import type { Redact } from './logger.ts';
 
-/** From the lowest to the highest; each includes the ones before. */
+/** Each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** All inputs, checked. Times are in milliseconds. */
 export interface Inputs extends ReturnType<typeof readSettings> {
-  /** From the proxy variables of the environment. */
   readonly proxy: ProxySettings;
 }
 
 interface InputsRead {
-  /**
-   * The inputs that say who may send. They are known even if other inputs are wrong. One that is wrong itself
-   * counts as not given, which never lets in anyone else.
-   */
+  /** Also if other inputs are wrong. One that is wrong itself lets in nobody else. */
   readonly whoMaySend: Omit<Inputs, 'proxy'>;
   /** Null if there are problems. */
   readonly inputs: Inputs | null;
@@ -44,9 +38,8 @@ interface InputsRead {
 }
 
 /**
- * Reads all inputs, and collects all problems with them instead of only the first. `conversation`: the pull request or issue
- * of the event, whose comments may name the job. `mayCarry`: whether the message may carry something of the event, so that it
- * needs no prompt.
+ * `conversation`: of the event; its comments may name the job. `mayCarry`: whether the message may
+ * carry something of the event, so that it needs no prompt.
  */
 export function readInputs(
   env: Env,
@@ -65,16 +58,18 @@ export function readInputs(
     [certificates !== undefined, `${certificates}.`],
     [
       maxMessages !== null && !comment,
-      '“max-messages” cannot be combined with “comment: false”, because comments are counted; remove one of them.',
+      '“max-messages” cannot be combined with “comment: false”, because comments are counted; ' +
+        'remove one of them.',
     ],
     [
       createJob && !comment && isSomewhere,
-      '“create-job” cannot be combined with “comment: false” on a pull request or issue, because each run would create ' +
-        'a job; remove one of them.',
+      '“create-job” cannot be combined with “comment: false” on a pull request or issue, ' +
+        'because each run would create a job; remove one of them.',
     ],
     [
       isEmpty('prompt') && isEmpty('command') && !mayCarry,
-      '“prompt” is empty; write what the agent should do or, to send what people write in comments, set “command”.',
+      '“prompt” is empty; write what the agent should do or, to send what people write in ' +
+        'comments, set “command”.',
     ],
     [
       !isEmpty('prompt') && !hasVisibleText(prompt),
@@ -94,14 +89,13 @@ export function readInputs(
   return { whoMaySend: settings, inputs, problems };
 }
 
-/** The likeliest reason why an input is empty. */
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
-/** Where an output is lost. */
 export const CHECK_OUTPUT =
   'An output of another workflow job needs “outputs:” there, and “needs:” here.';
 const CHECK_SECRET =
-  'A reusable workflow gets only the secrets that its caller passes, and a workflow job those of an environment only with “environment:”.';
+  'A reusable workflow gets only the secrets that its caller passes, and a workflow job those of ' +
+  'an environment only with “environment:”.';
 
 function explainEmpty(names: readonly string[]): string {
   const are = names.length === 1 ? 'is empty' : 'are empty';
@@ -119,22 +113,19 @@ function rawInput(env: Env, name: string): string {
 
 type Mistake = readonly [pattern: RegExp, phrase: string];
 
-/** What an input must be. */
 interface InputRule<T> {
-  /** Undefined for a text that the input cannot be. */
   readonly parse: (text: string) => T | undefined;
   /** A phrase that continues the name. `{value}` stands for what the input is. */
   readonly form: string;
-  /** What texts are that people mistake for it. The first one counts. */
+  /** What people take for it; the first one counts. */
   readonly mistakes?: readonly Mistake[];
 }
 
 /**
- * Reads all inputs, and complains of those that are wrong. An empty text means "not given": the runner passes `''` for an
- * unset input and does not enforce `required` (actions/runner, ActionRunner.cs).
+ * The runner passes `''` for an unset input and does not enforce `required` (actions/runner,
+ * ActionRunner.cs). Times are in milliseconds.
  */
 function readSettings(env: Env, redact: Redact, complain: (problem: string) => void) {
-  /** An input that is wrong has the fallback, too. */
   function read<const F, T>(
     name: string,
     fallback: F,
@@ -145,7 +136,7 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
     const mistake = mistakes?.find(([pattern]) => pattern.test(text));
     const parsed = mistake === undefined ? parse(text) : undefined;
     if (parsed !== undefined) return parsed;
-    // JSON may escape a part of a secret, which is not recognized then.
+    // JSON may escape a part of a secret.
     const value = text.startsWith('[') ? '“[…]”' : quote(withVisible(redact(text)), 60);
     complain(`“${name}” ${(mistake?.[1] ?? form).replace('{value}', () => value)}.`);
     return fallback;
@@ -153,19 +144,17 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
 
   return {
     projectId: read('project-id', '', PROJECT_ID),
-    /** Without duplicates. Empty if the comments must name the job. */
+    /** Empty if the comments must name the job. */
     jobIds: read('job-id', [], JOB_IDS),
-    /** Whether a job is created if `job-id` is empty and no comment names one. */
     createJob: read('create-job', false, FLAG),
     apiKey: read('api-key', '', API_KEY),
-    /** It is sent unchanged; with a command, before the text of the comment. */
     prompt: rawInput(env, 'prompt'),
     /** Paths, one in each line. */
     attach: rawInput(env, 'attach'),
     /** The word that a comment must start with; null acts on every event. */
     command: read('command', null, COMMAND),
     minimumPermission: read('minimum-permission', 'write', MINIMUM_PERMISSION),
-    /** Logins in lower case. Only the event says which of them are bots. */
+    /** Logins in lower case. */
     allowedBots: read('allowed-bots', new Set<string>(), ALLOWED_BOTS),
     /** Null is any. */
     onlyWhen: read('only-when', null, ONLY_WHEN),
@@ -181,61 +170,51 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
   };
 }
 
-/** The words of YAML 1.2, like `getBooleanInput` of the toolkit. */
 const FLAG: InputRule<boolean> = {
-  parse(text) {
-    if (/^(true|True|TRUE)$/.test(text)) return true;
-    return /^(false|False|FALSE)$/.test(text) ? false : undefined;
-  },
+  parse: (text) => [true, false].find((flag) => String(flag) === text.toLowerCase()),
   form: 'must be true or false; it is {value}',
 };
 
-/** A list of words. `alone` may be given instead of a list, and `meaning` is what it stands for. */
-function wordList<T extends string, M>(allowed: readonly T[], alone: string, meaning: M) {
-  return {
-    parse(text: string): ReadonlySet<T> | M | undefined {
-      if (text === alone) return meaning;
-      const words = itemsIn(text);
-      const known = words.filter((word): word is T =>
-        (allowed as readonly string[]).includes(word),
-      );
-      return known.length > 0 && known.length === words.length ? new Set(known) : undefined;
-    },
-    form: `must be a list of ${allowed.join(', ')}, or ${alone} alone; it is {value}`,
-  };
+/** `alone` may be given instead of a list. */
+function listForm(allowed: readonly string[], alone: string): string {
+  return `must be a list of ${allowed.join(', ')}, or ${alone} alone; it is {value}`;
 }
 
-const ONLY_WHEN = wordList(STATUS_NAMES, 'any', null);
+const ONLY_WHEN: InputRule<ReadonlySet<Status> | null> = {
+  parse: (text) => (text === 'any' ? null : wordsIn(text, STATUS_NAMES)),
+  form: listForm(STATUS_NAMES, 'any'),
+};
 
 const FAIL_ON_RESULTS: InputRule<ReadonlySet<JobResult>> = {
-  ...wordList(FAIL_ON, 'none', new Set<JobResult>()),
-  mistakes: [
-    [
-      /\b(error|cancelled)\b/,
-      'lists “error” or “cancelled”, which always fail the step; leave them out',
-    ],
-    [/\bfailure\b/, 'lists “failure”; the result of an agent that fails is “failed”'],
-  ],
+  parse: (text) => (text === 'none' ? new Set() : wordsIn(text, FAIL_ON)),
+  form: listForm(FAIL_ON, 'none'),
 };
+
+function wordsIn<T extends string>(text: string, allowed: readonly T[]): Set<T> | undefined {
+  const words = itemsIn(text);
+  const known = allowed.filter((word) => words.includes(word));
+  return known.length > 0 && known.length === new Set(words).size ? new Set(known) : undefined;
+}
 
 function itemsIn(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-/** An expression that GitHub has not evaluated, because it was written in another way. */
+/** An expression that GitHub has not evaluated. */
 const EXPRESSION = /\$|\{\{|\}\}|^(env|github|inputs|matrix|needs|secrets|steps|vars)\./;
 
-/** `where`: where people find the ID. */
 function idMistakes(where: string): readonly Mistake[] {
   return [
     // Never quoted: it may be the key, and the one in “api-key” the ID.
     [
       KEY,
-      'contains an API key; put the key in “api-key”, and the ID here. If it was in a log or comment, replace the key',
+      'contains an API key; put the key in “api-key”, and the ID here. If it was in a log or ' +
+        'comment, replace the key',
     ],
     [
       EXPRESSION,
-      'is {value}, an expression instead of an ID; write “${{ vars.NAME }}” in the workflow, and the ID itself in the variable',
+      'is {value}, an expression instead of an ID; write “${{ vars.NAME }}” in the workflow, ' +
+        'and the ID itself in the variable',
     ],
     [/^https?:\/\//, `is {value}, a link; give the ID alone: ${where}`],
     // What scripts and expressions write if there is no value.
@@ -254,42 +233,38 @@ const PROJECT_ID: InputRule<string> = {
   mistakes: idMistakes(`the page of the API keys has it, ${KEYS_URL}`),
 };
 
-/** More messages would wait for the next hour. */
-const MOST_JOBS = MESSAGES_PER_HOUR;
-
 const JOB_IDS: InputRule<readonly string[]> = {
   parse(text) {
     const list = text.startsWith('[') ? parseJson(text) : itemsIn(text);
     if (!Array.isArray(list) || !list.every((item) => typeof item === 'string')) return undefined;
-    // A list that a step or a variable has may well have no entry.
     const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
-    return ids.length <= MOST_JOBS && ids.every(isId) ? ids : undefined;
+    // More messages would wait for the next hour.
+    return ids.length <= MESSAGES_PER_HOUR && ids.every(isId) ? ids : undefined;
   },
-  form: `must be at most ${MOST_JOBS} IDs with commas between them, or a JSON array of them; each has ${ID_FORM}`,
+  form:
+    `must be at most ${MESSAGES_PER_HOUR} IDs with commas between them, or a JSON array of them; ` +
+    `each has ${ID_FORM}`,
   mistakes: idMistakes(
-    'in the dashboard, the address of the page of a job probably ends with it; comments of the action have it in their last line or table',
+    'in the dashboard, the address of the page of a job probably ends with it; comments of the ' +
+      'action have it in their last line or table',
   ),
 };
 
 /** Its value is never shown. */
 const API_KEY: InputRule<string> = {
   parse: (text) => (/^["'`]|[^\x21-\x7e]/.test(text) ? undefined : text),
-  form: 'contains quotation marks, a space, a line break or a special character; store only the key in the secret',
+  form:
+    'contains quotation marks, a space, a line break or a special character; store only the key ' +
+    'in the secret',
   mistakes: [
-    [RegExp(`^${KEY_SCHEME}\\s`, 'i'), `contains more than the key; leave out “${KEY_SCHEME}”`],
     [
       EXPRESSION,
       'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow',
-    ],
-    [
-      /^(gh[a-z]_|github_pat_)/,
-      `is a token of GitHub, not a key of Mintlify; create an admin key at ${KEYS_URL}`,
     ],
     [OTHER_KEYS, `is an assistant key or an index key; create an admin key at ${KEYS_URL}`],
   ],
 };
 
-/** One word, so that the start of a comment can be compared with it. */
 const COMMAND: InputRule<string> = {
   parse: (text) => (/^\S{1,100}$/.test(text) && hasVisibleText(text) ? text : undefined),
   form: 'must be one word without white space, such as “/agent”; it is {value}',
@@ -298,12 +273,6 @@ const COMMAND: InputRule<string> = {
 const MINIMUM_PERMISSION: InputRule<Permission | 'none'> = {
   parse: (text) => [...PERMISSIONS, 'none' as const].find((one) => one === text),
   form: `must be ${listing([...PERMISSIONS, 'none'], 'or')}; it is {value}`,
-  mistakes: [
-    [
-      /^read$/,
-      'is read, which everyone has in a public repository; use triage or more, or none for no check',
-    ],
-  ],
 };
 
 const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
@@ -319,7 +288,6 @@ const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
 const MAX_MESSAGES: InputRule<number> = {
   parse: (text) => (/^([1-9][0-9]?|100)$/.test(text) ? Number(text) : undefined),
   form: 'must be a whole number from 1 to 100; it is {value}',
-  mistakes: [[/^0+$/, 'is 0; for no limit, leave it out (what bots trigger has 3 then)']],
 };
 
 const MOST_MINUTES = 7200;
@@ -333,7 +301,7 @@ const TIMEOUT_MINUTES: InputRule<number> = {
   form: `must be a plain number, more than 0 and at most ${MOST_MINUTES}; it is {value}`,
 };
 
-/** A number, `#42`, or the address of a page of a pull request or issue in this repository. */
+/** Also `#42`, or the address of its page. */
 function pageNumber(repositoryUrl: string): InputRule<number> {
   const page = RegExp.escape(repositoryUrl);
   const address = RegExp(`^${page}/(?:pull|issues)/(\\d+)(?:[/?#].*)?$`, 'i');
@@ -346,7 +314,7 @@ function pageNumber(repositoryUrl: string): InputRule<number> {
   };
 }
 
-/** The key is sent in a header, so only `https` is safe, except on localhost. A password in it is never shown. */
+/** A password in it is never shown. */
 const BASE_URL: InputRule<URL> = {
   parse(text) {
     const url = /[\s\p{C}\\?#]/u.test(text) ? null : URL.parse(text);
@@ -355,20 +323,11 @@ const BASE_URL: InputRule<URL> = {
     const isPlain = url?.username === '' && url.password === '' && url.port !== '0';
     return isSafe && isPlain && !url.pathname.includes('//') ? url : undefined;
   },
-  form: `must be an https URL (http only on localhost) without a user name, password, query or fragment, such as ${API_URL}`,
-  mistakes: [
-    [
-      RegExp(`${VERSION_PATH}/?$`),
-      `ends with “${VERSION_PATH}”, which the action adds; leave it out`,
-    ],
-  ],
+  form:
+    'must be an https URL (http only on localhost) without a user name, password, query or ' +
+    `fragment, such as ${API_URL}`,
 };
 
-export function isDefaultUrl({ href }: URL): boolean {
-  return href === new URL(API_URL).href;
-}
-
-/** Warns of what is probably not meant. */
 export function adviseOnSettings(
   { createJob, minimumPermission, prompt }: Inputs,
   { log }: Pick<Runtime, 'log'>,

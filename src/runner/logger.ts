@@ -1,14 +1,11 @@
 import { withoutInvisible } from '../text.ts';
 import { issueCommand } from '../vendor/actions.ts';
 
-// The log, and how texts become safe to leave the process: without secrets, and in the log without commands.
-
-/** The only way to write to the log. It escapes and redacts each text, so texts by others may be quoted. */
+/** It escapes and redacts each text, so texts by others may be quoted. */
 export interface Log {
   info(text: string): void;
-  /** Only shown if step debug logging is on. */
   debug(text: string): void;
-  /** These three are annotations. The runner does not mask their titles, so those are constants. */
+  /** The runner does not mask titles, so they are constants. */
   notice(text: string, title?: string): void;
   warning(text: string, title?: string): void;
   error(text: string, title?: string): void;
@@ -31,16 +28,14 @@ export function createLog(redact: Redact, writeLine: (line: string) => void): Lo
   };
 }
 
-/** Makes the runner replace these values with `***` in the log. */
 export function maskInLog(secrets: readonly string[]): void {
   for (const secret of secrets) issueCommand('add-mask', {}, secret);
 }
 
 /**
- * Escapes workflow commands. The runner ends a line at `\n`, `\r\n` and a single `\r`. It executes
- * `::command::` at the start of a line, after any Unicode white space, and `##[command]` anywhere
- * in a line (actions/runner, ActionCommand.cs). Control and format characters are removed, because
- * they can move the cursor, reorder the line or hide text.
+ * The runner executes `::command::` at the start of a line, after any white space, and
+ * `##[command]` anywhere in it (actions/runner, ActionCommand.cs). Control and format characters
+ * can move the cursor, reorder the line or hide text.
  */
 export function escapeCommands(text: string): string {
   return text
@@ -50,21 +45,15 @@ export function escapeCommands(text: string): string {
     .join('\n');
 }
 
-/** Replaces every secret in a text with `***`. */
 export type Redact = (text: string) => string;
 
-/** Characters. A shorter value also occurs in ordinary words. */
-const SHORTEST_SECRET = 8;
-
 /**
- * The runner masks secrets only in its log, not in what is sent to an API, written to a file or passed to another job.
- * There, each value by others is redacted by itself, before it becomes a part of JSON, a marker or a comment: a secret may
- * be a word with a meaning there.
+ * The runner masks secrets only in its log. Elsewhere, each value by others is redacted by itself,
+ * before it becomes a part of JSON or a comment: a secret may be a word with a meaning there.
  */
 export function redactor(secrets: readonly string[]): Redact {
-  const long = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
-  // A secret may contain another one.
-  long.sort((one, other) => other.length - one.length);
+  // A shorter one also occurs in ordinary words, and one may contain another.
+  const long = secrets.filter(({ length }) => length >= 8).sort((a, b) => b.length - a.length);
   const replaceAll = (text: string): string =>
     long.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
   return (text) => {

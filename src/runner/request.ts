@@ -2,9 +2,6 @@ import { untilAborted } from '../clock.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import type { ProxySettings } from './environment.ts';
 
-// One HTTP request on a connection of its own: one that is kept alive may be closed at the moment
-// the request is written.
-
 export interface HttpRequest {
   readonly url: URL;
   readonly method: Dispatcher.HttpMethod;
@@ -25,7 +22,7 @@ export interface Response {
   readonly body: Buffer | null | Error;
 }
 
-/** Repeats nothing, follows no redirect, and decodes no body. */
+/** Not on a connection that is kept alive: it may be closed while the request is written. */
 export async function sendRequest(request: HttpRequest): Promise<Response> {
   const { url, method, body: sent = '', proxy, signal, mostBytes, onWrite = () => {} } = request;
   signal.throwIfAborted();

@@ -73,7 +73,7 @@ describe('readProxy', () => {
 
   it.each([
     ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1', 'http://p p:1'],
-    ...['http://%C3:%A4@p:1', 'http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'p:1/x'],
+    ...['http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'p:1/x'],
     ...['http://CORP\\bob:pw@p', 'http://bob:48151/x@p', 'http://bob:1?x@p', '"http://p:1"'],
     ...["'p:1'", 'http:/p:1', 'http://p:0', 'p:1, q:1', '{{ p }}', 'file:///p', 'http://p:x'],
   ])('refuses %j without quoting it', (proxy) => {
