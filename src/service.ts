@@ -5,8 +5,6 @@ export const DASHBOARD_URL = 'https://app.mintlify.com';
 export const KEYS_URL = `${DASHBOARD_URL}/settings/organization/api-keys`;
 export const USAGE_URL = `${DASHBOARD_URL}/settings/organization/usage`;
 
-export const VERSION_PATH = '/v2';
-
 /** IDs must be safe in a path: see `isId`. */
 export const PATHS = {
   create: (projectId: string) => `/v2/agent/${projectId}/job`,

@@ -9,7 +9,6 @@ import {
   type Job,
   labelOf,
   NEW_JOB,
-  sentAtOf,
 } from '../job/job.ts';
 import {
   askForMore,
@@ -158,7 +157,7 @@ function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
 function renderLinks(report: RunReport, job: Job, conversation: number | undefined): string {
   const { change, end, record = { id: job.id } } = job;
   const isHere = isOn(job, conversation);
-  const isOver = sentAtOf(job) !== undefined && end !== undefined && end.result !== 'sent';
+  const isOver = job.message.kind === 'sent' && end !== undefined && end.result !== 'sent';
   let page = isHere && isOver && change?.kind !== 'none' ? '/files' : '';
   if (change?.kind === 'commits') page = `/files/${change.before}..${change.after}`;
   // Nothing can be reviewed there any more.

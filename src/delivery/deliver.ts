@@ -1,13 +1,5 @@
 import { showStatus } from '../job/explain.ts';
-import {
-  goOn,
-  type Job,
-  NEW_JOB,
-  recordResponse,
-  statusBefore,
-  statusOf,
-  update,
-} from '../job/job.ts';
+import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
@@ -102,12 +94,12 @@ async function pollFirst(run: Run, job: Job): Promise<void> {
     stopUnwanted(run, job) ??
     stopElsewhere(run, job);
   if (why !== undefined) endJob(run, job, why);
-  else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(statusBefore(job)) });
+  else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(job.base?.status) });
 }
 
 /** Undefined if `only-when` does not leave the job out. */
 function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined {
-  const status = statusOf(job);
+  const status = job.record?.status;
   // An undocumented status counts as active: the agent is not done.
   const counted = isKnownStatus(status) ? status : 'active';
   if (onlyWhen === null || onlyWhen.has(counted)) return undefined;

@@ -8,8 +8,6 @@ import {
   NEW_JOB,
   recordPoll,
   recordResponse,
-  sentAtOf,
-  statusOf,
 } from '../job/job.ts';
 import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
@@ -112,7 +110,7 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const answer = await getJob(run.agent, job.id);
   if (answer.kind === 'missed') return answer;
   const { record, from, to } = answer;
-  const before = statusOf(job);
+  const before = job.record?.status;
   const isFirst = job.after.seenAt === undefined;
   recordPoll(job, record, from, to);
   logRecord(run, job, record, before, isFirst);
@@ -127,14 +125,14 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const what = job.isWaiting
     ? 'Waiting until the agent is done with what it is doing: the job'
     : 'The job';
-  const status = statusOf(job);
+  const status = job.record?.status;
   run.log.beat(`${what} is ${status === undefined ? 'in an unknown status' : showStatus(status)}`);
   return undefined;
 }
 
 /** Takes in the response to the message, which is no poll. */
 export function takeResponse(run: Run, job: Job, record: JobRecord): void {
-  const before = statusOf(job);
+  const before = job.record?.status;
   recordResponse(job, record);
   logRecord(run, job, record, before, false);
 }
@@ -169,6 +167,6 @@ function describeStatus({ runtime }: Run, job: Job, status: string): string {
 /** Whether the status may be older than the message. */
 function isFromBefore(job: Job): boolean {
   const { base, after, record } = job;
-  if (sentAtOf(job) === undefined || after.work === 'our message') return false;
+  if (job.message.kind !== 'sent' || after.work === 'our message') return false;
   return base !== undefined && record?.status === base.status;
 }

@@ -4,7 +4,7 @@ import type { RunReport } from '../comment/render.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
-import { type Job, mayBeSent, newJob, phaseOf, statusOf, update } from '../job/job.ts';
+import { type Job, mayBeSent, newJob, phaseOf, update } from '../job/job.ts';
 import { toOutcome } from '../job/outcome.ts';
 import { type Ended, endedNow } from '../job/overall.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
@@ -168,7 +168,7 @@ export function stopIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): Stop |
 
 /** `why` says why the last request failed. */
 export function stopBy(code: 'cancelled' | 'timed-out', run: Run, job: Job, why = ''): Stop {
-  const status = showStatus(statusOf(job));
+  const status = showStatus(job.record?.status);
   const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };
   const { timeoutMs: limitMs } = run.inputs;
   const first = job.isWaiting && job.waitsFor !== undefined && { first: job.waitsFor };

@@ -1,13 +1,5 @@
 import { afterPause } from '../clock.ts';
-import {
-  endedPull,
-  type Job,
-  markCreated,
-  markSent,
-  NEW_JOB,
-  statusBefore,
-  update,
-} from '../job/job.ts';
+import { endedPull, type Job, markCreated, markSent, NEW_JOB, update } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
@@ -57,7 +49,7 @@ async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   if (needsBase) {
     const end = await pollNow(run, job);
     if (end !== undefined) return end;
-    if (plan.waitsForIdle && !isFinal(statusBefore(job))) return 'busy';
+    if (plan.waitsForIdle && !isFinal(job.base?.status)) return 'busy';
   }
   const [head, headOfEvent] = await Promise.all([reading, readingOfEvent]);
   const past = trigger.kind === 'check' && whyOutdated(trigger.check, headOfEvent);

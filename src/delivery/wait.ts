@@ -1,12 +1,4 @@
-import {
-  type Done,
-  isDone,
-  type Job,
-  NEW_JOB,
-  statusBefore,
-  statusOf,
-  update,
-} from '../job/job.ts';
+import { type Done, isDone, type Job, NEW_JOB, update } from '../job/job.ts';
 import { agentStop, type Stop } from '../job/stop-reasons.ts';
 import { knownRecords } from '../ledger/ledger.ts';
 import { messageBefore } from '../ledger/queue.ts';
@@ -55,13 +47,13 @@ export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
 }
 
 function stopDone(job: Job, certainty: Done): Stop {
-  return agentStop(statusOf(job) as FinalStatus, certainty === 'confirmed', statusBefore(job));
+  return agentStop(job.record?.status as FinalStatus, certainty === 'confirmed', job.base?.status);
 }
 
 /** While a final status may belong to earlier work, the job is polled more often. */
 function nextCheckMs(job: Job, now: number): number {
   const nextMs = nextPollMs(now - job.after.since);
-  if (!isFinal(statusOf(job))) return nextMs;
+  if (!isFinal(job.record?.status)) return nextMs;
   return job.after.work === 'our message' ? CHECK_MS : Math.min(CHECK_MS, nextMs);
 }
 
@@ -84,7 +76,7 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
   // Whether a run on another page may still wait for the end that was seen.
   let isOfOthers = false;
   for (let isFirst = true; ; isFirst = false) {
-    const isIdle = isFinal(statusBefore(job));
+    const isIdle = isFinal(job.base?.status);
     if (isIdle && first === undefined && !isOfOthers) break;
     // The comment says it already if the first poll has shown it.
     if (!job.isWaiting) run.comment?.write();

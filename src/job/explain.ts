@@ -4,17 +4,13 @@ import { plural, quote, sentences } from '../text.ts';
 import { NEW_JOB, SETTLE_MS } from './job.ts';
 import type { Details, Retry, Stop, StopCode } from './stop-reasons.ts';
 
-// The sentences of a `Stop`: the fact, then what to do. Readers of comments did not write the
-// workflow, so an input is named only if nothing else helps.
+// The fact, then what to do. Readers of comments did not write the workflow, so an input is named
+// only if nothing else helps.
 
-/** What of a run decides how people go on with what it could not finish. */
 export interface RunFacts {
-  /** Whether comments record what was sent: a re-run goes on with that; without, it is refused. */
+  /** Whether comments record what was sent: without, a re-run is refused. */
   readonly hasRecords: boolean;
-  /**
-   * Whether a person has asked by a comment. One to several jobs goes to all of them, also to those
-   * that got the message.
-   */
+  /** Whether a person has asked by a comment. */
   readonly isCommand: boolean;
   readonly isRerun: boolean;
   readonly hasSeveralJobs: boolean;
@@ -25,47 +21,43 @@ export const A_RUN: RunFacts = {
 };
 
 const CHECK = `Check the job in the dashboard (${DASHBOARD_URL}).`;
-const IT_MAY_HAVE_ARRIVED = `The message may have arrived, so it was not sent again. ${CHECK.slice(0, -1)} before you send it again.`;
-const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in the dashboard (${DASHBOARD_URL}).`;
-const ARCHIVED = 'The agent was at work on the message, but now the job is archived';
+const IT_MAY_HAVE_ARRIVED =
+  'The message may have arrived, so it was not sent again. Check the job in the dashboard ' +
+  `(${DASHBOARD_URL}) before you send it again.`;
+const A_JOB_MAY_EXIST =
+  'The job may have been created, so this was not tried again. Look for it in the dashboard ' +
+  `(${DASHBOARD_URL}).`;
 const NO_COMMENT = 'No message is sent without its comment.';
 
-/** With the details in braces, and `retry`, `again` and `onward`: what people do. */
+/** With the details in braces, and what people do. Without one, `why` says all. */
 type Text = string | ((details: Details, facts: RunFacts) => string);
 
-const TEXTS: Readonly<Record<StopCode, Text>> = {
+const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   completed: '',
   'completed-unconfirmed': doubtWork,
   failed: `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`,
   'failed-unconfirmed': doubtWork,
-  archived: `${ARCHIVED}; use another job.`,
+  archived: 'The agent was at work on the message, but now the job is archived; use another job.',
   'archived-unconfirmed':
     'The job is archived, so the agent may not have worked on the message; use another job.',
   sent: '',
 
   'timed-out': explainTimeOut,
-  cancelled: inPhase({
-    early: 'The run was cancelled before anything was sent.',
-    earlyAgain: 'This attempt was cancelled before it sent anything.',
-    before: 'The run was cancelled before the message was sent. {comesFirst} {again}.',
-    during: 'The run was cancelled while the message was being sent. {doubt}',
-    after: 'The agent may keep working, but the cancelled run no longer waits for it. {onward}',
-  }),
-  'ended-early': inPhase({
-    early: 'The run ended before anything was sent.',
-    earlyAgain: 'This attempt ended before it sent anything.',
-    before: 'The run ended before the message was sent.',
-    during: 'The run ended while the message was being sent. {doubt}',
-    after: '',
-  }),
+  cancelled: (details, facts) =>
+    details.phase === 'after'
+      ? 'The agent may keep working, but the cancelled run no longer waits for it. {onward}'
+      : explainEnd('was cancelled', '{comesFirst} {again}.', details, facts),
+  'ended-early': (details, facts) => explainEnd('ended', '', details, facts),
   'ended-in-wait': 'The run ended before the agent was done.',
   unreachable:
-    'The message was delivered, but the status of the job can no longer be read. {why} The agent may keep working. {onward}',
+    'The message was delivered, but the status of the job can no longer be read. {why} The agent ' +
+    'may keep working. {onward}',
 
   'no-answer': '{why} {doubt}',
   'earlier-attempt': ({ comments, count, isWithOthers }) =>
     sentences(
-      'This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, because {why}. {later}',
+      'This re-run sent nothing. It cannot tell whether an earlier attempt sent the message, ' +
+        'because {why}. {later}',
       CHECK,
       'To send the message all the same,',
       comments === undefined || isWithOthers
@@ -79,20 +71,15 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
   'job-closed': '{why} {retry}',
   'rate-limit': '{why} {retry}',
   'not-tried':
-    'The API accepts no more messages for now. The message to job {job} was not accepted. {why} {retry}',
+    'The API accepts no more messages for now. The message to job {job} was not accepted. {why} ' +
+    '{retry}',
   api: '{why} {retry}',
 
   event:
     'The run does not know what started it: {why}. The runner writes that file, so start a new run.',
-  runner: '{why}',
-  inputs: '{why}',
-  unchecked: '{why}',
   'job-unknown': 'It is not known which agent job is meant: {why}.',
   'several-jobs':
     'The newest comment of this action names several jobs here: {url}. Set “job-id” to the ID of one.',
-  'no-job': '{why}',
-  'no-job-here': '{why}',
-  'not-allowed': '{why}',
   'no-secrets': '“api-key” is empty, because {why}',
   'no-words': '{command} has no prompt; write a new comment with the prompt after it.',
   'no-pull-request': 'The commit is on no open pull request of this repository.',
@@ -104,19 +91,18 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
     `{why} ${NO_COMMENT} {retry} ${isOptional ? 'To send without a comment, set “comment: false”.' : ''}`,
   // In a re-run, the comment of an earlier attempt must stay.
   'comment-unclear': (_, { isRerun }) =>
-    isRerun
-      ? `{why} ${NO_COMMENT} {again}; if a comment of this attempt appears later, delete only that.`
-      : `{why} ${NO_COMMENT} {again}; if a comment of this run appears later, delete it.`,
+    `{why} ${NO_COMMENT} {again}; if a comment of this ` +
+    (isRerun ? 'attempt appears later, delete only that.' : 'run appears later, delete it.'),
   'no-records': 'Nothing was sent, because it is not known what was sent before: {why}. {retry}',
   'other-creation':
-    'Another run is creating, or may have created, the agent job: {url}. Wait until that run is done. If its comment names no job ' +
-    `then, look for the job in the dashboard (${DASHBOARD_URL}), and set “job-id” to its ID or, if there is no job, delete that ` +
-    'comment. {retry}',
+    'Another run is creating, or may have created, the agent job: {url}. Wait until that run is ' +
+    'done. If its comment names no job then, look for the job in the dashboard ' +
+    `(${DASHBOARD_URL}), and set “job-id” to its ID or, if there is no job, delete that comment. ` +
+    '{retry}',
   uncounted:
     '“max-messages” counts by comments, but {why}. Remove “max-messages”, or set “pr-number”.',
   outputs: ({ why }) => `{why}, so no message was sent. ${adviseOnFile(String(why))} {retry}`,
 
-  'nothing-to-send': '{why}',
   'only-when': 'The job is {status}; only {wanted} jobs get the message.',
   'another-pull-request': 'The {what} is about #{number}, but {own}.',
   'pull-request-closed': '#{number} is {state}.',
@@ -125,13 +111,14 @@ const TEXTS: Readonly<Record<StopCode, Text>> = {
     'Another run has taken this commit: {url}. Its message has what GitHub showed as failed then' +
     `${command === undefined ? '' : `; ${quote(String(command))} sends what has failed since`}.`,
   limit: ({ most }) =>
-    'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
-    `${plural(Number(most), 'message')}. Look at what the agent did. To send this message, re-run the workflow.`,
+    'This message was not sent: since the last command or review by a person, the workflow has ' +
+    `sent, or may have sent, ${plural(Number(most), 'message')}. Look at what the agent did. To ` +
+    'send this message, re-run the workflow.',
   'uncounted-bot': 'Messages that bots trigger are counted by comments, but {why}.',
 };
 
 export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN): string {
-  const text = TEXTS[code];
+  const text = TEXTS[code] ?? '{why}';
   const values: Details = {
     doubt: details.jobId === NEW_JOB ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED,
     retry: howToRetry(retry, facts),
@@ -149,9 +136,8 @@ export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN)
   return filled.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-/** Without records, a re-run is refused: nothing tells what was sent. */
 const RUN_WORKFLOW = 'Start a new run with “Run workflow”';
-/** Of several jobs without records: a run of the whole list would send again what was sent. */
+/** A run of the whole list would send again what was sent. */
 const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
 
 /** A re-run knows what earlier attempts have sent; a new comment does not. */
@@ -176,14 +162,13 @@ export function howToRetry(retry: Retry, facts: RunFacts): string {
   }
 }
 
-/** `early`: before the run acts on a job; `earlyAgain`: in a re-run. */
-function inPhase(
-  texts: Readonly<Record<'early' | 'earlyAgain' | 'before' | 'during' | 'after', string>>,
-): Text {
-  return ({ phase }, { isRerun }) => {
-    if (phase === 'early') return isRerun ? texts.earlyAgain : texts.early;
-    return phase === 'during' || phase === 'after' ? texts[phase] : texts.before;
-  };
+/** `early`: before the run acts on a job. */
+function explainEnd(how: string, remedy: string, { phase }: Details, facts: RunFacts): string {
+  if (phase === 'during') return `The run ${how} while the message was being sent. {doubt}`;
+  if (phase !== 'early') return `The run ${how} before the message was sent. ${remedy}`;
+  return facts.isRerun
+    ? `This attempt ${how} before it sent anything.`
+    : `The run ${how} before anything was sent.`;
 }
 
 function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
@@ -194,37 +179,31 @@ function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
     return `The message was not sent within ${limit}, because ${what}. {comesFirst} {last} {retry}`;
   }
   const ms = Number(limitMs) - Number(waitedMs);
-  // The time for the message is only what the agent left of it.
-  const parts = `${duration(Number(waitedMs))} for what it was already doing, ${duration(ms)} for this`;
+  const waited = duration(Number(waitedMs));
+  const parts = `${waited} for what it was already doing, ${duration(ms)} for this`;
   const within = waitedMs === undefined ? limit : `${limit} (waited ${parts})`;
   return isFinal(String(status))
-    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of the work on the message. {last} ${CHECK}`
-    : `The agent was not seen to be done within ${within}. Its last known status is {status}, and it may keep working. {last} {onward}`;
+    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of the ` +
+        `work on the message. {last} ${CHECK}`
+    : `The agent was not seen to be done within ${within}. Its last known status is {status}, and ` +
+        'it may keep working. {last} {onward}';
 }
 
 function doubtWork({ before, status }: Details): string {
-  const doubt = (what: string, end: string): string =>
-    `${what}, so this may be the end of ${end}. ${CHECK}`;
-  if (before === '') {
-    return doubt(
-      'The job is {status}, but its status before the message is not known',
-      'other work',
-    );
-  }
-  if (!isFinal(String(before))) {
-    return doubt(
-      'The job is {status}, but the agent was already at work when the message was sent',
-      'that work',
-    );
-  }
-  const what =
-    before === status
-      ? `The status was already {status} before the message, and did not change for ${duration(SETTLE_MS)}`
-      : 'The job is {status}, but it was not seen at work';
-  return doubt(what, 'what the agent did before');
+  return `${whyInDoubt(String(before), status)}, so this may be the end of earlier work. ${CHECK}`;
 }
 
-/** `why` has the code of the error. */
+function whyInDoubt(before: string, status: Details[string] | undefined): string {
+  if (before === '') return 'The job is {status}, but its status before the message is not known';
+  if (before === status) {
+    const time = duration(SETTLE_MS);
+    return `The status was already {status} before the message, and did not change for ${time}`;
+  }
+  return isFinal(before)
+    ? 'The job is {status}, but it was not seen at work'
+    : 'The job is {status}, but the agent was already at work when the message was sent';
+}
+
 export function adviseOnFile(why: string): string {
   if (why.includes('ENOSPC')) return 'Free some disk space.';
   return /EACCES|EROFS|ENOENT/.test(why)

@@ -3,38 +3,27 @@ import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { Outcome } from './stop-reasons.ts';
 
-// What a run knows of a job, and the rule that says when the agent is done with a message.
-
 /** The worst first. */
 export const DELIVERIES = ['unknown', 'sent', 'not-sent'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
-/** As the API returned it. What a response leaves out is missing; null is what the API said. */
+/** What a response leaves out is missing; null is what the API said. */
 export interface JobRecord {
   readonly id: string;
-  /** One that is known, or text by others in one line. */
+  /** May be text by others, in one line. */
   readonly status?: string;
-  /** Checked: an https link to a code host. */
+  /** An https link to a code host. */
   readonly prLink?: string | null | undefined;
   /** Only of one in this repository. */
   readonly prNumber?: number | null | undefined;
   readonly linkProblem?: string;
 }
 
-/** What the last poll before the message showed. */
-interface Base {
-  readonly status?: string | undefined;
-  readonly prLink?: string | null | undefined;
-}
-
-/**
- * `pending`: nothing was sent yet. `sending`: it may be sent at any moment. The others are final.
- */
+/** `sending`: it may be sent at any moment. */
 export type MessageState =
   | { readonly kind: 'pending' | 'sending' | 'not-sent' }
   /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
   | { readonly kind: 'unknown'; readonly isEarlier: boolean }
-  /** `at`: when the API accepted it. */
   | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
 
 type Work = 'earlier work' | 'nothing' | 'our message';
@@ -46,7 +35,7 @@ export interface After {
   /** Since when the status has been final without a break, and in how many polls. */
   readonly finalSince?: number;
   readonly finalPolls?: number;
-  /** The last status was read at this time or later. */
+  /** When its request was made. */
   readonly seenAt?: number;
 }
 
@@ -81,37 +70,34 @@ export interface CommitRange {
 
 export interface Pushed extends CommitRange {
   readonly kind: 'commits';
-  /** How many more commits the pull request has. */
   readonly count?: number | undefined;
   /** A merge brings the changes of others, so nothing else is known then. */
   readonly told?: 'a merge' | PlainCommits;
 }
 
-/** Of commits of which none is a merge. */
 export interface PlainCommits {
   /** Missing if GitHub does not tell all of them. */
   readonly files?: readonly string[];
   /** The files of inline comments that they do not change, with the number of comments. */
   readonly untouched: ReadonlyMap<string, number>;
-  /** The oldest first, without secrets. */
+  /** The oldest first. */
   readonly headlines: readonly string[];
-  /** Logins, each once; null for those without an account. */
+  /** Null for those without an account. */
   readonly authors: readonly (string | null)[];
 }
 
 /**
- * What is not known is missing; only the functions of this file change it. The API gives neither
- * messages nor turns an ID, and just after a message a job may still have the status of its
- * *previous* turn. So polls before and after the message must show which message a final status
- * belongs to. Times are in milliseconds since 1970.
+ * The API gives neither messages nor turns an ID, and just after a message a job may still have
+ * the status of its *previous* turn. So polls before and after it must show which message a final
+ * status belongs to. Times are in milliseconds since 1970.
  */
 export interface Job {
-  /** `NEW_JOB` until it is created. */
   readonly id: string;
   readonly record?: JobRecord;
-  readonly base?: Base;
+  /** What the last poll before the message showed. */
+  readonly base?: Pick<JobRecord, 'prLink'> & { readonly status?: string | undefined };
   readonly message: MessageState;
-  /** Whether the message waits for the end of earlier work, and how long it did. */
+  /** For the end of earlier work. */
   readonly isWaiting: boolean;
   /** The comment of a message that comes first. */
   readonly waitsFor?: string | undefined;
@@ -119,7 +105,7 @@ export interface Job {
   readonly after: After;
   /** Under a limit. */
   readonly nthInARow?: number | undefined;
-  /** Its pull request before the message. */
+  /** Before the message. */
   readonly head?: HeadBefore | undefined;
   readonly change?: Change;
   /** Missing while the run works on it. */
@@ -132,7 +118,7 @@ export function isId(text: string): boolean {
   return text !== '.' && text !== '..' && /^[\w\-.~:@]{1,256}$/.test(text);
 }
 
-/** The ID of a job that is still to be created, and its status then. */
+/** The ID of a job that is still to be created. */
 export const NEW_JOB = '';
 export const BEFORE_CREATION = 'new';
 
@@ -145,7 +131,6 @@ export function newJob(id: string): Job {
   };
 }
 
-/** A poll, between `from` and `to`, has returned this record. */
 export function recordPoll(job: Job, record: JobRecord, from: number, to: number): void {
   recordResponse(job, record);
   const { status, prLink } = record;
@@ -163,7 +148,7 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
  * statuses, the one without it may be of a replica that is behind.
  */
 export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
-  const isEnd = isFinal(others.status) && !isFinal(statusOf(job));
+  const isEnd = isFinal(others.status) && !isFinal(job.record?.status);
   const isOld = prLink === undefined || (prLink === null && !isEnd);
   const keepsLink = isOld && Boolean(job.record?.prLink);
   const pull = keepsLink ? {} : { prLink, prNumber };
@@ -172,7 +157,7 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
 
 export function markSent(job: Job, at: number): void {
   const message = { kind: 'sent', at, isEarlier: false } as const;
-  update(job, { message, after: startOfAfter(statusBefore(job), at) });
+  update(job, { message, after: startOfAfter(job.base?.status, at) });
 }
 
 /** It has no earlier work, so its first end is that of the message. */
@@ -185,11 +170,12 @@ export function markCreated(job: Job, id: string, at: number): void {
   });
 }
 
-/**
- * This attempt waits for what an earlier one has sent. `isOurs`: that saw the agent at work on it.
- */
-export function goOn(job: Job, earlier: Earlier, now: number): void {
-  const { id, sentAt, base, isOurs = false, head } = earlier;
+/** `isOurs`: an earlier attempt, which has sent the message, saw the agent at work on it. */
+export function goOn(
+  job: Job,
+  { id, sentAt, base, isOurs = false, head }: Earlier,
+  now: number,
+): void {
   const after = startOfAfter(base, now);
   update(job, {
     id,
@@ -214,26 +200,14 @@ export function update(job: Job, parts: Partial<Job>): void {
   Object.assign(job, parts);
 }
 
-export function statusOf({ record }: Job): string | undefined {
-  return record?.status;
-}
-
 export function mayBeSent({ message }: Job): boolean {
   return message.kind === 'pending' || message.kind === 'sending';
 }
 
-/** The delivery if the run ends now. */
+/** If the run ends now. */
 export function deliveryOf({ message }: Job): Delivery {
-  switch (message.kind) {
-    case 'sent':
-      return 'sent';
-    case 'sending':
-    case 'unknown':
-      return 'unknown';
-    case 'pending':
-    case 'not-sent':
-      return 'not-sent';
-  }
+  if (message.kind === 'sending') return 'unknown';
+  return message.kind === 'pending' ? 'not-sent' : message.kind;
 }
 
 export function labelOf(job: Job): Label {
@@ -245,10 +219,6 @@ export function labelOf(job: Job): Label {
   if (isWaiting) return 'waiting';
   if (message.kind === 'sent') return 'working';
   return job.id === NEW_JOB ? 'creating' : 'sending';
-}
-
-export function sentAtOf({ message }: Job): number | undefined {
-  return message.kind === 'sent' ? message.at : undefined;
 }
 
 /** The runner of an earlier attempt may have had another time. */
@@ -277,10 +247,6 @@ export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'du
   return isWaiting ? 'waiting' : 'before';
 }
 
-export function statusBefore({ base }: Pick<Job, 'base'>): string | undefined {
-  return base?.status;
-}
-
 // When the agent is done: docs/delivery.md has the table.
 
 function startOfAfter(before: string | undefined, since: number): After {
@@ -296,11 +262,11 @@ function nextWork(job: Job, status: string): Work {
     case 'earlier work':
       return isFinal(status) && finalSince !== undefined ? 'nothing' : work;
     case 'nothing':
-      return showsWork(status, statusBefore(job)) ? 'our message' : work;
+      return showsWork(status, job.base?.status) ? 'our message' : work;
   }
 }
 
-/** With another end than before, the work on the message began and ended between two polls. */
+/** With another end than before, the work began and ended between two polls. */
 function showsWork(status: string, before: string | undefined): boolean {
   if (!isKnownStatus(status)) return false;
   const { showsWork } = STATUSES[status];
@@ -310,9 +276,8 @@ function showsWork(status: string, before: string | undefined): boolean {
 /** Milliseconds that a final status must last which may belong to earlier work. */
 export const SETTLE_MS = 60_000;
 /**
- * So many polls in a row must show an end after work: some servers may be behind. If each poll asks
- * one of two at random, of which one is 15 s behind, 0.5 % of the ends that may be old are taken
- * too early.
+ * Polls in a row: some servers may be behind. If each poll asks one of two at random, of which one
+ * is 15 s behind, 0.5 % of the ends that may be old are taken too early.
  */
 const ENOUGH = 2;
 const ENOUGH_IF_OLD = 5;
@@ -320,21 +285,19 @@ const ENOUGH_IF_OLD = 5;
 export type Done = 'no' | 'confirmed' | 'unconfirmed';
 
 /**
- * After work on our message, a final status is the end once a few polls in a row have shown it;
- * with no time for another one, one poll is enough, unless it may be older than the message.
- * Otherwise it is accepted when it has settled, and is unconfirmed. A record may be from any time
- * between the request and the response of its poll. In 200,000 simulated runs, in which messages
- * were queued for at most 45 s, 60 s were never too short, and 30 s were in 1.8 %.
+ * Without work on our message, a final status is accepted when it has settled, and is unconfirmed.
+ * In 200,000 simulated runs, in which messages were queued for at most 45 s, 60 s were never too
+ * short, and 30 s were in 1.8 %.
  */
 export function isDone(job: Job, isLastPoll = false): Done {
   const { since, work, finalSince, finalPolls = 0, seenAt = 0 } = job.after;
-  const before = statusBefore(job);
+  const before = job.base?.status;
   if (finalSince === undefined) return 'no';
   if (work !== 'our message') {
     const settledAt = SETTLE_MS + (isFinal(before) ? since : finalSince);
     return seenAt >= settledAt ? 'unconfirmed' : 'no';
   }
-  const mayBeOld = statusOf(job) === before && seenAt < since + SETTLE_MS;
+  const mayBeOld = job.record?.status === before && seenAt < since + SETTLE_MS;
   const enough = isLastPoll ? 1 : ENOUGH;
   if (finalPolls < (mayBeOld ? ENOUGH_IF_OLD : enough)) return 'no';
   return before === undefined ? 'unconfirmed' : 'confirmed';

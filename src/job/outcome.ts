@@ -4,8 +4,6 @@ import { type Delivery, deliveryOf, type Job } from './job.ts';
 import type { Label } from './labels.ts';
 import { type Outcome, STOP_REASONS, type Stop, type StopCode, stop } from './stop-reasons.ts';
 
-// How a job ended, for outputs, comments and exit codes.
-
 /** `wait`: whether the run waits for the agent. */
 export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
   const { code } = stopped;

@@ -2,9 +2,6 @@ import type { FinalStatus } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { JobResult } from './results.ts';
 
-// Why a job or a run ended: for each code, its result, what people see, and what it means. A stage
-// that ends a job returns a `Stop`; explain.ts makes its sentence.
-
 /** `label`: unless the message did not go out, or may not have. `means`: for the reference. */
 interface Reason {
   readonly result: JobResult;
@@ -106,8 +103,6 @@ export interface Outcome {
   readonly result: JobResult;
   readonly label: Label;
   readonly explanation: string;
-  /**
-   * Whether the agent was seen at work, and then done, after the message; missing without a wait.
-   */
+  /** Whether the agent was seen at work, and then done; missing without a wait. */
   readonly confirmed?: boolean;
 }

@@ -10,8 +10,6 @@ import {
   labelOf,
   mayBeSent,
   NEW_JOB,
-  sentAtOf,
-  statusBefore,
 } from '../job/job.ts';
 import { RESULT_NAMES } from '../job/results.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
@@ -102,8 +100,7 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
 }
 
 export function toRecordedJob(job: Job): RecordedJob {
-  const { id, after, record, end, endedAt, head } = job;
-  const sentAt = sentAtOf(job);
+  const { id, message, after, record, end, endedAt, head } = job;
   const ended =
     end === undefined || endedAt === undefined
       ? undefined
@@ -111,7 +108,7 @@ export function toRecordedJob(job: Job): RecordedJob {
   return {
     id,
     delivery: recordedDelivery(job),
-    sentAt: sentAt && Math.round(sentAt),
+    sentAt: message.kind === 'sent' ? Math.round(message.at) : undefined,
     base: recordedBase(job),
     isOurs: after.work === 'our message' || undefined,
     ended,
@@ -124,7 +121,7 @@ export function toRecordedJob(job: Job): RecordedJob {
 
 /** Of a status that is not known, only that there was one: its text may be long. */
 function recordedBase(job: Job): string | undefined {
-  const before = statusBefore(job);
+  const before = job.base?.status;
   if (before === undefined || isKnownStatus(before) || isCreated(job)) return before;
   return 'unknown';
 }

@@ -3,7 +3,6 @@ import type { Runtime } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { explainConnection, USER_AGENT } from '../runner/network.ts';
 import { type Response, readHeader, readPause, sendRequest } from '../runner/request.ts';
-import { KEY_SCHEME } from '../service.ts';
 import { isJsonObject } from '../text.ts';
 
 // Milliseconds for a request. The deadline does not cut it off, which would only destroy knowledge.
@@ -90,7 +89,7 @@ async function exchange(
     const response = await sendRequest({
       ...{ url: resolvePath(baseUrl, path), method, body },
       headers: {
-        ...{ authorization: `${KEY_SCHEME} ${apiKey}`, 'user-agent': USER_AGENT },
+        ...{ authorization: `Bearer ${apiKey}`, 'user-agent': USER_AGENT },
         accept: 'application/json',
         // Without “no-cache”, an end of earlier work was seen.
         ...(isGet ? { 'cache-control': 'no-cache' } : { 'content-type': 'application/json' }),

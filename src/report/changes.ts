@@ -11,8 +11,6 @@ import {
   type Job,
   type PlainCommits,
   type Pushed,
-  statusBefore,
-  statusOf,
   update,
 } from '../job/job.ts';
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
@@ -44,14 +42,14 @@ const IN_WORDS = {
 
 async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
   const { end, base, record, head } = job;
-  const status = statusOf(job);
+  const status = job.record?.status;
   if (end === undefined || !isFinal(status) || !isFinal(end.result)) return undefined;
   if (status === 'archived') return undefined;
   if (head !== undefined) {
     return record?.prNumber === head.number ? compare(run, job, head) : undefined;
   }
   if (end.confirmed !== true) return undefined;
-  if ((isFinal(statusBefore(job)) || isCreated(job)) && base?.prLink === null && record?.prLink) {
+  if ((isFinal(job.base?.status) || isCreated(job)) && base?.prLink === null && record?.prLink) {
     const opened = await fetchCurrentPullRequest(run.github, record.prNumber ?? undefined);
     return { kind: 'created', count: opened?.commits };
   }

@@ -4,7 +4,7 @@ import { react, reply } from '../comment/reply.ts';
 import type { EarlyEnd, Start } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
-import { labelOf, NEW_JOB, statusBefore } from '../job/job.ts';
+import { labelOf, NEW_JOB } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
 import { STOP_REASONS, type Stop, stop } from '../job/stop-reasons.ts';
@@ -63,8 +63,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   else if (end.explanation === '') return;
   else if (end.result === 'skipped') log.notice(text, title);
   // It is unconfirmed because the agent was already at work, and nothing is wrong.
-  else if (end.result === 'completed' && !isFinal(statusBefore(main) ?? 'completed'))
-    log.info(text);
+  else if (end.result === 'completed' && !isFinal(main.base?.status ?? 'completed')) log.info(text);
   else log.warning(text, title);
 }
 

@@ -6,7 +6,7 @@ import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { describeRun, pause, type Run } from '../delivery/run-state.ts';
 import { describeError } from '../github/errors.ts';
-import { changedNothing, deliveryOf, type Job, NEW_JOB, statusOf } from '../job/job.ts';
+import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
 import { RESULTS } from '../job/results.ts';
 import { isLimitTold } from '../ledger/decide.ts';
@@ -150,7 +150,7 @@ function isLateLimit({ ledger, plan }: Run, { id, end, nthInARow }: Ended): bool
 /** Done, and nothing has changed here: GitHub mails what is pushed to this pull request. */
 function isUnseen({ asked, trigger, inputs, jobs, plan }: Run, job: Ended): boolean {
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
-  const isDone = inputs.wait && isFinal(statusOf(job)) && isFinal(job.end.result);
+  const isDone = inputs.wait && isFinal(job.record?.status) && isFinal(job.end.result);
   const isHere = job.record?.prNumber === plan.page && !changedNothing(job);
   return isAwaited && isDone && jobs.length === 1 && job.change !== undefined && !isHere;
 }

@@ -1,5 +1,5 @@
 import { adviseOnFile, showStatus } from '../job/explain.ts';
-import { DELIVERIES, type Delivery, deliveryOf, elapsedMs, statusOf } from '../job/job.ts';
+import { DELIVERIES, type Delivery, deliveryOf, elapsedMs } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
 import { STOP_REASONS, type StopCode } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
@@ -23,7 +23,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
   return {
     result: main?.end.result ?? STOP_REASONS[code].result,
     code,
-    status: main === undefined ? '' : (statusOf(main) ?? ''),
+    status: main === undefined ? '' : (main.record?.status ?? ''),
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
     commits: countCommits(ended),
     // The worst that occurs.
@@ -68,7 +68,7 @@ function toEntry(job: Ended) {
     result: end.result,
     code: end.code,
     confirmed: end.confirmed ?? null,
-    status: statusOf(job) ?? null,
+    status: job.record?.status ?? null,
     prLink: record?.prLink ?? null,
     elapsedSeconds: elapsed === undefined ? null : Math.round(elapsed / 100) / 10,
     reason: oneLine(end.explanation, LONGEST_TEXT),

@@ -1,5 +1,3 @@
-// Accounts: which are people, which bots, and whose a text is.
-
 export interface Account {
   readonly login: string;
   /** Null if only the login is known, as for the actor who re-ran a workflow. */
@@ -19,10 +17,7 @@ export function isBot({ login, type }: Account): boolean {
   return type === 'Bot' || login.endsWith(BOT_SUFFIX);
 }
 
-/**
- * Whether the workflow names this bot, in lower case, with or without the suffix: not all bots have one. GitHub's API has no
- * permissions of bots.
- */
+/** With or without the suffix: not all bots have one. GitHub's API has no permissions of bots. */
 export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
   const name = login.toLowerCase();
   const bare = name.endsWith(BOT_SUFFIX) ? name.slice(0, -BOT_SUFFIX.length) : name;

@@ -11,12 +11,10 @@ type Authorization =
   | {
       readonly kind: 'denied';
       readonly reason: string;
-      /** `warning`: the workflow probably needs a change. */
       readonly level: 'notice' | 'warning';
-      /** Whether it is the event of somebody who may at least triage; strangers get no answer. */
+      /** Who may at least triage: strangers get no answer. */
       readonly isOfColleague: boolean;
     }
-  /** The permission could not be checked, so nothing is allowed. */
   | { readonly kind: 'failed'; readonly reason: string; readonly mayPass: boolean };
 
 const ALLOWED: Authorization = { kind: 'allowed' };
@@ -33,19 +31,13 @@ export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'delete',
 ]);
 
-/**
- * Whether the sender is not checked. The agent's own bot pushes to branches, so a bot that pushes to one other
- * than the default one is checked; otherwise it could trigger itself without end.
- */
+/** A bot that pushes to a branch may be the agent's own, which must not trigger itself. */
 export function isTrusted({ event, isOtherBranch, sender }: Trigger): boolean {
   if (!TRUSTED_EVENTS.has(event)) return false;
   return !isOtherBranch || (sender !== null && !isBot(sender));
 }
 
-/**
- * Anyone can comment or open an issue, and the workflow then runs with secrets. So the actor of the
- * event needs the permission, and on a re-run also the actor who re-ran the workflow.
- */
+/** Anyone can comment or open an issue, and the workflow then runs with secrets. */
 export async function authorize(
   trigger: Trigger,
   info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
@@ -60,7 +52,8 @@ export async function authorize(
     const name = quote(other.login);
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
     if (isBot(other)) {
-      const reason = `${name} may not trigger messages. To allow it: ${quote(`allowed-bots: ${other.login}`)}.`;
+      const allow = quote(`allowed-bots: ${other.login}`);
+      const reason = `${name} may not trigger messages. To allow it: ${allow}.`;
       return { kind: 'denied', reason, level: 'notice', isOfColleague: false };
     }
     return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`, false);
@@ -78,7 +71,6 @@ export async function authorize(
   return ALLOWED;
 }
 
-/** Everyone who triggered or re-ran this run, or why that is not known. */
 function findActors(
   { event, sender }: Trigger,
   { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
@@ -100,7 +92,6 @@ function findActors(
   return again === sender ? [sender] : [sender, again];
 }
 
-/** Who re-ran the workflow. Of anyone but the sender, only the login is known. */
 export function rerunBy(sender: Account | null, triggeringActor: string): Account {
   if (sender !== null && sameLogin(sender.login, triggeringActor)) return sender;
   const type = triggeringActor.endsWith(BOT_SUFFIX) ? 'Bot' : 'User';
@@ -112,6 +103,8 @@ function denied({ event }: Trigger, why: string, isOfColleague: boolean): Author
   if (COMMENT_EVENTS.has(event)) {
     return { kind: 'denied', reason: why, level: 'notice', isOfColleague };
   }
-  const lesson = `On the event ${quote(event, 100)}, this is checked because people without write access and bots can start it.`;
+  const lesson =
+    `On the event ${quote(event, 100)}, this is checked because people without write access and ` +
+    'bots can start it.';
   return { kind: 'denied', reason: sentences(why, lesson), level: 'warning', isOfColleague };
 }

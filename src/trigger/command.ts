@@ -4,9 +4,7 @@ import { OPENING, quote } from '../text.ts';
 import { isPerson } from './account.ts';
 import type { CommentTrigger, CommitTrigger, Trigger } from './trigger.ts';
 
-// Which comments and reviews are for the agent.
-
-/** The comment or review whose words are sent: one with the command or, without one, each review. */
+/** The comment or review whose words are sent: without a command, each review. */
 export function askedBy(
   trigger: Trigger,
   { command }: Pick<Inputs, 'command'>,
@@ -22,13 +20,13 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['commit_comment', 'Comments on commits'],
 ]);
 
-/** Why the run has nothing to do; null if it has. No permission is checked here, and nothing is parsed. */
+/** Null if the run has something to do. */
 export function whyNothing(
   trigger: Trigger,
   command: string | null,
   { repository, workflow }: Pick<RunInfo, 'repository' | 'workflow'>,
 ): string | null {
-  if (trigger.kind === 'comment') return whyIgnored(trigger.comment, command);
+  if (trigger.kind === 'comment') return whyIgnored(trigger.action, trigger.comment, command);
   if (trigger.kind === 'workflow') {
     const unsupported = UNSUPPORTED.get(trigger.event);
     return command === null || unsupported === undefined
@@ -41,32 +39,29 @@ export function whyNothing(
   }
   // If its own failures came back, each could make the next one.
   if (check.failure !== null && workflow === `${repository}/${check.workflow}`) {
-    return 'What failed is a run of this workflow itself, which is not for the agent to fix. There is nothing to send.';
+    return (
+      'What failed is a run of this workflow itself, which is not for the agent to fix. There is ' +
+      'nothing to send.'
+    );
   }
   return command !== null && check.failure === null
     ? `${whyNoFailure(check)}. There is nothing to send.`
     : null;
 }
 
-/** Why a run or check that did not fail is not for the agent, as words that can end a sentence. */
+/** Words that can end a sentence. */
 export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
   const what = kind === 'workflow_run' ? 'run' : 'check';
-  switch (conclusion) {
-    case '':
-      return `Only the type “completed” says how the ${what} ended`;
-    case 'cancelled':
-      return `The ${what} was cancelled`;
-    default:
-      return 'Nothing has failed';
-  }
+  if (conclusion === '') return `Only the type “completed” says how the ${what} ended`;
+  return conclusion === 'cancelled' ? `The ${what} was cancelled` : 'Nothing has failed';
 }
 
-/** Whoever quotes a comment of this action, also in an answer by mail, does not pretend to be it. */
+/** Not in a quotation, as in an answer by mail. */
 const MARKED = new RegExp(`^(?![ \\t]*>).*${OPENING}`, 'm');
 
-/** All checks of a comment that need no API call. They also apply without a command. */
 function whyIgnored(
-  { action, kind, body, authorId, sender, viaApp }: CommentTrigger,
+  action: string,
+  { kind, body, authorId, sender, viaApp }: CommentTrigger,
   command: string | null,
 ): string | null {
   if (action !== (kind === 'review' ? 'submitted' : 'created')) {
@@ -78,17 +73,15 @@ function whyIgnored(
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
   // Whoever gets a bot to write something would borrow its right, so “allowed-bots” does not matter.
   if (viaApp || !isPerson(sender)) {
-    return `The comment of ${quote(sender.login)} is by a bot or an app; only people may ask by comments.`;
+    const name = quote(sender.login);
+    return `The comment of ${name} is by a bot or an app; only people may ask by comments.`;
   }
   return MARKED.test(body)
     ? 'The comment contains the hidden marker of this action; write it without the marker.'
     : null;
 }
 
-/**
- * Where the command and the white space, colon or comma after it end; undefined if the comment does not begin with them. Case
- * is ignored, because phones capitalize the first letter, and because `startsWith()` in an `if:` ignores it, too.
- */
+/** Phones capitalize the first letter, and `startsWith()` in an `if:` ignores case, too. */
 export function endOfCommand(body: string, command: string): number | undefined {
   const start = new RegExp(`^${RegExp.escape(command)}(?:[\\s:,：，、،]|$)`, 'iu');
   return start.exec(body)?.[0].length;

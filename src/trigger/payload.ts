@@ -13,8 +13,7 @@ import {
   type Trigger,
 } from './trigger.ts';
 
-// The event file. GitHub writes it, so fields have the types that it documents; any may be missing, because the simulators of
-// runners leave out many.
+// Fields have the types that GitHub documents; simulators of runners leave out many.
 
 type Partly<T> = T extends readonly (infer E)[]
   ? readonly Partly<E>[]
@@ -61,7 +60,6 @@ type Payload = Partly<{
   sender: Account;
   repository: WithId & { default_branch: string; private: boolean };
   issue: OnIssueOrPull & { pull_request: { merged_at: string } };
-  /** The repository of the head is null if it is a fork that was deleted. */
   pull_request: OnIssueOrPull & { merged_at: string; head: { repo: WithId } };
   review: Authored & { state: string };
   comment: Authored & {
@@ -84,7 +82,6 @@ type Payload = Partly<{
   };
 }>;
 
-/** A problem is a phrase. Whether the event is checked, TRUSTED_EVENTS in authorize.ts says. */
 export function parseTrigger(event: string, file: Uint8Array | null): Result<Trigger> {
   if (file === null) return problem('the event file cannot be read');
   const payload = parseJson(new TextDecoder().decode(file)) as Payload | null | undefined;
@@ -137,7 +134,7 @@ function parseAccount(account: Payload['sender']): Account | null {
 
 function parseComment(
   { comment, review, issue, pull_request }: Payload,
-  { event, action, conversation, sender }: EventFacts,
+  { event, conversation, sender }: EventFacts,
 ): CommentTrigger | null {
   const kind = COMMENT_EVENTS.get(event);
   const written = kind === 'review' ? review : comment;
@@ -145,7 +142,6 @@ function parseComment(
   const on = issue ?? pull_request;
   return {
     kind,
-    action,
     conversation,
     id: written.id,
     nodeId: written.node_id ?? '',
@@ -200,7 +196,6 @@ function parseCheck(kind: CommitTrigger['kind'], payload: Payload): CommitTrigge
   return { ...found, head: choosePull(pulls, found)?.sha ?? null };
 }
 
-/** Those of this repository. */
 function pullsIn(
   { pull_requests }: Partly<OnCommit>,
   here: number | null | undefined,

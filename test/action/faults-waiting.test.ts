@@ -109,7 +109,7 @@ describe('waits for a job with', () => {
           onPost: () => ({ body: RECORD, accept: true }),
         },
       },
-      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/what the agent did before/] },
+      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/end of earlier work/] },
     ],
     [
       'statuses in other letters and with white space',
