@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { FAILS_BY_DEFAULT, RESULT_NAMES } from '../../src/job/results.ts';
 import { isPassing4xx } from '../../src/mintlify/retry.ts';
 import { isFinal, STATUS_NAMES, STATUSES } from '../../src/service.ts';
 import { TRUSTED_EVENTS } from '../../src/trigger/authorize.ts';
@@ -36,12 +35,6 @@ describe('the README', () => {
 describe('the tables', () => {
   const namesIn = (document: string): (string | undefined)[] =>
     [...read(document).matchAll(/^\| `([\w-]+)`/gm)].map(([, name]) => name);
-  const names = [action.inputs, action.outputs].flatMap(Object.keys);
-
-  it('of the README have only inputs and outputs that exist', () => {
-    expect(namesIn('README.md').length).toBeGreaterThan(0);
-    expect(names).toEqual(expect.arrayContaining(namesIn('README.md')));
-  });
 
   it('of the reference have every input', () => {
     const what = 'put it below a `##` group of action.yml, then run npm run docs';
@@ -57,8 +50,6 @@ describe('the lists of statuses and results', () => {
     ['docs/mintlify.md', /^\| A job is (`.*?)\. /m, STATUS_NAMES],
     ['docs/delivery.md', /^A \*final\* status \((.*?)\)/m, final],
     ['docs/delivery.md', /another final status except (.*?), and then/, never],
-    ['README.md', /^The output `result` says how it ended: (.*?)\. The$/m, RESULT_NAMES],
-    ['examples/use-the-outputs.yml', /fromJSON\('\[(.*?)\]'\)/, FAILS_BY_DEFAULT],
   ])('of %s, in %s, is complete', (document, place, words) => {
     const [, list = ''] = place.exec(read(document)) ?? [];
     const named = [...list.matchAll(/[`"]([\w-]+)[`"]/g)].map(([, word]) => word);
