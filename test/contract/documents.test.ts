@@ -89,14 +89,6 @@ describe('CONTRIBUTING.md', () => {
       !['src', 'test', '.'].some((folder) => existsSync(join(ROOT, folder, path)));
     expect(paths.filter(([, path]) => isGone(path))).toEqual([]);
   });
-
-  it('names each folder of src/', () => {
-    const folders = files('src/**/*.ts').map(({ name }) => name.replace(/^src\/|\/[^/]*$/g, ''));
-    const missing = [...new Set(folders)].filter(
-      (folder) => !folder.endsWith('.ts') && !contributing.includes(`  ${folder}/`),
-    );
-    expect(missing).toEqual([]);
-  });
 });
 
 describe.each(documents())('links in $name', ({ name, text }) => {
