@@ -14,7 +14,7 @@ export function readWords({ kind, body }: CommentTrigger, command: string | null
 
 /** Escaped characters, blocks and spans of code, in which `<!--` is text; and comments of HTML. */
 const CODE_OR_COMMENT =
-  /\\[\s\S]|^[ \t>*+-]*(`{3,}(?![^\n]*`)|~{3,})(?:(?!\n[ \t>]*\1)[\s\S])*(?:\n[ \t>]*\1)?|(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?[^`]\2(?!`)|<!--[\s\S]*?-->/gm;
+  /\\[\s\S]|^[ \t>*+-]*(`{3,}(?!`|[^\n]*`)|~{3,})(?:(?!\n[ \t>]*\1)[\s\S])*(?:\n[ \t>]*\1)?|(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?[^`]\2(?!`)|<!--[\s\S]*?-->/gm;
 
 /** A text by somebody who may ask. */
 export function sanitize(text: string): string {

@@ -51,6 +51,14 @@ describe('sanitize', () => {
     expect(sanitize(text)).toBe(expected ?? text);
   });
 
+  it('reads a long line of backticks in linear time', () => {
+    const text = `${'`'.repeat(100_000)} a \``;
+    const start = performance.now();
+    expect(sanitize(text)).toBe(text);
+    // It was 10 seconds when each shorter run was tried as well.
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+
   const HEAD = 'On Fri, 27 Nov 2026 at 10:00, Anna ***@***.***> wrote:';
 
   it.each<[string, string | null]>([
