@@ -12,14 +12,21 @@ import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.t
 // The tracking comment, which is there before the message, and the second list below it.
 
 interface Announced extends Pick<Run, 'comment' | 'takesNoComment'> {
-  /** The records above the comment, if they decide: those of other runs may have been created since the first list. */
+  /**
+   * The records above the comment, if they decide: those of other runs may have been created since
+   * the first list.
+   */
   readonly above?: Result<Ledger> | undefined;
 }
 
-/** Creates the comment: no comment, no message. `untold`: the jobs that reach their limit, of which no comment tells yet. */
+/** No comment, no message. `untold`: the jobs whose limit no comment tells yet. */
 export async function announce(run: Run, untold: readonly Job[]): Promise<Announced> {
   const { plan, runtime } = run;
-  const jobs = jobsToName(run, untold);
+  const open = run.jobs.filter((job) => job.end === undefined || untold.includes(job));
+  // None if nothing is left to send, to wait for or to tell.
+  const jobs = run.jobs.filter(
+    (job) => open.includes(job) || (open.length > 0 && deliveryOf(job) === 'sent'),
+  );
   if (plan.comments.kind !== 'tracking comment' || jobs.length === 0 || runtime.signal.aborted)
     return {};
   const { conversation } = plan.comments;
@@ -38,7 +45,10 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<Announ
     return runtime.signal.aborted ? { comment } : { comment, above };
   }
   if (created.kind === 'ok' || runtime.signal.aborted) return {};
-  endUnsent(run, created);
+  const left = pendingJobs(run);
+  // Messages of earlier attempts, and jobs without a message, are still waited for.
+  if (left.length === 0) runtime.log.warning(created.problem);
+  for (const job of left) endJob(run, job, stopWithoutComment(run, created));
   return { takesNoComment: created.cause === 'rate limit' };
 }
 
@@ -46,39 +56,34 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<Announ
 const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
 
 /**
- * The records above the own one. A list of GitHub may lag behind; one that shows the own comment, which has a random word, is taken to
- * show all that were created before. Later comments have higher IDs; two can have the same time.
+ * The records above the own one. A list of GitHub may lag behind; one that shows the own comment,
+ * by its random word, is taken to show all before it. Two comments can have the same time.
  */
 async function listBelow(
   run: Run,
   comment: TrackingComment,
   conversation: number,
 ): Promise<Result<Ledger>> {
-  const { plan, github } = run;
-  const { message } = plan;
-  const { clock, signal } = run.runtime;
+  const { plan, github, runtime } = run;
+  const { message, deadline } = plan;
+  const { clock, signal } = runtime;
   let found = problem('there was no time to list the comments again', true);
   for (const ms of LIST_AGAIN_MS) {
-    await pause(run, Math.min(ms, plan.deadline - clock.now()));
-    if (signal.aborted || clock.now() > plan.deadline) break;
-    const listed = await fetchLedger(github, conversation, message.project, plan.deadline);
-    if (listed.kind === 'problem') {
-      found = listed;
-      continue;
-    }
-    const own = listed.value.find(({ process, url }) =>
-      comment.url === '' ? process === message.process : url === comment.url,
-    );
+    await pause(run, Math.min(ms, deadline - clock.now()));
+    if (signal.aborted || clock.now() > deadline) break;
+    const listed = await fetchLedger(github, conversation, message.project, deadline);
+    const own = knownRecords(listed).find(({ process }) => process === message.process);
     if (own !== undefined) {
       comment.recognize(own);
-      return ok(listed.value.filter(({ url }) => commentId(url) < commentId(own.url)));
+      return ok(knownRecords(listed).filter(({ url }) => commentId(url) < commentId(own.url)));
     }
-    found = problem('GitHub does not list the comment of this run', true);
+    const why = 'GitHub does not list the comment of this run';
+    found = listed.kind === 'problem' ? listed : problem(why, true);
   }
   return found;
 }
 
-/** The records above the own comment, as they are by now; those that are known if GitHub does not tell. */
+/** The records above the own comment, as they are by now. */
 export async function listAbove({ plan, github, comment, ledger }: Run): Promise<Ledger> {
   const known = knownRecords(ledger);
   if (comment === undefined || plan.page === null) return known;
@@ -87,42 +92,18 @@ export async function listAbove({ plan, github, comment, ledger }: Run): Promise
   return listed.value.filter(({ url }) => commentId(url) < commentId(comment.url));
 }
 
-function endUnsent(run: Run, created: NotCreated): void {
-  const unsent = pendingJobs(run);
-  // Messages of earlier attempts, and jobs without a message, are still waited for.
-  if (unsent.length === 0) run.runtime.log.warning(created.problem);
-  for (const job of unsent) endJob(run, job, stopWithoutComment(run, created));
+function stopWithoutComment({ plan, inputs, isRerun }: Run, created: NotCreated): Stop {
+  const { problem: why, cause } = created;
+  if (cause === 'unclear') return stop('comment-unclear', { why });
+  // Only the words of GitHub, if any, say what helps.
+  if (cause === 'refused') return stop('no-comment', { why });
+  if (cause !== 'settings') return stop('no-comment', { why }, 'later');
+  // What counts by comments cannot do without, nor can a re-run.
+  const needsComment = isRerun || plan.limit !== undefined || inputs.createJob;
+  return stop('no-comment', { why, isOptional: Number(!needsComment) }, 'when fixed');
 }
 
-function stopWithoutComment(
-  { plan, inputs, isRerun }: Run,
-  { problem: why, cause }: NotCreated,
-): Stop {
-  switch (cause) {
-    case 'unclear':
-      return stop('comment-unclear', { why });
-    case 'rate limit':
-    case 'no answer':
-      return stop('no-comment', { why }, 'later');
-    case 'refused':
-      // Only the words of GitHub, if any, say what helps.
-      return stop('no-comment', { why });
-    case 'settings': {
-      // What counts by comments cannot do without, nor can a re-run.
-      const needsComment = isRerun || plan.limit !== undefined || inputs.createJob;
-      return stop('no-comment', { why, isOptional: needsComment ? 0 : 1 }, 'when fixed');
-    }
-  }
-}
-
-/** The jobs that the comment is about; none if nothing is left to send, to wait for or to tell. */
-function jobsToName({ jobs }: Run, untold: readonly Job[]): readonly Job[] {
-  const named = jobs.filter((job) => job.end === undefined || untold.includes(job));
-  if (named.length === 0) return [];
-  return jobs.filter((job) => named.includes(job) || deliveryOf(job) === 'sent');
-}
-
-/** A comment about these jobs, which is not created yet. `until`: its creation is not repeated later. */
+/** `until`: the creation of the comment is not repeated later. */
 export function openComment(
   run: Run,
   conversation: number,

@@ -1,20 +1,20 @@
-import type { Job } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
+import { describePage, isOwnPage } from '../plan/own-pull-request.ts';
 import type { RequestPage } from '../prompt/conversation/fetch.ts';
 import { fetchSections } from '../prompt/request.ts';
-import { describeWhere, isOwnPage, type Run } from './run-state.ts';
+import type { Run } from './run-state.ts';
 
-// What is read just before the message, after any wait for earlier work: until then, an agent may have pushed for minutes.
+// What is read just before the message: until then, an agent may have pushed for minutes.
 
 /**
- * Completes the prompt, and resolves to the end of the job if it is not sent. It is fetched anew for a further attempt, before
- * which the agent was at work again, but not for each of several jobs.
+ * Fetches anew for a further attempt, before which the agent was at work, but once for several
+ * jobs.
  */
-export async function completeMessage(run: Run, job: Job): Promise<Stop | undefined> {
+export async function completeMessage(run: Run): Promise<Stop | undefined> {
   const { prompt, jobs } = run;
   if (prompt.completion === undefined || jobs.length === 1) {
-    prompt.completion = complete(run, pageOf(run, job));
+    prompt.completion = complete(run, pageOf(run));
   }
   return prompt.completion;
 }
@@ -27,15 +27,15 @@ async function complete(run: Run, page: RequestPage | null): Promise<Stop | unde
   const { sections, nothing, problem } = await fetchSections(run, page, until);
   if (nothing) return stop('nothing-to-send', { why: nothing });
   if (problem) return stop('no-content', { why: problem }, 'when fixed');
-  prompt.complete(sections, describeWhere(run));
+  prompt.complete(sections, describePage(run));
   return undefined;
 }
 
 /** Null unless a person asks. */
-function pageOf(run: Run, job: Job): RequestPage | null {
+function pageOf(run: Run): RequestPage | null {
   const { asked, trigger, ledger, plan, jobs } = run;
   if (asked === null) return null;
-  const isOwn = isOwnPage(run, job);
+  const isOwn = isOwnPage(run);
   const number = (isOwn && plan.page) || asked.conversation;
   const ids = jobs.map(({ id }) => id);
   return {

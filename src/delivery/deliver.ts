@@ -2,9 +2,8 @@ import { showStatus } from '../job/explain.ts';
 import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
-import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
-import { ownPull } from '../plan/own-pull-request.ts';
+import { findOwnPull } from '../plan/own-pull-request.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import { listing } from '../text.ts';
 import { announce } from './announce.ts';
@@ -14,8 +13,8 @@ import { endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { sendMessage } from './send.ts';
 import { waitForAgent, waitForTurn } from './wait.ts';
 
-// All jobs of a step, from the first poll to the end; docs/delivery.md explains the order. Each stage may end some jobs; then
-// one loop follows each job that is left.
+// All jobs of a step, from the first poll to the end. Each stage may end some jobs; then one loop
+// follows each job that is left.
 
 export async function deliver(ready: Run): Promise<Run> {
   const decisions = decideAll(ready);
@@ -27,7 +26,10 @@ export async function deliver(ready: Run): Promise<Run> {
   const unsent = pendingJobs(ready);
   for (const [job, decision] of decisions) if (unsent.includes(job)) apply(ready, job, decision);
   // A job that ends for another reason has reached no limit.
-  const untold = unsent.filter((job) => isNews(decisions.get(job)));
+  const untold = unsent.filter((job) => {
+    const decision = decisions.get(job);
+    return decision?.kind === 'stop' && decision.isNews === true;
+  });
   const { above, ...announced } = await announce(ready, untold);
   const isDecided = above !== undefined;
   const run = { ...ready, ...announced, ...(isDecided && { isUnsure: false, ledger: above }) };
@@ -36,24 +38,18 @@ export async function deliver(ready: Run): Promise<Run> {
   return run;
 }
 
-function isNews(decision: Decision | undefined): boolean {
-  return decision?.kind === 'stop' && decision.isNews === true;
-}
-
-function decideAll(run: Run): ReadonlyMap<Job, Decision> {
-  const { inputs, isRerun, ledger, plan } = run;
-  const { message, limit, outdated } = plan;
-  const isJobFound = inputs.jobIds.length === 0;
-  const question = { ledger, message, isRerun, isJobFound, limit, outdated };
-  const { command } = inputs;
-  return new Map(pendingJobs(run).map((job) => [job, decide({ ...question, command }, job.id)]));
-}
-
-/** Comments of other runs that came first may have been created since the first list. */
+/** Other runs may have come first since the first list. */
 function decideBelow(run: Run): void {
   const unsent = pendingJobs(run).length;
   for (const [job, decision] of decideAll(run)) apply(run, job, decision);
   if (pendingJobs(run).length < unsent) run.comment?.write();
+}
+
+function decideAll(run: Run): ReadonlyMap<Job, Decision> {
+  const { inputs, isRerun, ledger, plan } = run;
+  const { command, jobIds } = inputs;
+  const question = { ...plan, ledger, isRerun, command, isJobFound: jobIds.length === 0 };
+  return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
 }
 
 function apply(run: Run, job: Job, decision: Decision): void {
@@ -70,7 +66,7 @@ function apply(run: Run, job: Job, decision: Decision): void {
   }
 }
 
-/** Goes on with what an earlier attempt has sent. If that attempt saw the end, this is the end. */
+/** If the earlier attempt saw the end, this is the end. */
 function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
   const { runtime, info, log } = run;
   const now = runtime.clock.now();
@@ -107,35 +103,32 @@ function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined
 }
 
 /**
- * Checks also fail on the pull requests of people, where a comment may name the job of a command. The agent does not work
- * there; `job-id` says that it is meant all the same.
+ * Checks also fail on the pull requests of people, where a comment may name the job of a command.
  */
 function stopElsewhere(run: Run, job: Job): Stop | undefined {
   const { inputs, trigger, ledger } = run;
   const { page } = run.plan;
   if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || page === null) return undefined;
-  const own = ownPull(job, knownRecords(ledger));
+  const own = findOwnPull(job, ledger);
   if (own === page) return undefined;
   const what = trigger.check.kind === 'workflow_run' ? 'run' : 'check';
   const failed = trigger.check.failure === null ? what : `failed ${what}`;
   const shown = own === undefined ? job.record?.prLink : `#${own}`;
-  return stop('another-pull-request', { what: failed, number: page, own: describeOwn(shown) });
+  const described =
+    shown === null
+      ? 'the job has no pull request in this repository yet'
+      : `the pull request of the job is ${shown ?? 'not known'}`;
+  return stop('another-pull-request', { what: failed, number: page, own: described });
 }
 
-/** `pull`: `#8` or a link; null if there is none, and undefined if that is not known. */
-function describeOwn(pull: string | null | undefined): string {
-  if (pull === null) return 'the job has no pull request in this repository yet';
-  return `the pull request of the job is ${pull ?? 'not known'}`;
-}
-
-/** The one loop that owns a job, from its message to its end. An earlier attempt may have sent the message. */
+/** The one loop that owns a job, from its message to its end. */
 async function followJob(run: Run, job: Job): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {
     const why = await sendToJob(run, job);
     if (why !== undefined) endJob(run, job, why);
     else if (!run.inputs.wait) endJob(run, job, stop('sent'));
-    tellIfAllAreOut(run);
+    writeIfAllAreOut(run);
   }
   if (job.end !== undefined) return;
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : stop('sent'));
@@ -144,7 +137,7 @@ async function followJob(run: Run, job: Job): Promise<void> {
 /** Resolves to why the job ends if the message is not sent. */
 async function sendToJob(run: Run, job: Job): Promise<Stop | undefined> {
   for (;;) {
-    const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run, job));
+    const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run));
     if (unsent !== undefined) return unsent;
     const sent = await run.queue.sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;
@@ -152,8 +145,10 @@ async function sendToJob(run: Run, job: Job): Promise<Stop | undefined> {
   }
 }
 
-/** Tells it whenever all messages are out that need not wait. If no job is left, the report follows. */
-function tellIfAllAreOut(run: Run): void {
+/**
+ * Tells it whenever all messages are out that need not wait. If no job is left, the report follows.
+ */
+function writeIfAllAreOut(run: Run): void {
   const { jobs, comment } = run;
   const left = jobs.filter(({ message }) => message.kind === 'sending');
   if (left.some(({ isWaiting }) => !isWaiting)) return;

@@ -24,13 +24,12 @@ import { isKnownStatus } from '../service.ts';
 import { quote, sentences } from '../text.ts';
 import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
 
-// Polls of a job, and what becomes of those that fail: a poll before the message ends the job if it fails three times, or if
-// it shows a mistake (one that is refused for its rate is repeated for two minutes); in a wait, any poll may fail for ten minutes.
+// Polls of a job. Before the message, three that fail or one mistake end the job; in a wait, all
+// may fail for ten minutes.
 
-/** After polls that failed: the end of the job, or milliseconds until the next one. `forMs`: for how long all have failed. */
+/** The end of the job, or milliseconds until the next poll, after all have failed `forMs`. */
 type Rule = (missed: Missed, failed: number, forMs: number) => Stop | number;
 
-/** Polls until that succeeds or the rule ends the job, and resolves to that end. */
 async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
   const { clock, signal } = run.runtime;
   const since = clock.now();
@@ -51,7 +50,7 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
   }
 }
 
-/** A poll outside a wait: the first one, and the last one before the message. Resolves to the end of the job if it fails. */
+/** A poll outside a wait: the first one, and the last one before the message. */
 export async function pollNow(run: Run, job: Job): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
   if (clock.now() >= run.plan.deadline) return stopBy('timed-out', run, job);
@@ -75,7 +74,7 @@ const CODES: Readonly<Record<number, StopCode>> = {
   429: 'rate-limit',
 };
 
-/** Why a job ends after this failure of a poll or of a message that was not sent. */
+/** After a poll that failed, or a message that was not sent. */
 export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
   if (job.message.kind === 'sent') return stop('unreachable', { why });
   // What stands before the API knows neither keys nor jobs.
@@ -89,10 +88,7 @@ export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
   return stop(code, { why }, passes ? 'later' : 'when fixed');
 }
 
-/**
- * A poll in a wait, for earlier work or after the message. Each poll that fails is repeated, whatever the reason, until they
- * have failed for ten minutes in a row or until the deadline. Then it resolves to the end of the job.
- */
+/** A poll in a wait, for earlier work or after the message: whatever the reason, it is repeated. */
 export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
@@ -105,7 +101,6 @@ export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
   });
 }
 
-/** Polls a job once, and takes in what it shows. Resolves to why that failed, if it did. */
 async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const answer = await getJob(run.agent, job.id);
   if (answer.kind === 'missed') return answer;
@@ -137,7 +132,7 @@ export function takeResponse(run: Run, job: Job, record: JobRecord): void {
   logRecord(run, job, record, before, false);
 }
 
-/** Logs what is new in a record. Of the first poll after the message, that nothing has changed is news as well. */
+/** Of the first poll after the message, that nothing has changed is news, too. */
 function logRecord(
   run: Run,
   job: Job,

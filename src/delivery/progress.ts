@@ -4,10 +4,9 @@ import { countLabels, isUnderway, LABELS } from '../job/labels.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
 
-// What happens, in the log. With one job, each change is a line. With many jobs there is a line for each that got
-// its message or ends, and one a minute; the rest are debug lines.
+// The log. With one job, each change is a line; with many, the message and the end of each are, and
+// one line a minute.
 
-/** Milliseconds after which a line shows that the run continues. */
 const HEARTBEAT_MS = 60_000;
 
 interface LoggedRun extends Pick<Runtime, 'log' | 'clock'> {

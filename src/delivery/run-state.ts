@@ -8,10 +8,10 @@ import { type Job, mayBeSent, newJob, phaseOf, update } from '../job/job.ts';
 import { toOutcome } from '../job/outcome.ts';
 import { type Ended, endedNow } from '../job/overall.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
-import { knownRecords, type Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
-import { describePage, ownPull, whatIsOver } from '../plan/own-pull-request.ts';
+import { describePage, findEndedPull } from '../plan/own-pull-request.ts';
 import type { Plan, Planned } from '../plan/plan.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
@@ -24,16 +24,27 @@ import { JobLog } from './progress.ts';
 
 export interface Run extends Context {
   readonly plan: Plan;
-  /** The records that count: those of the page, and then those above the own comment. */
+  /** The records of the page, and then those above the own comment. */
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly Job[];
   readonly prompt: Prompt;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
   readonly log: JobLog;
-  readonly queue: Queue;
+  readonly queue: {
+    /**
+     * The first polls of all jobs would come at once, and come back together after a rate limit.
+     */
+    readonly firstPolls: LimitFunction;
+    /** A few messages at a time, in the order of the jobs: they count against one rate limit. */
+    readonly sends: LimitFunction;
+    /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
+    readonly stop: AbortController;
+  };
   readonly writeOutputs: WriteOutputs;
-  /** Whether an earlier attempt may have sent the message: a re-run knows it once it has decided below its own comment. */
+  /**
+   * Whether an earlier attempt may have sent the message: a re-run knows it below its own comment.
+   */
   readonly isUnsure: boolean;
   /** The comment of this process; missing before it is created, or if there is none. */
   readonly comment?: TrackingComment;
@@ -47,28 +58,28 @@ export type WriteOutputs = (report: {
   readonly commentUrls: readonly string[];
 }) => Result<null>;
 
-interface Queue {
-  /** The first polls of all jobs would come at once, and come back together if the API limits their rate. */
-  readonly firstPolls: LimitFunction;
-  /** A few messages at a time, in the order of the jobs. All of them count against one rate limit. */
-  readonly sends: LimitFunction;
-  /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
-  readonly stop: AbortController;
-}
-
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
 export function openRun(planned: Planned, request: Request, writeOutputs: WriteOutputs): Run {
   const { context, plan, ledger } = planned;
+  const { runtime, info, inputs, isRerun } = context;
+  const { deadline } = plan;
   const jobs = planned.jobIds.map(newJob);
-  const { runtime } = context;
   return {
     ...context,
-    ...{ plan, ledger, jobs, writeOutputs, isUnsure: context.isRerun },
-    prompt: new Prompt(runtime, request, describeWhere({ ...context, plan, ledger, jobs })),
-    agent: agentContext(context, plan),
-    log: new JobLog({ ...runtime, jobs, deadline: plan.deadline }),
+    ...{ plan, ledger, jobs, writeOutputs, isUnsure: isRerun },
+    prompt: new Prompt(runtime, request, describePage({ ...context, plan, ledger, jobs })),
+    agent: {
+      ...runtime,
+      transport: createTransport({ ...inputs, ...runtime }),
+      where: quote(inputs.baseUrl.host),
+      isDefaultUrl: inputs.baseUrl.href === new URL(API_URL).href,
+      projectId: inputs.projectId,
+      repositoryUrl: info.repositoryUrl,
+      deadline,
+    },
+    log: new JobLog({ ...runtime, jobs, deadline }),
     queue: {
       firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
       sends: pLimit(MOST_SENDS_AT_ONCE),
@@ -77,33 +88,9 @@ export function openRun(planned: Planned, request: Request, writeOutputs: WriteO
   };
 }
 
-function agentContext({ runtime, info, inputs }: Context, { deadline }: Plan): AgentContext {
-  const { baseUrl, projectId } = inputs;
-  return {
-    ...runtime,
-    transport: createTransport({ ...inputs, ...runtime }),
-    where: quote(baseUrl.host),
-    isDefaultUrl: baseUrl.href === new URL(API_URL).href,
-    projectId,
-    repositoryUrl: info.repositoryUrl,
-    deadline,
-  };
-}
-
-type WithJobs = Context & Pick<Run, 'plan' | 'ledger' | 'jobs'>;
-
-/** The paragraph of the message that says where it comes from, if that is not the pull request of the only job. */
-export function describeWhere(run: WithJobs): string {
-  const [job] = run.jobs;
-  return describePage(run, job !== undefined && isOwnPage(run, job));
-}
-
-/** Whether the page is the pull request of the only job. */
-export function isOwnPage({ plan, ledger, jobs }: WithJobs, job: Job): boolean {
-  return jobs.length === 1 && ownPull(job, knownRecords(ledger)) === plan.page;
-}
-
-/** The pull request of a job whose changes the end will tell. With many jobs, the calls would take too long. */
+/**
+ * The pull request whose changes the end will tell. Of many jobs, the calls would take too long.
+ */
 export function pullToWatch({ jobs, inputs }: Run, { record }: Job): number | undefined {
   return jobs.length === 1 && inputs.wait ? (record?.prNumber ?? undefined) : undefined;
 }
@@ -114,12 +101,12 @@ export function describeRun(run: Run): RunReport {
   const { command, wait, createJob, jobIds } = inputs;
   const { deadline, limit } = plan;
   return {
+    mergedOrClosed: findEndedPull(run),
     info,
     command,
     startedAt: runtime.clock.startedAt,
     failure: formatFailure(run),
     cause: formatCause(run),
-    mergedOrClosed: whatIsOver(run),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,
@@ -127,7 +114,6 @@ export function describeRun(run: Run): RunReport {
   };
 }
 
-/** Writes the outputs as they are now. */
 export function save({ writeOutputs, inputs, jobs, comment }: Run): Result<null> {
   return writeOutputs({ ended: endedNow(jobs, inputs.wait), commentUrls: [comment?.url ?? ''] });
 }
@@ -142,21 +128,14 @@ export function endJob(run: Run, job: Job, why: Stop, at = run.runtime.clock.now
   if (isUnsure) update(job, { message: { kind: 'unknown', isEarlier: true } });
   else if (mayBeSent(job)) update(job, { message: { kind: 'not-sent' } });
   const end = toOutcome(job, why, run.plan.facts, run.inputs.wait);
-  const doubt = isUnsure && end.result !== 'skipped' ? UNSURE : '';
-  const explanation = sentences(doubt, end.explanation);
+  const doubt = 'This attempt sent nothing; an earlier one may have sent the message.';
+  const isToldDoubt = isUnsure && end.result !== 'skipped';
+  const explanation = sentences(isToldDoubt ? doubt : '', end.explanation);
   update(job, { end: { ...end, explanation }, endedAt: at, isWaiting: false });
   run.log.ended(job);
 }
 
-const UNSURE = 'This attempt sent nothing; an earlier one may have sent the message.';
-
-// When a job has to end although it is not done: at the deadline, after a cancellation, or when the API accepts no more
-// messages.
-
-/**
- * Why the job ends if a message can no longer be sent after a pause of `afterMs`; undefined if it can. `why` says why the
- * last request failed.
- */
+/** Why no message can be sent after a pause of `afterMs`. `why`: why the last request failed. */
 export function stopIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): Stop | undefined {
   const { clock, signal } = run.runtime;
   const { signal: all } = run.queue.stop;
@@ -166,7 +145,6 @@ export function stopIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): Stop |
   return leftMs <= LEAST_POST_MS ? stopBy('timed-out', run, job, why) : undefined;
 }
 
-/** `why` says why the last request failed. */
 export function stopBy(code: 'cancelled' | 'timed-out', run: Run, job: Job, why = ''): Stop {
   const status = showStatus(job.record?.status);
   const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };

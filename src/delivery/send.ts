@@ -12,10 +12,7 @@ import { pendingJobs, pullToWatch, type Run, save, stopBy, stopIfTooLate } from 
 
 // Sends one message: the last poll just before it, the request, and what becomes of it.
 
-/**
- * Sends the message, and repeats that only if the API certainly did not accept it. Resolves to why it ends if it is
- * not sent; `busy`: it has to wait for the agent first.
- */
+/** Repeated only if the API certainly did not accept it. `busy`: the agent is at work again. */
 export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | 'busy'> {
   for (let failed = 0; ; failed += 1) {
     const tooLate = stopIfTooLate(run, job);
@@ -34,9 +31,8 @@ export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | '
 }
 
 /**
- * What the API and GitHub show just before the message, all read at once: the status that tells what the message starts,
- * what is already pushed, and whether the commit of the event is the newest. It counts however long it took; what GitHub does
- * not tell stops nothing.
+ * Just before the message, all at once: the status that it changes, what is pushed already, and
+ * whether the commit of the event is the newest. What GitHub does not tell stops nothing.
  */
 async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
@@ -63,10 +59,7 @@ async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   return 'ready';
 }
 
-/**
- * From the first message on, the outputs say that each one may have been sent. If they cannot, none is sent, and this returns
- * the end of all jobs.
- */
+/** The outputs say that each message may have been sent. If they cannot, none is sent. */
 function markAllAsSending(run: Run): Stop | undefined {
   const jobs = pendingJobs(run);
   if (jobs.length === 0) return undefined;
@@ -98,7 +91,7 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
   return 'sent';
 }
 
-/** The message was certainly not accepted. After a pause it may be sent again; otherwise this resolves to the end of the job. */
+/** Undefined if the message may be sent again. */
 async function afterRefusal(
   run: Run,
   job: Job,

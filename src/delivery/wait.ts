@@ -19,7 +19,7 @@ const SHARE_OF_ELAPSED = 1 / 20;
 /** Milliseconds between polls that show an end, until enough of them have. */
 const CHECK_MS = 3000;
 
-/** Milliseconds until the next poll, `sinceMs` after the message or the start of the wait. */
+/** `sinceMs`: after the message, or the start of the wait. */
 export function nextPollMs(sinceMs: number): number {
   // A job that is done within seconds is seen at work only early.
   if (sinceMs < SHORTEST_MS) return SHORTEST_MS / 2;
@@ -59,13 +59,13 @@ function nextCheckMs(job: Job, now: number): number {
 
 /** Milliseconds between two lists of the comments. */
 const LIST_MS = 30_000;
-/** After work that no comment here tells of, a run on another page has to see its end before that of this message: a poll, and its answer. */
+/**
+ * A run on another page, whose message no comment here tells of, has to see the end of the work on
+ * that before this message starts new work: a poll, and its answer.
+ */
 const OTHER_PAGE_MS = 65_000;
 
-/**
- * If the message has to wait: polls until the agent is done with what it is at work on, and no other message comes first. Resolves to why
- * the job ends, if it does.
- */
+/** Waits until the agent is done with earlier work, and no other message comes first. */
 export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined> {
   const { plan, runtime } = run;
   const { clock } = runtime;

@@ -32,9 +32,7 @@ export interface Question {
 export type Decision =
   /** `nthInARow`: which message in a row it is, under a limit. */
   | { readonly kind: 'send'; readonly nthInARow?: number }
-  /** An earlier attempt sent it. */
   | { readonly kind: 'resume'; readonly sent: RecordedJob }
-  /** It is not sent. */
   | {
       readonly kind: 'stop';
       readonly why: Stop;
@@ -104,8 +102,6 @@ export function whyOutdated(
   return sha === check.sha ? undefined : stop('newer-commits');
 }
 
-// Re-runs.
-
 interface Named {
   readonly entry: LedgerEntry;
   readonly job: RecordedJob;
@@ -159,8 +155,6 @@ function inDoubt(why: string, named: readonly Named[], mayPass = false): Decisio
   const doubt = stop('earlier-attempt', details, mayPass ? 'later' : 'never');
   return { kind: 'stop', why: doubt, isInDoubt: true };
 }
-
-// Limits and commits.
 
 /** How many messages other runs of this step sent, or may still send, since a person's command. */
 function countSinceCommand(ledger: Ledger, message: MessageId, jobId: string): number {

@@ -44,7 +44,7 @@ const recordedJob = z.object({
 });
 export type RecordedJob = Readonly<z.infer<typeof recordedJob>>;
 
-/** Of a person. What a comment mentions can be nothing else. */
+/** Of a person. */
 const LOGIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/;
 
 export const commentRecord = z.object({
@@ -81,7 +81,6 @@ export function randomWord(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** A hash that tells two texts apart, and nothing about them. */
 export function shortHash(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
@@ -94,7 +93,6 @@ export function identifyMessage({
   return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }
 
-/** Whether both are about the same message: that of a step or, for a command, also the command. */
 export function isSameMessage(one: MessageId, other: MessageId): boolean {
   return one.run === other.run && one.step === other.step && one.command === other.command;
 }
@@ -119,14 +117,14 @@ export function toRecordedJob(job: Job): RecordedJob {
   };
 }
 
-/** Of a status that is not known, only that there was one: its text may be long. */
+/** The text of an unknown status may be long. */
 function recordedBase(job: Job): string | undefined {
   const before = job.base?.status;
   if (before === undefined || isKnownStatus(before) || isCreated(job)) return before;
   return 'unknown';
 }
 
-/** What this attempt did: of a doubt about an earlier one, the record of that one tells. */
+/** Of a doubt about an earlier attempt, the record of that one tells. */
 function recordedDelivery(job: Job): RecordedJob['delivery'] {
   if (mayBeSent(job)) return 'sending';
   return job.message.kind === 'unknown' && job.message.isEarlier ? 'not-sent' : deliveryOf(job);

@@ -7,36 +7,29 @@ import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
 import { identifyMessage, type MessageId, randomWord, shortHash } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
-import { isBot } from '../trigger/account.ts';
+import { type Account, isBot } from '../trigger/account.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
 import { BY_PROGRAMS } from '../trigger/trigger.ts';
 import { fetchCurrentPullRequest } from './own-pull-request.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 
-// What a run is going to do. It is decided once, from the inputs, the event, the attempt and the
-// comments that are there.
+// What a run is going to do: decided once, from the inputs, the event and the comments.
 
 export interface Plan {
   /** When messages and waits end, in milliseconds since 1970. */
   readonly deadline: number;
-  /**
-   * The number of the pull request or issue that it is about: `pr-number`, or that of the event.
-   */
+  /** The pull request or issue that it is about: `pr-number`, or that of the event. */
   readonly page: number | null;
   readonly comments: Comments;
   readonly facts: RunFacts;
-  /**
-   * Whether the records are listed again below the own comment, because other runs may have come
-   * first.
-   */
+  /** Whether the records are listed again below the own comment: others may have come first. */
   readonly decidesBelow: boolean;
   readonly waitsForIdle: boolean;
   readonly limit?: Limit | undefined;
   /** The pull request of the event, if the message is about its newest commit. */
   readonly headOf?: number | undefined;
-  /** How it ends if the commit of the event needs no message any more. */
+  /** Why the commit of the event needs no message any more. */
   readonly outdated?: Stop | undefined;
-  /** Which message it is, for other runs and attempts. */
   readonly message: MessageId;
 }
 
@@ -47,9 +40,7 @@ export type Comments =
   | { readonly kind: 'pull requests of the jobs' }
   | { readonly kind: 'none'; readonly why: string };
 
-/** A plan, and what was found for it. */
 export interface Planned {
-  /** With the pull request of the event. */
   readonly context: Context;
   readonly plan: Plan;
   readonly jobIds: readonly string[];
@@ -63,20 +54,20 @@ export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
   const draft = draftPlan(context);
   const [ledger, outdated] = await Promise.all([
     listRecords(context, draft),
-    readWhyOutdated(context, draft, context !== given),
+    // GitHub was asked for a pull request that the event has left out.
+    findWhyOutdated(context, draft, context !== given),
   ]);
   const { comments, message } = draft;
   const page = comments.kind === 'tracking comment' ? comments.conversation : null;
   const jobIds = resolveJobs(context, { page, message, ledger });
-  if (jobIds.kind === 'ok') {
-    return { context, plan: { ...draft, outdated }, jobIds: jobIds.value, ledger };
-  }
+  const plan = { ...draft, outdated };
+  if (jobIds.kind === 'ok') return { context, plan, jobIds: jobIds.value, ledger };
   // An earlier attempt may have sent the message.
   return outdated !== undefined && !context.isRerun ? endEarly(outdated) : jobIds;
 }
 
-/** Only events about a commit can leave out their pull request. */
 async function withPullRequest(context: Context): Promise<Context | EarlyEnd> {
+  // Only events about a commit can leave out their pull request.
   if (context.trigger.kind !== 'check') return context;
   const { resolvePullRequest } = await import(
     /* webpackChunkName: "carried" */ './resolve-pull-request.ts'
@@ -92,13 +83,13 @@ export function draftPlan(
   const { inputs, trigger, info, asked, isRerun, runtime } = context;
   const { wait, onlyWhen, timeoutMs, prNumber, projectId, jobIds } = inputs;
   const comments = planComments(context);
+  const hasRecords = comments.kind === 'tracking comment';
   const limit = planLimit(context, comments);
   const { conversation } = trigger;
   const commit = trigger.kind === 'check' ? trigger.check : null;
   const page = prNumber ?? conversation;
   // A message to an agent at work may stop that work. But a step that only sends must not hold a
-  // runner, and one whose `only-when` lists a status that is not final would wait for the end of
-  // what it is meant for.
+  // runner, and an `only-when` that lists `active` is meant for an agent at work.
   const isForWork = onlyWhen !== null && [...onlyWhen].some((status) => !isFinal(status));
   const deadline = runtime.clock.startedAt + timeoutMs;
   const isAboutHead = commit !== null && commit.head !== null && page === conversation;
@@ -107,13 +98,12 @@ export function draftPlan(
     page,
     comments,
     facts: {
-      hasRecords: comments.kind === 'tracking comment',
+      hasRecords,
       isCommand: asked !== null && jobIds.length <= 1,
       isRerun,
       hasSeveralJobs: jobIds.length > 1,
     },
-    decidesBelow:
-      comments.kind === 'tracking comment' && (isRerun || limit !== undefined || commit !== null),
+    decidesBelow: hasRecords && (isRerun || limit !== undefined || commit !== null),
     waitsForIdle: wait && !isForWork,
     limit,
     headOf: isAboutHead && page !== null ? page : undefined,
@@ -142,7 +132,6 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
 }
 
-/** Why a run has no tracking comment, in words that continue a sentence. */
 function whyNoComment(comments: Exclude<Comments, { kind: 'tracking comment' }>): string {
   return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
 }
@@ -151,12 +140,13 @@ const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
 function planLimit(context: Known, comments: Comments): Limit | undefined {
-  const { inputs, trigger, info, asked } = context;
-  const byBot = isByBot(context);
-  const isRerunByPerson = info.attempt > 1 && info.triggeringActor !== '' && !isRerunByBot(context);
+  const { inputs, trigger, asked } = context;
   const { maxMessages } = inputs;
+  const byBot = isByBot(context);
+  const again = findRerunner(context);
+  const isByPerson = again === null ? asked !== null && !byBot : !isBot(again);
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
-  if (most === null || isRerunByPerson || (asked !== null && !byBot)) return undefined;
+  if (most === null || isByPerson) return undefined;
   if (comments.kind === 'tracking comment') return { most };
   const why = whyNoComment(comments);
   // On events that never have a page, such as those of a clock, nothing is in a row.
@@ -168,17 +158,15 @@ function planLimit(context: Known, comments: Comments): Limit | undefined {
   return isTrusted(trigger) ? undefined : { uncounted: stop('uncounted-bot', { why }) };
 }
 
-/** Whether a bot has triggered the run, or has re-run it. */
 function isByBot(context: Known): boolean {
-  const { sender } = context.trigger;
-  return (sender !== null && isBot(sender)) || isRerunByBot(context);
+  return [context.trigger.sender, findRerunner(context)].some((one) => one !== null && isBot(one));
 }
 
-function isRerunByBot({ trigger: { sender }, info: { attempt, triggeringActor } }: Known): boolean {
-  return attempt > 1 && isBot(rerunBy(sender, triggeringActor));
+/** Null also if the runner does not say who it is. */
+function findRerunner({ trigger, info: { attempt, triggeringActor } }: Known): Account | null {
+  return attempt > 1 && triggeringActor !== '' ? rerunBy(trigger.sender, triggeringActor) : null;
 }
 
-/** For a re-run, a limit, a commit or a person, or to find the job or its message. */
 async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>> {
   const { inputs, isRerun, asked, github } = context;
   const { comments, decidesBelow, message, deadline } = plan;
@@ -186,17 +174,14 @@ async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>
     // Only an earlier attempt has sent what no comment tells.
     return isRerun ? problem(whyNoComment(comments)) : ok([]);
   }
-  // For a person, they tell what has been said since, and which pull request is that of the job.
+  // For a person, they tell what was said since, and which pull request is that of the job.
   const isNeeded = decidesBelow || inputs.jobIds.length === 0 || asked !== null;
   if (!isNeeded) return ok([]);
   return fetchLedger(github, comments.conversation, message.project, deadline);
 }
 
-/**
- * Why no message about the commit is needed any more: by the event and, if that shows nothing, by
- * what GitHub shows. What it does not tell stops nothing. `isRead`: GitHub was asked already.
- */
-async function readWhyOutdated(
+/** What GitHub does not tell stops nothing. `isRead`: it was asked already. */
+async function findWhyOutdated(
   { trigger, github }: Context,
   { headOf: number }: Plan,
   isRead: boolean,

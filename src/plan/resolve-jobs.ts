@@ -1,7 +1,7 @@
 import { type Context, complaint, type EarlyEnd, endEarly } from '../context.ts';
 import { NEW_JOB } from '../job/job.ts';
 import { stop } from '../job/stop-reasons.ts';
-import type { Ledger, LedgerEntry } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
 import { type Ok, ok, type Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
@@ -12,7 +12,6 @@ import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
-/** Where the job is looked for. */
 interface Found {
   /** The pull request or issue of which the comments are read; null for none. */
   readonly page: number | null;
@@ -26,10 +25,8 @@ export function resolveJobs(
   { page, message, ledger }: Found,
 ): Ok<readonly string[]> | EarlyEnd {
   if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
-  if (page === null) return whenNobodyNames(inputs, page, trigger);
-  if (ledger.kind === 'problem') {
-    return complaint('job-unknown', ledger.problem, ledger.mayPass);
-  }
+  if (page === null) return withoutName(inputs, trigger, false);
+  if (ledger.kind === 'problem') return complaint('job-unknown', ledger.problem, ledger.mayPass);
   const entries = ledger.value;
   const own = entries.filter((entry) => isRerun && isSameMessage(entry, message));
   const sent = own.flatMap(({ jobs }) => namedIn(jobs));
@@ -37,11 +34,16 @@ export function resolveJobs(
   const all = entries.flatMap(({ jobs }) => jobs);
   const here = new Set(namedIn(all.filter(({ prNumber }) => prNumber === page)));
   if (here.size === 1) return ok([...here]);
-  const newest = entries.findLast(({ jobs }) => namedIn(jobs.filter(mayHaveGot)).length > 0);
-  if (newest !== undefined) return jobOf(newest);
+  // What was not sent names no job.
+  const told = entries.map(({ jobs, url }) => {
+    return { url, ids: namedIn(jobs.filter(({ delivery }) => delivery !== 'not-sent')) };
+  });
+  const newest = told.findLast(({ ids }) => ids.length > 0);
+  if (newest?.ids.length === 1) return ok(newest.ids);
   const creating = entries.find(({ jobs }) => jobs.some(isCreating));
-  if (creating === undefined) return whenNobodyNames(inputs, page, trigger);
-  const why = stop('other-creation', { url: creating.url }, 'when fixed');
+  if (newest === undefined && creating === undefined) return withoutName(inputs, trigger, true);
+  const { url = '' } = newest ?? creating ?? {};
+  const why = stop(newest ? 'several-jobs' : 'other-creation', { url }, 'when fixed');
   return endEarly(why, { answer: 'problem' });
 }
 
@@ -49,68 +51,34 @@ function namedIn(jobs: readonly RecordedJob[]): readonly string[] {
   return jobs.map(({ id }) => id).filter((id) => id !== NEW_JOB);
 }
 
-function mayHaveGot({ delivery }: RecordedJob): boolean {
-  return delivery !== 'not-sent';
-}
-
-function jobOf({ jobs, url }: LedgerEntry): Ok<readonly string[]> | EarlyEnd {
-  const [id, ...others] = namedIn(jobs.filter(mayHaveGot));
-  if (id !== undefined && others.length === 0) return ok([id]);
-  return endEarly(stop('several-jobs', { url }, 'when fixed'), { answer: 'problem' });
-}
-
-const NAMED_LATER =
-  'The job of a new pull request is named when the agent is done; use two steps instead, the second with the output “job-id” of the first.';
-
-function whenNobodyNames(
+/** `isRead`: whether comments could have named a job. */
+function withoutName(
   { createJob, command, prNumber }: Inputs,
-  page: number | null,
   trigger: Trigger,
+  isRead: boolean,
 ): Ok<readonly string[]> | EarlyEnd {
-  const isRead = page !== null;
+  const { kind, event, sender, conversation } = trigger;
+  const skip = (why: string) => endEarly(stop('no-job-here', { why }));
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
     : '“job-id” is empty';
-  const later = trigger.event.startsWith('pull_request') && !isByPerson(trigger) ? NAMED_LATER : '';
-  const checks = sentences(CHECK_NAME, CHECK_OUTPUT);
+  const checks = isRead ? '' : sentences(CHECK_NAME, CHECK_OUTPUT);
+  // If checks or bots created jobs, the checks of the pull request of one would create the next.
+  const isByPerson = sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
+  const mayCreate = kind !== 'check' && (isTrusted(trigger) || isByPerson);
+  if (createJob)
+    return mayCreate ? ok([NEW_JOB]) : skip(`${none}; bots, runs and checks create no job.`);
   // Checks also fail on pull requests of people.
-  if (trigger.kind === 'check') {
-    return withoutJob(`${none}${createJob ? '; runs and checks create no job' : ''}.`);
-  }
-  if (createJob) {
-    if (mayCreate(trigger)) return ok([NEW_JOB]);
-    const others = BY_PROGRAMS.has(trigger.event) ? `the event “${trigger.event}”` : 'a bot';
-    return withoutJob(sentences(`${none}; ${others} creates no job.`, later));
-  }
+  if (kind === 'check') return skip(`${none}.`);
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
-  if (!isRead && (prNumber ?? trigger.conversation) === null) {
-    const reason = `${none}, so there is no job to send to. Look at the variable or expression that sets it.`;
-    return withoutJob(sentences(reason, checks));
+  if (!isRead && (prNumber ?? conversation) === null) {
+    return skip(sentences(`${none}, so there is no job to send to.`, checks));
   }
-  // Who pushes or sets a clock may know nothing of it; and without comments, each run would create
-  // a job.
-  const mayAdvise = isRead && isByPerson(trigger) && !isTrusted(trigger);
+  // Who pushes or sets a clock may know nothing of it; without comments, each run would create one.
+  const mayAdvise = isRead && isByPerson && !isTrusted(trigger);
   const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
-  const remedy = `Set ${creation}“job-id” to the ID of a job.`;
-  const reason = sentences(`${none}.`, remedy, later || (isRead ? '' : checks));
+  const reason = sentences(`${none}. Set ${creation}“job-id” to the ID of a job.`, checks);
   // People also review pull requests of people.
-  const isReview = trigger.kind === 'comment' && trigger.comment.kind === 'review';
-  return isRead && isReview && command === null ? withoutJob(reason) : complaint('no-job', reason);
-}
-
-/** There need not be one. */
-function withoutJob(why: string): EarlyEnd {
-  return endEarly(stop('no-job-here', { why }));
-}
-
-/**
- * A person, or an event that needs push access or a clock. If checks or bots could, the checks of
- * the pull request of a new job would create the next one, without end.
- */
-function mayCreate(trigger: Trigger): boolean {
-  return isTrusted(trigger) || isByPerson(trigger);
-}
-
-function isByPerson({ sender, event }: Trigger): boolean {
-  return sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
+  const isReview = kind === 'comment' && trigger.comment.kind === 'review' && command === null;
+  return isRead && isReview ? skip(reason) : complaint('no-job', reason);
 }

@@ -8,10 +8,8 @@ import { type CommitTrigger, choosePull, type Trigger } from '../trigger/trigger
 // Which pull request the commit of an event belongs to, if the event does not say it.
 
 /**
- * Finds the pull request of the commit if neither the event nor `pr-number` names it: GitHub leaves
- * it out of events of pull requests that are closed, and now and then of others. With `job-id`, a
- * commit needs none: then only the branch of the run or check counts, because a commit of another
- * branch may have come from a pull request, too.
+ * GitHub leaves out pull requests that are closed, and now and then others. With `job-id`, a commit
+ * needs none: then only the branch of the event counts, as other branches can have the commit, too.
  */
 export async function resolvePullRequest(
   context: Context,

@@ -348,10 +348,9 @@ describe('if job-id is empty', () => {
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
-  const EMPTY = '“job-id” is empty, so there is no job to send to. Look at the variable';
+  const EMPTY = '“job-id” is empty, so there is no job to send to. If it comes';
   const NOBODY = 'No comment of this action names an agent job here, and “job-id” is empty. Set';
   const LONE = '“job-id” is empty. Set “job-id” to the ID of a job. If it comes from a variable';
-  const LATER = 'use two steps instead, the second with the output “job-id”';
   const bot = { 'allowed-bots': RENOVATE.login };
   const opened = (sender: Person) => pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
@@ -362,15 +361,7 @@ describe('if job-id is empty', () => {
     ['a schedule with pr-number', 'error', schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
     ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],
-    ['a pull request of a bot', 'error', opened(RENOVATE), bot, LATER, false],
-    [
-      'one that would create',
-      'skipped',
-      opened(RENOVATE),
-      { ...bot, 'create-job': true },
-      LATER,
-      false,
-    ],
+    ['a pull request of a bot', 'error', opened(RENOVATE), bot, NOBODY, false],
   ])('%s is %s, and says what to do', async (name, expected, event, given, words, advises) => {
     const inputs = { 'job-id': '', prompt: 'Go on.', ...given };
     await using sim = await simulate({ with: inputs, step: { event } });
