@@ -11,7 +11,6 @@ import {
   type CommentRecord,
   type RecordedJob,
   recordedEnd,
-  shortHash,
   toRecordedJob,
   validLogin,
 } from '../../../src/ledger/record.ts';
@@ -31,11 +30,6 @@ const BODY = composeComment(FULL, () => 'What people see.');
 const REPLY = toReplyId(FULL);
 const LINE = BODY.split('\n').at(-1) ?? '';
 const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
-
-it('a note begins with the short marker, and its data is the last line', () => {
-  expect(BODY).toBe(`<!-- agent-follow-up -->\nWhat people see.\n\n${LINE}`);
-  expect(LINE).toMatch(/^<!-- agent-follow-up \{"version":1,.*\} -->$/);
-});
 
 describe('parseRecord', () => {
   it.each<[string, string]>([
@@ -90,12 +84,10 @@ describe('parseRecord', () => {
   it.each<[string, string]>([
     ['with text before its line', changed(LINE, `x ${LINE}`)],
     ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
-    ['over two lines', changed('"byBot"', '\n"byBot"')],
     ['that is not JSON', changed('{', '{[')],
     ['of a later version', changed('"version":1', '"version":2')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with something else as a hash', changed(NOTE.step, 'linux')],
-    ['with a job that has no ID', changed('"id":"job-1"', '"id":"../x"')],
   ])('cannot read a note %s', (_, body) => {
     expect(body).not.toBe(BODY);
     expect(parseRecord(body, NOTE.project)).toBe('unreadable');
@@ -133,7 +125,6 @@ describe('composeComment', () => {
 });
 
 it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
-  ['a new job', job(), { delivery: 'sending' }],
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   [
     'a re-run that is refused',
@@ -174,17 +165,11 @@ it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   expect(JSON.parse(JSON.stringify(toRecordedJob(one)))).toEqual({ id: 'job-1', ...expected });
 });
 
-it.each<[string, Partial<RecordedJob>, object | undefined]>([
-  ['an end that was seen', {}, { ...SENT.ended, status: 'failed' }],
-  ['none that was not', { ended: undefined }, undefined],
-  ['none of a message that was not sent', { delivery: 'not-sent' }, undefined],
-  [
-    'none after a time-out',
-    { ended: { result: 'timed-out', confirmed: false, at: START } },
-    undefined,
-  ],
-])('recordedEnd: %s', (_, parts, expected) => {
-  expect(recordedEnd({ ...SENT, ...parts })).toEqual(expected);
+it('recordedEnd is the end of a message that was sent, and whose end was seen', () => {
+  const timedOut = { result: 'timed-out', confirmed: false, at: START } as const;
+  const unseen: Partial<RecordedJob>[] = [{ ended: timedOut }, { delivery: 'not-sent' }];
+  expect(recordedEnd(SENT)).toEqual({ ...SENT.ended, status: 'failed' });
+  for (const parts of unseen) expect(recordedEnd({ ...SENT, ...parts })).toBe(undefined);
 });
 
 it.each<[string, Partial<CommentRecord>, string]>([
@@ -204,9 +189,4 @@ it.each<[string, Partial<CommentRecord>, string]>([
 it('a login is a name that can be mentioned, or none', () => {
   const logins = ['mona', 'o_corp', 'mintlify[bot]', '-a', '@all', 'a'.repeat(40), 'a b', ''];
   expect(logins.map(validLogin)).toEqual(['mona', 'o_corp', ...Array(6).fill(undefined)]);
-});
-
-it('shortHash tells its parts apart', () => {
-  expect(shortHash('a', 'bc')).not.toBe(shortHash('ab', 'c'));
-  expect(shortHash('a')).toMatch(/^[0-9a-f]{16}$/);
 });

@@ -35,6 +35,7 @@ const NOTE = { kind: 'tracking comment', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
 const ASKS = { command: '/a' };
+const ASKS_TWO = { ...ASKS, jobIds: ['a', 'b'] };
 const OFF = '“comment: false” is set';
 
 type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
@@ -77,43 +78,29 @@ it.each<Row>([
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
-  ['a pull request', PERSON, {}, { comments: NOTE }],
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ['a schedule', schedule(), {}, { comments: { kind: 'pull requests of the jobs' } }],
   ['a push', push(), {}, { comments: { kind: 'pull requests of the jobs' } }],
   ['a status, by a program', event('status'), { createJob: true }, none(NOWHERE)],
   ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
 ])('draftPlan, the comment: %s', check);
 
 it.each<Row>([
-  ['a message', PERSON, {}, { decidesBelow: false }],
+  ['a message', PERSON, {}, { decidesBelow: false, facts: A_RUN }],
   ['a re-run', PERSON, {}, { decidesBelow: true }, AGAIN],
-  ['a note', PERSON, {}, { facts: A_RUN }],
   ['no note', PERSON, { comment: false }, { facts: { ...A_RUN, hasRecords: false } }],
-  ['two jobs', PERSON, { jobIds: ['a', 'b'] }, { facts: { ...A_RUN, hasSeveralJobs: true } }],
-  ['a command', COMMAND, ASKS, { facts: { ...A_RUN, isCommand: true } }],
-  [
-    'a command to two jobs',
-    COMMAND,
-    { ...ASKS, jobIds: ['a', 'b'] },
-    { facts: { ...A_RUN, hasSeveralJobs: true } },
-  ],
+  ['two jobs', COMMAND, ASKS_TWO, { facts: { ...A_RUN, hasSeveralJobs: true } }],
   [
     'a command, run again',
     ...([COMMAND, ASKS, { facts: { ...A_RUN, isCommand: true, isRerun: true } }, AGAIN] as const),
   ],
-  ['a limit', PERSON, { maxMessages: 5 }, { decidesBelow: true }],
   ['a commit', FAILED, {}, { decidesBelow: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { decidesBelow: false, headOf: 7 }],
 ])('draftPlan, the second list, and what people do then: %s', check);
 
-it.each<Row>([
-  ['on another pull request', FAILED, { prNumber: 8 }, {}],
-  ['without a pull request', workflowRun(), {}, {}],
-  ['on that of pr-number', checkRun(), { prNumber: 8 }, {}],
-])('draftPlan, no newest commit is asked for: %s', (_, given, inputs) => {
-  expect(planOf(given, inputs).headOf).toBe(undefined);
+it('draftPlan asks for no newest commit on another pull request than that of the event', () => {
+  expect(planOf(FAILED, { prNumber: 8 }).headOf).toBe(undefined);
+  expect(planOf(checkRun(), { prNumber: 8 }).headOf).toBe(undefined);
 });
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
@@ -123,12 +110,11 @@ const uncounted = (why: string) => ({ limit: { uncounted: stop('uncounted', { wh
 
 it.each<Row>([
   [
-    'a person with max-messages',
-    PERSON,
+    'a person who comments',
+    COMMAND,
     { maxMessages: 5 },
-    { ...byBot(false), limit: { most: 5 } },
+    { decidesBelow: true, limit: { most: 5 } },
   ],
-  ['a person who comments', COMMAND, { maxMessages: 5 }, { limit: { most: 5 } }],
   ['a bot', BOT, {}, { ...byBot(true), limit: { most: 3 } }],
   ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
@@ -141,7 +127,6 @@ it.each<Row>([
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
   ['a bot, a branch', push(branch), {}, forBot(ABOUT_JOBS)],
-  ['a person, re-run by a bot', PERSON, { comment: false }, forBot(OFF), AGAIN_BY_BOT],
   ['a limit for a bot', push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
   ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
 ])('draftPlan, a limit: %s', check);
@@ -153,7 +138,6 @@ it.each<Row>([
   ['a limit on a schedule, which has no page', schedule(), { maxMessages: 3 }, {}],
   ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
-  ['that of a bot, re-run by a person', BOT, {}, byBot(true), AGAIN],
 ])('draftPlan, no limit: %s', (_, given, inputs, expected, info) => {
   const plan = planOf(given, inputs, info);
   expect(plan).toMatchObject(expected);
