@@ -10,19 +10,18 @@ import { type CommentTrigger, mayCarry, type Trigger, whyNoSecrets } from './tri
 
 // What is known before anything is sent, and how a run ends that acts on no job.
 
-/** What is known before the run is authorized. */
-export interface Start {
+/** What is known before anything is sent: computed here, and nowhere else. */
+export interface Context {
   readonly runtime: Runtime;
   readonly info: RunInfo;
   readonly trigger: Trigger;
   readonly github: GitHub;
   /** The comment or review whose words are sent; null without one. */
   readonly asked: CommentTrigger | null;
-}
-
-/** The run is allowed, and its inputs are valid. */
-export interface Context extends Start {
+  /** One that is wrong counts as not given: it lets nobody in, and ends the run. */
   readonly inputs: Inputs;
+  /** What is wrong with them, in sentences. */
+  readonly problems: readonly string[];
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
 }
@@ -54,59 +53,46 @@ export function complaint(code: StopCode, why: string, mayPass = false): EarlyEn
   return endEarly(stop(code, { why }, mayPass ? 'later' : 'when fixed'), { answer: 'problem' });
 }
 
-/** What is read before anything is asked of GitHub. */
-interface Parsed extends Start {
-  readonly read: ReturnType<typeof readInputs>;
-}
-
-export function parseContext(runtime: Runtime): Parsed | EarlyEnd {
-  const { env } = runtime;
+/** Before anything is asked of GitHub. */
+export function parseContext(runtime: Runtime): Context | EarlyEnd {
+  const { env, redact } = runtime;
   const info = readRunInfo(env);
   const event = env.GITHUB_EVENT_NAME ?? '';
   const parsed = parseTrigger(event, readWhole(env.GITHUB_EVENT_PATH ?? ''));
-  if (parsed.kind === 'problem') {
-    return endEarly(stop('event', { why: parsed.problem }));
-  }
+  if (parsed.kind === 'problem') return endEarly(stop('event', { why: parsed.problem }));
   const trigger = parsed.value;
   const about = { conversation: trigger.conversation, mayCarry: mayCarry(event) };
-  const read = readInputs(env, runtime.redact, about);
+  const { inputs, problems } = readInputs(env, redact, about);
   const withheld = whyNoSecrets(trigger);
-  if (read.whoMaySend.apiKey === '' && withheld !== null) {
+  if (inputs.apiKey === '' && withheld !== null) {
     const why = stop('no-secrets', { why: withheld });
     return endEarly(why, { isRefusal: true, isSummarized: true });
   }
-  const { githubToken, ...who } = read.whoMaySend;
-  const nothing = whyNothing(trigger, who.command, info);
+  const nothing = whyNothing(trigger, inputs.command, info);
   if (nothing !== null) return endEarly(stop('nothing-to-send', { why: nothing }));
-  const github = new GitHub({ ...info, ...runtime, token: githubToken });
-  return { runtime, info, trigger, github, asked: askedBy(trigger, who), read };
+  const github = new GitHub({ ...info, ...runtime, token: inputs.githubToken });
+  const asked = askedBy(trigger, inputs);
+  return { runtime, info, trigger, github, asked, inputs, problems, isRerun: info.attempt > 1 };
 }
 
-export async function authorizeRun({ read, ...start }: Parsed): Promise<Context | EarlyEnd> {
-  const { info, trigger, github } = start;
-  const { whoMaySend, inputs, problems } = read;
-  const authorization = await authorize(trigger, info, whoMaySend, github);
-  switch (authorization.kind) {
-    case 'failed':
-      return endEarly(
-        stop('unchecked', { why: authorization.reason }, authorization.mayPass ? 'later' : 'never'),
-      );
-    case 'denied': {
-      // Nobody looks into the log of a green run.
-      const isAnswered = authorization.isOfColleague && whoMaySend.command !== null;
-      return endEarly(stop('not-allowed', { why: authorization.reason }), {
-        ...{ isRefusal: true, isWarning: authorization.level === 'warning' },
-        ...(isAnswered && { answer: 'denied' }),
-      });
-    }
-    case 'allowed':
-      // Only now: anyone may have started the run, and must not be able to make it answer.
-      return inputs === null
-        ? complaint(codeForInputs(problems), problems.join(' '))
-        : { ...start, inputs, isRerun: info.attempt > 1 };
+/** Undefined if the run may act. */
+export async function authorizeRun(context: Context): Promise<EarlyEnd | undefined> {
+  const { info, trigger, github, inputs, problems } = context;
+  const checked = await authorize(trigger, info, inputs, github);
+  if (checked.kind === 'failed') {
+    const { reason, mayPass } = checked;
+    return endEarly(stop('unchecked', { why: reason }, mayPass ? 'later' : 'never'));
   }
-}
-
-function codeForInputs(problems: readonly string[]): StopCode {
-  return problems.every((text) => text.startsWith('“api-key”')) ? 'api-key' : 'inputs';
+  if (checked.kind === 'denied') {
+    // Nobody looks into the log of a green run.
+    const isAnswered = checked.isOfColleague && inputs.command !== null;
+    return endEarly(stop('not-allowed', { why: checked.reason }), {
+      ...{ isRefusal: true, isWarning: checked.level === 'warning' },
+      ...(isAnswered && { answer: 'denied' }),
+    });
+  }
+  // Only now: anyone may have started the run, and must not be able to make it answer.
+  if (problems.length === 0) return undefined;
+  const isKey = problems.every((text) => text.startsWith('“api-key”'));
+  return complaint(isKey ? 'api-key' : 'inputs', problems.join(' '));
 }

@@ -1,5 +1,5 @@
 import { react } from './comment/reply.ts';
-import { authorizeRun, type EarlyEnd, endEarly, isEarlyEnd, parseContext } from './context.ts';
+import { authorizeRun, type Context, endEarly, isEarlyEnd, parseContext } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
 import { openRun } from './delivery/run-state.ts';
 import { stop } from './job/stop-reasons.ts';
@@ -13,33 +13,28 @@ import { adviseOnSettings } from './runner/inputs.ts';
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
-  const start = parseContext(runtime);
-  if (isEarlyEnd(start)) return reportEarlyEnd(runtime, start);
-  const code = await carryOut(start);
-  return typeof code === 'number' ? code : reportEarlyEnd(runtime, code, start);
-}
-
-/** Each stage takes what the ones before have found out, or ends the run. */
-async function carryOut(start: Exclude<ReturnType<typeof parseContext>, EarlyEnd>) {
-  const context = await unlessCancelled(start.runtime, authorizeRun(start));
-  if (isEarlyEnd(context)) return context;
-  const request = await unlessCancelled(start.runtime, readRequest(context));
-  if (isEarlyEnd(request)) return request;
-  adviseOnSettings(context.inputs, context.runtime);
-  const planned = await unlessCancelled(start.runtime, makePlan(context));
-  if (isEarlyEnd(planned)) return planned;
+  const context = parseContext(runtime);
+  if (isEarlyEnd(context)) return reportEarlyEnd(runtime, context);
+  const ready = await prepare(context);
+  const cancelled = endEarly(stop('cancelled', { phase: 'early' }));
+  if (runtime.signal.aborted) return reportEarlyEnd(runtime, cancelled, context);
+  if (isEarlyEnd(ready)) return reportEarlyEnd(runtime, ready, context);
+  const opened = openRun(ready, (outputs) => saveOutputs(runtime, outputs));
   // The report does not wait for the reaction.
   const reaction = react(context, 'eyes');
-  const opened = openRun(planned, request, (outputs) => saveOutputs(start.runtime, outputs));
-  const code = await report(await deliver(opened));
+  const done = await deliver(opened);
+  const code = await report(done);
   await reaction;
   return code;
 }
 
-async function unlessCancelled<T>(
-  runtime: Runtime,
-  stage: Promise<T | EarlyEnd>,
-): Promise<T | EarlyEnd> {
-  const result = await stage;
-  return runtime.signal.aborted ? endEarly(stop('cancelled', { phase: 'early' })) : result;
+/** What is to be sent, and to which jobs, unless a stage ends the run. */
+async function prepare(context: Context) {
+  const unauthorized = await authorizeRun(context);
+  if (unauthorized !== undefined) return unauthorized;
+  const request = await readRequest(context);
+  if (isEarlyEnd(request)) return request;
+  adviseOnSettings(context.inputs, context.runtime);
+  const planned = await makePlan(context);
+  return isEarlyEnd(planned) ? planned : { ...planned, request };
 }

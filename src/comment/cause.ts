@@ -1,4 +1,4 @@
-import type { Start } from '../context.ts';
+import type { Context } from '../context.ts';
 import { changedNothing, type Job } from '../job/job.ts';
 import { RESULTS } from '../job/results.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -11,8 +11,8 @@ import type { CommitTrigger, Trigger } from '../trigger/trigger.ts';
 // Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
 // else started the run.
 
-interface Started extends Pick<Start, 'trigger'> {
-  readonly runtime: Pick<Start['runtime'], 'redact' | 'env'>;
+interface Started extends Pick<Context, 'trigger'> {
+  readonly runtime: Pick<Context['runtime'], 'redact' | 'env'>;
 }
 
 /** `` `CI` failed on 311411a ``; empty if nothing did. */

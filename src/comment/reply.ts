@@ -1,4 +1,4 @@
-import type { Start } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { ReactionContent } from '../github/client.ts';
 import { describeError } from '../github/errors.ts';
 import { composeReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
@@ -7,7 +7,7 @@ import { createComment } from './tracking-comment.ts';
 
 /** A comment without a record. */
 export function createReply(
-  { runtime, github }: Start,
+  { runtime, github }: Context,
   conversation: number,
   about: ReplyId,
   visible: string,
@@ -18,7 +18,7 @@ export function createReply(
 
 /** Replies to a command. Resolves to the URL, or to an empty text. */
 export async function reply(
-  start: Start,
+  start: Context,
   visible: string,
   level: 'warning' | 'info',
 ): Promise<string> {
@@ -33,7 +33,7 @@ export async function reply(
 }
 
 export async function react(
-  { runtime, asked, github }: Start,
+  { runtime, asked, github }: Context,
   content: ReactionContent,
 ): Promise<void> {
   if (asked === null) return;

@@ -61,11 +61,15 @@ export type WriteOutputs = (report: {
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
-export function openRun(planned: Planned, request: Request, writeOutputs: WriteOutputs): Run {
-  const { context, plan, ledger } = planned;
+interface Ready extends Planned {
+  readonly request: Request;
+}
+
+export function openRun(ready: Ready, writeOutputs: WriteOutputs): Run {
+  const { context, plan, ledger, jobIds, request } = ready;
   const { runtime, info, inputs, isRerun } = context;
   const { deadline } = plan;
-  const jobs = planned.jobIds.map(newJob);
+  const jobs = jobIds.map(newJob);
   return {
     ...context,
     ...{ plan, ledger, jobs, writeOutputs, isUnsure: isRerun },

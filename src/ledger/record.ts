@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import type { Start } from '../context.ts';
+import type { Context } from '../context.ts';
 import {
   DELIVERIES,
   deliveryOf,
@@ -88,7 +88,7 @@ export function shortHash(...texts: readonly string[]): string {
 export function identifyMessage({
   info,
   asked,
-}: Pick<Start, 'info' | 'asked'>): Pick<MessageId, 'run' | 'step' | 'command'> {
+}: Pick<Context, 'info' | 'asked'>): Pick<MessageId, 'run' | 'step' | 'command'> {
   const command = asked === null ? '' : keyOfComment(asked);
   return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }

@@ -6,7 +6,6 @@ import { knownRecords, type Ledger } from '../ledger/ledger.ts';
 import type { PullRequest } from '../pull-request.ts';
 import type { Result } from '../result.ts';
 import { sentences } from '../text.ts';
-import type { Plan } from './plan.ts';
 
 // Which pull request is that of a job, and whether a message is about another one.
 
@@ -24,7 +23,7 @@ export function findOwnPull(
 
 /** What the run is about, and what is known of it. */
 interface OnPage extends Pick<Context, 'asked' | 'trigger' | 'inputs' | 'info'> {
-  readonly plan: Pick<Plan, 'page'>;
+  readonly plan: { readonly page: number | null };
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly Job[];
 }

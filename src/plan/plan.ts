@@ -36,9 +36,8 @@ export interface Plan {
 export type Comments =
   /** One comment on the pull request or issue of the run, which is there before the message. */
   | { readonly kind: 'tracking comment'; readonly conversation: number }
-  /** One comment at the end on the pull request of each job. */
-  | { readonly kind: 'pull requests of the jobs' }
-  | { readonly kind: 'none'; readonly why: string };
+  /** `pull requests of the jobs`: one comment at the end on each. `why` continues a sentence. */
+  | { readonly kind: 'pull requests of the jobs' | 'none'; readonly why: string };
 
 export interface Planned {
   readonly context: Context;
@@ -128,12 +127,8 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
   if (number !== null) return { kind: 'tracking comment', conversation: number };
   // What a person or a clock has started is reported where people look for it.
   return !BY_PROGRAMS.has(trigger.event) && githubToken !== ''
-    ? { kind: 'pull requests of the jobs' }
+    ? { kind: 'pull requests of the jobs', why: 'the event has no pull request or issue' }
     : { kind: 'none', why: 'there is no pull request or issue with a comment' };
-}
-
-function whyNoComment(comments: Exclude<Comments, { kind: 'tracking comment' }>): string {
-  return comments.kind === 'none' ? comments.why : 'the event has no pull request or issue';
 }
 
 const MOST_OF_BOTS = 3;
@@ -148,14 +143,13 @@ function planLimit(context: Known, comments: Comments): Limit | undefined {
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isByPerson) return undefined;
   if (comments.kind === 'tracking comment') return { most };
-  const why = whyNoComment(comments);
+  const { why } = comments;
   // On events that never have a page, such as those of a clock, nothing is in a row.
   if (maxMessages !== null && (byBot || BY_PROGRAMS.has(trigger.event))) {
     return { uncounted: stop('uncounted', { why }) };
   }
-  if (!byBot) return undefined;
   // A bot that is not checked, such as one that pushes to the default branch, need not be counted.
-  return isTrusted(trigger) ? undefined : { uncounted: stop('uncounted-bot', { why }) };
+  return byBot && !isTrusted(trigger) ? { uncounted: stop('uncounted-bot', { why }) } : undefined;
 }
 
 function isByBot(context: Known): boolean {
@@ -172,7 +166,7 @@ async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>
   const { comments, decidesBelow, message, deadline } = plan;
   if (comments.kind !== 'tracking comment') {
     // Only an earlier attempt has sent what no comment tells.
-    return isRerun ? problem(whyNoComment(comments)) : ok([]);
+    return isRerun ? problem(comments.why) : ok([]);
   }
   // For a person, they tell what was said since, and which pull request is that of the job.
   const isNeeded = decidesBelow || inputs.jobIds.length === 0 || asked !== null;

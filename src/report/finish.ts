@@ -1,7 +1,7 @@
 import { findStarter } from '../comment/cause.ts';
 import { renderProblem, renderUsage } from '../comment/render.ts';
 import { react, reply } from '../comment/reply.ts';
-import type { EarlyEnd, Start } from '../context.ts';
+import type { Context, EarlyEnd } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
 import { labelOf, NEW_JOB } from '../job/job.ts';
@@ -89,19 +89,19 @@ export function saveUnfinished(runtime: Runtime): void {
   saveOutputs(runtime, toReport(runtime, why, reason));
 }
 
-/** Without `start`, it is not known who has asked. */
+/** Without `context`, it is not known who has asked. */
 export async function reportEarlyEnd(
   runtime: Runtime,
   end: EarlyEnd,
-  start?: Start,
+  context?: Context,
 ): Promise<0 | 1> {
   const { why, isWarning, isSummarized } = end;
   const { result } = STOP_REASONS[why.code];
-  const facts = readFacts(runtime, start);
-  const again = start ? howToRetry(why.retry, facts) : '';
+  const facts = readFacts(runtime, context);
+  const again = context ? howToRetry(why.retry, facts) : '';
   // What people do is told at once only if the cause passes by itself; the answer always tells it.
   const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
-  const url = start === undefined ? '' : await answer(start, end, sentences(fact, again));
+  const url = context === undefined ? '' : await answer(context, end, sentences(fact, again));
   const nothing = facts.isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
   const said = sentences(fact, why.retry === 'later' ? again : '');
   const isRefusal = end.isRefusal || result === 'error';
@@ -117,9 +117,9 @@ export async function reportEarlyEnd(
   return code;
 }
 
-function readFacts({ env }: Runtime, start?: Start): RunFacts {
+function readFacts({ env }: Runtime, context?: Context): RunFacts {
   const isRerun = readRunInfo(env).attempt > 1;
-  return { ...A_RUN, isCommand: Boolean(start?.asked), isRerun };
+  return { ...A_RUN, isCommand: Boolean(context?.asked), isRerun };
 }
 
 function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
@@ -127,13 +127,13 @@ function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
   return { ended: [], withoutJobs: { code, reason, delivery } };
 }
 
-async function answer(start: Start, end: EarlyEnd, said: string): Promise<string> {
+async function answer(context: Context, end: EarlyEnd, said: string): Promise<string> {
   if (typeof end.answer === 'object') {
-    return reply(start, renderUsage(end.answer.usageOf), 'warning');
+    return reply(context, renderUsage(end.answer.usageOf), 'warning');
   }
   if (end.answer === undefined) return '';
-  await react(start, end.answer === 'denied' ? '-1' : 'confused');
+  await react(context, end.answer === 'denied' ? '-1' : 'confused');
   if (end.answer === 'denied') return '';
   // The error of the run is an annotation already.
-  return reply(start, renderProblem(said, start.info, findStarter(start.trigger)), 'info');
+  return reply(context, renderProblem(said, context.info, findStarter(context.trigger)), 'info');
 }

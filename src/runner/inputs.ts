@@ -29,10 +29,8 @@ export interface Inputs extends ReturnType<typeof readSettings> {
 }
 
 interface InputsRead {
-  /** Also if other inputs are wrong. One that is wrong itself lets in nobody else. */
-  readonly whoMaySend: Omit<Inputs, 'proxy'>;
-  /** Null if there are problems. */
-  readonly inputs: Inputs | null;
+  /** One that is wrong counts as not given, which never lets in anyone else. */
+  readonly inputs: Inputs;
   /** Sentences that each name an input. */
   readonly problems: readonly string[];
 }
@@ -84,9 +82,11 @@ export function readInputs(
   const isAlone = missing.join() === 'job-id' && wrong.length + broken.length === 0;
   const empty = missing.length === 0 || isAlone ? [] : [explainEmpty(missing)];
   const problems = [...empty, ...wrong, ...broken];
-  const isGood = problems.length === 0 && proxy.kind === 'ok';
-  const inputs = isGood ? { ...settings, proxy: proxy.value } : null;
-  return { whoMaySend: settings, inputs, problems };
+  const inputs = {
+    ...settings,
+    proxy: proxy.kind === 'ok' ? proxy.value : { url: '', noProxy: '' },
+  };
+  return { inputs, problems };
 }
 
 export const CHECK_NAME =

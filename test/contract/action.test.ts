@@ -26,12 +26,12 @@ describe('action.yml', () => {
   });
 
   it('has no input that is read and used nowhere', () => {
-    const { whoMaySend } = readInputs({}, (text) => text);
+    const { inputs } = readInputs({}, (text) => text);
     const used = globSync('src/**/*.ts', { cwd: ROOT })
       .filter((file) => !file.endsWith('inputs.ts'))
       .map((file) => read(file))
       .join();
-    const unused = Object.keys(whoMaySend).filter((name) => !RegExp(`\\b${name}\\b`).test(used));
+    const unused = Object.keys(inputs).filter((name) => !RegExp(`\\b${name}\\b`).test(used));
     expect(unused, 'use it where it counts').toEqual([]);
   });
 

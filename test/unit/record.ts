@@ -5,7 +5,7 @@ import { agentStop, STOP_REASONS, type StopCode } from '../../src/job/stop-reaso
 import type { LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../src/ledger/record.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
-import { type Inputs, readInputs } from '../../src/runner/inputs.ts';
+import { readInputs } from '../../src/runner/inputs.ts';
 import { isFinal } from '../../src/service.ts';
 
 /** When the runs of a test start. */
@@ -24,7 +24,7 @@ export const INPUTS = readInputs(
     ...{ INPUT_PROMPT: 'Go.', 'INPUT_GITHUB-TOKEN': 'ghs_x', 'INPUT_TIMEOUT-MINUTES': '1' },
   },
   (text) => text,
-).inputs as Inputs;
+).inputs;
 
 export function record(parts: Partial<JobRecord> = {}): JobRecord {
   return { id: 'job-1', status: 'completed', ...parts };

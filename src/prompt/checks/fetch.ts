@@ -1,4 +1,4 @@
-import type { Start } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { lacking } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
@@ -46,7 +46,7 @@ export interface Failing {
 
 /** `until`: a time of the clock. */
 export async function fetchFailures(
-  start: Start,
+  start: Context,
   commit: CommitToRead,
   until: number,
 ): Promise<Failing> {
@@ -84,7 +84,7 @@ export async function fetchFailures(
 
 /** Of a branch in another repository only the names: strangers control what its checks say. */
 export async function nameFailures(
-  { github, runtime }: Start,
+  { github, runtime }: Context,
   sha: string,
   until: number,
 ): Promise<Pick<Failing, 'sections' | 'hasRuns'>> {
@@ -134,7 +134,7 @@ function whyOnlyLinks(sections: readonly Section[]): string {
 }
 
 async function readSource(
-  { github }: Start,
+  { github }: Context,
   check: FailedCheck,
   signal: AbortSignal,
 ): Promise<Source> {
@@ -158,7 +158,7 @@ function formatWhere({ sha, own, page }: CommitToRead, redact: Redact): string {
 
 /** `isQuiet`: nothing fails, as far as that is known. Then a omissions permission is worth no more than a line in the log. */
 function omitLists(
-  { runtime }: Start,
+  { runtime }: Context,
   { runs, checks }: Lists,
   own: CommitTrigger | null,
   isQuiet: boolean,

@@ -1,6 +1,5 @@
 import { untilAborted } from '../../clock.ts';
-import type { Start } from '../../context.ts';
-import type { Inputs } from '../../runner/inputs.ts';
+import type { Context } from '../../context.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import { type Account, isAllowedBot, isBot, isPerson } from '../../trigger/account.ts';
@@ -17,10 +16,6 @@ export type Standing =
   /** `who`: a phrase that follows what they wrote. `why`: what GitHub said instead of a permission; empty if it said it. */
   | { readonly kind: 'not quoted'; readonly who: string; readonly why: string };
 
-export interface PageContext extends Start {
-  readonly inputs: Pick<Inputs, 'minimumPermission' | 'allowedBots'>;
-}
-
 /** Tells of each account of a page whether its words are quoted. */
 export type JudgeAuthor = (author: Account | null) => Standing;
 
@@ -29,7 +24,7 @@ export type JudgeAuthor = (author: Account | null) => Standing;
  * to send need the permission that is needed by default.
  */
 export async function lookUpAuthors(
-  { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: PageContext,
+  { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: Context,
   authors: readonly (Account | null)[],
   signal: AbortSignal,
 ): Promise<JudgeAuthor> {

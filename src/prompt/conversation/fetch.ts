@@ -1,10 +1,10 @@
-import type { Start } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import type { Conversation } from '../../github/conversation.ts';
 import { quote } from '../../text.ts';
 import type { Account } from '../../trigger/account.ts';
 import { fetchFailures, nameFailures } from '../checks/fetch.ts';
 import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
-import { lookUpAuthors, type PageContext } from './authors.ts';
+import { lookUpAuthors } from './authors.ts';
 import { formatPosts, formatTopic, type Quoting } from './format.ts';
 import { type PostSelection, type Scope, selectPosts } from './select.ts';
 
@@ -29,7 +29,7 @@ const ALL_MS = 60_000;
 
 /** It ends by `until`, a time of the clock. */
 export async function fetchConversation(
-  start: PageContext,
+  start: Context,
   page: RequestPage,
   until: number,
 ): Promise<readonly Section[]> {
@@ -72,7 +72,7 @@ export async function fetchConversation(
 const CHANGES_GO = 'Your changes go to your own pull request.';
 const NOTHING: Conversation = { comments: { hasMore: false, all: [] } };
 
-function urlOf({ repositoryUrl }: Start['info'], number: number, isPull: boolean): string {
+function urlOf({ repositoryUrl }: Context['info'], number: number, isPull: boolean): string {
   return `${repositoryUrl}/${isPull ? 'pull' : 'issues'}/${number}`;
 }
 
@@ -117,7 +117,7 @@ function formatWords(
 
 /** Of the event, also where “pr-number” names another page. */
 async function formatNewTopic(
-  { info, trigger }: Start,
+  { info, trigger }: Context,
   { asked: { topic, conversation }, isNew }: RequestPage,
   quoting: Quoting,
 ): Promise<readonly Section[]> {
@@ -129,7 +129,7 @@ async function formatNewTopic(
 
 /** What fails on a pull request, and a conflict. A review has its own task. */
 async function fetchPullRequest(
-  start: Start,
+  start: Context,
   { number, isPull, asked }: RequestPage,
   { sha, branch = '', base = '', mergeable, isElsewhere }: Conversation,
   endsAt: number,

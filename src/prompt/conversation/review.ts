@@ -1,4 +1,4 @@
-import type { Start } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import type { InlinePost } from '../../github/conversation.ts';
 import { describeError, GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
 import { blocks, fitting } from '../../markdown.ts';
@@ -23,7 +23,7 @@ interface Review {
 /** Fetches the inline comments by the author of the review, until a time of the clock: half a review is worse than none. */
 export async function fetchReview(
   { nodeId, authorId, id, conversation }: CommentTrigger,
-  { github, info, runtime }: Pick<Start, 'github' | 'info' | 'runtime'>,
+  { github, info, runtime }: Pick<Context, 'github' | 'info' | 'runtime'>,
   until: number,
 ): Promise<Result<Review>> {
   let comments: readonly InlinePost[];

@@ -13,7 +13,7 @@ import { notify } from '../../../src/report/notify.ts';
 import { toOutputs } from '../../../src/report/outputs.ts';
 import { ok } from '../../../src/result.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
-import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
+import { readInputs } from '../../../src/runner/inputs.ts';
 import { askedBy } from '../../../src/trigger/command.ts';
 import { triggerOf, type WebhookEvent } from '../../sim/events.ts';
 import { recordingRuntime } from '../../unit/recording-runtime.ts';
@@ -288,11 +288,11 @@ async function work(world: World, setup: Setup, life: Life) {
   const { runtime } = recordingRuntime({ clock, env });
   const info = readRunInfo(env);
   const trigger = triggerOf(setup.event);
-  const inputs = readInputs(env, (text) => text).inputs as Inputs;
+  const inputs = readInputs(env, (text) => text).inputs;
   const github = gitHubOf(world, setup, life);
   const asked = askedBy(trigger, inputs);
   const isRerun = setup.attempt > 1;
-  const context = { runtime, info, trigger, github, asked, inputs, isRerun };
+  const context = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun };
   const planned = await makePlan(context);
   if (isEarlyEnd(planned)) {
     await reportEarlyEnd(runtime, planned, context);
@@ -301,7 +301,7 @@ async function work(world: World, setup: Setup, life: Life) {
   }
   const task = { prompt: 'Go.', words: '', defaultTask: '', isPrivate: false };
   const request = { ...task, sections: [], commentsOn: new Map<string, number>() };
-  const opened = openRun(planned, request, () => ok(null));
+  const opened = openRun({ ...planned, request }, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
   const { commentUrls } = await notify(run);

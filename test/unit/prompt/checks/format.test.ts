@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
-import type { Start } from '../../../../src/context.ts';
+import type { Context } from '../../../../src/context.ts';
 import type { Annotation, CheckRun, WorkflowRun } from '../../../../src/github/checks.ts';
 import type { GitHub } from '../../../../src/github/client.ts';
 import { GitHubError } from '../../../../src/github/errors.ts';
@@ -101,7 +101,7 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
     ...github,
   };
   const info = { repository: 'octo/agents', workflow: 'octo/agents/own.yml', runId: '1' };
-  const start = { runtime, info: info as RunInfo, github: calls as GitHub } as Start;
+  const start = { runtime, info: info as RunInfo, github: calls as GitHub } as Context;
   const page = own === null ? '' : PULL;
   const until = systemClock.now() + leftMs;
   const failing = await fetchFailures(start, { sha: COMMIT, own, page }, until);

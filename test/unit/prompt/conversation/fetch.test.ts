@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
-import type { Start } from '../../../../src/context.ts';
 import { GitHub as Client } from '../../../../src/github/client.ts';
 import { fetchConversation, type RequestPage } from '../../../../src/prompt/conversation/fetch.ts';
 import { NO_GUESS } from '../../../../src/prompt/quote.ts';
@@ -17,6 +16,7 @@ import {
 import type { InlineOptions, ReviewOptions } from '../../../sim/github/reviews.ts';
 import type { WorkflowRunOptions } from '../../../sim/github/runs.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../../../sim/github/server.ts';
+import { INPUTS } from '../../record.ts';
 import { recordingRuntime } from '../../recording-runtime.ts';
 import { told } from '../../told.ts';
 
@@ -75,16 +75,12 @@ async function read(play: Play, given: Given = {}) {
   const trigger = triggerOf(eventOf(given));
   const asked = commentOf(eventOf(given));
   const github = new Client({ ...runtime, token, repository, apiUrl });
-  const start: Start = { runtime, info, trigger, github, asked };
-  const inputs = { minimumPermission, allowedBots: new Set(allowedBots) };
+  const inputs = { ...INPUTS, minimumPermission, allowedBots: new Set(allowedBots) };
   const own = { number: PULL, isPull: true, isOwn: true, isNew: false, unknown: '' };
   const scope = { asked, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
-  const sections = await fetchConversation(
-    { ...start, inputs },
-    { ...own, ...scope, ...about },
-    until,
-  );
+  const start = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun: false };
+  const sections = await fetchConversation(start, { ...own, ...scope, ...about }, until);
   const isPerson = (name: string): boolean => name.startsWith('GET collab');
   const calls = sim.calls().map(({ name, login }) => (isPerson(name) ? login : name));
   return { calls, ...told(sections) };
