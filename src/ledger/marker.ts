@@ -18,12 +18,10 @@ export function composeComment(record: CommentRecord, render: (limit: number) =>
   return `${composeMarked(render(BODY_LIMIT - line.length - MARKER.length - 3))}\n\n${line}`;
 }
 
-/** What a comment without a record is about. */
+/** What a comment without a record is about: a hash of the message, and who asked for that. */
 export interface ReplyId {
   readonly step: string;
-  /** A hash of the message. */
   readonly message: string;
-  /** Who asked for the message: a person, or a check or another program. */
   readonly by: 'person' | 'check';
 }
 

@@ -19,7 +19,6 @@ import { keyOfComment } from '../trigger/trigger.ts';
 
 const hash = z.string().check(z.regex(/^[0-9a-f]{16}$/));
 const number = z.int().check(z.positive());
-/** In milliseconds since 1970. */
 const time = z.int().check(z.gte(0));
 
 /** What is left out is not known, or false. */
@@ -32,7 +31,6 @@ const recordedJob = z.object({
   sentAt: z.optional(time),
   /** The status just before the message. Without it, the end of the message cannot be confirmed. */
   base: z.optional(z.string()),
-  /** Whether the agent was seen at work on the message. */
   isOurs: z.optional(z.boolean()),
   ended: z.optional(z.object({ result: z.enum(RESULT_NAMES), confirmed: z.boolean(), at: time })),
   limited: z.optional(z.boolean()),
@@ -44,11 +42,9 @@ const recordedJob = z.object({
 });
 export type RecordedJob = Readonly<z.infer<typeof recordedJob>>;
 
-/** Of a person. */
 const LOGIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/;
 
 export const commentRecord = z.object({
-  /** Both are hashes, because the comment is public. */
   project: hash,
   step: hash,
   run: z.string(),
@@ -124,9 +120,9 @@ function recordedBase(job: Job): string | undefined {
   return 'unknown';
 }
 
-/** Of a doubt about an earlier attempt, the record of that one tells. */
 function recordedDelivery(job: Job): RecordedJob['delivery'] {
   if (mayBeSent(job)) return 'sending';
+  // Of a doubt about an earlier attempt, the record of that one tells.
   return job.message.kind === 'unknown' && job.message.isEarlier ? 'not-sent' : deliveryOf(job);
 }
 

@@ -133,13 +133,6 @@ describe('one run creates at most one job, however often it is run again:', () =
   it.each<Row>([
     ['it has created one', [], GOES_ON, GOES_ON, { posts: 1, created: 1 }],
     [
-      '429, then 201',
-      [{ status: 429, headers: { 'retry-after': '1' } }],
-      GOES_ON,
-      GOES_ON,
-      { posts: 2, created: 1 },
-    ],
-    [
       'the answer is lost',
       [{ fault: 'reset', accept: true }],
       REFUSED,
@@ -200,12 +193,8 @@ describe('on one conversation', () => {
   });
 
   it('a command after a creation in doubt is refused, until its comment is deleted', async () => {
-    await using sim = await creating(
-      { with: COMMAND },
-      {
-        onPost: (n) => (n === 1 ? { status: 502 } : undefined),
-      },
-    );
+    const onPost: AgentOptions['onPost'] = (n) => (n === 1 ? { status: 502 } : undefined);
+    await using sim = await creating({ with: COMMAND }, { onPost });
     const first = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
     expect(first.outputs).toMatchObject(REFUSED);
     const [doubtful] = ownComments(sim.github);
@@ -239,9 +228,7 @@ describe('nothing is created', () => {
 
   it.each<[string, WebhookEvent]>([
     ['after a failed run', workflowRun(failed)],
-    ['after a run that passed', workflowRun({ pullRequests: [PULL] })],
     ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
-    ['after the checks of what a person pushed', byAlice('check_suite')],
     ['after a status with the token of a person', byAlice('status')],
   ])('%s', async (_, event) => {
     await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });

@@ -68,7 +68,6 @@ const OF_STEPS: readonly Row[] = [
   ...(HAS_SIGNALS ? BLOWS : []),
   { title: 'timed out behind earlier work', isBusy: true, ending: 'sends' },
   { title: 'got 401 for its poll', polls: { status: 401 }, ending: 'sends' },
-  { title: 'got 429', posts: LONG_PAUSE, ending: 'sends' },
   { title: 'could not create its note', fails: 'note', ending: 'sends' },
   { title: 'got no answer to the creation of its note', loses: 'note', ending: 'goes on' },
   {
