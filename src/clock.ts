@@ -1,6 +1,6 @@
-/** The only source of time. All times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface Clock {
-  /** When the process started, since 1970. */
+  /** When the process started. */
   readonly startedAt: number;
   /** Since 1970. It does not jump, even if the clock of the machine is set. */
   now(): number;
@@ -18,7 +18,6 @@ export const systemClock: Clock = {
   timeout: (ms) => AbortSignal.timeout(Math.max(0, Math.ceil(ms))),
 };
 
-/** A duration for people: `9 s`, `3 min 20 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   const whole = Math.round(ms / 1000);
   if (whole < 60) return `${whole} s`;
@@ -27,20 +26,15 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** After which pause something happens again: `in 9 s`, or `at once` instead of `in 0 s`. */
 export function afterPause(ms: number): string {
   return ms < 500 ? 'at once' : `in ${duration(ms)}`;
 }
 
-/** `2026-11-21 19:32 UTC`, the form of all times that people read. */
 export function inUtc(time: number): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/**
- * Settles like the promise, or rejects with the signal's reason once the signal is aborted, which some promises
- * ignore. Node keeps a signal with a listener alive, and with it all that the listener can reach.
- */
+/** Node keeps a signal with a listener alive, and with it all that the listener can reach. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);

@@ -2,11 +2,8 @@ import { pullRequestName } from './pull-request.ts';
 import { DASHBOARD_URL } from './service.ts';
 import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
 
-// Building blocks for Markdown. Text by others is only in code spans and fences, where
-// GitHub neither renders links, images and HTML nor notifies people who are mentioned.
-
-/** The most characters that are shown of a part of a sentence. */
-const PART_LIMIT = 300;
+// Text by others is only in code spans and fences, where GitHub neither renders links, images and
+// HTML nor notifies people who are mentioned.
 
 /** A code span of at most `limit` characters; safe in a table cell as well. */
 export function code(text: string, limit = 200): string {
@@ -28,9 +25,8 @@ const MOST_QUOTED_LINES = 12;
 const MOST_CHARACTERS = 1000;
 
 /**
- * The beginning of a text as a quotation: a fence for several lines, and for one line a code span, which wraps. Empty
- * if nothing would be visible. Remove secrets first: a part of one is not recognized. `attached` says in our words what
- * belongs to the text.
+ * The beginning of a text without secrets: a part of one is not recognized. One line is a code
+ * span, which wraps. `attached` says in our words what belongs to the text.
  */
 export function quotation(text: string, attached = ''): string {
   const whole = withoutInvisible(text.replace(/\r\n?/g, '\n')).trim();
@@ -47,26 +43,21 @@ export function quotation(text: string, attached = ''): string {
 /** `the dashboard (URL)` */
 const NAMED_LINK = RegExp(`\\b(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
 
-/** A sentence in normal type, in which only text by others is code. */
 export function sentenceToMarkdown(sentence: string): string {
   return partsOf(sentence)
     .map((part, index) =>
-      index % 2 === 0 ? part.replace(NAMED_LINK, '[$1]($2)') : code(part, PART_LIMIT),
+      index % 2 === 0 ? part.replace(NAMED_LINK, '[$1]($2)') : code(part, 300),
     )
     .join('');
 }
 
-/** A link with our own label to a URL that was checked before. */
 export function link(label: string, url: string): string {
   // Parentheses would end the link in Markdown.
   const href = new URL(url).href.replaceAll('(', '%28').replaceAll(')', '%29');
   return `[${label}](${href})`;
 }
 
-/**
- * A link with the number of the pull request of a job; with its repository and host if it is not in this repository. The link
- * was checked before, and there is a number only in this repository.
- */
+/** The link was checked before, and there is a number only in this repository. */
 export function pullRequestLink({
   prLink,
   prNumber,
@@ -92,17 +83,14 @@ export function folded(title: string, body: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
 }
 
-/** Joins the texts that are not empty, with dots between them. */
 export function dotted(texts: readonly string[], dot = ' · '): string {
   return texts.filter((text) => text !== '').join(dot);
 }
 
-/** Joins the texts that are not empty with blank lines. */
 export function blocks(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** The first texts, as many as there is room for. */
 export function fitting(texts: readonly string[], room: number): readonly string[] {
   let length = 0;
   const end = texts.findIndex((text) => {

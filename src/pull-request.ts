@@ -1,21 +1,16 @@
-// Pull requests: as they are at a time, and links to them. Nothing here makes a request.
-
 import { ok, problem, type Result } from './result.ts';
 
 export type PullRequestState = 'open' | 'closed' | 'merged';
 
-/** A pull request as it is at a time. */
 export interface PullRequestHead {
   readonly number: number;
   /** Its newest commit. */
   readonly sha: string;
-  /** Its branch. */
   readonly ref: string;
   readonly state: PullRequestState;
 }
 
 export interface PullRequest extends PullRequestHead {
-  /** How many it has. */
   readonly commits: number;
 }
 
@@ -32,14 +27,10 @@ const PULL_REQUEST_PATHS = [
   /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
 ];
 
-/** What follows the number of a pull request on its own pages. */
 const PAGE_OF_PULL_REQUEST =
   /(?<=\/\d+)\/(?:(?:files|commits|changes|checks|diffs?|pipelines)(?:\/.*)?)?$/;
 
-/**
- * A link to a pull request, or why it is not one. Accepts only https without user info, with the path of a pull request. The
- * link is rebuilt from these parts, so nothing else is passed on. It is never fetched.
- */
+/** The link is rebuilt from its parts, so nothing else is passed on. It is never fetched. */
 export function checkPrLink(link: string): Result<string> {
   const url = /[\s\p{C}\\]/u.test(link) ? null : URL.parse(link);
   if (url === null) return problem('it is not a URL');
@@ -57,10 +48,7 @@ export function checkPrLink(link: string): Result<string> {
 
 const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
 
-/**
- * `#42`, or `!42` of a merge request; with its repository and host if it is not in this repository. The link was checked
- * before.
- */
+/** `#42`, or `!42` of a merge request. The link was checked before. */
 export function pullRequestName(prLink: string, isHere: boolean): string {
   const { host, pathname } = new URL(prLink);
   const [, repository = '', kind, digits] = pathname.split(PULL_REQUEST);

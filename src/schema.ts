@@ -1,13 +1,11 @@
 import * as z from 'zod/mini';
 
-// Parts of the schemas of what others send: answers and events.
-
 /** A field by others: a value of another type or length counts as missing. */
 export function lenient<T extends z.core.SomeType>(schema: T) {
   return z.catch(z.optional(schema), undefined);
 }
 
-/** A list by others, without the entries that cannot be read: one of them says nothing about the rest. */
+/** Without the entries that cannot be read: one of them says nothing about the rest. */
 export function listOf<T extends z.core.SomeType>(schema: T) {
   return z.pipe(
     z.array(lenient(schema)),
@@ -15,7 +13,6 @@ export function listOf<T extends z.core.SomeType>(schema: T) {
   );
 }
 
-/** Empty if it is none. */
 export const anyText = z.catch(z.string(), '');
 
 export const commitSha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));

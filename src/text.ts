@@ -1,15 +1,10 @@
-// Makes text by others safe to show. In our sentences it stands between “ and ”, so that each place can
-// show it as what it is: as code in Markdown, and as it is in the log.
+// In our sentences, text by others stands between “ and ”, so that Markdown can show it as code.
 
 /** No comment that contains it is ever a command. */
 export const OPENING = '<!-- agent-follow-up';
-/** Every comment of this action begins with it. */
 export const MARKER = `${OPENING} -->`;
 
-/**
- * Control, format and bidirectional characters, tags, variation selectors and blank letters; but not line
- * breaks, tabs and joiners, without which some scripts and emoji look wrong.
- */
+/** Not line breaks, tabs and joiners, without which some scripts and emoji look wrong. */
 const INVISIBLE =
   /(?!\n|\t|\u200c|\u200d|\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
@@ -18,7 +13,6 @@ export function hasVisibleText(text: string): boolean {
   return VISIBLE.test(text);
 }
 
-/** Removes invisible characters except line breaks, tabs and joiners. */
 export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
 }
@@ -31,7 +25,6 @@ export function withVisible(text: string): string {
   });
 }
 
-/** Makes one line of at most `limit` characters, without invisible characters. */
 export function oneLine(text: string, limit = 200): string {
   // Cut first, so that a text of many megabytes takes no longer than a short one.
   const candidate = text.slice(0, limit * 4);
@@ -39,7 +32,6 @@ export function oneLine(text: string, limit = 200): string {
   return cut(candidate.length < text.length ? `${line}…` : line, limit);
 }
 
-/** At most `limit` characters. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, Math.max(0, limit - 1)).toWellFormed()}…`;
@@ -50,7 +42,7 @@ export function quote(text: string, limit = 200): string {
   return `“${oneLine(text, limit).replace(/[“”]/g, '"')}”`;
 }
 
-/** At least `least` backticks, and more than any run of them in the text: what code begins and ends with. */
+/** At least `least`, and more than any run of them in the text. */
 export function backticksAround(text: string, least: number): string {
   let most = least;
   // A text may have more runs than a call takes arguments.
@@ -63,12 +55,10 @@ export function partsOf(sentence: string): readonly string[] {
   return sentence.split(/“([^“”]*)”/);
 }
 
-/** Joins sentences, without the empty ones. */
 export function sentences(...texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(' ');
 }
 
-/** `1 file`, `2 files`. */
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
@@ -85,7 +75,6 @@ export function listSome(words: readonly string[], most: number): string {
   return listing(more > 0 ? [...words.slice(0, most), `${more} more`] : words);
 }
 
-/** Whether a text is JSON with fields, as every answer of an API is. */
 export function isJsonObject(text: string): boolean {
   const json = parseJson(text);
   return typeof json === 'object' && json !== null && !Array.isArray(json);

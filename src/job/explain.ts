@@ -35,7 +35,9 @@ type Text = string | ((details: Details, facts: RunFacts) => string);
 const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   completed: '',
   'completed-unconfirmed': doubtWork,
-  failed: `The API does not say why the agent failed. Open the job in the dashboard (${DASHBOARD_URL}).`,
+  failed:
+    'The API does not say why the agent failed. Open the job in the dashboard ' +
+    `(${DASHBOARD_URL}).`,
   'failed-unconfirmed': doubtWork,
   archived: 'The agent was at work on the message, but now the job is archived; use another job.',
   'archived-unconfirmed':
@@ -76,10 +78,12 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   api: '{why} {retry}',
 
   event:
-    'The run does not know what started it: {why}. The runner writes that file, so start a new run.',
+    'The run does not know what started it: {why}. The runner writes that file, so start a new ' +
+    'run.',
   'job-unknown': 'It is not known which agent job is meant: {why}.',
   'several-jobs':
-    'The newest comment of this action names several jobs here: {url}. Set “job-id” to the ID of one.',
+    'The newest comment of this action names several jobs here: {url}. Set “job-id” to the ID ' +
+    'of one.',
   'no-secrets': '“api-key” is empty, because {why}',
   'no-words': '{command} has no prompt; write a new comment with the prompt after it.',
   'no-pull-request': 'The commit is on no open pull request of this repository.',
@@ -88,7 +92,8 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
 
   'no-content': '{why} {retry}',
   'no-comment': ({ isOptional }) =>
-    `{why} ${NO_COMMENT} {retry} ${isOptional ? 'To send without a comment, set “comment: false”.' : ''}`,
+    `{why} ${NO_COMMENT} {retry} ` +
+    (isOptional ? 'To send without a comment, set “comment: false”.' : ''),
   // In a re-run, the comment of an earlier attempt must stay.
   'comment-unclear': (_, { isRerun }) =>
     `{why} ${NO_COMMENT} {again}; if a comment of this ` +
@@ -183,10 +188,10 @@ function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
   const parts = `${waited} for what it was already doing, ${duration(ms)} for this`;
   const within = waitedMs === undefined ? limit : `${limit} (waited ${parts})`;
   return isFinal(String(status))
-    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of the ` +
-        `work on the message. {last} ${CHECK}`
-    : `The agent was not seen to be done within ${within}. Its last known status is {status}, and ` +
-        'it may keep working. {last} {onward}';
+    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of ` +
+        `the work on the message. {last} ${CHECK}`
+    : `The agent was not seen to be done within ${within}. Its last known status is {status}, ` +
+        'and it may keep working. {last} {onward}';
 }
 
 function doubtWork({ before, status }: Details): string {

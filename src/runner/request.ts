@@ -44,7 +44,6 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   }
 }
 
-/** An established connection is there when a request starts. */
 function calling(onWrite: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler);

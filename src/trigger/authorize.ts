@@ -77,15 +77,15 @@ function findActors(
 ): readonly Account[] | string {
   if (sender === null) {
     return (
-      `The event ${quote(event, 100)} does not say who started it, so no permission can be checked. ` +
-      'Use another event, such as workflow_dispatch or schedule.'
+      `The event ${quote(event, 100)} does not say who started it, so no permission can be ` +
+      'checked. Use another event, such as workflow_dispatch or schedule.'
     );
   }
   if (attempt === 1) return [sender];
   if (triggeringActor === '') {
     return (
-      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can be ' +
-      'checked. Start a new run, or write a new comment.'
+      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
+      'be checked. Start a new run, or write a new comment.'
     );
   }
   const again = rerunBy(sender, triggeringActor);
@@ -98,7 +98,7 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
   return { login: triggeringActor, id: null, type };
 }
 
-/** On comments, a refusal is normal. On other events, it is not obvious why a permission is needed. */
+/** On comments, a refusal is normal; on other events, it surprises. */
 function denied({ event }: Trigger, why: string, isOfColleague: boolean): Authorization {
   if (COMMENT_EVENTS.has(event)) {
     return { kind: 'denied', reason: why, level: 'notice', isOfColleague };

@@ -71,7 +71,7 @@ function whyIgnored(
     return `The comment does not begin with the word ${quote(command)}.`;
   }
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
-  // Whoever gets a bot to write something would borrow its right, so “allowed-bots” does not matter.
+  // Also of “allowed-bots”: whoever gets a bot to write something would borrow its right.
   if (viaApp || !isPerson(sender)) {
     const name = quote(sender.login);
     return `The comment of ${name} is by a bot or an app; only people may ask by comments.`;

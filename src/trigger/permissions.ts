@@ -22,8 +22,8 @@ type PermissionCheck =
     };
 
 const OTHER_TOKEN =
-  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can start ` +
-  'the workflow then gets in.';
+  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can ` +
+  'start the workflow then gets in.';
 
 /** Words that people would take for something about the person. */
 const ABOUT_TOKEN = /not accessible by|Must have push access/;

@@ -58,12 +58,7 @@ it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
   ['limit', { most: 1 }, 'has sent, or may have sent, 1 message. Look'],
   ['no-comment', { why: 'So.', isOptional: 1 }, 'comment. To send without a comment, set'],
   ['comment-unclear', { why: 'So.' }, 'comment of this run appears later, delete it.'],
-  [
-    'comment-unclear',
-    {},
-    'of this attempt appears later, delete only',
-    { ...A_RUN, isRerun: true },
-  ],
+  ['comment-unclear', {}, 'appears later, delete only', { ...A_RUN, isRerun: true }],
   ['earlier-attempt', { why: 'so' }, 'because so. Re-run again later. Check', A_RUN, 'later'],
   ['earlier-attempt', { why: 'so' }, 'all the same, start a new run with “Run workflow”.'],
   ['earlier-attempt', { comments: 'a', count: 1 }, 'delete the comment a, and re-run'],

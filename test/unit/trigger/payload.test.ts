@@ -73,16 +73,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
     ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
     ['the only one of two with its head', { pull_requests: [own, pullOfCommit(8, OTHER)] }, 7],
     ['the only one of two with its head and branch', { pull_requests: [elsewhere, own] }, 7],
-    [
-      'none of two with other heads',
-      { pull_requests: [8, 9].map((n) => pullOfCommit(n, OTHER)) },
-      null,
-    ],
-    [
-      'the only one, whatever its suite',
-      { pull_requests: [own], check_suite: { head_branch: null } },
-      7,
-    ],
+    ['none of two', { pull_requests: [8, 9].map((n) => pullOfCommit(n, OTHER)) }, null],
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['no list', { pull_requests: null }, null],
     [
