@@ -272,7 +272,7 @@ export class GitHub {
       });
       return await untilAborted(first, signal);
     } catch (error) {
-      if (signal.aborted) throw new GitHubError(0, 'the run was cancelled');
+      if (signal.aborted) throw new GitHubError(0, 'the run was stopped');
       throw error;
     }
   }

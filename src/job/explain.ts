@@ -47,8 +47,8 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   'timed-out': explainTimeOut,
   cancelled: (details, facts) =>
     details.phase === 'after'
-      ? 'The agent may keep working, but the cancelled run no longer waits for it. {onward}'
-      : explainEnd('was cancelled', '{comesFirst} {again}.', details, facts),
+      ? 'The run was stopped, and no longer waits. The agent may keep working. {onward}'
+      : explainEnd('was stopped', '{comesFirst} {again}.', details, facts),
   'ended-early': (details, facts) => explainEnd('ended', '', details, facts),
   'ended-in-wait': 'The run ended before the agent was done.',
   unreachable:

@@ -54,7 +54,7 @@ export const LABELS = {
   limited: row('🛑', 'limit reached', 'Limit reached: message not sent', 'bad', resume),
   'still failing': row('🛑', 'still failing', 'The check still fails', 'bad', resume),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working', 'bad'),
-  cancelled: row('⏹️', 'cancelled', 'Run cancelled: the agent may still be working', 'bad'),
+  cancelled: row('⏹️', 'stopped', 'Run stopped: the agent may still be working', 'bad'),
   archived: row('🗄️', 'archived', 'Agent job archived', 'bad', beginAnew),
   waiting: row('⏳', 'waiting', 'Agent is busy: message not sent yet', 'underway'),
   sending: row('⏳', 'sending', 'Sending a message to the agent', 'underway'),

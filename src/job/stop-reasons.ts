@@ -23,7 +23,7 @@ export const STOP_REASONS = {
   sent: reason('sent', 'sent', 'The message is sent, and `wait` is `false`.'),
 
   'timed-out': reason('timed-out', 'timed-out', '`timeout-minutes` are over.'),
-  cancelled: reason('cancelled', 'cancelled', 'The run was cancelled.'),
+  cancelled: reason('cancelled', 'cancelled', 'The run was cancelled, or GitHub stopped it.'),
   'ended-early': reason('error', 'unreachable', 'The runner ended the step before it was known.'),
   'ended-in-wait': reason('sent', 'sent', 'The runner ended the step before the agent was done.'),
   unreachable: reason('error', 'unreachable', 'The status can no longer be read.'),

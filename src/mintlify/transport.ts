@@ -81,7 +81,7 @@ async function exchange(
   clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort());
   const explain = (error: unknown): ReturnType<typeof explainConnection> => {
     if (!signal.aborted) return explainConnection(error);
-    if (cancelled.aborted) return ['network', 'the run was cancelled'];
+    if (cancelled.aborted) return ['network', 'the run was stopped'];
     if (late.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
     return ['network', `no connection within ${CONNECT_MS / 1000} s`];
   };

@@ -230,7 +230,7 @@ describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
   it.each([
     [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
     [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
-    [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'cancelled before the message was sent'],
+    [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'stopped before the message was sent'],
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
     const { result, sim } = await play(phase, signal);
     expect(errors(result)).toEqual([expect.stringContaining(reason)]);

@@ -322,6 +322,23 @@ describe('commits of others', () => {
   });
 });
 
+it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
+  const stops = new AbortController();
+  await using sim = await open({
+    agent: onItsPull(turnTo('completed', 180_000), turnTo('completed')),
+  });
+  const stopped = sim.pass(30_000).then(() => stops.abort());
+  const step = { event: says(sim, BOB), stops: stops.signal };
+  const { outputs } = await sim.runHere({ step });
+  await stopped;
+  expect(outputs.reason).toContain('The run was stopped');
+  expect(openTitles(sim)).toEqual([expect.stringMatching(/Run stopped/)]);
+  expect(answers(sim).at(-1)?.text).not.toMatch(/cancelled/);
+  await sim.pass(600_000);
+  await run(sim, failed(ALICE));
+  expect(openTitles(sim)).toHaveLength(1);
+});
+
 describe('a command that is left out', () => {
   it.each<[string, Scenario, RegExp]>([
     ['by its status', { agent: AT_WORK, with: { 'only-when': 'failed' } }, /only failed jobs/],
