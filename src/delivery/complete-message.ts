@@ -3,6 +3,7 @@ import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import { describePage, isOwnPage } from '../plan/own-pull-request.ts';
 import type { RequestPage } from '../prompt/conversation/fetch.ts';
 import { fetchSections } from '../prompt/request.ts';
+import type { Section } from '../prompt/sections.ts';
 import type { Run } from './run-state.ts';
 
 // What is read just before the message: until then, an agent may have pushed for minutes.
@@ -20,14 +21,18 @@ export async function completeMessage(run: Run): Promise<Stop | undefined> {
 }
 
 async function complete(run: Run, page: RequestPage | null): Promise<Stop | undefined> {
-  const { plan, runtime, prompt } = run;
+  const { plan, runtime, prompt, asked, jobs } = run;
+  const hasWaited = asked !== null && jobs.some(({ waitedMs }) => waitedMs !== undefined);
+  const fate = hasWaited ? await run.github.fetchFate(asked.nodeId) : 'same';
+  if (fate === 'deleted') return stop('request-deleted');
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
   const until = now + (plan.deadline - now) / 2;
   const { sections, nothing, problem } = await fetchSections(run, page, until);
   if (nothing) return stop('nothing-to-send', { why: nothing });
   if (problem) return stop('no-content', { why: problem }, 'when fixed');
-  prompt.complete(sections, describePage(run));
+  const about: Section = { place: 'about', shown: 'the text before the comment was edited' };
+  prompt.complete(fate === 'edited' ? [...sections, about] : sections, describePage(run));
   return undefined;
 }
 

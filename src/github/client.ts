@@ -25,6 +25,7 @@ import {
   type Comparison,
   type CreatedComment,
   commentsQuery,
+  lastEditQuery,
   type OwnComment,
   type Query,
   ROUTES,
@@ -193,6 +194,17 @@ export class GitHub {
   async runsOn(sha: string, until: number): Promise<readonly WorkflowRun[]> {
     const { runsRoute } = await loadChecks();
     return this.#list(runsRoute, { head_sha: sha }, until);
+  }
+
+  /** What has become of a comment or review; `unknown` if GitHub does not tell. */
+  async fetchFate(nodeId: string): Promise<'deleted' | 'edited' | 'same' | 'unknown'> {
+    try {
+      const { node } = await this.#read(lastEditQuery, { id: nodeId });
+      return node.lastEditedAt === null ? 'same' : 'edited';
+    } catch (error) {
+      const isGone = error instanceof GitHubError && [404, 410].includes(error.status);
+      return isGone ? 'deleted' : 'unknown';
+    }
   }
 
   /** Whether a run of a workflow is over. It needs `actions: read`. */

@@ -108,6 +108,7 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
     '“max-messages” counts by comments, but {why}. Remove “max-messages”, or set “pr-number”.',
   outputs: ({ why }) => `{why}, so no message was sent. ${adviseOnFile(String(why))} {retry}`,
 
+  'request-deleted': 'The comment was deleted while its message waited.',
   'only-when': 'The job is {status}; only {wanted} jobs get the message.',
   'another-pull-request': 'The {what} is about #{number}, but {own}.',
   'pull-request-closed': '#{number} is {state}.',

@@ -68,6 +68,7 @@ export const STOP_REASONS = {
   outputs: reason('error', 'not-sent', 'The outputs cannot be written.'),
 
   'nothing-to-send': reason('skipped', 'skipped', 'The event has nothing for the agent.'),
+  'request-deleted': reason('skipped', 'skipped', 'The command was deleted while it waited.'),
   'only-when': reason('skipped', 'skipped', 'The status of the job is not one of `only-when`.'),
   'another-pull-request': reason('skipped', 'skipped', "The pull request is not the job's."),
   'pull-request-closed': reason('skipped', 'skipped', 'The pull request is merged or closed.'),

@@ -339,6 +339,37 @@ it('a run that GitHub stops does not say that it was cancelled, and is mended', 
   expect(openTitles(sim)).toHaveLength(1);
 });
 
+describe('a command that changes while it waits', () => {
+  const atWork = (minutes: number) => {
+    const since: number[] = [];
+    return (_: number, { at }: { at: number }): Reply | undefined => {
+      since.push(at);
+      const isOver = at - (since[0] ?? at) > minutes * 60_000;
+      return isOver ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } };
+    };
+  };
+  it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
+    ['deleted', ({ github }, id) => github.deleteComment(id), 'not-sent', /comment was deleted/],
+    [
+      'edited',
+      ({ github }, id) => void github.editComment(id, '/agent Do not.'),
+      'sent',
+      /comment was edited/,
+    ],
+    ['neither', () => {}, 'sent', /^(?!.*comment was)/s],
+  ])('%s', async (_, change, delivery, said) => {
+    await using sim = await open({ agent: { ...DONE, onGet: atWork(5) } });
+    const given = says(sim, BOB);
+    const { id } = sim.github.comments(PULL).at(-1) ?? { id: 0 };
+    const changed = sim.pass(90_000).then(() => change(sim, id));
+    const { outputs } = await run(sim, given);
+    await changed;
+    expect(outputs.delivery).toBe(delivery);
+    expect(prompts(sim).join()).toContain(delivery === 'sent' ? 'Go on.' : '');
+    expect(answers(sim).at(-1)?.text).toMatch(said);
+  });
+});
+
 describe('a command that is left out', () => {
   it.each<[string, Scenario, RegExp]>([
     ['by its status', { agent: AT_WORK, with: { 'only-when': 'failed' } }, /only failed jobs/],

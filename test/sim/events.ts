@@ -177,6 +177,7 @@ export function issueComment(
       },
       comment: {
         ...written(options, id),
+        node_id: `IC_${id}`,
         body,
         performed_via_github_app: options.viaApp === true ? app : null,
       },
@@ -208,6 +209,7 @@ export function reviewComment(
       pull_request: pullOf(options),
       comment: {
         ...written(options, id),
+        node_id: `PRRC_${id}`,
         body,
         path: options.path ?? 'docs/guide.md',
         line,

@@ -57,7 +57,8 @@ const SCHEMA = buildSchema(`
     endCursor: String
   }
   interface Node { id: ID! }
-  type IssueComment implements Node {
+  interface Comment { lastEditedAt: DateTime }
+  type IssueComment implements Node & Comment {
     id: ID!
     body: String!
     url: URI!
@@ -69,7 +70,7 @@ const SCHEMA = buildSchema(`
     editor: Actor
     lastEditedAt: DateTime
   }
-  type PullRequestReview implements Node {
+  type PullRequestReview implements Node & Comment {
     id: ID!
     body: String!
     url: URI!
@@ -77,6 +78,7 @@ const SCHEMA = buildSchema(`
     isMinimized: Boolean!
     submittedAt: DateTime
     author: Actor
+    lastEditedAt: DateTime
     comments(first: Int, after: String): PullRequestReviewCommentConnection!
   }
   type PullRequestReviewCommentConnection {
@@ -84,7 +86,7 @@ const SCHEMA = buildSchema(`
     pageInfo: PageInfo!
     totalCount: Int!
   }
-  type PullRequestReviewComment implements Node {
+  type PullRequestReviewComment implements Node & Comment {
     id: ID!
     url: URI!
     path: String!
@@ -99,6 +101,7 @@ const SCHEMA = buildSchema(`
     state: PullRequestReviewCommentState!
     isMinimized: Boolean!
     author: Actor
+    lastEditedAt: DateTime
     publishedAt: DateTime
     pullRequestReview: PullRequestReview
     replyTo: PullRequestReviewComment
@@ -160,5 +163,6 @@ export function operationOf(request: JournalEntry): string {
   if (names.has('minimizeComment')) return 'minimize';
   if (names.has('issueOrPullRequest') && names.has('publishedAt')) return 'said';
   if (names.has('diffHunk')) return 'review';
-  return names.has('comments') ? 'list' : 'other';
+  if (names.has('comments')) return 'list';
+  return names.has('lastEditedAt') ? 'edited' : 'other';
 }

@@ -190,7 +190,9 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     listed: ({ number }: Issue) =>
       comments(number).filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now()),
     /** A comment on an issue or pull request. Only lists have a lag. */
-    findNode: (nodeId: string) =>
-      find('issue_comment', Number(nodeId.replace(/^IC_/, '')))?.comment,
+    findNode(nodeId: string): Comment | undefined {
+      const [, prefix, id] = /^(IC|PRRC)_(\d+)$/.exec(nodeId) ?? [];
+      return find(prefix === 'PRRC' ? 'review_comment' : 'issue_comment', Number(id))?.comment;
+    },
   };
 }
