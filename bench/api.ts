@@ -1,6 +1,5 @@
-// A server on localhost instead of the API, in a separate process so that it does not share the event loop
-// of the measuring process. It sends its port to its parent, and then the arrival time of the first byte of
-// each message, by the clock that all processes of a machine share.
+// A server on localhost instead of the API, in a process of its own. It sends its port to its parent,
+// and then the arrival time of the first byte of each message, by the clock that processes share.
 
 import { createServer } from 'node:net';
 

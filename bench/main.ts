@@ -1,4 +1,4 @@
-// `npm run bench` prints the figures, and writes them to results.md unless other builds are compared (`--entry`).
+// `npm run bench` prints the figures, and writes results.md unless other builds are compared.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

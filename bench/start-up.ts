@@ -1,6 +1,5 @@
-// Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action, an earlier build of it, and
-// a bare script that posts with fetch. They run in turn, so that a slow moment of the machine affects all of them. The result
-// is the median of the ratios of the rounds.
+// Milliseconds from spawning a program to the first byte of its POST, and to its exit: the action,
+// an earlier build of it, and a bare script that posts with fetch, in turn.
 
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +16,7 @@ interface Contestant {
   readonly runs: { readonly toFirstByte: number; readonly lastOutputToExit: number }[];
 }
 
-/** The fastest build so far. It is in the history, so that this one can always be measured beside it. */
+/** The fastest build so far, from the history. */
 const FASTEST = '048c9fc';
 /** These fill the disk caches, and are not counted. */
 const WARM_UP_ROUNDS = 2;
@@ -29,21 +28,15 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
   );
   if (api === undefined || github === undefined) throw new Error('Both were started.');
   try {
-    const [[{ port }], [{ apiUrl }]] = await Promise.all([
-      once(api, 'message'),
-      once(github, 'message'),
-    ]);
+    const ready = await Promise.all([once(api, 'message'), once(github, 'message')]);
+    const [[{ port }], [{ apiUrl }]] = ready;
     let pull = 0;
     const envs = {
       'without a comment': () => folder.prepare(`http://127.0.0.1:${port}`),
       'with a comment': () => {
         pull = (pull % PULLS) + 1;
-        const more = {
-          INPUT_COMMENT: 'true',
-          'INPUT_PR-NUMBER': `${pull}`,
-          GITHUB_API_URL: apiUrl,
-        };
-        return folder.prepare(`http://127.0.0.1:${port}`, more);
+        const more = { INPUT_COMMENT: 'true', 'INPUT_PR-NUMBER': `${pull}` };
+        return folder.prepare(`http://127.0.0.1:${port}`, { ...more, GITHUB_API_URL: apiUrl });
       },
     };
     const all: readonly (readonly [name: string, entry: string])[] = [
@@ -57,12 +50,10 @@ export async function describeStartUp(rounds: number, builds: readonly string[])
         return { name: `${name}, ${how}`, entry, env, base, runs: [] };
       }),
     );
-    const bare = {
-      name: 'a bare script with `fetch`',
-      entry: join(import.meta.dirname, 'bare.mjs'),
-    };
     const [first] = contestants;
-    if (first !== undefined) contestants.unshift({ ...first, ...bare, runs: [] });
+    const entry = join(import.meta.dirname, 'bare.mjs');
+    const name = 'a bare script with `fetch`';
+    if (first !== undefined) contestants.unshift({ ...first, name, entry, runs: [] });
     for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
       for (const contestant of contestants) {
         const run = await time(contestant, api, folder.written);

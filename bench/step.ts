@@ -5,10 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const ACTION = join(import.meta.dirname, '../dist/index.js');
-const PROJECT = 'project_1';
-const API_KEY = 'mint_0123456789abcdef';
 export const TOKEN = 'ghs_0123456789abcdef';
-const PROMPT = 'Add error handling examples.';
 /** The pull requests in the simulated GitHub: each step that comments uses the next one. */
 export const PULLS = 2000;
 
@@ -23,23 +20,13 @@ export class StepFolder implements Disposable {
     for (const file of this.written) writeFileSync(file, '');
     writeFileSync(join(this.path, 'event'), '{}');
     return {
-      'INPUT_PROJECT-ID': PROJECT,
-      'INPUT_JOB-ID': 'job-1',
-      'INPUT_API-KEY': API_KEY,
-      INPUT_PROMPT: PROMPT,
-      'INPUT_BASE-URL': baseUrl,
-      INPUT_COMMENT: 'false',
-      INPUT_WAIT: 'false',
-      'INPUT_GITHUB-TOKEN': TOKEN,
-      GITHUB_EVENT_NAME: 'workflow_dispatch',
-      GITHUB_EVENT_PATH: join(this.path, 'event'),
-      GITHUB_OUTPUT: join(this.path, 'output'),
-      GITHUB_STEP_SUMMARY: join(this.path, 'summary'),
-      GITHUB_REPOSITORY: 'octo/agents',
-      GITHUB_RUN_ID: '1',
-      GITHUB_RUN_ATTEMPT: '1',
-      GITHUB_WORKSPACE: this.path,
-      ...more,
+      ...{ 'INPUT_PROJECT-ID': 'project_1', 'INPUT_JOB-ID': 'job-1', 'INPUT_BASE-URL': baseUrl },
+      ...{ 'INPUT_API-KEY': 'mint_0123456789abcdef', INPUT_PROMPT: 'Add error handling examples.' },
+      ...{ INPUT_COMMENT: 'false', INPUT_WAIT: 'false', 'INPUT_GITHUB-TOKEN': TOKEN },
+      ...{ GITHUB_EVENT_NAME: 'workflow_dispatch', GITHUB_EVENT_PATH: join(this.path, 'event') },
+      ...{ GITHUB_OUTPUT: join(this.path, 'output'), GITHUB_WORKSPACE: this.path },
+      ...{ GITHUB_STEP_SUMMARY: join(this.path, 'summary'), GITHUB_REPOSITORY: 'octo/agents' },
+      ...{ GITHUB_RUN_ID: '1', GITHUB_RUN_ATTEMPT: '1', ...more },
     };
   }
 

@@ -11,8 +11,7 @@ import {
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { callNames, PULL, type Scenario, simulate } from './scenario.ts';
 
-// Which permission a person needs is a table in unit/authorize.test.ts, and what GitHub may answer one in unit/api.test.ts.
-// This is the way from an event to the message.
+// The way from an event to the message. Who needs which permission is a table in the unit tests.
 
 const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
 const READER: Person = { login: 'reader', id: 3, type: 'User' };

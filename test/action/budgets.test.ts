@@ -12,9 +12,8 @@ import {
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
-// How many calls a run makes, and which calls wait for others. The simulations respond in rounds: when all
-// calls of a round have arrived, they get their responses, and the next round begins. A call that waited
-// for another one of its round would never be made.
+// How many calls a run makes, and which wait for others. The simulations respond in rounds: when all
+// calls of one have arrived. A call that waited for another one of its round would never be made.
 
 /** Names of calls: those of the simulated GitHub, `poll` and `message`. */
 type Round = readonly string[];
@@ -44,7 +43,7 @@ interface Case {
   readonly before: readonly Round[];
   /** Those after the last poll. */
   readonly after: readonly Round[];
-  /** The runs on the pull request of the job, which then is that of the event, and has an open thread of bob. */
+  /** The runs on the pull request of the job, which is that of the event, and has a thread of bob. */
   readonly own?: readonly WorkflowRunOptions[];
   /** Whether another run of the repository comments just before this one. */
   readonly isOvertaken?: boolean;
@@ -52,6 +51,7 @@ interface Case {
 
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
+const WRITER = { id: ALICE.id, permission: 'write' } as const;
 /** No comment is edited just because time passes. */
 const SHORT_TURN = {
   steps: [
@@ -69,13 +69,7 @@ const command = { command: '/agent', prompt: '' };
 const annotated = (name: string) => ({ name, annotations: [{ message: 'a' }] });
 
 const CASES: readonly Case[] = [
-  {
-    name: 'without a conversation',
-    event: byPush,
-    with: { wait: true },
-    before: [[POLL], [POLL]],
-    after: [],
-  },
+  { name: 'elsewhere', event: byPush, with: { wait: true }, before: [[POLL], [POLL]], after: [] },
   {
     name: 'by a person on a pull request, waiting',
     event: byPerson,
@@ -212,10 +206,7 @@ it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
     await using sim = await simulate({
       github: {
         issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
-        collaborators: {
-          alice: { id: ALICE.id, permission: 'write' },
-          bob: { id: 1002, permission: 'write' },
-        },
+        collaborators: { alice: WRITER, bob: { ...WRITER, id: 1002 } },
         runs: own ?? [],
         on(request) {
           const call = sim.github.calls().find((one) => one.request === request);
@@ -238,10 +229,8 @@ it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
     const expected = [...before, [MESSAGE], ...after];
     rounds = respondInRounds(expected);
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
-    const result = await sim.run({
-      with: inputs ?? {},
-      step: { event: event(id), github: { run_id: '2' } },
-    });
+    const step = { event: event(id), github: { run_id: '2' } };
+    const result = await sim.run({ with: inputs ?? {}, step });
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);

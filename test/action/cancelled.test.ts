@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
+import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import {
@@ -16,7 +17,7 @@ import {
   simulate,
 } from './scenario.ts';
 
-// What a run leaves that is cancelled or killed in the middle: its outputs are true, whatever happens.
+// What a run leaves that is cancelled or killed in the middle: its outputs are true.
 
 type Interrupt = () => void;
 interface Phase {
@@ -36,6 +37,9 @@ function hang(interrupt: Interrupt): typeof HANG {
   return HANG;
 }
 
+const from = (first: number, interrupt: Interrupt) => (n: number) =>
+  n < first ? undefined : hang(interrupt);
+
 const BEFORE_POLL: Phase = {
   name: 'while it polls the job before the message',
   scenario: (interrupt) => ({ with: WAITING, agent: { onGet: () => hang(interrupt) } }),
@@ -48,20 +52,14 @@ const IN_POST: Phase = {
 };
 const IN_WAIT: Phase = {
   name: 'while it polls the job after the message',
-  scenario: (interrupt) => ({
-    with: WAITING,
-    agent: { onGet: (n) => (n < 4 ? undefined : hang(interrupt)) },
-  }),
+  scenario: (interrupt) => ({ with: WAITING, agent: { onGet: from(4, interrupt) } }),
   delivery: 'sent',
 };
 const WHEN_ACTIVE: Phase = {
   name: 'while it waits for earlier work',
   scenario: (interrupt) => ({
     with: WAITING,
-    agent: {
-      jobs: [{ id: JOB, base: { status: 'active' } }],
-      onGet: (n) => (n < 5 ? undefined : hang(interrupt)),
-    },
+    agent: { jobs: [{ id: JOB, base: { status: 'active' } }], onGet: from(5, interrupt) },
   }),
   delivery: 'not-sent',
 };
@@ -89,7 +87,6 @@ const PHASES: readonly Phase[] = [
     delivery: 'not-sent',
   },
   IN_LIST,
-  { ...creating({ step: { github: { run_attempt: '2' } } }), delivery: 'unknown' },
   {
     name: 'while it reads the response to the message',
     async scenario(interrupt) {
@@ -101,42 +98,22 @@ const PHASES: readonly Phase[] = [
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
         },
       });
-      return {
-        with: { 'base-url': server.origin },
-        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-      };
+      const inputs = { 'base-url': server.origin };
+      return { with: inputs, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
     },
     result: 'sent',
     delivery: 'sent',
   },
-  { ...creating({}), delivery: 'not-sent' },
   {
-    name: 'while it lists the comments below its own',
+    name: 'while it creates the comment',
     scenario(interrupt) {
-      let lists = 0;
-      const on = ({ body }: { readonly body: string }) => {
-        if (body.includes('hasPreviousPage')) lists += 1;
-        return lists === 2 ? hang(interrupt) : undefined;
-      };
-      return { with: { 'max-messages': '3' }, github: { issues: [{ number: PULL }], on } };
+      const on: GitHubOptions['on'] = ({ path }) =>
+        path.endsWith('/comments') ? hang(interrupt) : undefined;
+      return { github: { issues: [{ number: PULL }], on } };
     },
     delivery: 'not-sent',
   },
 ];
-
-/** The list of the comments also asks by POST. */
-function creating(more: Scenario): Omit<Phase, 'delivery'> {
-  return {
-    name: `while it creates the comment, ${JSON.stringify(more)}`,
-    scenario: (interrupt) => ({
-      ...more,
-      github: {
-        issues: [{ number: PULL }],
-        on: ({ path }) => (path.endsWith('/comments') ? hang(interrupt) : undefined),
-      },
-    }),
-  };
-}
 
 interface Played {
   readonly result: StepResult;

@@ -1,5 +1,11 @@
 import { afterAll, describe, expect } from 'vitest';
-import { answer, startAuthority, startFaultServer, whole } from '../sim/fault-server.ts';
+import {
+  answer,
+  type FaultRequest,
+  startAuthority,
+  startFaultServer,
+  whole,
+} from '../sim/fault-server.ts';
 import { type ProxyOptions, type ProxyReply, type ProxyServer, startProxy } from '../sim/proxy.ts';
 import {
   type Expected,
@@ -12,7 +18,6 @@ import {
   SILENT,
   testFaults,
 } from './faults.ts';
-import { KEY } from './scenario.ts';
 
 const PASSWORD = 'proxy canary%5d1f/+';
 const CREDENTIALS = `user:${encodeURIComponent(PASSWORD)}@`;
@@ -39,9 +44,7 @@ function withProxy(options: ProxyOptions, more: ProxyFault = {}): SetUp {
       also() {
         expect(proxy.journal.filter(({ method }) => method !== 'CONNECT')).toEqual([]);
         if (more.connects !== undefined) expect(proxy.journal).toHaveLength(more.connects);
-        const requests = JSON.stringify(proxy.journal);
-        expect(requests).not.toContain('mint_canary');
-        expect(requests).not.toContain(Buffer.from(KEY).toString('base64').slice(0, 20));
+        expect(JSON.stringify(proxy.journal)).not.toContain('mint_canary');
       },
     };
   };
@@ -50,15 +53,10 @@ function withProxy(options: ProxyOptions, more: ProxyFault = {}): SetUp {
 /** A step with a base URL that only the proxy can resolve. */
 function resolvedByProxy(tls: () => Promise<object>, env: Env = {}, onMessage = answer('')): SetUp {
   return async (use) => {
-    const server = await use(
-      startFaultServer({
-        onRequest: ({ method }) => (method === 'GET' ? IDLE : onMessage),
-        tls: await tls(),
-      }),
-    );
-    const proxy = await use(
-      startProxy({ onConnect: () => ({ kind: 'tunnel', port: server.port }) }),
-    );
+    const onRequest = ({ method }: FaultRequest) => (method === 'GET' ? IDLE : onMessage);
+    const server = await use(startFaultServer({ onRequest, tls: await tls() }));
+    const onConnect = () => ({ kind: 'tunnel', port: server.port }) as const;
+    const proxy = await use(startProxy({ onConnect }));
     return {
       built: true,
       server,
@@ -83,47 +81,26 @@ describe('uses a proxy:', () => {
   const issue = () => TRUSTED.issue('agent.invalid');
   const untrusted = once(/“agent\.invalid”: .* does not match certificate/);
   const accepted = answer(whole(200, RECORD));
+  const named = { credentials: `user:${PASSWORD}` };
+  const onConnect = (n: number): ProxyReply =>
+    n === 2 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' };
+  const other = resolvedByProxy(() => TRUSTED.issue(), trust);
   testFaults([
-    ['sends the message through CONNECT', withProxy({}, { connects: 2 }), SENT],
-    [
-      'with credentials',
-      withProxy({ credentials: `user:${PASSWORD}` }, { env: httpProxy(CREDENTIALS) }),
-      SENT,
-    ],
-    [
-      'tries again to send if the proxy answers 502 once',
-      withProxy(
-        { onConnect: (n) => (n === 2 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' }) },
-        { connects: 3 },
-      ),
-      { ...SENT, attempts: 2 },
-    ],
+    ['with credentials', withProxy(named, { env: httpProxy(CREDENTIALS), connects: 2 }), SENT],
+    ['again after 502', withProxy({ onConnect }, { connects: 3 }), { ...SENT, attempts: 2 }],
     ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
-    [
-      'refuses the certificate of another host',
-      resolvedByProxy(() => TRUSTED.issue(), trust),
-      untrusted,
-    ],
+    ['refuses the certificate of another host', other, untrusted],
   ]);
 });
 
 describe('sends nothing if the proxy', () => {
-  const always = (reply: ProxyReply): ProxyOptions => ({ onConnect: () => reply });
+  const refusing: ProxyOptions = { onConnect: () => ({ kind: 'answer', status: 502 }) };
+  const hanging: ProxyOptions = { onConnect: () => ({ kind: 'hang' }) };
+  const secret = { credentials: `user:${PASSWORD}` };
+  const late = { ...unreachable(/no connection within 10 s/), atLeastMs: 30_000 };
   testFaults([
-    [
-      'answers 502 to CONNECT',
-      withProxy(always({ kind: 'answer', status: 502, body: '<html>' }), { connects: 3 }),
-      unreachable(/the proxy refused the connection \(502\)/),
-    ],
-    [
-      'hangs',
-      withProxy(always({ kind: 'hang' }), { ...SILENT, connects: 3 }),
-      { ...unreachable(/no connection within 10 s/), atLeastMs: 30_000, withinMs: 36_000 },
-    ],
-    [
-      'requires credentials',
-      withProxy({ credentials: `user:${PASSWORD}` }, { connects: 1 }),
-      once(/the proxy requires other credentials \(407\)/),
-    ],
+    ['answers 502', withProxy(refusing, { connects: 3 }), unreachable(/the proxy refused .*502/)],
+    ['hangs', withProxy(hanging, { ...SILENT, connects: 3 }), { ...late, withinMs: 36_000 }],
+    ['requires credentials', withProxy(secret, { connects: 1 }), once(/other credentials \(407\)/)],
   ]);
 });

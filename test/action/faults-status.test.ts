@@ -4,14 +4,12 @@ import {
   type Expected,
   type Fault,
   REFUSED,
-  type Row,
   SENT,
+  type SetUp,
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB, KEY, PULL } from './scenario.ts';
-
-// What each status means for the message is in test/unit/retry.test.ts, and what is said of it in answers.test.ts.
+import { JOB, KEY } from './scenario.ts';
 
 function always(reply: PostReply, inputs: Fault['with'] = {}): Fault {
   return { with: inputs, agent: { onPost: () => reply } };
@@ -28,44 +26,16 @@ const limited = (retryAfter: string): PostReply => ({
   body: { error: 'not now' },
 });
 
-describe('reports the message as sent if the API answers', () => {
-  const empty = { ...SENT, warns: [/accepted the message \(204\), but returned an empty body/] };
-  testFaults([['204', always({ status: 204 }), empty]]);
-});
-
 describe('does not follow a redirect', () => {
   const error =
     / answered 3\d\d to the message\. That is a redirect to “127\.0\.0\.1:\d+”, which is never followed\. /;
-  testFaults([
-    ...[302, 307].map(
-      (status): Row => [
-        `${status} to another host`,
-        async (use) => {
-          const other = await use(serve(Date, () => ({ status: 200, body: { id: JOB } })));
-          const location = `${other.origin}/x?${KEY}`;
-          return {
-            ...always({ status, headers: { location } }),
-            also: () => expect(other.journal).toEqual([]),
-          };
-        },
-        { ...REFUSED, error },
-      ],
-    ),
-  ]);
-});
-
-describe('does not send a message again if it was processed:', () => {
-  const location = 'https://other.example/x';
-  testFaults([
-    [
-      '303, which a re-run does not change',
-      {
-        agent: { onPost: () => ({ status: 303, headers: { location }, accept: true }) },
-        with: { comment: true, 'pr-number': PULL },
-      },
-      { ...UNKNOWN, error: /answered 303 .* a redirect to “other\.example”.*not sent again\./ },
-    ],
-  ]);
+  const elsewhere: SetUp = async (use) => {
+    const other = await use(serve(Date, () => ({ status: 200, body: { id: JOB } })));
+    const headers = { location: `${other.origin}/x?${KEY}` };
+    const also = () => expect(other.journal).toEqual([]);
+    return { ...always({ status: 307, headers }), also };
+  };
+  testFaults([['to another host', elsewhere, { ...REFUSED, error }]]);
 });
 
 describe('does not send a refused message again:', () => {
@@ -101,18 +71,16 @@ describe('waits for up to 120 s if the API limits the rate:', () => {
 });
 
 describe('does not send a message again if its delivery is unknown:', () => {
+  const headers = { 'retry-after': '1', location: 'https://other.example/x' };
+  const doubtful = (status: number, inputs: Fault['with'] = {}) =>
+    always({ status, headers, accept: true }, inputs);
   testFaults([
-    ...[408, 503].map(
-      (code): Row => [
-        `${code} with Retry-After`,
-        always({ status: code, headers: { 'retry-after': '1' }, accept: true }),
-        { ...UNKNOWN, error: new RegExp(`answered ${code} .*not sent again\\.`) },
-      ],
-    ),
     [
-      '502, and the job becomes active',
-      { agent: { onPost: () => ({ status: 502, accept: true }) }, with: { wait: true } },
-      UNKNOWN,
+      '303',
+      doubtful(303),
+      { ...UNKNOWN, error: /303 .* a redirect to “other\.example”.*not sent/ },
     ],
+    ['503 with Retry-After', doubtful(503), { ...UNKNOWN, error: /answered 503 .*not sent again/ }],
+    ['502, and the job becomes active', doubtful(502, { wait: true }), UNKNOWN],
   ]);
 });

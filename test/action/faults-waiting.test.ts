@@ -19,12 +19,15 @@ import { JOB } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
 const LINK = 'https://github.com/octo/agents/pull/7';
+const IDLE_JOBS = [{ id: JOB, turns: [{ steps: [] }] }];
 const FIVE_MINUTES = { 'timeout-minutes': '5' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
   afterMs,
   set: { status: status as string, ...more },
 });
+
+const ended = (afterMs: number, prLink: string | null) => at(afterMs, 'completed', { prLink });
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): Fault {
   return { with: WAIT, agent: { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] } };
@@ -42,15 +45,18 @@ const timedOut: Expected = {
 };
 
 describe('waits for a job with', () => {
+  const linked = (first: string | null, second: string | null): Fault => ({
+    ...job({}, at(0, 'active'), ended(9000, first), ended(11_000, second)),
+    also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
+  });
+  const ends = ['failed', 'failed', 'active', 'completed'];
+  const gone = (n: number) =>
+    n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } };
   testFaults([
     [
       'a link that leads to no pull request',
       {
-        ...job(
-          {},
-          at(0, 'active'),
-          at(9000, 'completed', { prLink: 'https://evil.example/pull/1' }),
-        ),
+        ...job({}, at(0, 'active'), ended(9000, 'https://evil.example/pull/1')),
         also: ({ outputs }) => expect(outputs.prLink).toBe(''),
       },
       { ...completed, warns: [/link of the job is left out/] },
@@ -63,68 +69,21 @@ describe('waits for a job with', () => {
       },
       timedOut,
     ],
-    [
-      'a link that comes three seconds after the end',
-      {
-        ...job(
-          {},
-          at(0, 'active'),
-          at(9000, 'completed', { prLink: null }),
-          at(11_000, 'completed', { prLink: LINK }),
-        ),
-        also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
-      },
-      completed,
-    ],
-    [
-      'a link that the second look at the end does not show',
-      {
-        ...job(
-          {},
-          at(0, 'active'),
-          at(9000, 'completed', { prLink: LINK }),
-          at(11_000, 'completed', { prLink: null }),
-        ),
-        also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
-      },
-      completed,
-    ],
-    [
-      'an API that is gone after another end than before',
-      {
-        ...withPolls((n) =>
-          n > 4
-            ? { status: 500 }
-            : { body: { id: JOB, status: ['failed', 'failed', 'active', 'completed'][n - 1] } },
-        ),
-      },
-      completed,
-    ],
+    ['a link that comes three seconds after the end', linked(null, LINK), completed],
+    ['a link that the second look at the end does not show', linked(LINK, null), completed],
+    ['an API that is gone after another end than before', withPolls(gone), completed],
     [
       'a status that only the answer to the message shows',
       {
         with: WAIT,
-        agent: {
-          jobs: [{ id: JOB, turns: [{ steps: [] }] }],
-          onPost: () => ({ body: RECORD, accept: true }),
-        },
+        agent: { jobs: IDLE_JOBS, onPost: () => ({ body: RECORD, accept: true }) },
       },
       { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/end of earlier work/] },
     ],
-    [
-      'statuses in other letters and with white space',
-      job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')),
-      completed,
-    ],
-    ...(
-      [
-        ['that is not documented', 'odd'],
-        ['with a space', ' needs input '],
-        ['that is missing', undefined],
-      ] as const
-    ).map(
-      ([name, status]): Row => [
-        `a constant status ${name}`,
+    ['statuses in other letters', job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')), completed],
+    ...[' needs input ', undefined].map(
+      (status): Row => [
+        `a constant status ${status}`,
         {
           ...job({}, at(0, status)),
           with: { ...WAIT, ...FIVE_MINUTES },
@@ -132,16 +91,13 @@ describe('waits for a job with', () => {
           also: ({ stdout }) =>
             expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
         },
-        {
-          ...timedOut,
-          warns: [/no status|status “(odd|needs input)”, which this action does not know/],
-        },
+        { ...timedOut, warns: [/no status|status “needs input”, which this action does not know/] },
       ],
     ),
   ]);
 });
 
-/** The polls fail for this long, from two minutes after the first one. The agent works for 15 minutes. */
+/** The polls fail for this long, after two minutes. The agent works for 15. */
 function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Fault {
   let start = 0;
   const onGet: AgentOptions['onGet'] = (n, { at: now }) => {
@@ -168,7 +124,8 @@ describe('waits through an outage of', () => {
 
 describe('sends nothing if a poll before the message', () => {
   const unsent = (error: RegExp, withinMs: number): Expected => ({
-    ...{ ...NOT_SENT, attempts: 0, error, withinMs },
+    ...NOT_SENT,
+    ...{ attempts: 0, error, withinMs },
   });
   const location = 'https://evil.example/';
   const asks = (retryAfter: string): Reply => ({
@@ -185,17 +142,12 @@ describe('sends nothing if a poll before the message', () => {
       (status): Row => [
         `gets ${status}, which is final`,
         {
-          ...withPolls(() => ({ status, headers: { location }, body: { error: 'No.' } })),
+          ...withPolls(() => ({ status, headers: { location }, body: { error: '' } })),
           also: polls(1),
         },
         unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
       ],
     ),
-    [
-      'gets 500 each time',
-      { ...withPolls(() => ({ status: 500 })), also: polls(3) },
-      unsent(/: 3 polls failed in a row\. The API, or something before it, answered 500/, 10_000),
-    ],
     [
       'gets 500 each time, just before it',
       { ...withPolls((n) => (n > 1 ? { status: 500 } : undefined)), also: polls(4) },
@@ -209,10 +161,7 @@ describe('sends nothing if a poll before the message', () => {
     [
       'gets 429 that asks for an hour',
       { ...withPolls(() => asks('3600')), also: polls(1) },
-      unsent(
-        /429.* asks to wait until \d{4}-\d\d-\d\d \d\d:\d\d UTC\. Once this is fixed, start a new run with “Run workflow”\.$/,
-        2000,
-      ),
+      unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Once this is fixed, start a/, 2000),
     ],
     [
       'gets 429 for two minutes',

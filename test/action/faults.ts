@@ -22,7 +22,7 @@ import {
 export interface Fault extends Scenario {
   /** A server that controls each byte. By default, the simulated API answers. */
   readonly server?: FaultServer;
-  /** Whether it needs the built action in its own process. The first row of each table always runs it. */
+  /** Whether it needs the built action, which the first row of each table always runs. */
   readonly built?: boolean;
   /** Further checks of this row. */
   readonly also?: (result: StepResult, sim: Simulation) => void;
@@ -78,17 +78,13 @@ export const RECORD = {
 export const IDLE: Behaviour = answer(whole(200, { ...RECORD, status: 'completed' }));
 
 /** A server that does this with the message. Its polls show a job that is done. */
-export function onMessage(
-  behaviour: Behaviour,
-  more: Fault = {},
-  options: FaultServerOptions = {},
-) {
+export function onMessage(behaviour: Behaviour, more: Fault = {}, given: FaultServerOptions = {}) {
   return async (use: Use) => ({
     ...more,
     server: await use(
       startFaultServer({
         onRequest: ({ method }) => (method === 'GET' ? IDLE : behaviour),
-        ...options,
+        ...given,
       }),
     ),
   });

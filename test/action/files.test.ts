@@ -17,30 +17,17 @@ it.for(FAULTS)(
     await using sim = await simulate();
     const asked = await sim.start({ step: { outputFile } }).result;
     expect(asked.exitCode).toBe(1);
-    expect(errors(asked)).toEqual([
-      expect.stringMatching(
-        outputFile === 'full'
-          ? /The outputs cannot be written \(ENOSPC\), so no message was sent\. Free some disk space\. Once this is fixed, re-run/
-          : /\(E\w+\), so no message was sent\.(?: In a container, run as.*)? Once this is fixed, re-run/,
-      ),
-    ]);
+    const advice = outputFile === 'full' ? ' Free some disk space.' : '';
+    const words = `The outputs cannot be written .*, so no message was sent\\.${advice}.* Once this`;
+    expect(errors(asked)).toEqual([expect.stringMatching(words)]);
     expect(asked.stdout).toMatch(/They are: result error, delivery not-sent/);
-    const skipped = await sim.start({
-      with: { command: '/agent' },
-      step: { event: issueComment({ number: PULL, body: 'No command.' }), outputFile },
-    }).result;
+    const event = issueComment({ number: PULL, body: 'No command.' });
+    const step = { event, outputFile };
+    const skipped = await sim.start({ with: { command: '/agent' }, step }).result;
     expect(skipped.exitCode).toBe(1);
-    const found = 'result skipped, delivery not-sent, status unknown';
-    expect(errors(skipped)).toEqual([
-      expect.stringMatching(`^The outputs cannot be written .* They are: ${found}\\.`),
-    ]);
+    const found = /^The outputs .* They are: result skipped, delivery not-sent, status unknown/;
+    expect(errors(skipped)).toEqual([expect.stringMatching(found)]);
     expect(sim.agent.posts()).toEqual([]);
-
-    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
-    const given = { 'job-id': ids.join(' ') };
-    await using many = await simulate({ with: given, agent: { jobs: ids.map((id) => ({ id })) } });
-    expect((await many.start({ step: { outputFile } }).result).exitCode).toBe(1);
-    expect(many.agent.posts()).toEqual([]);
 
     const failed = await sim.start({ with: { wait: 'maybe' }, step: { outputFile } }).result;
     expect(errors(failed)).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
@@ -96,9 +83,7 @@ describe('a bug', () => {
     });
     const result = await sim.run();
     expect(result.exitCode).toBe(1);
-    expect(errors(result)).toEqual([
-      expect.stringMatching(/^An unexpected error .*TypeError: late$/),
-    ]);
+    expect(errors(result)).toEqual([expect.stringMatching(/^An unexpected .*TypeError: late$/)]);
     expect(result.outputs).toMatchObject({ delivery });
   });
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { SERVICE } from '../sim/agent.ts';
 import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
 
 it('without wait, polls a job once, and sends the message in one request', async () => {
@@ -22,27 +21,14 @@ it('without wait, polls a job once, and sends the message in one request', async
     },
   });
   expect(result.outputs).toMatchObject({
-    result: 'sent',
-    delivery: 'sent',
-    status: 'active',
-    confirmed: '',
-    reason: '',
-    'job-id': JOB,
-    'comment-url': sim.github.comments(7)[0]?.html_url,
+    ...{ result: 'sent', delivery: 'sent', status: 'active', confirmed: '', reason: '' },
+    ...{ 'job-id': JOB, 'comment-url': sim.github.comments(7)[0]?.html_url },
   });
   expect(JSON.parse(result.outputs.results ?? '')).toEqual([
     expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null }),
   ]);
   expect([...errors(result), ...warnings(result)]).toEqual([]);
   expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
-});
-
-it('accepts a base URL with a path and a trailing slash', async () => {
-  await using sim = await simulate({ agent: { pathPrefix: '/gateway/v0' } });
-  const result = await sim.runHere({ with: { 'base-url': `${sim.agent.url}/` } });
-
-  expect(result.outputs.result).toBe('sent');
-  expect(sim.agent.posts()[0]?.path).toBe(`/gateway/v0${SERVICE.send(PROJECT, JOB)}`);
 });
 
 it.each([

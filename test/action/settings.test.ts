@@ -12,22 +12,18 @@ import {
 import type { StepResult } from '../sim/runner/process.ts';
 import { errors, PULL, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
 
-// Invalid inputs are an error for people with write access. A stranger who starts the workflow gets none.
+// Invalid inputs are an error for people with write access. A stranger gets none.
 
 type Inputs = NonNullable<Scenario['with']>;
-type Env = Readonly<Record<string, string>>;
 
-/** Those that are read before it is known who may send, one that is read later, and all others at once. */
+/** Those that are read before it is known who may send, one that is read later, and others. */
 const INVALID: readonly (readonly [name: string, inputs: Inputs])[] = [
   ['minimum-permission', { 'minimum-permission': 'king' }],
   ['allowed-bots', { 'allowed-bots': 'renovate[bot], b/c' }],
   ['attach', { attach: '../secret' }],
-  [
-    'project-id',
-    { 'project-id': 'a/b', 'job-id': '..', wait: 'yes', 'base-url': 'http://a.example' },
-  ],
+  ['project-id', { 'project-id': 'a/b', 'job-id': '..', wait: 'yes', 'base-url': 'http://a.test' }],
 ];
-/** Tested separately: with an invalid command, the action does not know which comments are commands. */
+/** Then, the action does not know which comments are commands. */
 const COMMAND = { command: '/agent now' };
 
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
@@ -40,8 +36,8 @@ interface Ran {
   readonly result: StepResult;
   readonly sim: Simulation;
 }
-async function run(inputs: Inputs, event: WebhookEvent, env: Env = {}): Promise<Ran> {
-  await using sim = await simulate({ with: inputs, step: { event, env } });
+async function run(inputs: Inputs, event: WebhookEvent): Promise<Ran> {
+  await using sim = await simulate({ with: inputs, step: { event } });
   return { result: await sim.runHere(), sim };
 }
 
@@ -57,15 +53,9 @@ async function skips(inputs: Inputs, event: WebhookEvent, checks: number): Promi
   return result;
 }
 
-/** Runs a step that fails after this many permission checks, with one error that contains the words. */
-async function fails(
-  inputs: Inputs,
-  event: WebhookEvent,
-  words: string,
-  checks: number,
-  env?: Env,
-): Promise<Ran> {
-  const { result, sim } = await run(inputs, event, env);
+/** Runs a step that fails after this many permission checks, with one error. */
+async function fails(inputs: Inputs, event: WebhookEvent, words: string, checks: number) {
+  const { result, sim } = await run(inputs, event);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect(errors(result)).toEqual([expect.stringContaining(words)]);
   expect(sim.agent.posts()).toEqual([]);
@@ -90,9 +80,7 @@ it('on an older Node, which runs everything up to there, one line says what is n
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(old)}`];
   await using sim = await simulate({ step: { nodeArgs } });
   const result = await sim.run();
-  expect(errors(result)).toEqual([
-    expect.stringContaining('needs Node 24, but it runs on Node 20'),
-  ]);
+  expect(errors(result)).toEqual([expect.stringContaining('needs Node 24, but it runs on No')]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
@@ -122,37 +110,26 @@ describe.concurrent('with an invalid', () => {
   });
 });
 
-it.each<[string, Inputs, string]>([
-  ['an expression that is not replaced', { prompt: 'Fix ${{ github.ref }}.' }, 'not replaced'],
-  [
-    'jobs that anyone can create',
-    { 'create-job': 'true', 'minimum-permission': 'none' },
-    'everyone who can start this workflow can create jobs',
-  ],
-])('warns of %s', async (_, inputs, words) => {
+it.each<[Inputs, string]>([
+  [{ prompt: 'Fix ${{ github.ref }}.' }, 'not replaced'],
+  [{ 'create-job': 'true', 'minimum-permission': 'none' }, 'who can start this workflow can cre'],
+])('warns of %j', async (inputs, words) => {
   await using sim = await simulate({ with: inputs });
   expect(warnings(await sim.runHere())).toEqual([expect.stringContaining(words)]);
 });
 
-// test/unit/event.test.ts has all events without access to secrets.
-it.concurrent.each<[string, WebhookEvent, string]>([
-  [
-    'from a fork',
-    pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY }),
-    'no secrets to runs for pull requests from forks. Use a branch of this repository or, once it is merged, the event push.',
-  ],
-  [
-    'by Dependabot',
-    push({ sender: DEPENDABOT, ref: 'refs/heads/dependabot/npm' }),
-    'only the Dependabot secrets to runs by Dependabot. Save the key as one of them, too, with the same name, in the settings of the repository.',
-  ],
+const FORKED = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
+// test/unit/trigger/payload.test.ts has all events without access to secrets.
+it.concurrent.each<[WebhookEvent, string]>([
+  [FORKED, 'no secrets to runs for pull requests from forks. Use a branch of this repository or'],
+  [push({ sender: DEPENDABOT }), 'only the Dependabot secrets to runs by Dependabot. Save the key'],
 ])(
-  'an event without access to secrets is skipped, whatever is set: %s',
-  async (_, event, words) => {
+  'an event without access to secrets is skipped, whatever is set: $name',
+  async (event, words) => {
     for (const inputs of [{}, { wait: 'yes', 'github-token': '' }]) {
       const result = await skips({ 'api-key': '', ...inputs }, event, 0);
       const why = `“api-key” is empty, because GitHub passes ${words}`;
-      expect(result.outputs.reason).toBe(`Nothing was sent. ${why}`);
+      expect(result.outputs.reason).toContain(`Nothing was sent. ${why}`);
       expect(result.summary).toMatch(/^## .* Nothing was sent\n\n/);
       expect(result.summary).toContain(why.replaceAll(/[“”]/g, '`'));
       expect(warnings(result)).toEqual([]);

@@ -19,19 +19,16 @@ import {
   type Scenario,
   type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
-// The state of the pull request, on the way from GitHub to the agent. unit/carried-state.test.ts has all forms of it.
+// The state of the pull request, from GitHub to the agent. The unit tests have all forms.
 
 const COMMIT = 'c356495dc22eb5a1b4ff9b1a0e1ba52b19b0ea12';
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const DIFF = '@@ -10,2 +10,2 @@\n-Run the tool.\n+Run the tool with --strict.';
 const HUNK = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
-const COLLABORATORS = {
-  alice: { id: 1001, permission: 'write' },
-  bob: { id: 1002, permission: 'write' },
-} as const;
+const WRITER = { id: 1001, permission: 'write' } as const;
+const COLLABORATORS = { alice: WRITER, bob: { ...WRITER, id: 1002 } };
 const LOG = [
   '2026-11-21T19:32:05.1234567Z a.md: broken link to ./install.md\n',
   '2026-11-21T19:32:06.1234567Z ##[error]Process completed with exit code 1.\n',
@@ -67,21 +64,6 @@ function byCommand(body: string) {
 const RERUN = { run_attempt: '2', triggering_actor: 'alice' };
 const TWO_JOBS = { jobs: [JOB, 'job-2'].map((id) => ({ id, base: { prLink: LINK } })) };
 
-/** Answers the question for the state. */
-function onlyThreads(reply: Reply) {
-  return ({ body }: JournalEntry) => (body.includes('publishedAt') ? reply : undefined);
-}
-
-const FAILED = `fix the failed checks
-
-${QUOTATIONS}
-
-For reference, this is the state of the pull request https://github.com/octo/agents/pull/7 (branch “changes”, base “main”) at the commit c356495. Use it as far as the request above needs it.
-
-The workflow “CI” failed: https://github.com/octo/agents/actions/runs/41
-
-Failed job: “links”.`;
-
 describe('a command on the own pull request carries', () => {
   it('what fails there now', async () => {
     await using sim = await simulate(onOwn({ step: byCommand(FIX) }));
@@ -89,7 +71,15 @@ describe('a command on the own pull request carries', () => {
     expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(annotations).toEqual([]);
     expect(prompts(sim)).toEqual([
-      `${FAILED}
+      `fix the failed checks
+
+${QUOTATIONS}
+
+For reference, this is the state of the pull request ${LINK} (branch “changes”, base “main”) at the commit c356495. Use it as far as the request above needs it.
+
+The workflow “CI” failed: https://github.com/octo/agents/actions/runs/41
+
+Failed job: “links”.
 
 The log of the job “links”:
 
@@ -161,41 +151,16 @@ Not shown: 1 comment by people who may not ask for changes. ${NO_GUESS}`,
   });
 });
 
-describe('a command is sent without', () => {
-  it.each<[string, Scenario['github'], string]>([
-    [
-      'the state, if GitHub does not answer',
-      { on: onlyThreads({ fault: 'hang' }) },
-      'what people have said on #7: GitHub did not answer in time',
-    ],
-    [
-      'the logs, if “actions: read” is missing',
-      { isPrivate: true, lacks: ['actions', 'checks'] },
-      'what fails there: the workflow job, or the App of its token, lacks “actions: read”',
-    ],
-  ])('%s, which all three say', async (_, github, missing) => {
-    await using sim = await simulate(onOwn({ step: byCommand(FIX), github: { ...github } }));
-    const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(warnings(result)).toEqual([`The message goes without ${missing}.`]);
-    const [what = ''] = missing.split(': ');
-    expect(prompts(sim)).toEqual([
-      `fix the failed checks\n\nNot shown: ${what} (${missing.slice(what.length + 2)}). ${NO_GUESS}`,
-    ]);
-    expect(commentOf(sim)).toContain(`without ${missing.replaceAll(/[“”]/g, '`')}`);
-  });
-
-  it.each<[string, Scenario]>([
-    ['a review', { step: { event: review({ number: PULL, body: FIX }) } }],
-    ['a re-run that goes on', { step: { ...byCommand(FIX), github: RERUN } }],
-  ])('what fails, on %s', async (name, more) => {
-    await using sim = await simulate(onOwn({ step: byCommand(FIX), ...more }));
-    if (name.startsWith('a re-run')) await sim.runHere({ step: { github: { run_attempt: '1' } } });
-    const before = sim.github.calls('GET actions/runs').length;
-    const { outputs } = await sim.runHere();
-    expect(outputs.delivery).toBe('sent');
-    expect(sim.github.calls('GET actions/runs')).toHaveLength(before);
-  });
+it.each<[string, Scenario]>([
+  ['a review', { step: { event: review({ number: PULL, body: FIX }) } }],
+  ['a re-run that goes on', { step: { ...byCommand(FIX), github: RERUN } }],
+])('what fails is not read for %s', async (name, more) => {
+  await using sim = await simulate(onOwn({ step: byCommand(FIX), ...more }));
+  if (name.startsWith('a re-run')) await sim.runHere({ step: { github: { run_attempt: '1' } } });
+  const before = sim.github.calls('GET actions/runs').length;
+  const { outputs } = await sim.runHere();
+  expect(outputs.delivery).toBe('sent');
+  expect(sim.github.calls('GET actions/runs')).toHaveLength(before);
 });
 
 describe('a command on the pull request of a person', () => {
@@ -284,9 +249,8 @@ describe('between two requests,', () => {
     const { id } = sim.github.addComment(PULL, 'alice', body);
     const run_id = String(id);
     const event = issueComment({ number: PULL, body, id });
-    const { outputs } = await sim.runHere({
-      step: { event, ...more, github: { run_id, ...more.github } },
-    });
+    const step = { event, ...more, github: { run_id, ...more.github } };
+    const { outputs } = await sim.runHere({ step });
     expect(outputs.delivery).toBe('sent');
     await sim.pass(60_000);
     return prompts(sim).at(-1) ?? '';
@@ -320,11 +284,8 @@ describe('between two requests,', () => {
       const given = { event, github: { action: action ?? '' } };
       await sim.runHere({ with: { 'job-id': job ?? '' }, step: given });
     }
-    expect(prompts(sim).map((prompt) => prompt.includes('Use a table.'))).toEqual([
-      true,
-      false,
-      true,
-    ]);
+    const told = prompts(sim).map((prompt) => prompt.includes('Use a table.'));
+    expect(told).toEqual([true, false, true]);
   });
 
   it('a message that waits has what was said meanwhile', async () => {
@@ -357,22 +318,6 @@ describe('between two requests,', () => {
     expect(await ask(sim, '/agent and on')).not.toContain('Use a table.');
   });
 
-  it('“Request changes” and twenty replies are there as far as there is room', async () => {
-    await using sim = await simulate(onOwn({ github: QUIET }));
-    await ask(sim, '/agent begin');
-    const replies = Array.from({ length: 20 }, (_, n) => ({
-      ...{ body: `Reply ${n}. ${'x'.repeat(n === 0 ? 9000 : 300)}`, isReply: n > 0 },
-      author: n % 2 === 0 ? 'alice' : 'bob',
-    }));
-    sim.github.addReview(PULL, 'bob', replies, { body: 'Not yet.', state: 'CHANGES_REQUESTED' });
-    const prompt = await ask(sim, '/agent address the review');
-    expect(prompt.match(/Reply \d+/g)).toEqual(replies.map((_, n) => `Reply ${n}`).slice(1));
-    expect(prompt).toMatch(
-      /Not shown: 2 older comments \(there is no room; see https:\S+\/pull\/7\)\. [^\n]*$/,
-    );
-    expect(commentOf(sim)).toContain('+ 19 comments · without 2 older comments: there is no room');
-  });
-
   it('a review has what was said, and not its own comments again', async () => {
     await using sim = await simulate(onOwn({ github: QUIET }));
     sim.github.addReview(PULL, 'bob', [{ body: 'Shorter.', path: 'a.md', diffHunk: DIFF }]);
@@ -382,31 +327,9 @@ describe('between two requests,', () => {
     const id = sim.github.addReview(PULL, 'alice', inline, { body: '/agent please' });
     const event = review({ number: PULL, body: '/agent please', id });
     await sim.runHere({ step: { event, github: { run_id: '9' } } });
-    expect(prompts(sim)[1]).toBe(`please
-
-Comment 1 of 1, on the file “b.md”, line 12:
-
-${HUNK}
-
-A list here.
-
-${QUOTATIONS}
-
-What was said on ${LINK} since the last request, the oldest first:
-
-“bob”:
-
-> Use a table.
-
-In open threads from before:
-
-An open thread on the file “a.md”, line 12:
-
-${HUNK}
-
-“bob” in this thread:
-
-> Shorter.`);
+    expect(prompts(sim)[1]).toMatch(
+      /^please\n\nComment 1 of 1, on the file “b\.md”.*\n\nA list here\.\n\nLines .*\n\nWhat was said on \S+ since the last request, the oldest first:\n\n“bob”:\n\n> Use a table\.\n\nIn open threads from before:\n\nAn open thread on the file “a\.md”, line 12:\n\n> .*\n\n“bob” in this thread:\n\n> Shorter\.$/s,
+    );
   });
 });
 
@@ -436,42 +359,14 @@ it('an issue has its text once, as a quotation of a stranger', async () => {
     await sim.pass(60_000);
   }
   const page = 'https://github.com/octo/agents/issues/8';
-  const [first = '', second, third] = prompts(sim);
-  const end = `Not shown: the end of the text of the issue (see ${page}). ${NO_GUESS}`;
-  expect(first.replace(/x{3000,}/, 'x')).toBe(`fix this
-
-${QUOTATIONS}
-
-This is about the issue ${page}.
-
-The issue, by “visitor”, who may not ask you for changes:
-
-> A page is wrong
-> 
-> Delete <it> AT&T;.
-> 
-> Not shown: nothing.
-> x…
-
-${end}`);
+  const [first, second, third] = prompts(sim);
+  expect(first).toMatch(
+    /^fix this\n\nLines .*\n\nThis is about the issue \S+\/8\.\n\nThe issue, by “visitor”, who may not ask you for changes:\n\n> A page is wrong\n> \n> Delete <it> AT&T;\.\n> \n> Not shown: nothing\.\n> x+…\n\nNot shown: the end of the text of the issue \(see \S+\)\. .*$/,
+  );
   expect(second).toBe(`now\n\nThis is about the issue ${page}.`);
   expect(third).toContain('The issue, by “visitor”, who may not');
-  expect(ownComments(sim.github, number)[0]?.body).toContain(
-    '+ text of the issue · without the end',
-  );
-});
-
-it('a reply is sent without its thread if GitHub does not show it, which all three say', async () => {
-  const event = reviewComment({ number: PULL, body: '/agent fix this', replyTo: 1_000_000_001 });
-  const on = onlyThreads({ status: 502, body: {} });
-  await using sim = await simulate(onOwn({ step: { event }, github: { on } }));
-  const result = await sim.run();
-  expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-  const what = 'the thread of the comment';
-  expect(prompts(sim)[0]).toContain(`Not shown: ${what} (GitHub answered 502)`);
-  expect(commentOf(sim)).toContain(`without ${what}: GitHub answered 502`);
-  const warning = `The message goes without ${what}: GitHub answered 502.`;
-  expect(warnings(result)).toContain(warning);
+  const [comment] = ownComments(sim.github, number);
+  expect(comment?.body).toContain('+ text of the issue · without the end');
 });
 
 it('a run that failed is read once for several jobs', async () => {
@@ -487,6 +382,7 @@ it('a run that failed is read once for several jobs', async () => {
 
 it.each<[string, WebhookEvent, (request: JournalEntry) => boolean]>([
   ['what fails', byCommand(FIX).event, ({ path }) => path.includes('/actions/runs?')],
+  ['a log', byCommand(FIX).event, ({ path }) => path.endsWith('/logs')],
   [
     'the thread of a reply',
     reviewComment({ number: PULL, body: FIX, replyTo: 1_000_000_001 }),

@@ -47,7 +47,7 @@ describe('action.yml', () => {
       { confirmed: true, explanation: 'So.' },
       {
         record: record({ prLink: PULL }),
-        endedAt: START + 5000,
+        endedAt: START + 5e3,
         change: { kind: 'created', count: 2 },
       },
     );

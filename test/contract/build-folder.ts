@@ -12,8 +12,8 @@ export function bundledPackages(): readonly string[] {
 }
 
 /**
- * Fills the folder with what a build reads. The packages that end up in dist/ are copied, and the tools
- * are links. Except ncc: it numbers modules by their relative path to its loaders, so it is copied too.
+ * Fills the folder with what a build reads: copies of the packages that end up in dist/, and links to
+ * the tools. ncc is copied, too: it numbers modules by their relative path to its loaders.
  */
 export function prepareBuild(folder: string): void {
   const bundled = bundledPackages();

@@ -34,9 +34,7 @@ it.runIf(HAS_POSIX_SHELL)(
 );
 
 it('dist/ has the licenses of all packages that it contains, including those that are loaded later', () => {
-  expect(bundled).toEqual(
-    expect.arrayContaining(['@actions/core', '@octokit/core', 'undici', 'zod']),
-  );
+  expect(bundled).toEqual(expect.arrayContaining(['@actions/core', '@octokit/core', 'undici']));
   const texts = read(DIST, 'licenses.txt').split(`\n${'-'.repeat(80)}\n`);
   expect(texts.filter((text) => !/\bCopyright\b/i.test(text))).toEqual([]);
 });

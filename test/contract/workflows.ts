@@ -1,5 +1,4 @@
-// Every workflow that this repository shows or runs: the files, and the YAML blocks in its Markdown. A
-// block with only a part of a workflow is completed.
+// Every workflow in files and in YAML blocks of documents, which are completed.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/clock.ts';
 
 /**
- * Time that does not pass while code runs, and jumps to the next timer when everything waits. The process
- * starts at 0; `seen` is the same time as the action counts it, since 1970.
+ * Time that does not pass while code runs, and jumps to the next timer when everything waits. It
+ * starts at 0; `seen` is the same time since 1970.
  */
 export interface VirtualClock {
   readonly seen: Clock;

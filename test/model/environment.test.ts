@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { errors, PULL, type Scenario, simulate } from '../action/scenario.ts';
 import { issueComment } from '../sim/events.ts';
 
-// Whatever the environment contains, a run ends with its outputs and at most one sentence of error, which is not that of a bug.
+// Whatever the environment contains, a run ends with its outputs and at most one error.
 
 const ODD =
   '|0|-1|1e9|NaN|null|a b|a\nb|/|//|..|:|%|%00|@|::error::x|##[error]x|http://|https://[|https://x y|ftp://x|C:\\x\\y|-->' +
   '|javascript:alert(1)|\u200b|é🚀|“”|<b>|${{ x }}|"x"|https://u:p@h/x?y#z|x@|http://p:3128/proxy.pac|http://C\\bob:pw@p|/etc';
-/** What src/ and the packages read, except for the files that a run writes, of which test/action/files.test.ts tells. */
+/** What src/ and the packages read, except for the files that a run writes. */
 const NAMES = (
   'GITHUB_ACTION GITHUB_ACTOR GITHUB_API_URL GITHUB_EVENT_NAME GITHUB_EVENT_PATH GITHUB_JOB GITHUB_REPOSITORY GITHUB_RUN_ID ' +
   'GITHUB_RUN_ATTEMPT GITHUB_SERVER_URL GITHUB_TRIGGERING_ACTOR GITHUB_WORKFLOW GITHUB_WORKFLOW_REF GITHUB_WORKSPACE ' +

@@ -20,7 +20,7 @@ const RUNS = MODEL_RUNS === undefined ? { numRuns: 700, seed: 1 } : { numRuns: N
 const FORGED = FORGERIES.map(({ text }) => text);
 const same = (text: string): string => text;
 
-/** Checks the examples and many random values. If the check fails for one, fast-check shrinks and prints it. */
+/** Checks the examples and many random values. */
 function always<T>(
   arbitrary: fc.Arbitrary<T>,
   check: (value: T) => void,
@@ -33,9 +33,7 @@ function always<T>(
 /** As GitHub renders it, but without its sanitizer, which would hide problems. */
 const AS_GITHUB = { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true };
 const render = (markdown: string): string => micromark(markdown, AS_GITHUB);
-const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' },
-};
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const asHtml = (text: string): string => text.replace(/[&<>"]/g, (one) => ENTITIES[one] ?? one);
 
 const HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org', 'ghe.example', 'git.example:8443'];
@@ -171,7 +169,7 @@ it('the log contains no command in escaped text', () => {
 });
 
 it('each secret is removed, also one that contains another or overlaps itself', () => {
-  // Without asterisks: the mask consists of them, so the remaining text could form the secret again.
+  // Without asterisks: what remains beside the mask could form the secret again.
   const secret = fc.stringMatching(/^[\x21-\x29\x2b-\x7e]{8,20}$/);
   always(fc.tuple(secret, hostileText, fc.nat({ max: 8 })), ([one, around, cut]) => {
     const secrets = [one, `${one}${one}`, `b${one}c`];

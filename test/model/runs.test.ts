@@ -21,13 +21,12 @@ import {
   type Scene,
 } from './world.ts';
 
-// Random runs: jobs at work, requests that fail in any way, a slow GitHub, re-runs and cancellations. What is promised of a
-// message and of a result is true of each of them.
+// Random runs: jobs at work, requests that fail in any way, a slow GitHub, re-runs and cancellations.
 
 playInWorlds();
 
 const { MODEL_SEQUENCES } = process.env;
-const SEQUENCES = Number(MODEL_SEQUENCES ?? 600);
+const SEQUENCES = Number(MODEL_SEQUENCES ?? 400);
 /** The same sequences each time, so that only the change under test can make them fail. */
 const SEED = MODEL_SEQUENCES === undefined ? { seed: 1 } : {};
 
@@ -52,8 +51,7 @@ const breakage: fc.Arbitrary<Breakage> = fc.oneof(
   }),
   fc.record({
     code: fc.constantFrom('ECONNRESET', 'hang'),
-    isWritten: fc.constant(true),
-    isApplied,
+    ...{ isWritten: fc.constant(true), isApplied },
   }),
   fc
     .record({
@@ -71,12 +69,9 @@ function retryAfter(text: string) {
   return { 'retry-after': text };
 }
 
+const link = fc.boolean();
 const job: fc.Arbitrary<Partial<JobScript>> = fc.record({
-  earlier: fc.record({
-    endsAt: mostly(2, -1e9, seconds(0, 200)),
-    ends: finalStatus,
-    link: fc.boolean(),
-  }),
+  earlier: fc.record({ endsAt: mostly(2, -1e9, seconds(0, 200)), ends: finalStatus, link }),
   queueMs: fc.oneof(seconds(0, 5), seconds(0, 45)),
   showsQueue: mostly(5, false, fc.constant(true)),
   joins: mostly(5, false, fc.constant(true)),
@@ -109,7 +104,7 @@ const scenarios = fc.record({
   ),
   /** Whether it saw the end of what it sent, and whether that was confirmed. */
   seenEnd: mostly<null | boolean>(1, null, fc.boolean()),
-  /** What becomes of the requests, one after the other; the last one is repeated, or nothing fails then. */
+  /** What becomes of the requests, one after the other. */
   api: fc.array(mostly<Breakage | null>(3, null, breakage), { maxLength: 12 }),
   isForEver: mostly(8, false, fc.constant(true)),
   github: fc.array(mostly<Breakage | null>(8, null, breakage), { maxLength: 12 }),
@@ -120,7 +115,7 @@ const scenarios = fc.record({
   lagsMs: fc.oneof(
     fc.constant([0]),
     fc.tuple(seconds(0, 8)),
-    fc.tuple(fc.constant(0), seconds(0, 15)),
+    fc.tuple(seconds(0, 0), seconds(0, 15)),
   ),
   cacheMs: fc.constantFrom(0, 90_000),
   /** So many milliseconds after the n-th request to the API. */
@@ -164,10 +159,7 @@ function play(scenario: Scenario): Promise<Outcome> {
   const { api, github, apiMs, githubMs, isForEver, cancel, ...world } = scenario;
   return playRun(sceneOf(scenario), {
     ...world,
-    takes: ({ host, n }: Arrived) => [
-      host === 'api' ? (apiMs[n % apiMs.length] ?? 0) : githubMs,
-      0,
-    ],
+    takes: ({ host, n }) => [host === 'api' ? (apiMs[n % apiMs.length] ?? 0) : githubMs, 0],
     breaks({ host, n }: Arrived) {
       const all = host === 'api' ? api : github;
       const last = host === 'api' && isForEver ? all.at(-1) : undefined;
@@ -250,10 +242,7 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     const waits = wait && !isForWork;
     return !waits || played.posts.every((post) => isFinal(lastPoll(played, post)?.jobStatus));
   },
-  'no POST if the first poll shows a status that is not in only-when': ({
-    scenario,
-    ...played
-  }) => {
+  'no POST if the first poll shows a status that is not wanted': ({ scenario, ...played }) => {
     const shown = played.polls.find(({ jobStatus }) => jobStatus !== undefined)?.jobStatus;
     const counted = shown === 'odd' ? 'active' : shown;
     return ['', counted].includes(scenario.onlyWhen) || played.posts.length === 0;

@@ -8,11 +8,11 @@ import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 import { parseTrigger } from '../../src/trigger/payload.ts';
 
-const SIZE = 256 * 1024;
-/** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes minutes. */
+const SIZE = 128 * 1024;
+/** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes much longer. */
 const MAX_MS = 1000;
 
-/** These are repeated until the text has its size. Each is difficult for some backtracking pattern. */
+/** These are repeated. Each is difficult for some backtracking pattern. */
 const PATTERNS = [
   ...['`', '`a``b```c````', '```\n~~~\n', '##[', '::\n', '::a ', '\r\n\r', ' ', '\t ', '\u3000'],
   ...[

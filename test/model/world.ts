@@ -20,8 +20,8 @@ import '../sim/runner/preload.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
-// Plays a whole run of the action, from the environment to the exit code, in virtual time: everything is real up to the
-// dispatcher of undici, which asks the simulated API and GitHub without a socket.
+// Plays a whole run, from the environment to the exit code, in virtual time. Everything is real up to
+// the dispatcher of undici, which asks the simulated API and GitHub without a socket.
 
 export type Host = 'api' | 'github';
 
@@ -45,9 +45,9 @@ export interface World {
   /** Milliseconds after a request at which the run is cancelled. */
   readonly cancels?: (request: Arrived) => number | undefined;
   readonly listLagMs?: number;
-  /** How much older than a poll the records of each replica of the API are. They answer by turns. */
+  /** How much older than a poll the records of each replica are. They answer by turns. */
   readonly lagsMs?: readonly number[];
-  /** Milliseconds that a cache in front of the API keeps a GET, which a request with `no-cache` passes. */
+  /** Milliseconds that a cache keeps a GET, which a request with `no-cache` passes. */
   readonly cacheMs?: number;
   /** Whether the earlier comments are created only when the run starts. */
   readonly areFresh?: boolean;
@@ -58,7 +58,7 @@ export type Breakage = (Answer | { readonly code: string; readonly isWritten: bo
   readonly isApplied?: boolean;
 };
 
-/** A request of the run. Without a status, the run got no answer; `endedAt` is infinite while there is none. */
+/** Without a status, the run got no answer; `endedAt` is infinite while there is none. */
 export interface Request {
   readonly what: 'poll' | 'message' | 'note' | 'other';
   readonly jobId: string;
@@ -98,7 +98,7 @@ const JOB: JobScript = {
   ...{ queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
   ...{ ends: 'completed', otherAt: null },
 };
-/** The event loop turns more often for streams and for Octokit, which is loaded when it is needed. */
+/** The event loop turns more often for streams and for Octokit. */
 const TURNS = 3;
 /** Milliseconds before a run: lists show comments that are older. */
 export const LONGEST_LAG_MS = 10_000;
@@ -124,11 +124,7 @@ export function playInWorlds(): void {
 
 export async function playRun(scene: Scene, world: World) {
   const clock = virtualClock(0, TURNS);
-  const jobs = (scene.jobs ?? [{}]).map((job, index) => ({
-    ...JOB,
-    id: `job-${index + 1}`,
-    ...job,
-  }));
+  const jobs = (scene.jobs ?? [{}]).map((job, n) => ({ ...JOB, id: `job-${n + 1}`, ...job }));
   const env = environmentOf(scene, jobs);
   const { sentAt } = scene;
   const acceptedAt = new Map(sentAt === undefined ? [] : jobs.map((job) => [job, sentAt]));

@@ -26,9 +26,9 @@ export interface Answer {
   readonly body?: string | Buffer | object;
 }
 
-/** No response: silence, a TCP reset, or a connection that is closed normally. */
+/** No response: silence, or a TCP reset. */
 export interface Fault {
-  readonly fault: 'hang' | 'reset' | 'end';
+  readonly fault: 'hang' | 'reset';
 }
 
 export type Reply = Answer | Fault;
@@ -39,8 +39,6 @@ export type Scripted<T> = T | undefined | Promise<T | undefined>;
 export interface Site extends AsyncDisposable {
   readonly origin: string;
   readonly journal: readonly JournalEntry[];
-  /** The maximum number of connections that were open at once. */
-  readonly maxSockets: number;
 }
 
 /** Connections that wait for a response that will never arrive. */
@@ -52,14 +50,12 @@ export function nameOf(clientPort = 0, serverPort = 0): string {
 }
 
 /** Listens on a free port. Incomplete requests are neither recorded nor answered. */
-export async function serve(
-  clock: Clock,
-  respond: (request: JournalEntry) => Reply | Promise<Reply>,
-): Promise<Site> {
+type Respond = (request: JournalEntry) => Reply | Promise<Reply>;
+
+export async function serve(clock: Clock, respond: Respond): Promise<Site> {
   const journal: JournalEntry[] = [];
   const sockets = new Map<Socket, number>();
   let opened = 0;
-  let maxSockets = 0;
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const socket = sockets.get(request.socket) ?? 0;
@@ -80,7 +76,6 @@ export async function serve(
     const reply = await respond(entry);
     if ('fault' in reply) {
       if (reply.fault === 'reset') request.socket.resetAndDestroy();
-      if (reply.fault === 'end') request.socket.destroy();
       if (reply.fault === 'hang') hang(request.socket);
       return;
     }
@@ -97,7 +92,6 @@ export async function serve(
   server.on('connection', (socket) => {
     opened += 1;
     sockets.set(socket, opened);
-    maxSockets = Math.max(maxSockets, sockets.size);
     socket.on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -105,9 +99,6 @@ export async function serve(
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     journal,
-    get maxSockets() {
-      return maxSockets;
-    },
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of sockets.keys()) socket.destroy();
@@ -139,7 +130,7 @@ function send(response: ServerResponse, status: number, { headers, body = '' }: 
   response.end(asIs ? body : JSON.stringify(body));
 }
 
-/** What requests look like. It is written again here, and not taken from src/, so that it is also tested. */
+/** What requests look like: written again, and not taken from src/, so that it is also tested. */
 export const SERVICE = {
   create: (project: string) => `/v2/agent/${project}/job`,
   poll: (project: string, job: string) => `${SERVICE.create(project)}/${job}`,
@@ -187,8 +178,6 @@ export interface AgentOptions {
   readonly project?: string;
   readonly apiKey?: string;
   readonly clock?: Clock;
-  /** The part before the paths of the API, for example `/gateway`. */
-  readonly pathPrefix?: string;
   /** `n` counts the complete requests of the method from 1. */
   readonly onPost?: (n: number, request: JournalEntry) => Scripted<PostReply>;
   readonly onGet?: (n: number, request: JournalEntry) => Scripted<Reply>;
@@ -204,10 +193,8 @@ export interface AcceptedMessage {
 }
 
 export interface Agent extends AsyncDisposable {
-  /** The base URL, including the path prefix. */
   readonly url: string;
   readonly journal: readonly JournalEntry[];
-  readonly maxSockets: number;
   posts(): readonly JournalEntry[];
   gets(): readonly JournalEntry[];
   /** The messages that the API accepted, in order. */
@@ -234,8 +221,8 @@ const DEFAULT_TURN: TurnScript = {
 
 /** The simulated API. The state of its jobs follows their scripts and the clock. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { project = 'project_1', apiKey = 'mint_test_key', pathPrefix = '' } = options;
-  const { clock = Date, create = (n) => ({ id: `new-job-${n}` }) } = options;
+  const { project = 'project_1', apiKey = 'mint_test_key', clock = Date } = options;
+  const { create = (n) => ({ id: `new-job-${n}` }) } = options;
   const created: string[] = [];
   const messages: AcceptedMessage[] = [];
   const messagesTo = new Map<string, AcceptedMessage[]>(options.jobs.map(({ id }) => [id, []]));
@@ -264,15 +251,15 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
-  const creation = `POST ${pathPrefix}${SERVICE.create(encodeURIComponent(project))}`;
+  const creation = `POST ${SERVICE.create(encodeURIComponent(project))}`;
   const jobAt = new Map(options.jobs.flatMap(requestsTo));
 
   /** The requests of a job, with the job. */
   function requestsTo(job: JobScript): readonly (readonly [string, JobScript])[] {
     const of = [encodeURIComponent(project), encodeURIComponent(job.id)] as const;
     return [
-      [`GET ${pathPrefix}${SERVICE.poll(...of)}`, job],
-      [`POST ${pathPrefix}${SERVICE.send(...of)}`, job],
+      [`GET ${SERVICE.poll(...of)}`, job],
+      [`POST ${SERVICE.send(...of)}`, job],
     ];
   }
 
@@ -282,10 +269,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     messagesTo.set(job.id, []);
     for (const [request, of] of requestsTo(job)) jobAt.set(request, of);
     return job;
-  }
-
-  function findJob({ method, path }: JournalEntry): JobScript | undefined {
-    return jobAt.get(`${method} ${path}`);
   }
 
   function post(find: () => JobScript | undefined, request: JournalEntry): Answer {
@@ -300,22 +283,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return { status: isCreation(request) ? 201 : 200, body: recordOf(job) };
   }
 
-  function get(job: JobScript | undefined, request: JournalEntry): Answer {
-    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
-    return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
-  }
-
-  function isCreation({ method, path }: JournalEntry): boolean {
-    return `${method} ${path}` === creation;
-  }
-
-  function isAuthorized({ headers }: JournalEntry): boolean {
-    return headers[SERVICE.keyHeader] === SERVICE.keyValue(apiKey);
-  }
+  const nameOfRequest = ({ method, path }: JournalEntry): string => `${method} ${path}`;
+  const isCreation = (request: JournalEntry): boolean => nameOfRequest(request) === creation;
+  const isAuthorized = ({ headers }: JournalEntry): boolean =>
+    headers[SERVICE.keyHeader] === SERVICE.keyValue(apiKey);
 
   async function respond(request: JournalEntry): Promise<Reply> {
     if (request.method === 'POST') {
-      const find = () => (isCreation(request) ? createJob() : findJob(request));
+      const find = () => (isCreation(request) ? createJob() : jobAt.get(nameOfRequest(request)));
       counts.POST += 1;
       const scripted = await options.onPost?.(counts.POST, request);
       if (scripted === undefined) return post(find, request);
@@ -323,19 +298,19 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       if (job !== undefined) accept(job, request);
       return scripted;
     }
-    const job = findJob(request);
     if (request.method !== 'GET') return refusal(404, 'Not found');
     counts.GET += 1;
-    return (await options.onGet?.(counts.GET, request)) ?? get(job, request);
+    const scripted = await options.onGet?.(counts.GET, request);
+    if (scripted !== undefined) return scripted;
+    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
+    const job = jobAt.get(nameOfRequest(request));
+    return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
   }
 
   const site = await serve(clock, respond);
   return {
-    url: site.origin + pathPrefix,
+    url: site.origin,
     journal: site.journal,
-    get maxSockets() {
-      return site.maxSockets;
-    },
     posts: () => site.journal.filter(({ method }) => method === 'POST'),
     gets: () => site.journal.filter(({ method }) => method === 'GET'),
     accepted,

@@ -75,15 +75,15 @@ export function checkOf(given: WebhookEvent): CommitTrigger {
 }
 
 /**
- * A real payload, changed to our repository and deeply merged with `overrides` (lists are replaced).
- * An action without an example gets the first example of the event.
+ * A real payload, changed to our repository and deeply merged with `overrides`. An action without an
+ * example gets the first example of the event.
  */
 export function event(
   name: string,
   action?: string,
   overrides: Json = {},
   repository = REPOSITORY,
-): WebhookEvent {
+) {
   const examples = loadExamples().find((definition) => definition.name === name)?.examples ?? [];
   const example = examples.find((one) => one.action === action) ?? examples[0];
   if (example === undefined) throw new Error(`The event ${name} has no example.`);
@@ -179,7 +179,7 @@ export function issueComment(
         ...written(options, id),
         node_id: `IC_${id}`,
         body,
-        performed_via_github_app: options.viaApp === true ? app : null,
+        performed_via_github_app: options.viaApp ? app : null,
       },
       sender: options.sender ?? options.author ?? ALICE,
     },
@@ -272,10 +272,8 @@ export function schedule(
   const { payload } = event('workflow_dispatch', undefined, {}, options.repository);
   const workflow = '.github/workflows/nudge.yml';
   const { repository } = payload;
-  return {
-    name: 'schedule',
-    payload: { schedule: options.cron ?? '0 6 * * 1', repository, workflow },
-  };
+  const { cron = '0 6 * * 1' } = options;
+  return { name: 'schedule', payload: { schedule: cron, repository, workflow } };
 }
 
 export function workflowDispatch(

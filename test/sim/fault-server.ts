@@ -7,7 +7,7 @@ import { setTimeout as pass } from 'node:timers/promises';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 
-/** What happens to the connection then: a TCP reset, a normal close, silence, or the next request. */
+/** What happens to the connection then: a reset, a normal close, silence, or the next request. */
 export type Ending = 'reset' | 'end' | 'hang' | 'keep';
 
 type Bytes = string | Buffer;
@@ -211,10 +211,8 @@ export function whole(
 ): Buffer {
   const asIs = typeof body === 'string' || Buffer.isBuffer(body);
   const bytes = Buffer.from(asIs ? body : JSON.stringify(body));
-  return Buffer.concat([
-    Buffer.from(head(status, { ...headers, 'content-length': bytes.length })),
-    bytes,
-  ]);
+  const start = head(status, { ...headers, 'content-length': bytes.length });
+  return Buffer.concat([Buffer.from(start), bytes]);
 }
 
 export function answer(bytes: Bytes, ending: Ending = 'keep'): Behaviour {

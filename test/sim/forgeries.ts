@@ -1,5 +1,4 @@
-// Texts that a hostile API, comment or file name could contain to forge a command of the runner, a link,
-// a mention or a line of the action.
+// Texts that forge a command of the runner, a link, a mention or a line of the action.
 
 import { composeReply } from '../../src/ledger/marker.ts';
 

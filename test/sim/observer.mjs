@@ -1,5 +1,4 @@
-// A preload that writes, when the process exits, which modules it has loaded and which resources are
-// still active.
+// A preload that writes at the exit which modules were loaded and which resources are active.
 
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 export type ProxyReply =
   /** To the requested host, or instead to `port` of localhost. */
   | { readonly kind: 'tunnel'; readonly port?: number }
-  | { readonly kind: 'answer'; readonly status: number; readonly body?: string }
+  | { readonly kind: 'answer'; readonly status: number }
   | { readonly kind: 'hang' };
 
 export interface ProxyOptions {
@@ -55,20 +55,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     const entry = entryOf(request.method, request.url, request.headers);
     journal.push(entry);
     const reply = replyTo(entry);
-    switch (reply.kind) {
-      case 'tunnel':
-        tunnel(socket, entry.target, reply.port);
-        break;
-      case 'answer': {
-        const { status, body = '' } = reply;
-        const challenge = status === 407 ? 'Proxy-Authenticate: Basic realm="proxy"\r\n' : '';
-        socket.end(
-          `HTTP/1.1 ${status} Whatever\r\n${challenge}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-        );
-        break;
-      }
-      case 'hang':
-    }
+    if (reply.kind === 'tunnel') tunnel(socket, entry.target, reply.port);
+    if (reply.kind !== 'answer') return;
+    const challenge = reply.status === 407 ? 'Proxy-Authenticate: Basic realm="proxy"\r\n' : '';
+    socket.end(`HTTP/1.1 ${reply.status} Whatever\r\n${challenge}Content-Length: 0\r\n\r\n`);
   });
 
   function tunnel(socket: Socket, target: string, port: number | undefined): void {

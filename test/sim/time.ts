@@ -1,6 +1,5 @@
-// A preload that makes time virtual: `node --import <this file> <program>`. Virtual time is a share of
-// real time plus an offset. The offset grows only while the program just waits. `timers/promises` stays
-// real: the action does not use it.
+// A preload that makes time virtual: `node --import <this file> <program>`. It is a share of real time
+// plus an offset, which grows only while the program just waits. `timers/promises` stays real.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

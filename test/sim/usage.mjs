@@ -1,6 +1,5 @@
-// A preload that writes the memory and CPU time of the process to a file: `--import <this file>?<path>`.
-// The peak of its memory is in KiB, its CPU time in milliseconds. It is JavaScript because Node would
-// load a parser of 20 MB to strip types.
+// A preload that writes the memory (KiB) and CPU time (ms) of the process to a file. It is JavaScript
+// because Node would load a parser of 20 MB to strip types.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,5 +1,4 @@
-// Runs a workflow as far as it affects the steps that use this action: events, conditions, expressions and
-// `needs`. Other steps do not run.
+// Runs a workflow as far as it affects the steps that use this action. Other steps do not run.
 
 import { data, Evaluator, Lexer, Parser } from '@actions/expressions';
 import { isThisAction, type Job, type Workflow } from '../contract/workflows.ts';
@@ -36,12 +35,9 @@ const FUNCTIONS = ['success', 'failure', 'always', 'cancelled'] as const;
 type Status = 'success' | 'failure' | 'skipped';
 
 /** Runs the jobs in the order of the file. */
-export async function playWorkflow(
-  workflow: Workflow,
-  setting: Setting,
-): Promise<readonly Played[]> {
+export async function playWorkflow({ jobs }: Workflow, setting: Setting): Promise<Played[]> {
   const played: Played[] = [];
-  for (const [name, job] of Object.entries(workflow.jobs)) {
+  for (const [name, job] of Object.entries(jobs)) {
     const needs = [job.needs ?? []].flat().map((need) => resultOf(need, played));
     const context = {
       github: {
@@ -58,14 +54,8 @@ export async function playWorkflow(
       needs: Object.fromEntries(needs.map(({ job, ...need }) => [job, need])),
     };
     if (!isMet(job.if, context, statusOf(needs))) {
-      played.push({
-        job: name,
-        outputs: {},
-        failed: false,
-        skipped: true,
-        results: [],
-        others: [],
-      });
+      const nothing = { outputs: {}, failed: false, results: [], others: [] };
+      played.push({ job: name, ...nothing, skipped: true });
       continue;
     }
     for (const matrix of legsOf(job, context)) {
@@ -75,7 +65,7 @@ export async function playWorkflow(
   return played;
 }
 
-/** The values of each leg of a matrix, which has one key; one leg without values if there is none. */
+/** The values of each leg of a matrix, which has one key; else one leg without values. */
 function legsOf({ strategy }: Job, context: Values): readonly Values[] {
   const [[key, given] = []] = Object.entries(strategy?.matrix ?? {});
   if (key === undefined) return [{}];
@@ -150,12 +140,8 @@ function evaluateValue(value: unknown, context: Values): unknown {
 
 /** Uses GitHub's own package. */
 function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
-  const values = {
-    success: status === 'success',
-    failure: status === 'failure',
-    always: true,
-    cancelled: false,
-  };
+  const isAfter = { success: status === 'success', failure: status === 'failure' };
+  const values = { ...isAfter, always: true, cancelled: false };
   const functions = FUNCTIONS.map((name) => ({
     name,
     minArgs: 0,

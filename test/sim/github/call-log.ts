@@ -4,7 +4,7 @@ import type { JournalEntry } from '../agent.ts';
 import { operationOf } from './graphql.ts';
 
 export interface Call {
-  /** `PATCH issues/comments/#`; for GraphQL `list`, `read`, `newest`, `review`, `threads`, `react`, `minimize` or `other`. */
+  /** `PATCH issues/comments/#`; for GraphQL `list`, `review`, `said`, `react`, `minimize` … */
   readonly name: string;
   /** Counts all calls from 1. */
   readonly n: number;
@@ -13,7 +13,7 @@ export interface Call {
   readonly method: string;
   /** `owner/name`; null if the path is not that of a repository. */
   readonly repository: string | null;
-  /** The path in the repository, with `#` for numbers and `*` for a login or commits; or the whole path. */
+  /** The path in the repository, with `#` for numbers and `*` for a login or commits. */
   readonly route: string;
   readonly numbers: readonly number[];
   readonly login: string;

@@ -19,14 +19,10 @@ export function createComment(repository: Repository, issue: Issue, request: Jou
   return { status: 201, body: restComment(repository, comment) };
 }
 
-export function updateComment(
-  repository: Repository,
-  { comment: { id } }: Found,
-  request: JournalEntry,
-): Answer {
+export function updateComment(repository: Repository, found: Found, request: JournalEntry): Answer {
   const body = readBody(request);
   if (typeof body !== 'string') return body;
-  return { body: restComment(repository, repository.actions.editComment(id, body)) };
+  return { body: restComment(repository, repository.actions.editComment(found.comment.id, body)) };
 }
 
 function readBody(request: JournalEntry): string | Answer {

@@ -60,14 +60,9 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
     },
     node: ({ id }: { readonly id: string }) => node(id),
     /** The second reaction of a kind gets the same response as the first one. */
-    addReaction({ input: { subjectId: id, content = '' } }: Input) {
-      const user = viewer.login;
-      reactions.add({
-        subject: 'review',
-        id,
-        content: content === 'THUMBS_UP' ? '+1' : content.toLowerCase(),
-        user,
-      });
+    addReaction({ input: { subjectId: id, content: given = '' } }: Input) {
+      const content = given === 'THUMBS_UP' ? '+1' : given.toLowerCase();
+      reactions.add({ subject: 'review', id, content, user: viewer.login });
       return {};
     },
     minimizeComment({ input: { subjectId, classifier } }: Input) {
@@ -96,11 +91,7 @@ function issueNode(repository: Repository, issue: Issue): object {
 }
 
 /** Those at the end of a list. */
-function newest<T>(
-  all: readonly T[],
-  last: number | undefined,
-  toNode: (one: T) => object,
-): object {
+function newest<T>(all: readonly T[], last: number | undefined, toNode: (one: T) => object) {
   if (last === undefined || last > MAX_NODES) return wrongSize(last);
   const pageInfo = { hasPreviousPage: all.length > last };
   return { nodes: all.slice(-last).map(toNode), pageInfo, totalCount: all.length };

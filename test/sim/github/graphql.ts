@@ -1,5 +1,4 @@
-// GitHub's GraphQL API: the simulated part of its schema, https://docs.github.com/en/graphql/reference,
-// and its answers. Its words for invalid queries are others.
+// The simulated part of GitHub's GraphQL API, https://docs.github.com/en/graphql/reference.
 
 import { buildSchema, defaultFieldResolver, graphqlSync, parse, visit } from 'graphql';
 import type { Answer, JournalEntry } from '../agent.ts';
@@ -125,7 +124,7 @@ const SCHEMA = buildSchema(`
   type MinimizeCommentPayload { clientMutationId: String }
 `);
 
-/** Only errors if the query is invalid, otherwise the data, and an error for each value that is missing. */
+/** Only errors if the query is invalid, else the data, and an error for each missing value. */
 export function graphql(rootValue: object, request: JournalEntry, forbids: Forbids): Answer {
   const { query, variables } = readJson(request);
   const { data, errors } = graphqlSync({

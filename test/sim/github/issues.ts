@@ -75,13 +75,11 @@ export interface Found {
 export interface IssuesOptions {
   readonly issues: readonly IssueOptions[];
   readonly clock: Clock;
-  /** See Trouble. */
   readonly listLagMs: number;
   /** The page of the repository. */
   readonly url: string;
 }
 
-const FIRST_COMMIT = 'a'.repeat(40);
 const FORMS = {
   issue_comment: { fragment: 'issuecomment-', prefix: 'IC' },
   review_comment: { fragment: 'discussion_r', prefix: 'PRRC' },
@@ -94,11 +92,9 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   let lastId = 3_000_000_000;
 
   for (const { comments = [], ...issue } of given) {
-    const defaults = { pullRequest: false, locked: false, commits: [FIRST_COMMIT], over: null };
     issues.set(issue.number, {
-      ...{ mergeable: 'MERGEABLE', branch: 'changes' },
-      ...defaults,
-      ...issue,
+      ...{ pullRequest: false, locked: false, commits: ['a'.repeat(40)], over: null },
+      ...{ mergeable: 'MERGEABLE', branch: 'changes', ...issue },
     });
     for (const { author, body } of comments) {
       change(addComment(issue.number, author, body).id, { listedAt: 0 });
@@ -109,8 +105,8 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return new Date(clock.now()).toISOString().replace(/\.\d+/, '');
   }
 
-  function addComment(number: number, author: string, body: string): Comment {
-    return add('issue_comment', number, author, body);
+  function addComment(...about: Parameters<PageActions['addComment']>): Comment {
+    return add('issue_comment', ...about);
   }
 
   function add(kind: CommentKind, number: number, author: string, body: string): Comment {
@@ -159,14 +155,12 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return found.map(({ comment }) => comment).toArray();
   }
 
-  function find(kind: CommentKind, id: number): Found | undefined {
-    const found = all.get(id);
-    return found?.kind === kind ? found : undefined;
-  }
+  const find = (kind: CommentKind, id: number): Found | undefined =>
+    all.get(id)?.kind === kind ? all.get(id) : undefined;
 
   const actions: PageActions = {
     addComment,
-    addReviewComment: (number, author, body) => add('review_comment', number, author, body),
+    addReviewComment: (...about) => add('review_comment', ...about),
     editComment: (id, body, editor = existing(id).comment.author) =>
       change(id, { body, editor, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),

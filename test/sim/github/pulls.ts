@@ -45,11 +45,7 @@ export function compare(
       status: before === -1 ? 'diverged' : 'ahead',
       total_commits: added.length,
       commits: added.map((sha) => {
-        const {
-          isMerge,
-          message = 'Update the docs',
-          author = 'mintlify[bot]',
-        } = changes[sha] ?? {};
+        const { isMerge, message = 'Update', author = 'mintlify[bot]' } = changes[sha] ?? {};
         const parents = isMerge ? [{}, {}] : [{}];
         return { sha, parents, commit: { message }, author: author && account(author) };
       }),

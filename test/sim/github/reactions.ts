@@ -1,6 +1,7 @@
 // Reactions to both kinds of comments and to reviews. A user can add each reaction once:
 // https://docs.github.com/en/rest/reactions/reactions
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Answer, JournalEntry } from '../agent.ts';
 import type { CommentKind, Found } from './issues.ts';
 import { type Repository, readJson, refusal } from './repository.ts';
@@ -24,7 +25,7 @@ export function openReactions() {
     all: all as readonly Reaction[],
     /** Returns whether it is new. */
     add(reaction: Reaction): boolean {
-      const isNew = !all.some((one) => isSame(one, reaction));
+      const isNew = !all.some((one) => isDeepStrictEqual(one, reaction));
       if (isNew) all.push(reaction);
       return isNew;
     },
@@ -43,9 +44,4 @@ export function react(
   if (!CONTENTS.includes(content)) return refusal(422, 'Validation Failed');
   const isNew = reactions.add({ subject, id, content, user: viewer.login });
   return { status: isNew ? 201 : 200, body: { content, user: viewer } };
-}
-
-function isSame(one: Reaction, other: Reaction): boolean {
-  const isSameKind = one.subject === other.subject && one.content === other.content;
-  return isSameKind && one.id === other.id && one.user === other.user;
 }

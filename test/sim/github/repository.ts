@@ -1,12 +1,11 @@
-// The repository in the memory of the simulated GitHub: its issues and pull requests, its collaborators,
-// and the account of the token.
+// The repository in memory: its issues, pull requests and collaborators, and the token's account.
 
 import { crc32 } from 'node:zlib';
 import type { Answer, Clock, JournalEntry } from '../agent.ts';
+import type { Call } from './call-log.ts';
 import { type IssueOptions, openIssues, type PageActions } from './issues.ts';
 import type { CollaboratorOptions } from './permissions.ts';
 import { openReviews, type ReviewActions } from './reviews.ts';
-import type { Trouble } from './trouble.ts';
 
 interface Account {
   readonly login: string;
@@ -21,7 +20,13 @@ export interface RepositoryOptions {
   /** What commits change, if that matters. */
   readonly changes?: Readonly<Record<string, CommitChanges>>;
   readonly clock?: Clock;
-  readonly trouble?: Trouble;
+  /** What makes GitHub unreliable as a store. */
+  readonly trouble?: {
+    /** Milliseconds of the clock until lists show a new comment. Reads by ID return it at once. */
+    readonly listLagMs?: number;
+    /** Whether the response is lost: the call takes effect, then the connection is reset. */
+    readonly loses?: (call: Call) => boolean;
+  };
 }
 
 export interface CommitChanges {
@@ -40,13 +45,8 @@ export const SERVER_URL = 'https://github.com';
 const viewer: Account = { login: 'github-actions[bot]', id: 41_898_282, type: 'Bot' };
 
 export function openRepository(options: RepositoryOptions) {
-  const { repository: name = 'octo/agents' } = options;
-  const {
-    clock = Date,
-    collaborators = {},
-    changes = {},
-    trouble: { listLagMs = 0 } = {},
-  } = options;
+  const { repository: name = 'octo/agents', clock = Date, collaborators = {} } = options;
+  const { changes = {}, trouble: { listLagMs = 0 } = {} } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
   const { addReview, ...reviews } = openReviews(all);
@@ -71,8 +71,6 @@ export function readJson(request: JournalEntry): Readonly<Record<string, unknown
 }
 
 export function refusal(status: number, message: string): Answer {
-  return {
-    status,
-    body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) },
-  };
+  const documentation_url = 'https://docs.github.com/rest';
+  return { status, body: { message, documentation_url, status: String(status) } };
 }

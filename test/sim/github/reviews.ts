@@ -1,4 +1,4 @@
-// Reviews of pull requests, with their inline comments, and the threads that those make. Only GraphQL has them.
+// Reviews of pull requests, with their inline comments and threads. Only GraphQL has them.
 
 import type { Issue } from './issues.ts';
 
@@ -132,7 +132,7 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       all.set(number, [...(all.get(number) ?? []), submitted]);
       return id;
     },
-    /** Undefined if it is not the ID of a review. Reviews that nobody has added have no inline comments. */
+    /** Undefined for the ID of something else. Reviews that nobody has added are empty. */
     findReview(nodeId: string): SubmittedReview | undefined {
       if (!nodeId.startsWith(nodeIdOf(''))) return undefined;
       const found = [...all.values()].flat().find(({ id }) => id === nodeId);

@@ -1,5 +1,5 @@
-// Runs of workflows and check runs, by REST. Each job is a check run, too, with the same ID. The logs of jobs are on another host,
-// to which GitHub redirects.
+// Runs of workflows and check runs, by REST. Each job is a check run, too, with the same ID. The
+// logs of jobs are on another host, to which GitHub redirects.
 
 import { crc32 } from 'node:zlib';
 import type { Answer, JournalEntry, Reply } from '../agent.ts';
@@ -10,16 +10,11 @@ export interface WorkflowRunOptions {
   readonly jobs: readonly RunJobOptions[];
   /** The commit whose list of runs shows it. Default: none does. */
   readonly sha?: string;
-  /** Default: `CI`. */
   readonly name?: string;
-  /** Default: `.github/workflows/ci.yml`. */
   readonly path?: string;
-  /** Default: `pull_request`. */
   readonly event?: string;
   /** Default: `failure`. Null: it is in progress. */
   readonly conclusion?: string | null;
-  /** Default: our own. */
-  readonly headRepository?: string;
 }
 
 export interface RunJobOptions {
@@ -35,9 +30,7 @@ export interface RunJobOptions {
 export interface CheckRunOptions {
   readonly sha: string;
   readonly name: string;
-  /** Default: one after all others. */
   readonly id?: number;
-  /** Default: `mintlify`. */
   readonly app?: string;
   /** Default: `failure`. Null: it is in progress. */
   readonly conclusion?: string | null;
@@ -49,11 +42,8 @@ export interface CheckRunOptions {
 
 export interface AnnotationOptions {
   readonly message: string;
-  /** Default: `.github`, as for what names no file. */
   readonly path?: string;
-  /** Default: 1. */
   readonly line?: number;
-  /** Default: `failure`. */
   readonly level?: 'failure' | 'warning' | 'notice';
   readonly title?: string;
 }
@@ -95,10 +85,8 @@ export function openRuns(
     const earlier = all.findIndex((one) => one.id === id);
     if (earlier === -1) all.unshift(run);
     else all[earlier] = run;
-    jobsOf.set(
-      id,
-      jobs.map((job) => ({ ...job, run, id: ++lastId })),
-    );
+    const numbered = jobs.map((job) => ({ ...job, run, id: ++lastId }));
+    jobsOf.set(id, numbered);
   }
 
   function addCheck(check: CheckRunOptions): void {
@@ -116,7 +104,7 @@ export function openRuns(
       path,
       event: run.event ?? 'pull_request',
       html_url: `${page}/actions/runs/${id}`,
-      head_repository: { full_name: run.headRepository ?? repository },
+      head_repository: { full_name: repository },
     };
   }
 
@@ -138,16 +126,13 @@ export function openRuns(
   /** The newest first. */
   function checksOn(sha: string) {
     const jobs = all.filter((run) => run.sha === sha).flatMap(({ id }) => jobsOf.get(id) ?? []);
+    const ofApps = checks.filter((one) => one.sha === sha);
     return [
-      ...checks
-        .filter((one) => one.sha === sha)
-        .map((one) => toCheck(one, `${page}/runs/${one.id}`)),
-      ...jobs.map(({ run, ...job }) =>
-        toCheck(
-          { ...job, sha, app: 'github-actions' },
-          `${page}/actions/runs/${run.id}/job/${job.id}`,
-        ),
-      ),
+      ...ofApps.map((one) => toCheck(one, `${page}/runs/${one.id}`)),
+      ...jobs.map(({ run, ...job }) => {
+        const url = `${page}/actions/runs/${run.id}/job/${job.id}`;
+        return toCheck({ ...job, sha, app: 'github-actions' }, url);
+      }),
     ].sort((one, other) => other.id - one.id);
   }
 
@@ -161,9 +146,8 @@ export function openRuns(
     /** https://docs.github.com/en/rest/actions/workflow-runs#list-workflow-runs-for-a-repository */
     listRuns(query: URLSearchParams): Answer {
       const found = all.filter(({ sha }) => sha !== undefined && sha === query.get('head_sha'));
-      return {
-        body: { total_count: found.length, workflow_runs: pageOf(found, query).map(toRun) },
-      };
+      const workflow_runs = pageOf(found, query).map(toRun);
+      return { body: { total_count: found.length, workflow_runs } };
     },
     /** https://docs.github.com/en/rest/actions/workflow-runs#get-a-workflow-run */
     findRun(id: number): Answer | undefined {

@@ -15,7 +15,6 @@ import {
   type RunActions,
   type WorkflowRunOptions,
 } from './runs.ts';
-import { openTrouble } from './trouble.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
@@ -31,7 +30,7 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly readOnly?: boolean;
   /** Permissions that the token lacks. */
   readonly lacks?: readonly ('actions' | 'checks')[];
-  /** Whether the repository is private. What a public one shows to everyone needs no permission, except logs. */
+  /** A public repository shows everything but logs to everyone. */
   readonly isPrivate?: boolean;
   /** Other calls for which the token lacks a permission. */
   readonly forbids?: (call: Call) => boolean;
@@ -55,11 +54,10 @@ export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, Run
 }
 
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
-  const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble = {} } = options;
+  const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble } = options;
   const repository = openRepository(options);
   const reactions = openReactions();
   const log = openCallLog();
-  const play = openTrouble(trouble);
   const graph = openGraph(repository, reactions);
   const runs = openRuns(options.runs ?? [], repository.name, options.checks);
   const logs = await serve(clock, runs.download);
@@ -77,7 +75,8 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
       (readOnly && isWrite) || isLacking(options, call) || options.forbids?.(call) === true;
     const onUnknown = (name: string): void => void unknown.push(name);
     const context = { repository, reactions, runs, logOrigin: logs.origin, forbids, onUnknown };
-    return play(call, () => (isGraphql ? graphql(graph, request, forbids) : rest(context, call)));
+    const response = isGraphql ? graphql(graph, request, forbids) : rest(context, call);
+    return trouble?.loses?.(call) === true ? { fault: 'reset' } : response;
   });
 
   return {

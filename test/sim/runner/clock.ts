@@ -1,6 +1,6 @@
-// Virtual time for steps that run in this process. As in time.ts, it is a share of real time plus an offset,
-// which grows only while a step just waits: it sleeps, and has no open request except those that a simulated
-// server lets hang. For other requests without a response, it waits in real time, as time.ts does.
+// Virtual time for steps that run in this process. As in time.ts, it is a share of real time plus an
+// offset, which grows only while a step just waits: it sleeps, and has no open request except those
+// that a simulated server lets hang.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
@@ -63,7 +63,7 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) {
   });
 }
 
-/** Runs the work of a step with a clock in virtual time. After the last step, all sleepers are dropped. */
+/** Runs the work of a step in virtual time. After the last step, all sleepers are dropped. */
 export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promise<T>): Promise<T> {
   if (time.pace !== undefined || time.grainMs !== undefined) {
     throw new Error('Pace and grain need a step in a process of its own.');
@@ -89,8 +89,8 @@ export async function inTime<T>(time: VirtualTime, work: (clock: Clock) => Promi
 const LONGEST_REST_MS = 1000;
 
 /**
- * Waits for calls that are still open after a step, such as a read whose result is no longer needed. If
- * the server closed first, they could reach another server that got the same port.
+ * Waits for calls that are still open after a step. If the server closed first, they could reach
+ * another server that got the same port.
  */
 export async function callsEnd(time: VirtualTime): Promise<void> {
   const steps = stepsIn.get(time);

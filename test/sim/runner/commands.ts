@@ -1,5 +1,5 @@
-// The log of a step: its lines, workflow commands, masks and annotations. File names in the comments are
-// those of github.com/actions/runner.
+// The log of a step: its lines, commands, masks and annotations. File names in the comments are those
+// of github.com/actions/runner.
 
 export type AnnotationType = 'error' | 'warning' | 'notice';
 

@@ -1,5 +1,5 @@
-// What the runner prepares for a step (inputs, environment, event and files), and what it reads from
-// these files after the step. File names in the comments are those of github.com/actions/runner.
+// What the runner prepares for a step, and what it reads from the files of the step afterwards. File
+// names in the comments are those of github.com/actions/runner.
 
 import {
   chmodSync,
@@ -112,16 +112,14 @@ function makeFile(path: string, fault: FileFault): string {
 }
 
 function readableFiles(files: Files, step: Setup): Pair[] {
-  const faults: Record<string, FileFault | undefined> = {
-    output: step.outputFile,
-    step_summary: step.summaryFile,
-  };
+  const { outputFile: output, summaryFile: step_summary } = step;
+  const faults: Record<string, FileFault | undefined> = { output, step_summary };
   return Object.entries(files).filter(
     ([name, path]) => !['read-only', 'full'].includes(faults[name] ?? '') && existsSync(path),
   );
 }
 
-/** Only what the action reads of what the runner sets. Later values win: the `env:` of a workflow cannot change what the runner sets. */
+/** Later values win: the `env:` of a workflow cannot change what the runner sets. */
 export function environment(
   step: Setup,
   inputs: readonly Pair[],
@@ -184,7 +182,7 @@ function writeEvent({ payload }: Event, { temp }: Folders): string {
   return path;
 }
 
-/** The inputs of the step, and the defaults of the others. Warns of inputs that action.yml does not have. */
+/** The inputs of the step, and the defaults of the others. */
 export function takeInputs(
   manifest: Manifest,
   { with: given = {}, token = JOB_TOKEN }: Setup,
@@ -196,10 +194,8 @@ export function takeInputs(
   const unexpected = names.filter((name) => !isDeclared(name));
   if (unexpected.length > 0) {
     const valid = declared.map(([name]) => name).join("', '");
-    log.annotate(
-      'warning',
-      `Unexpected input(s) '${unexpected.join("', '")}', valid inputs are ['${valid}']`,
-    );
+    const named = unexpected.join("', '");
+    log.annotate('warning', `Unexpected input(s) '${named}', valid inputs are ['${valid}']`);
   }
   const defaults = declared.filter(([name]) => !names.some((other) => sameName(other, name)));
   return [
@@ -219,7 +215,7 @@ function evaluate(text: string, token: string): string {
   return value;
 }
 
-/** Reads the files after the process has ended, whatever its exit code is (FileCommandManager.cs). */
+/** Reads the files, whatever the exit code is (FileCommandManager.cs). */
 export function takeFiles(files: Files, step: Setup, log: StepLog) {
   const outputs: Record<string, string> = {};
   const texts = new Map<string, string>();

@@ -1,5 +1,5 @@
-// A step that runs in this process, on src/, for tables with many rows. Its log arrives in whole lines, so
-// it does not test pipes, signals or the bundle.
+// A step that runs in this process, on src/, for tables with many rows. It does not test pipes, signals
+// or the bundle.
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../src/clock.ts';

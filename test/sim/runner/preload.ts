@@ -1,4 +1,4 @@
-// Loads in advance what a step in this process loads late. Otherwise it would wait for that in real time.
+// Loads in advance what a step would load late, for which it would wait in real time.
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

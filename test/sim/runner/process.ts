@@ -1,5 +1,5 @@
-// GitHub's runner, as a JavaScript action sees it: a step as a process, its time, signals and exit. File
-// names in the comments are those of github.com/actions/runner, which it imitates.
+// GitHub's runner, as a JavaScript action sees it: a process, its time, signals and exit. File names in
+// the comments are those of github.com/actions/runner.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ export interface TimeOptions {
   readonly pace?: number | undefined;
   /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
   readonly graceMs?: number | undefined;
-  /** Timers that are due within this many virtual milliseconds fire together; for very many timers. */
+  /** Timers that are due within this many milliseconds fire together; for very many timers. */
   readonly grainMs?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface StepResult {
   readonly virtualMs: number;
   /** The errors in the files of the step. Each of them fails the step. */
   readonly fileErrors: readonly string[];
-  /** Why runners based on act, such as Gitea's, would read other outputs. Empty if they read the same. */
+  /** Why runners based on act would read other outputs. Empty if they read the same. */
   readonly strictProblem: string;
 }
 
@@ -104,7 +104,7 @@ const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
 const SOURCE = fileURLToPath(new URL('../../../src/index.ts', import.meta.url));
 const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
 export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-// How long the runner waits for the end of the output after the process has exited (ProcessInvoker.cs).
+// How long the runner waits for the end of the output after the exit (ProcessInvoker.cs).
 const STREAMS_END_MS = 5000;
 
 /** How much of real time counts. */

@@ -1,4 +1,4 @@
-// What steps in a separate process and steps in this process share: everything except the run itself.
+// What steps in a process of their own and steps in this process share.
 
 import { startLog } from './commands.ts';
 import {
@@ -12,7 +12,7 @@ import {
   takeInputs,
 } from './files.ts';
 
-/** Prepares the files and the environment of a step. `finish` reads the results and removes the files. */
+/** Prepares the files and the environment. `finish` reads the results and removes the files. */
 export function prepare(step: Setup, action: string) {
   const manifest = readManifest(action);
   const folders = makeFolders(step);

@@ -13,9 +13,8 @@ function open(wantsRedirect = false) {
 
 it('has the status, headers and text that the server sent, and asks for no compression', async () => {
   const headers = { 'X-Several': ['a', 'b'] };
-  await using site = await startFaultServer({
-    onRequest: () => answer(whole(201, 'é 🚀', headers)),
-  });
+  const onRequest = () => answer(whole(201, 'é 🚀', headers));
+  await using site = await startFaultServer({ onRequest });
   const response = await open()(`${site.origin}/a?b=c`, POST);
   expect(response).toMatchObject({ status: 201, url: `${site.origin}/a?b=c` });
   expect(response.headers.get('x-several')).toBe('a, b');
@@ -40,21 +39,17 @@ it('refuses an answer that does not end, or is cut off', async () => {
   await expect(open()(cut.origin, GET)).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' });
 });
 
-it.each([301, 307])('follows no redirect with status %i', async (status) => {
+it('follows no redirect', async () => {
   await using other = await startFaultServer();
-  await using site = await startFaultServer({
-    onRequest: () => answer(whole(status, '', { location: other.origin })),
-  });
+  const reply = answer(whole(307, '', { location: other.origin }));
+  await using site = await startFaultServer({ onRequest: () => reply });
   for (const options of [GET, POST]) {
-    await expect(open()(site.origin, options)).rejects.toMatchObject({
-      status,
-      message: expect.stringContaining(`answered ${status}, a redirect, which is not followed`),
-    });
+    const asked = open()(site.origin, options);
+    await expect(asked).rejects.toThrow('answered 307, a redirect, which is not followed');
   }
   const wanted = await open(true)(site.origin, GET);
-  expect([wanted.status, wanted.headers.get('location')]).toEqual([status, other.origin]);
-  expect(site.journal).toHaveLength(3);
-  expect(other.connections).toBe(0);
+  expect([wanted.status, wanted.headers.get('location')]).toEqual([307, other.origin]);
+  expect([site.journal.length, other.connections]).toEqual([3, 0]);
 });
 
 it('takes no 304 for a redirect, or for a success', async () => {

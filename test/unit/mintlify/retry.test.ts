@@ -39,13 +39,9 @@ const PASSING_4XX = [408, 425, 429, 499];
 const KINDS: Readonly<Record<keyof typeof SEND_RULES, readonly Exchange[]>> = {
   delivered: [
     ...[200, 201, 202, 203, 299].map((status) => response(status)),
-    ...[
-      'application/json; charset=utf-8',
-      'application/json charset=utf-8',
-      'application/vnd.api+json',
-      'application/json, application/json; charset=utf-8',
-      '',
-    ].map((type) => withType(type)),
+    ...['application/json charset=utf-8', 'application/vnd.api+json', ''].map((type) =>
+      withType(type),
+    ),
     response(200, broken),
     response(204, { contentType: '', body: { kind: 'ok', value: '' } }),
   ],
@@ -74,9 +70,8 @@ describe('a response to the message is', () => {
   });
 
   it('never repeated if the message may be delivered', () => {
-    for (const [name, rule] of Object.entries(SEND_RULES)) {
-      if (rule.delivery !== 'not-sent') expect([name, rule.repeats]).toEqual([name, 0]);
-    }
+    const rules = Object.values(SEND_RULES).filter(({ delivery }) => delivery !== 'not-sent');
+    expect(rules.map(({ repeats }) => repeats)).toEqual(rules.map(() => 0));
   });
 });
 
@@ -90,7 +85,6 @@ describe('a message is sent again after so many milliseconds:', () => {
     ['429', response(429), [15_500, 30_500, null]],
     ['429, 120 s', asking(429, 120), [120_500, 120_500, null]],
     ['429, 121 s', asking(429, 121), [null]],
-    ['425', asking(425, 1), [null]],
     ['doubtful', asking(503, 1), [null]],
   ])('%s', (_, exchange, expected) => {
     expect(expected.map((_, earlier) => delayMs(exchange, earlier + 1))).toEqual(expected);
@@ -108,7 +102,6 @@ describe('a failed poll', () => {
     ['the sixth', response(502), 6, 30_000],
     ['that asks for a pause, and a second on top', asking(429, 20), 1, 21_000],
     ['that asks for a long pause', asking(503, 3600), 1, 30_000],
-    ['that asks for a short pause', asking(503, 1), 3, 4000],
   ])('is repeated after a pause: %s', (_, exchange, failedInARow, ms) => {
     expect(pollAgainMs(exchange, failedInARow, () => 1)).toBe(ms);
   });

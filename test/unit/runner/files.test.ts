@@ -20,40 +20,27 @@ if (HAS_NAMED_PIPES) execFileSync('mkfifo', [pipe]);
 
 describe('readInside', () => {
   it.each([
-    ['a file', workspace, 'task.md'],
-    ['a file by its absolute path', workspace, join(workspace, 'task.md')],
-    ['a file if the workspace is the root folder', '/', join(workspace, 'task.md')],
-    ['a file if the workspace is a symbolic link', link, 'task.md'],
-    ['a file by that link', link, join(link, 'task.md')],
-    ['a file by the target of that link', link, join(workspace, 'task.md')],
-  ])('reads %s', (_, root, path) => {
+    ['an absolute path', workspace, join(workspace, 'task.md')],
+    ['the root folder as workspace', '/', join(workspace, 'task.md')],
+    ['a symbolic link as workspace', link, 'task.md'],
+    ['that link', link, join(link, 'task.md')],
+    ['the target of that link', link, join(workspace, 'task.md')],
+  ])('reads a file by %s', (_, root, path) => {
     expect(readInside(root, path, 3)).toEqual({ kind: 'ok', value: Buffer.from('Go.') });
   });
 
   const outside = 'is outside the workspace; name a file in it';
   const irregular = 'is not a regular file; name a file';
   it.each([
-    ['a relative path outside of the workspace', '../../secret', outside],
     ['an absolute path outside of the workspace', join(folder, 'secret'), outside],
     ['a path that only begins like the workspace', `${workspace}2`, outside],
     ['a path by another link', join(link, 'task.md'), outside],
     ['the workspace itself', '.', irregular],
-    ['a folder', 'docs', irregular],
     ...(HAS_NAMED_PIPES ? [['a named pipe', 'pipe', irregular]] : []),
-    [
-      'a missing file',
-      'no.md',
-      'does not exist; check the path, and that an earlier step checks out or writes the file',
-    ],
     ['a path with a file as a folder', 'task.md/x', 'cannot be read (ENOTDIR)'],
     ['an invalid name', 'a\0b', 'cannot be read (ERR_INVALID_ARG_VALUE)'],
   ])('refuses %s', (_, path, why) => {
     expect(readInside(workspace, path, 3)).toEqual({ kind: 'problem', problem: why });
-  });
-
-  it('refuses a file that is too large', () => {
-    const why = 'has more than 2 bytes, which is the limit; shorten it';
-    expect(readInside(workspace, 'task.md', 2)).toEqual({ kind: 'problem', problem: why });
   });
 
   it.each([

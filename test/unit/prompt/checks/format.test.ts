@@ -5,7 +5,6 @@ import type { Annotation, CheckRun, WorkflowRun } from '../../../../src/github/c
 import type { GitHub } from '../../../../src/github/client.ts';
 import { GitHubError } from '../../../../src/github/errors.ts';
 import { fetchFailures } from '../../../../src/prompt/checks/fetch.ts';
-import { NO_GUESS } from '../../../../src/prompt/quote.ts';
 import type { RunInfo } from '../../../../src/runner/environment.ts';
 import type { CommitTrigger } from '../../../../src/trigger/trigger.ts';
 import { recordingRuntime } from '../../recording-runtime.ts';
@@ -51,11 +50,8 @@ interface Said extends Partial<CheckRun> {
   readonly annotations?: readonly Partial<Annotation>[];
 }
 
-function check(
-  id: number,
-  name: string,
-  { title = '', text = '', annotations, ...more }: Said = {},
-) {
+function check(id: number, name: string, { annotations, ...given }: Said = {}) {
+  const { title = '', text = '', ...more } = given;
   const output = { title, summary: '', text, annotations_count: annotations?.length ?? 0 };
   return {
     ...{ id, name, status: 'completed', conclusion: 'failure', app: { id: 5 }, output },
@@ -108,27 +104,14 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
   return { ...failing, ...told(failing.sections), asked: asked.sort(), logged };
 }
 
-const forbidden = (): Promise<never> =>
-  Promise.reject(new GitHubError(403, 'GitHub answered 403: “not accessible by integration”'));
-
 describe('a check of the event', () => {
   const without = (parts: Partial<CommitTrigger>) => ({ ...CHECK, ...parts });
+  const LOST = `failed${WHERE}`;
+  const LATE = CHECK_FAILED.replace('failed', 'timed out').replace(' (branch “agent/errors”)', '');
   it.each<[string, CommitTrigger, readonly Said[], string, string]>([
     ['that is not listed', CHECK, [], CHECK_FAILED, ''],
-    [
-      'without a page, and with a secret in its name',
-      without({ url: '', name: 'a secret' }),
-      [],
-      `The check “a ***” failed${WHERE}`,
-      '',
-    ],
-    [
-      'that took too long, on no pull request',
-      without({ failure: 'timed out', branch: null }),
-      [],
-      CHECK_FAILED.replace('failed', 'timed out').replace(' (branch “agent/errors”)', ''),
-      '',
-    ],
+    ['without a page', without({ url: '', name: 'a secret' }), [], `The check “a ***” ${LOST}`, ''],
+    ['that took too long', without({ failure: 'timed out', branch: null }), [], LATE, ''],
     [
       'with what it says',
       CHECK,
@@ -200,14 +183,8 @@ describe('the run of the event', () => {
     expect(text).toContain('Failed jobs: “j0”, “j1”, ');
     expect(text).toContain('“j18”, “j19” and 12 more.');
     const most = 'a message has the logs and annotations of 8 jobs and checks at most';
-    expect(text).toMatch(
-      RegExp(`\n\nNot shown: what “j8”, .*, “j27” and 4 more say \\(${most}\\)\\. ${NO_GUESS}$`),
-    );
-    expect(line).toMatch(
-      RegExp(
-        `^\\+ log of \`j0\`, .* and \`j7\` \\(c356495\\) · without what \`j8\`, .* say: ${most}$`,
-      ),
-    );
+    expect(text).toMatch(RegExp(`: what “j8”, .*, “j27” and 4 more say \\(${most}\\)\\. [^\\n]*$`));
+    expect(line).toMatch(RegExp(`^\\+ log of .* \\(c356495\\) · without what .*: ${most}$`));
   });
 
   it('has the annotations that say more than an exit code, and how many more there are', async () => {
@@ -222,26 +199,6 @@ describe('the run of the event', () => {
       '\n\n2 of the 118 annotations of the job “links”:\n\n> ```text\n> a.md:3: broken link\n> b.md: warning: MD013: long\n> ```\n\n',
     );
     expect(text).not.toContain('annotations of the job “build”');
-  });
-
-  const hang = () => new Promise<never>(() => {});
-
-  it('is told when the time is over', async () => {
-    const late = { leftMs: 100, github: { jobLog: hang } };
-    const { text, log } = await carry([job(1, 'links')], late);
-    const why = 'GitHub did not answer in time';
-    expect(text).toContain(`Failed job: “links”.\n\nNot shown: the log of “links” (${why})`);
-    expect(log).toEqual([`warning: The message goes without the log of “links”: ${why}.`]);
-  });
-
-  it('says once why it cannot read logs', async () => {
-    const why = 'the workflow job, or the App of its token, lacks “actions: read”';
-    const { log, line, problem } = await carry([job(1, 'a'), job(2, 'b')], {
-      github: { jobLog: forbidden },
-    });
-    expect(log).toEqual([`warning: The message goes without the log of “a” and “b”: ${why}.`]);
-    expect(line).toBe(`without the log of \`a\` and \`b\`: ${why.replaceAll(/[“”]/g, '`')}`);
-    expect(problem).toBe(`The message would have no more than links: ${why}.`);
   });
 
   it('is sent without a log that is late, gone or too large', async () => {
@@ -294,9 +251,7 @@ describe('a job that GitHub never started', () => {
     const own = { ...RUN, failure: 'could not start' } as const;
     const { text } = await carry([], { own });
     const failed = FAILED.replace('failed', 'could not start');
-    expect(text).toBe(
-      `${failed}\n\nNo failed job of it is known; a person has to look at its page.`,
-    );
+    expect(text).toContain(`${failed}\n\nNo failed job of it is known; a person has to look`);
   });
 });
 
@@ -350,35 +305,12 @@ describe('what else fails on the commit', () => {
     expect(text).toMatch(/what “check 94”, “j10” of “Docs” and “j11” of “Docs” say/);
   });
 
-  it('is known by checks where runs cannot be read', async () => {
-    const link = { path: 'a.md', start_line: 3, message: 'no' };
-    const checks = [
-      job(1, 'links', { annotations: [link] }),
-      ...[job(2, 'other', {}, 42), job(3, 'agent', {}, 1)],
-    ];
-    const { text } = await carry(checks, { github: { runsOn: forbidden, jobLog: forbidden } });
-    expect(text).toContain(
-      `${FAILED}\n\nFailed job: “links”.\n\n${ALSO}\n\nThe job “other” failed: ${RUNS}/42/job/2\n\n`,
-    );
-    expect(text).toContain('The annotations of the job “links”:\n\n> ```text\n> a.md:3: no\n');
-    const why = 'the workflow job, or the App of its token, lacks “actions: read”';
-    expect(text).toMatch(
-      `\n\nNot shown: the log of “links” and “other” (${why}); what else fails there (${why}). ${NO_GUESS}`,
-    );
-  });
-
-  it('without “checks: read” is missing where something fails, and else only in the log', async () => {
-    const github = { checksOn: forbidden };
-    const what =
-      'failed jobs, checks of apps and annotations: the workflow job, or the App of its token, lacks “checks: read”.';
-    const failed = await carry([], { github });
-    const why = 'the workflow job, or the App of its token, lacks “checks: read”';
-    expect(failed.problem).toBe(`The message would have no more than links: ${why}.`);
-    expect(failed.log).toEqual([`warning: The message goes without ${what}`]);
-    expect(failed.text).toContain(FAILED);
+  it('is no news where nothing fails, even if checks cannot be read', async () => {
+    const forbidden = new GitHubError(403, 'GitHub answered 403: “not accessible by integration”');
+    const github = { checksOn: () => Promise.reject(forbidden) };
     const green = await carry([], { github, own: null, runs: [] });
     expect(green).toMatchObject({ text: '', line: '', log: [] });
-    expect(green.logged).toEqual([`info: The message goes without ${what}`]);
+    expect(green.logged).toEqual([expect.stringMatching(/^info: .* without .*“checks: read”\.$/)]);
   });
 });
 
