@@ -198,7 +198,6 @@ export function findTraces(
     stdout: result.stdout.replace(/^::add-mask::.*$/gm, ''),
     stderr: result.stderr,
     outputs: result.outputText,
-    state: result.state,
     summary: result.summary,
     'requests to the API': agent.journal
       .map((request) => withoutKey(request, SERVICE.keyHeader, key))

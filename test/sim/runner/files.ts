@@ -56,10 +56,7 @@ export interface Folders {
 }
 
 export interface Files {
-  readonly env: string;
-  readonly path: string;
   readonly output: string;
-  readonly state: string;
   readonly step_summary: string;
 }
 
@@ -93,10 +90,7 @@ export function removeFolder(folder: string): void {
 export function makeFiles({ temp }: Folders, step: Setup): Files {
   const folder = join(temp, '_runner_file_commands');
   return {
-    env: makeFile(join(folder, 'set_env'), 'normal'),
-    path: makeFile(join(folder, 'add_path'), 'normal'),
     output: makeFile(join(folder, 'set_output'), step.outputFile ?? 'normal'),
-    state: makeFile(join(folder, 'save_state'), 'normal'),
     step_summary: makeFile(join(folder, 'step_summary'), step.summaryFile ?? 'normal'),
   };
 }
@@ -111,12 +105,9 @@ function makeFile(path: string, fault: FileFault): string {
   return path;
 }
 
-function readableFiles(files: Files, step: Setup): Pair[] {
-  const { outputFile: output, summaryFile: step_summary } = step;
-  const faults: Record<string, FileFault | undefined> = { output, step_summary };
-  return Object.entries(files).filter(
-    ([name, path]) => !['read-only', 'full'].includes(faults[name] ?? '') && existsSync(path),
-  );
+function readBack(path: string, fault: FileFault = 'normal'): string {
+  const isReadable = !['read-only', 'full'].includes(fault) && existsSync(path);
+  return isReadable ? new TextDecoder().decode(readFileSync(path)) : '';
 }
 
 /** Later values win: the `env:` of a workflow cannot change what the runner sets. */
@@ -217,34 +208,15 @@ function evaluate(text: string, token: string): string {
 
 /** Reads the files, whatever the exit code is (FileCommandManager.cs). */
 export function takeFiles(files: Files, step: Setup, log: StepLog) {
-  const outputs: Record<string, string> = {};
-  const texts = new Map<string, string>();
-  const fileErrors: string[] = [];
-  let strictProblem = '';
-
-  function takeFile(name: string, path: string): void {
-    const text = new TextDecoder().decode(readFileSync(path));
-    texts.set(name, text);
-    if (name === 'path' || name === 'step_summary') return;
-    // Lines before an invalid line count.
-    const { pairs, problem } = parsePairs(text);
-    if (name === 'output') strictProblem = strictProblemOf(text, pairs);
-    for (const [key, value] of pairs) {
-      if (name === 'output') outputs[key] = value;
-    }
-    if (problem === null) return;
-    fileErrors.push(problem);
-    log.fail(`Unable to process file command '${name}' successfully.`, problem);
-  }
-
-  for (const [name, path] of readableFiles(files, step)) takeFile(name, path);
+  const outputText = readBack(files.output, step.outputFile);
+  // Lines before an invalid line count.
+  const { pairs, problem } = parsePairs(outputText);
+  if (problem !== null) log.fail("Unable to process file command 'output' successfully.", problem);
   return {
-    outputs,
-    outputText: texts.get('output') ?? '',
-    summary: texts.get('step_summary') ?? '',
-    state: texts.get('state') ?? '',
-    fileErrors,
-    strictProblem,
+    ...{ outputs: Object.fromEntries(pairs), outputText },
+    summary: readBack(files.step_summary, step.summaryFile),
+    fileErrors: problem === null ? [] : [problem],
+    strictProblem: strictProblemOf(outputText, pairs),
   };
 }
 

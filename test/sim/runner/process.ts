@@ -68,7 +68,6 @@ export interface StepResult {
   readonly outputText: string;
   /** Unmasked. */
   readonly summary: string;
-  readonly state: string;
   readonly annotations: readonly Annotation[];
   /** The values that the step masked. */
   readonly masks: readonly string[];
