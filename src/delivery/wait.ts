@@ -72,7 +72,8 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
   if (!plan.waitsForIdle || job.id === NEW_JOB) return undefined;
   const startedAt = clock.now();
   let listedAt = startedAt;
-  let first = messageBefore(knownRecords(run.ledger), plan.message, job.id, startedAt);
+  const own = { message: plan.message, jobId: job.id };
+  let first = messageBefore(knownRecords(run.ledger), { ...own, now: startedAt });
   // Whether a run on another page may still wait for the end that was seen.
   let isOfOthers = false;
   for (let isFirst = true; ; isFirst = false) {
@@ -92,7 +93,7 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
     if (why !== undefined) return why;
     if (first !== undefined && clock.now() - listedAt >= LIST_MS) {
       listedAt = clock.now();
-      first = messageBefore(await listAbove(run), plan.message, job.id, listedAt);
+      first = messageBefore(await listAbove(run), { ...own, now: listedAt });
     }
   }
   if (!job.isWaiting) return undefined;

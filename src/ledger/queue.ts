@@ -1,29 +1,21 @@
 import type { Ledger, LedgerEntry } from './ledger.ts';
 import { isSameMessage, type MessageId } from './record.ts';
 
-// Messages to one job go out one after the other, in the order of their comments: who sends while
-// another message is at work could take the end of that one for the own.
-
-/** Milliseconds after the deadline of a run in which it may still write its last record. */
+/** In which a run may still write its last record after its deadline. */
 const LAST_RECORD_MS = 60_000;
 
 /**
- * The record of another message above the own comment that may be at work, or be sent before. That
- * of a run that was killed counts until its deadline. `now`: since 1970.
+ * Messages to a job go out in the order of their comments: the record of another one above that may
+ * be at work, or be sent before. That of a killed run counts until its deadline. `now`: since 1970.
  */
 export function messageBefore(
   above: Ledger,
-  message: MessageId,
-  jobId: string,
-  now: number,
+  { message, jobId, now }: { message: MessageId; jobId: string; now: number },
 ): LedgerEntry | undefined {
-  return above.findLast(
-    (entry) =>
-      !isSameMessage(entry, message) &&
-      now < (entry.deadline ?? 0) + LAST_RECORD_MS &&
-      entry.jobs.some(
-        ({ id, delivery, ended }) =>
-          id === jobId && ended === undefined && ['sending', 'sent'].includes(delivery),
-      ),
-  );
+  const isOpen = ({ id, delivery, ended }: LedgerEntry['jobs'][number]): boolean =>
+    id === jobId && ended === undefined && (delivery === 'sending' || delivery === 'sent');
+  return above.findLast((entry) => {
+    const isLive = now < (entry.deadline ?? 0) + LAST_RECORD_MS;
+    return isLive && !isSameMessage(entry, message) && entry.jobs.some(isOpen);
+  });
 }

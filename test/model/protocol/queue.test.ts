@@ -65,7 +65,7 @@ function movesOf(world: World): World[] {
       case 'queue': {
         const own = entryOf(index, 'sending');
         const isFree = (above: readonly LedgerEntry[]) =>
-          messageBefore(above, own, 'x', NOW) === undefined;
+          messageBefore(above, { message: own, jobId: 'x', now: NOW }) === undefined;
         const sent = count((one) => one.sent !== undefined);
         const sends = listsFor(world, index).some(isFree) ? [to({ at: 'work', sent })] : [];
         return [...sends, to({ at: 'over', said: [...said, 'not-sent'] }), dead];
