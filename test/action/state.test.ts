@@ -211,6 +211,14 @@ describe('a command on the pull request of a person', () => {
     expect(prompt.length).toBeLessThan(12_000);
   });
 
+  it('says why it carries no names of checks there', async () => {
+    const issues = [{ ...OPEN, fork: 'mallory/agents' }];
+    const github: Scenario['github'] = { issues, isPrivate: true, lacks: ['checks'] };
+    await using sim = await simulate(onOwn({ ...OTHER, step: byCommand(FIX), github }));
+    await sim.runHere();
+    expect(prompts(sim)[0]).toMatch(/Not shown: what fails there \(.* lacks “checks: read”\)\. /);
+  });
+
   it.each([true, false])('names files that need a sign-in: %s', async (isPrivate) => {
     const file = 'https://github.com/user-attachments/assets/0f-1';
     const { name, payload } = byCommand(`/agent look at ![it](${file}) and ${file}`).event;
