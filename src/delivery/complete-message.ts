@@ -28,10 +28,9 @@ async function complete(run: Run, page: RequestPage | null): Promise<Stop | unde
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
   const until = now + (plan.deadline - now) / 2;
-  const { sections, nothing, problem } = await fetchSections(run, page, until);
-  if (nothing) return stop('nothing-to-send', { why: nothing });
-  if (problem) return stop('no-content', { why: problem }, 'when fixed');
-  const about: Section = { place: 'about', shown: 'the text before the comment was edited' };
+  const { sections, end } = await fetchSections(run, page, until);
+  if (end !== undefined) return end;
+  const about: Section = { slot: 'about', shown: 'the text before the comment was edited' };
   prompt.complete(fate === 'edited' ? [...sections, about] : sections, describePage(run));
   return undefined;
 }

@@ -11,11 +11,9 @@ export const MOST_THREADS = 100;
 
 const POST_FIELDS = `url body isHidden: isMinimized
   author { type: __typename login ... on User { id: databaseId } ... on Bot { id: databaseId } }`;
-const CODE_PLACE = 'path subjectType line startLine originalLine originalStartLine';
-const COMMENTS = `comments(last: ${MOST_COMMENTS}) {
-  pageInfo { hasMore: hasPreviousPage }
-  nodes { ${POST_FIELDS} at: publishedAt }
-}`;
+const LINES = 'path subjectType line startLine originalLine originalStartLine';
+const PAGE = 'pageInfo { hasMore: hasPreviousPage } nodes';
+const COMMENTS = `comments(last: ${MOST_COMMENTS}) { ${PAGE} { ${POST_FIELDS} at: publishedAt } }`;
 
 const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
   repository(owner: $owner, name: $repo) {
@@ -24,14 +22,10 @@ const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
       ... on PullRequest {
         sha: headRefOid branch: headRefName base: baseRefName mergeable isElsewhere: isCrossRepository
         ${COMMENTS}
-        reviews(last: ${MOST_REVIEWS}) {
-          pageInfo { hasMore: hasPreviousPage }
-          nodes { ${POST_FIELDS} at: submittedAt state }
-        }
+        reviews(last: ${MOST_REVIEWS}) { ${PAGE} { ${POST_FIELDS} at: submittedAt state } }
         threads: reviewThreads(last: ${MOST_THREADS}) {
-          pageInfo { hasMore: hasPreviousPage }
-          nodes {
-            isResolved isOutdated ${CODE_PLACE}
+          ${PAGE} {
+            isResolved isOutdated ${LINES}
             first: comments(first: 1) { nodes { url diffHunk } }
             comments(last: ${MOST_COMMENTS}) {
               totalCount
@@ -52,7 +46,7 @@ const REVIEW = `query ($id: ID!, $cursor: String) {
         pageInfo { hasMore: hasNextPage cursor: endCursor }
         nodes {
           ${POST_FIELDS} at: publishedAt state replyTo { id }
-          isOutdated: outdated ${CODE_PLACE} diffHunk
+          isOutdated: outdated ${LINES} diffHunk
         }
       }
     }
@@ -76,7 +70,7 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
     state,
     /** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
     at: Date.parse(at ?? ''),
-    /** The key of the review that an inline comment in a thread belongs to; empty for others. */
+    /** The key of the review that an inline comment in a thread belongs to. */
     review: parseKey(review?.url ?? ''),
     /** Null if the account was deleted. */
     author: author && {
@@ -116,8 +110,7 @@ const onLines = z.object({
   ...{ originalLine: lineNumber, originalStartLine: lineNumber },
 });
 
-function toPlace({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHunk: string) {
-  // On the lines that it is on now; if they are gone, on those that it was written on.
+function toLocation({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHunk: string) {
   const [now, startNow] =
     on.line === null ? [on.originalLine, on.originalStartLine] : [on.line, on.startLine];
   const [line, startLine] = on.subjectType === 'FILE' ? [null, null] : [now, startNow];
@@ -132,8 +125,8 @@ function toPlace({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHunk:
     diffHunk,
   };
 }
-/** Where in the files of a pull request something was written. */
-export type CodePlace = Readonly<ReturnType<typeof toPlace>>;
+/** On the lines that it is on now; if they are gone, on those that it was written on. */
+export type CodeLocation = Readonly<ReturnType<typeof toLocation>>;
 
 const thread = z.pipe(
   z.extend(onLines, {
@@ -145,7 +138,7 @@ const thread = z.pipe(
     const [{ url, diffHunk } = { url: '', diffHunk: '' }] = first.nodes;
     return {
       isResolved,
-      place: toPlace(on, diffHunk),
+      location: toLocation(on, diffHunk),
       /** The key of its first comment. */
       first: parseKey(url),
       /** How many comments before these were not read. */
@@ -191,7 +184,7 @@ const inlinePost = z.pipe(
     replyTo: z.nullable(z.object({ id: z.string() })),
   }),
   z.transform(({ replyTo, diffHunk, ...one }) => {
-    return { ...toPost(one), isReply: replyTo !== null, place: toPlace(one, diffHunk) };
+    return { ...toPost(one), isReply: replyTo !== null, location: toLocation(one, diffHunk) };
   }),
 );
 export type InlinePost = Readonly<z.infer<typeof inlinePost>>;

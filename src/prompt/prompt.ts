@@ -14,27 +14,24 @@ const MOST_FILES_NAMED = 5;
 function omitFiles(text: string): Section {
   const files = [...new Set(text.match(ATTACHED_FILE))].slice(0, MOST_FILES_NAMED);
   const why = 'only people who are signed in to GitHub can open it';
-  return { place: 'about', omissions: files.map((file) => ({ what: `what is at ${file}`, why })) };
+  return { slot: 'about', omissions: files.map((file) => ({ what: `what is at ${file}`, why })) };
 }
 
-/** What is sent, and what people see of it. What is fetched just before it is sent completes it. */
+type PromptRuntime = Pick<Runtime, 'log' | 'redact' | 'signal'>;
+
+/** What is sent, and what people see of it. */
 export class Prompt {
-  readonly #runtime: Pick<Runtime, 'log' | 'redact' | 'signal'>;
+  readonly #runtime: PromptRuntime;
   readonly #request: Request;
   readonly #logged = new Set<string>();
   #sections: readonly Section[] = [];
   #completed: readonly [readonly Section[], string] = [[], ''];
-  /** All that is sent. */
   text = '';
-  /** Settled when it is complete, with why all jobs stop if it is not sent. Only complete-message.ts sets it. */
+  /** Settled when it is complete, with why all jobs stop if it is not sent. */
   completion?: Promise<Stop | undefined>;
 
   /** `origin`: the paragraph that says where it comes from, or an empty text. */
-  constructor(
-    runtime: Pick<Runtime, 'log' | 'redact' | 'signal'>,
-    request: Request,
-    origin: string,
-  ) {
+  constructor(runtime: PromptRuntime, request: Request, origin: string) {
     this.#runtime = runtime;
     this.#request = request;
     this.complete([], origin);
@@ -44,13 +41,13 @@ export class Prompt {
   complete(fetched: readonly Section[], origin: string, destination = ''): void {
     this.#completed = [fetched, origin];
     const { prompt, words, defaultTask, sections, isPrivate } = this.#request;
+    const { log, redact, signal } = this.#runtime;
     const task = [prompt, words, defaultTask];
-    const about: Section = { place: 'about', parts: [origin, destination] };
-    const texts = formatMessage(task, [about, ...fetched, ...sections]);
-    const files = isPrivate ? [omitFiles(this.#runtime.redact(texts))] : [];
+    const about: Section = { slot: 'about', parts: [origin, destination] };
+    const withAll = formatMessage(task, [about, ...fetched, ...sections]);
+    const files = isPrivate ? [omitFiles(redact(withAll))] : [];
     this.#sections = [...fetched, ...sections, ...files];
     this.text = formatMessage(task, [about, ...this.#sections]);
-    const { log, signal } = this.#runtime;
     for (const { level, text } of formatLogLines(this.#sections)) {
       // A cancelled run reports that alone.
       if (!signal.aborted && !this.#logged.has(text)) log[level](text);
@@ -67,7 +64,7 @@ export class Prompt {
     return this.#request.commentsOn;
   }
 
-  /** What people see of it. It is cut later: a part of a secret would not be recognized. */
+  /** It is cut later: a part of a secret would not be recognized. */
   get preview(): Pick<RunReport, 'prompt' | 'attached' | 'message'> {
     const { redact } = this.#runtime;
     const { prompt, words } = this.#request;

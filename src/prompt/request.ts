@@ -1,12 +1,12 @@
 import { type Context, complaint, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
-import { stop } from '../job/stop-reasons.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
 import type { RequestPage } from './conversation/fetch.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Section } from './sections.ts';
 
-// What a message asks for, and what is fetched for it. The code that fetches is only loaded if there is something to fetch.
+// Code that fetches is only loaded if there is something to fetch.
 
 export interface Request {
   /** Of the workflow; empty for none. */
@@ -19,7 +19,6 @@ export interface Request {
   readonly sections: readonly Section[];
   /** How many inline comments of the review there are on each file. */
   readonly commentsOn: ReadonlyMap<string, number>;
-  /** Whether the repository is private, so that the agent cannot open files of its comments. */
   readonly isPrivate: boolean;
 }
 
@@ -42,18 +41,17 @@ export async function readRequest(context: Context): Promise<Request | EarlyEnd>
     if (prompt === '' && words === '') return withoutWords(command);
     if (asked.context === null) return request;
     const { formatCode } = await loadReview();
-    const code = formatCode(asked.context, runtime.redact);
-    return { ...request, sections: [code, ...request.sections] };
+    return { ...request, sections: [formatCode(asked.context, runtime.redact), ...files] };
   }
-  const check = trigger.kind === 'check' ? trigger.check : null;
-  // What failed is fetched just before the message.
-  if (check?.failure && prompt === '') return { ...request, defaultTask: FIX_IT };
   if (prompt !== '') return request;
-  return check === null
-    ? nothing(
-        `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
-      )
-    : nothing(`${whyNoFailure(check)}, and “prompt” is empty.`);
+  if (trigger.kind !== 'check') {
+    return nothing(
+      `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
+    );
+  }
+  return trigger.check.failure === null
+    ? nothing(`${whyNoFailure(trigger.check)}, and “prompt” is empty.`)
+    : { ...request, defaultTask: FIX_IT };
 }
 
 async function readAttached({ runtime, inputs }: Context): Promise<readonly Section[] | EarlyEnd> {
@@ -74,10 +72,10 @@ async function readReview(
   if (read.kind === 'problem') return complaint('no-content', read.problem, read.mayPass);
   const { inline, commentsOn, areReplies } = read.value;
   const isBare = inline.length === 0;
-  const saysNothing = request.words === '' && isBare && request.prompt === '';
+  const isEmpty = request.words === '' && isBare && request.prompt === '';
   const whole = { ...request, sections: [...inline, ...request.sections], commentsOn };
-  if (inputs.command !== null) return saysNothing ? withoutWords(inputs.command) : whole;
-  if (saysNothing) return nothing('The review has neither text nor inline comments.');
+  if (inputs.command !== null) return isEmpty ? withoutWords(inputs.command) : whole;
+  if (isEmpty) return nothing('The review has neither text nor inline comments.');
   if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
   const isReply = request.words === '' && !isBare && areReplies;
@@ -89,31 +87,20 @@ function nothing(reason: string): EarlyEnd {
 }
 
 function withoutWords(command: string | null): EarlyEnd {
-  const word = command ?? '';
-  return endEarly(stop('no-words', { command: word }), { answer: { usageOf: word } });
+  const usageOf = command ?? '';
+  return endEarly(stop('no-words', { command: usageOf }), { answer: { usageOf } });
 }
 
 function loadReview() {
   return import(/* webpackChunkName: "carried" */ './conversation/review.ts');
 }
 
-interface Fetched {
-  readonly sections: readonly Section[];
-  /** Why nothing is sent after all, as a sentence; or empty. */
-  readonly nothing?: string;
-  /** Why it is not worth sending until a permission is given, as a sentence; or empty. */
-  readonly problem?: string;
-}
-
-/**
- * Fetches what belongs to a message and changes until it is sent, until a time of the clock: what fails on the commit of a failure,
- * or what people have written on the page of a command or review.
- */
+/** Fetches what changes until the message is sent; or why that is not sent. Ends by `until`. */
 export async function fetchSections(
   context: Context,
   page: RequestPage | null,
   until: number,
-): Promise<Fetched> {
+): Promise<{ readonly sections: readonly Section[]; readonly end?: Stop | undefined }> {
   if (page !== null) {
     const { fetchConversation } = await import(
       /* webpackChunkName: "carried" */ './conversation/fetch.ts'

@@ -1,53 +1,45 @@
 import { untilAborted } from '../clock.ts';
 import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-
 import { ok, problem, type Result } from '../result.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { plural } from '../text.ts';
 import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/output.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 
-// What a message carries, as one list of sections. The message, what people see of it and the lines of the log are made of that
-// list, each by one function: so what was wanted and is not there is in all three.
+// The message, what people see of it and the lines of the log are made of one list of sections: so
+// an omission is in all three.
 
-/** Where a section stands in the message, in this order. */
-const PLACES = ['task', 'reply', 'about', 'logs', 'words'] as const;
+/** In the order of the message. `task` and `reply` are what the sender asks for and replies to. */
+const SLOTS = ['task', 'reply', 'about', 'logs', 'words'] as const;
 
-/** A log, a check, a thread, a comment, a file: whatever belongs to the message besides its task. */
+/** Whatever belongs to the message besides its task, such as a log or a thread. */
 export interface Section {
-  /**
-   * `task`: what the sender asks for. `reply`: what the task replies to. `about`: what it is about, and what is not shown of that.
-   * `logs`: what programs say, annotations first. `words`: what others say.
-   */
-  readonly place: (typeof PLACES)[number];
-  /** What the agent gets: paragraphs, in which names by others are quoted. */
+  readonly slot: (typeof SLOTS)[number];
+  /** Paragraphs for the agent, in which names by others are quoted. */
   readonly parts?: readonly string[];
-  /** The same of programs, which share one room. They follow all paragraphs of the place. */
+  /** They share one room, and follow all paragraphs of the slot. */
   readonly outputs?: readonly Output[];
-  /**
-   * What people see of it: a phrase without secrets, with names by others between “ and ”, such as `log of “links”`. Without one,
-   * they need not know.
-   */
+  /** What people see of it: a phrase without secrets, such as `log of “links”`. */
   readonly shown?: string;
   readonly omissions?: readonly Omission[];
 }
 
-/** What was wanted and is not there, as a whole or in part. Phrases without secrets, with names by others between “ and ”. */
+/** Phrases without secrets, with names by others between “ and ”. */
 export interface Omission {
   /** It can follow “without”, such as `the log of “links”`. */
   readonly what: string;
   /** Such as `GitHub answered 502`; empty if it goes without saying. */
   readonly why: string;
-  /** Whether the paragraphs tell the agent. What has no place there is in the last line of the message. */
-  readonly isTold?: boolean | undefined;
+  /** Whether the paragraphs have it, so that the last line of the message has not. */
+  readonly isInParts?: boolean;
   /** Whether GitHub or a permission is the cause, so that the log has a warning. */
-  readonly isFault?: boolean | undefined;
+  readonly isFault?: boolean;
 }
 
-/** What there was no room for: the ends of some comments, and others as a whole. `url`: where people find them. */
+/** How many comments have no end, and how many are left out. `url`: where people find them. */
 export function omitForRoom(
-  shortened: number,
-  left: number,
+  { shortened, left }: { readonly shortened: number; readonly left: number },
   noun: string,
   url: string,
 ): readonly Omission[] {
@@ -59,56 +51,58 @@ export function omitForRoom(
   ];
 }
 
-/** All that is sent. The texts of the task come first; those that are empty are left out. */
+/** All that is sent. */
 export function formatMessage(task: readonly string[], sections: readonly Section[]): string {
   // People come first.
-  const isByPerson = sections.some(({ place }) => place === 'words');
-  const room = isByPerson ? OUTPUTS_ROOM / 2 : OUTPUTS_ROOM;
-  const [asked = '', ...placed] = PLACES.map((place) => {
-    const here = sections.filter((section) => section.place === place);
+  const room = sections.some(({ slot }) => slot === 'words') ? OUTPUTS_ROOM / 2 : OUTPUTS_ROOM;
+  const [tasks = '', ...others] = SLOTS.map((slot) => {
+    const here = sections.filter((section) => section.slot === slot);
     const outputs = here.flatMap((section) => section.outputs ?? []);
     return blocks([...here.flatMap(({ parts = [] }) => parts), quoteOutputs(outputs, room)]);
   });
-  const carried = blocks(placed);
-  const hasQuotations = [asked, carried].some((text) => /^>/m.test(text));
-  const omitted = omissionsIn(sections).filter(({ isTold }) => isTold !== true);
-  const named = omitted.map(({ what, why }) => (why === '' ? what : `${what} (${why})`));
-  const end = named.length === 0 ? '' : `Not shown: ${named.join('; ')}. ${NO_GUESS}`;
-  return blocks([...task, asked, hasQuotations ? QUOTATIONS : '', carried, end]);
+  const carried = blocks(others);
+  const hasQuotations = /^>/m.test(`${tasks}\n${carried}`);
+  const omitted = listOmissions(sections).filter(({ isInParts }) => !isInParts);
+  const named = omitted.map(({ what, why }) => what + (why && ` (${why})`)).join('; ');
+  const end = named === '' ? '' : `Not shown: ${named}. ${NO_GUESS}`;
+  return blocks([...task, tasks, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 
 /** What people see of the sections, as Markdown in one line; empty for nothing. */
 export function formatPreview(sections: readonly Section[]): string {
-  const shown = sections.map((section) => section.shown ?? '').filter((phrase) => phrase !== '');
-  const phrases = [...shown.map((phrase) => `+ ${phrase}`), ...omissionsIn(sections).map(without)];
-  return dotted(phrases.map(sentenceToMarkdown));
-}
-
-interface LogLine {
-  readonly level: 'warning' | 'info';
-  readonly text: string;
+  const shown = sections.flatMap(({ shown }) => (shown ? [`+ ${shown}`] : []));
+  return dotted([...shown, ...listOmissions(sections).map(formatWithout)].map(sentenceToMarkdown));
 }
 
 /** What the log says of the sections. */
-export function formatLogLines(sections: readonly Section[]): readonly LogLine[] {
-  return omissionsIn(sections).map((one) => ({
-    level: one.isFault === true ? 'warning' : 'info',
-    text: `The message goes ${without(one)}.`,
+export function formatLogLines(sections: readonly Section[]) {
+  return listOmissions(sections).map((one) => ({
+    level: one.isFault ? ('warning' as const) : ('info' as const),
+    text: `The message goes ${formatWithout(one)}.`,
   }));
 }
 
-function omissionsIn(sections: readonly Section[]): readonly Omission[] {
+function listOmissions(sections: readonly Section[]): readonly Omission[] {
   return sections.flatMap(({ omissions = [] }) => omissions);
 }
 
-function without({ what, why }: Omission): string {
-  return why === '' ? `without ${what}` : `without ${what}: ${why}`;
+function formatWithout({ what, why }: Omission): string {
+  return `without ${what}${why && `: ${why}`}`;
 }
 
-/**
- * What GitHub shows, or why it does not, as a phrase. A signal limits the time. `permission`: what the workflow job may lack, such
- * as `actions: read`. Rejects if a bug is the cause.
- */
+/** For all that is fetched for a message. */
+export const MOST_FETCHING_MS = 60_000;
+
+/** `until`: a time of the clock. */
+export function limitTime(
+  { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
+  until: number,
+): AbortSignal {
+  const ms = Math.min(MOST_FETCHING_MS, until - clock.now());
+  return AbortSignal.any([clock.timeout(ms), signal]);
+}
+
+/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`. */
 export async function fetchOrExplain<T>(
   fetch: () => Promise<T>,
   permission: string,
@@ -117,9 +111,8 @@ export async function fetchOrExplain<T>(
   try {
     return ok(await untilAborted(fetch(), signal));
   } catch (error) {
-    const isSlow = signal.aborted;
-    const why = isSlow ? 'GitHub did not answer in time' : whyNot(error, permission);
-    return problem(why, isSlow || mayPassLater(error));
+    if (signal.aborted) return problem('GitHub did not answer in time', true);
+    return problem(whyNot(error, permission), mayPassLater(error));
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Context } from '../../context.ts';
 import { lacking } from '../../github/errors.ts';
+import { type Stop, stop } from '../../job/stop-reasons.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import { type CommitTrigger, FAILURES } from '../../trigger/trigger.ts';
-import { fetchOrExplain, type Omission, type Section } from '../sections.ts';
+import { fetchOrExplain, limitTime, type Omission, type Section } from '../sections.ts';
 import { whyNeverStarted } from './annotations.ts';
-import { formatFailures, listFirst, quoteName, type Source } from './format.ts';
+import { formatFailures, listNames, quoteName, type Source } from './format.ts';
 import {
   type FailedCheck,
   isOutdated,
@@ -14,12 +15,8 @@ import {
   selectFailures,
 } from './select.ts';
 
-// Fetches all that fails on a commit: runs of workflows, jobs and checks of apps, with their annotations and logs.
-
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
 const MOST_SOURCES = 8;
-/** Milliseconds for all that is read. */
-const MOST_READING_MS = 60_000;
 /** What jobs, checks and annotations need, in private repositories. */
 const CHECKS = 'checks: read';
 /** What runs and logs need. */
@@ -33,36 +30,31 @@ interface CommitToRead {
   readonly page: string;
 }
 
-/** What fails on a commit. */
-export interface Failing {
+interface Failing {
   readonly sections: readonly Section[];
   /** Whether a workflow may have run there. */
   readonly hasRuns: boolean;
-  /** Why there is nothing to fix, as a sentence; or empty. */
-  readonly nothing: string;
-  /** Why nothing but links could be read of a failure that nobody has asked about, as a sentence; or empty. */
-  readonly problem: string;
+  /** Why the message about the run or check of the event is not sent. */
+  readonly end?: Stop | undefined;
 }
 
-/** `until`: a time of the clock. */
+/** What fails on a commit: runs of workflows, jobs and checks of apps. `until`: of the clock. */
 export async function fetchFailures(
   start: Context,
-  commit: CommitToRead,
+  { sha, own, page }: CommitToRead,
   until: number,
 ): Promise<Failing> {
-  const { github, info } = start;
-  const { clock, signal: cancelled, redact } = start.runtime;
-  const leftMs = Math.min(MOST_READING_MS, until - clock.now());
-  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
-  const { sha, own } = commit;
+  const { github, info, runtime } = start;
+  const { redact } = runtime;
+  const signal = limitTime(runtime, until);
   const [runs, checks] = await Promise.all([
     fetchOrExplain(() => github.runsOn(sha, until), ACTIONS, signal),
     fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal),
   ]);
   const hasRuns = runs.kind === 'problem' || runs.value.length > 0;
   if (own !== null && isOutdated(own, { runs, checks })) {
-    const nothing = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
-    return { sections: [], hasRuns, nothing, problem: '' };
+    const why = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
+    return { sections: [], hasRuns, end: stop('nothing-to-send', { why }) };
   }
   const failures = selectFailures({ runs, checks }, own, info);
   const ranked = failures.checks.toSorted((one, other) => rankCheck(one) - rankCheck(other));
@@ -71,15 +63,16 @@ export async function fetchFailures(
   );
   const sources = read.filter(({ check, neverStarted }) => check.hasFailed || neverStarted);
   const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
-  const where = formatWhere(commit, redact);
+  const pull = page === '' ? '' : ` of the pull request ${page}`;
+  const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
+  const where = ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
   const isQuiet = failures.runs.length === 0 && failures.checks.length === 0;
   const sections = [
     ...formatFailures(failures, sources, { sha, where, left, redact }),
-    { place: 'about', omissions: omitLists(start, { runs, checks }, own, isQuiet) } as const,
+    omitLists(start, { runs, checks }, own, isQuiet),
   ];
-  const nothing = own === null ? '' : whyNothingRan(sources, redact);
-  const problem = own === null ? '' : whyOnlyLinks(sections);
-  return { sections, hasRuns, nothing, problem };
+  const end = own === null ? undefined : (endUnstarted(sources, redact) ?? endRefused(sections));
+  return { sections, hasRuns, end };
 }
 
 /** Of a branch in another repository only the names: strangers control what its checks say. */
@@ -87,57 +80,50 @@ export async function nameFailures(
   { github, runtime }: Context,
   sha: string,
   until: number,
-): Promise<Pick<Failing, 'sections' | 'hasRuns'>> {
-  const { clock, signal: cancelled, redact } = runtime;
-  const leftMs = Math.min(MOST_READING_MS, until - clock.now());
-  const signal = AbortSignal.any([clock.timeout(leftMs), cancelled]);
+): Promise<Failing> {
+  const signal = limitTime(runtime, until);
   const checks = await fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal);
   if (checks.kind === 'problem') {
     const omission = { what: 'what fails there', why: checks.problem, isFault: true };
-    return { sections: [{ place: 'about', omissions: [omission] }], hasRuns: true };
+    return { sections: [{ slot: 'about', omissions: [omission] }], hasRuns: true };
   }
   const names = newestChecks(checks.value)
     .filter(({ conclusion }) => FAILURES.has(conclusion))
-    .map(({ name }) => quoteName(name, redact));
+    .map(({ name }) => quoteName(name, runtime.redact));
   const why = 'The branch is in another repository, so what they say is not shown.';
-  const parts = names.length === 0 ? [] : [`Failed checks: ${listFirst(names)}. ${why}`];
-  return { sections: [{ place: 'about', parts }], hasRuns: checks.value.length > 0 };
+  const parts = names.length === 0 ? [] : [`Failed checks: ${listNames(names)}. ${why}`];
+  return { sections: [{ slot: 'about', parts }], hasRuns: checks.value.length > 0 };
 }
 
-/** Those of the event first, then checks of apps, then other jobs. What was cancelled may have been started. */
+/** Those of the event, checks of apps, other jobs, and what was cancelled or never started. */
 function rankCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
   if (!hasFailed) return 3;
   if (isOwn) return 0;
   return kind === 'check' ? 1 : 2;
 }
 
-/** If GitHub started none of the jobs of the run of the event that failed, nobody can fix that. */
-function whyNothingRan(sources: readonly Source[], redact: Redact): string {
+/** Nobody can fix it if GitHub started none of the jobs of the event. */
+function endUnstarted(sources: readonly Source[], redact: Redact): Stop | undefined {
   const own = sources.filter(({ check }) => check.isOwn);
-  const [first] = own;
-  if (first?.neverStarted === undefined || !own.every(({ neverStarted }) => neverStarted))
-    return '';
-  return `GitHub did not run the job ${quoteName(first.check.name, redact)}: ${quote(redact(first.neverStarted))}.`;
+  const [{ check, neverStarted } = {}] = own;
+  if (!check || !neverStarted || own.some((one) => !one.neverStarted)) return undefined;
+  const job = quoteName(check.name, redact);
+  const why = `GitHub did not run the job ${job}: ${quote(redact(neverStarted))}.`;
+  return stop('nothing-to-send', { why });
 }
 
-/** A permission is all that keeps each log and annotation away. What is too large, or late, is worth a message. */
-function whyOnlyLinks(sections: readonly Section[]): string {
-  if (sections.some(({ outputs = [] }) => outputs.length > 0)) return '';
-  const reasons = new Set(
-    sections.flatMap(({ omissions = [] }) => omissions.map(({ why }) => why)),
-  );
-  const isRefused = [...reasons].every(
-    (why) => why === lacking(CHECKS) || why === lacking(ACTIONS),
-  );
-  if (reasons.size === 0 || !isRefused) return '';
-  return `The message would have no more than links: ${[...reasons].join(', and ')}.`;
+/** If permissions alone keep each log and annotation away. What is too large is worth a message. */
+function endRefused(sections: readonly Section[]): Stop | undefined {
+  if (sections.some(({ outputs = [] }) => outputs.length > 0)) return undefined;
+  const omissions = sections.flatMap(({ omissions: some = [] }) => some);
+  const reasons = [...new Set(omissions.map(({ why }) => why))];
+  const refusals = [lacking(CHECKS), lacking(ACTIONS)];
+  if (reasons.length === 0 || !reasons.every((why) => refusals.includes(why))) return undefined;
+  const why = `The message would have no more than links: ${reasons.join(', and ')}.`;
+  return stop('no-content', { why }, 'when fixed');
 }
 
-async function readSource(
-  { github }: Context,
-  check: FailedCheck,
-  signal: AbortSignal,
-): Promise<Source> {
+async function readSource({ github }: Context, check: FailedCheck, signal: AbortSignal) {
   const { id, kind, annotations: count, hasFailed } = check;
   const [annotations, log] = await Promise.all([
     count > 0 ? fetchOrExplain(() => github.annotations(id), CHECKS, signal) : null,
@@ -150,19 +136,13 @@ async function readSource(
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
-function formatWhere({ sha, own, page }: CommitToRead, redact: Redact): string {
-  const pull = page === '' ? '' : ` of the pull request ${page}`;
-  const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
-  return ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
-}
-
-/** `isQuiet`: nothing fails, as far as that is known. Then a omissions permission is worth no more than a line in the log. */
+/** `isQuiet`: nothing fails, so that the log alone names a missing permission. */
 function omitLists(
   { runtime }: Context,
   { runs, checks }: Lists,
   own: CommitTrigger | null,
   isQuiet: boolean,
-): readonly Omission[] {
+): Section {
   const omissions: Omission[] = [];
   if (runs.kind === 'problem') {
     const what = own === null ? 'what fails there' : 'what else fails there';
@@ -174,5 +154,5 @@ function omitLists(
       runtime.log.info(`The message goes without ${what}: ${checks.problem}.`);
     } else omissions.push({ what, why: checks.problem, isFault: true });
   }
-  return omissions;
+  return { slot: 'about', omissions };
 }

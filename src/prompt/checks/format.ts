@@ -1,22 +1,21 @@
 import type { Annotation } from '../../github/checks.ts';
 import type { Result } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
-import { cut, listing, quote } from '../../text.ts';
+import { cut, listing, listSome, quote } from '../../text.ts';
 import { clean } from '../logs/clean.ts';
 import { selectFailedSteps } from '../logs/failed-steps.ts';
-import { type Output, toOutput, withoutRepeatedLines } from '../logs/output.ts';
+import { toOutput, withoutRepeatedLines } from '../logs/output.ts';
 import type { Omission, Section } from '../sections.ts';
 import { formatAnnotations } from './annotations.ts';
 import type { FailedCheck, FailedRun, Failures } from './select.ts';
 
-// What a message says of what fails on a commit. That of the event comes first.
+// What fails on a commit; that of the event comes first.
 
 const ALSO_FAILS =
   'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
 const NO_JOBS = 'No failed job of it is known; a person has to look at its page.';
-/** Failed jobs or checks that are named. */
 const MOST_NAMES = 20;
-/** Characters of the output of a check. Of a long one, the beginning has the result. */
+/** Of a long one, the beginning has the result. */
 const LONGEST_OUTPUT = 4000;
 
 /** A job or a check, and what it says; null is what it has not. */
@@ -42,29 +41,40 @@ export function formatFailures(
   sources: readonly Source[],
   { sha, where, left, redact }: CommitFacts,
 ): readonly Section[] {
-  const formatName = ({ name, run }: FailedCheck): string => {
-    const of = run === null || failures.runs.length < 2 ? '' : ` of ${quoteName(run.name, redact)}`;
-    return `${quoteName(name, redact)}${of}`;
-  };
+  const formatName = ({ name, run }: FailedCheck): string =>
+    quoteName(name, redact) +
+    (run === null || failures.runs.length < 2 ? '' : ` of ${quoteName(run.name, redact)}`);
   const named = sources.map((source) => ({ ...source, name: formatName(source.check) }));
-  const annotations = named.flatMap((source) => annotationsIn(source, redact));
-  const outputs = named.flatMap((source) => formatOutput(source, redact));
-  const logs = named.flatMap((source) => formatLog(source, redact));
+  const collect = (read: (source: Source) => { title: string; text: string } | undefined) =>
+    named.flatMap(({ name, ...source }) => {
+      const found = read(source);
+      if (found === undefined) return [];
+      const of = `${found.title} of the ${source.check.kind} ${name}`;
+      return [{ ...toOutput(of, found.text, redact), name }];
+    });
+  const annotations = collect(({ check, annotations: read }) =>
+    read?.kind === 'ok' ? formatAnnotations(read.value, check.annotations, redact) : undefined,
+  );
+  const outputs = collect(({ check }) => {
+    if (check.output === '') return undefined;
+    // Secrets are taken out before it is cut: a part of one is not recognized.
+    return { title: 'The output', text: cut(redact(clean(check.output)), LONGEST_OUTPUT) };
+  });
+  const logs = collect(({ log }) =>
+    log?.kind === 'ok' ? { title: 'The log', text: selectFailedSteps(log.value) } : undefined,
+  );
   const phrases = Object.entries({ annotations, output: outputs, log: logs })
     .filter(([, all]) => all.length > 0)
-    .map(([what, all]) => `${what} of ${listFirst(all.map(({ name }) => name))}`);
-  const omissions = [
-    ...findUnread('annotations', named, ({ annotations: read }) => read),
-    ...findUnread('log', named, ({ log }) => log),
-  ];
+    .map(([what, all]) => `${what} of ${listNames(all.map(({ name }) => name))}`);
+  const omissions = [...omitUnread('annotations', named), ...omitUnread('log', named)];
   if (left.length > 0) {
     const why = `a message has the logs and annotations of ${sources.length} jobs and checks at most`;
-    omissions.push({ what: `what ${listFirst(left.map(formatName))} say`, why });
+    omissions.push({ what: `what ${listNames(left.map(formatName))} say`, why });
   }
   return [
-    { place: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
+    { slot: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
     {
-      place: 'logs',
+      slot: 'logs',
       outputs: [...annotations, ...outputs, ...withoutRepeatedLines(logs)],
       shown: phrases.length === 0 ? '' : `${listing(phrases)} (${sha.slice(0, 7)})`,
       omissions,
@@ -72,47 +82,16 @@ export function formatFailures(
   ];
 }
 
-interface NamedSource extends Source {
-  readonly name: string;
-}
-
-type NamedOutput = Output & { readonly name: string };
-
-function annotationsIn(
-  { check, annotations, name }: NamedSource,
-  redact: Redact,
-): readonly NamedOutput[] {
-  if (annotations?.kind !== 'ok') return [];
-  const of = `the ${check.kind} ${name}`;
-  const output = formatAnnotations(of, annotations.value, check.annotations, redact);
-  return output === undefined ? [] : [{ ...output, name }];
-}
-
-function formatOutput({ check, name }: NamedSource, redact: Redact): readonly NamedOutput[] {
-  if (check.said === '') return [];
-  // Secrets are taken out before it is cut: a part of one is not recognized.
-  const said = cut(redact(clean(check.said)), LONGEST_OUTPUT);
-  return [{ ...toOutput(`The output of the check ${name}`, said, redact), name }];
-}
-
-function formatLog({ log, name }: NamedSource, redact: Redact): readonly NamedOutput[] {
-  if (log?.kind !== 'ok') return [];
-  const steps = selectFailedSteps(log.value);
-  return [{ ...toOutput(`The log of the job ${name}`, steps, redact), name }];
-}
-
-function findUnread(
-  what: string,
-  all: readonly NamedSource[],
-  getRead: (source: NamedSource) => Result<unknown> | null,
+function omitUnread(
+  what: 'annotations' | 'log',
+  all: readonly (Source & { readonly name: string })[],
 ): Omission[] {
-  const byReason = Map.groupBy(all, (source) => {
-    const read = getRead(source);
-    return read?.kind === 'problem' ? read.problem : '';
-  });
+  const byReason = Map.groupBy(all, ({ [what]: read }) =>
+    read?.kind === 'problem' ? read.problem : '',
+  );
   byReason.delete('');
   return [...byReason].map(([why, some]) => {
-    const names = listFirst(some.map(({ name }) => name));
+    const names = listNames(some.map(({ name }) => name));
     return { what: `the ${what} of ${names}`, why, isFault: true };
   });
 }
@@ -124,31 +103,35 @@ function describeFailures(
 ): readonly string[] {
   const unstarted = sources.filter(({ neverStarted }) => neverStarted).map(({ check }) => check);
   const failed = checks.filter((check) => check.hasFailed && !unstarted.includes(check));
+  const list = (label: string, some: readonly { readonly name: string }[]): readonly string[] => {
+    if (some.length === 0) return [];
+    return [`${label}: ${listNames(some.map(({ name }) => quoteName(name, redact)))}.`];
+  };
   const describeOne = (one: FailedRun | FailedCheck): readonly string[] => {
     const { kind, name, failure, url, isOwn } = one;
-    const said = `The ${kind} ${quoteName(name, redact)} ${failure}${isOwn ? where : ''}`;
-    const jobsIn = (some: readonly FailedCheck[]): readonly string[] =>
-      some.filter(({ run }) => run === one).map((job) => quoteName(job.name, redact));
-    const [ran, never] = [jobsIn(failed), jobsIn(unstarted)];
-    return [
-      url === '' ? said : `${said}: ${url}`,
-      ran.length === 0 ? '' : `Failed job${ran.length === 1 ? '' : 's'}: ${listFirst(ran)}.`,
-      never.length === 0 ? '' : `Never run by GitHub: ${listFirst(never)}.`,
-      kind === 'workflow' && ran.length + never.length === 0 ? NO_JOBS : '',
-    ].filter((part) => part !== '');
+    const sentence = `The ${kind} ${quoteName(name, redact)} ${failure}${isOwn ? where : ''}`;
+    const isIn = ({ run }: FailedCheck): boolean => run === one;
+    const ran = failed.filter(isIn);
+    const jobs = [
+      ...list(ran.length === 1 ? 'Failed job' : 'Failed jobs', ran),
+      ...list('Never run by GitHub', unstarted.filter(isIn)),
+    ];
+    const end = kind === 'workflow' && jobs.length === 0 ? [NO_JOBS] : jobs;
+    return [url === '' ? sentence : `${sentence}: ${url}`, ...end];
   };
-  const named = [...runs, ...failed.filter(({ run }) => run === null)];
-  const all = named.slice(0, MOST_NAMES);
-  const further = named.slice(MOST_NAMES).map(({ name }) => quoteName(name, redact));
-  const own = all.filter(({ isOwn }) => isOwn).flatMap(describeOne);
-  const others = all.filter(({ isOwn }) => !isOwn).flatMap(describeOne);
-  const names = unfinished.map((name) => quoteName(name, redact));
+  const all = [...runs, ...failed.filter(({ run }) => run === null)];
+  const shown = all.slice(0, MOST_NAMES);
+  const own = shown.filter(({ isOwn }) => isOwn).flatMap(describeOne);
+  const others = shown.filter(({ isOwn }) => !isOwn).flatMap(describeOne);
   return [
     ...own,
     ...(own.length > 0 && others.length > 0 ? [ALSO_FAILS] : []),
     ...others,
-    ...(further.length === 0 ? [] : [`Also failed: ${listFirst(further)}.`]),
-    ...(names.length === 0 ? [] : [`Not finished yet: ${listFirst(names)}.`]),
+    ...list('Also failed', all.slice(MOST_NAMES)),
+    ...list(
+      'Not finished yet',
+      unfinished.map((name) => ({ name })),
+    ),
   ];
 }
 
@@ -157,8 +140,6 @@ export function quoteName(name: string, redact: Redact): string {
   return quote(redact(name), 100);
 }
 
-/** `a, b and 12 more` */
-export function listFirst(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return listing(more > 0 ? [...names.slice(0, MOST_NAMES), `${more} more`] : names);
+export function listNames(names: readonly string[]): string {
+  return listSome(names, MOST_NAMES);
 }

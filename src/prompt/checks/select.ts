@@ -4,8 +4,7 @@ import type { Result } from '../../result.ts';
 import type { RunInfo } from '../../runner/environment.ts';
 import { type CommitTrigger, FAILURES } from '../../trigger/trigger.ts';
 
-// Which runs of workflows and which checks fail on a commit, by the lists that GitHub has of them.
-
+/** What GitHub lists of a commit. */
 export interface Lists {
   /** The newest first. */
   readonly runs: Result<readonly WorkflowRun[]>;
@@ -24,15 +23,14 @@ export interface FailedRun {
 }
 
 export interface FailedCheck extends Omit<FailedRun, 'kind'> {
-  /** A job of a workflow is a check run with the same ID. */
   readonly kind: 'check' | 'job';
   /** Of a job; null if that run is not known. */
   readonly run: FailedRun | null;
   /** The title, summary and text of its output; empty for none. */
-  readonly said: string;
-  /** How many annotations it has. */
+  readonly output: string;
+  /** How many it has. */
   readonly annotations: number;
-  /** Whether it failed; otherwise it was cancelled, perhaps because GitHub never started it. */
+  /** Otherwise it was cancelled, perhaps because GitHub never started it. */
   readonly hasFailed: boolean;
 }
 
@@ -40,7 +38,7 @@ export interface Failures {
   /** That of the event first. */
   readonly runs: readonly FailedRun[];
   readonly checks: readonly FailedCheck[];
-  /** The names of what has not ended. */
+  /** Names. */
   readonly unfinished: readonly string[];
 }
 
@@ -51,7 +49,14 @@ export function selectFailures(
   info: Pick<RunInfo, 'repository' | 'workflow' | 'runId'>,
 ): Failures {
   const newest = runs.kind === 'ok' ? newestRuns(runs.value, info) : [];
-  const failed = [...ownRun(own), ...newest.filter(({ id }) => id !== own?.id).flatMap(toFailed)];
+  const failed: FailedRun[] = [];
+  if (own?.kind === 'workflow_run') failed.push({ ...atEvent(own), kind: 'workflow' });
+  for (const run of newest) {
+    const failure = FAILURES.get(run.conclusion);
+    if (failure === undefined || run.id === own?.id) continue;
+    const { id, html_url: url } = run;
+    failed.push({ kind: 'workflow', id, name: run.name || run.path, url, failure, isOwn: false });
+  }
   const byId = new Map(failed.map((run) => [run.id, run]));
   // Without the list, only jobs of this very run are known not to count.
   const isLeftOut = (id: number): boolean =>
@@ -61,42 +66,42 @@ export function selectFailures(
     const runId = parseRunId(check);
     return !isOwnCheck(check, own) && (runId === null || !isLeftOut(runId));
   });
-  const open = (one: { readonly status?: string | null | undefined }): boolean =>
-    (one.status ?? 'completed') !== 'completed';
   return {
     runs: failed,
     checks: [...ownCheck(own, listed), ...others.flatMap((one) => toFailedCheck(one, byId))],
     unfinished: [
-      ...newest.filter(open).map(runName),
-      ...others.filter((one) => open(one) && parseRunId(one) === null).map(({ name }) => name),
+      ...newest.filter(isUnfinished).map(({ name, path }) => name || path),
+      ...others.flatMap((one) => (isUnfinished(one) && parseRunId(one) === null ? [one.name] : [])),
     ],
   };
 }
 
-/** Whether the run or check of the event is no longer one that failed, as far as the lists tell. */
-export function isOutdated(own: CommitTrigger | null, { runs, checks }: Lists): boolean {
-  const isRun = own?.kind === 'workflow_run';
-  const now = isRun
-    ? runs.kind === 'ok' && latestLike(runs.value, own.id)
-    : checks.kind === 'ok' && newestChecks(checks.value).find((one) => isOwnCheck(one, own));
+function isUnfinished({ status }: WorkflowRun | CheckRun): boolean {
+  return (status ?? 'completed') !== 'completed';
+}
+
+/** Whether the run or check of the event has not failed any more, as far as the lists tell. */
+export function isOutdated(own: CommitTrigger, { runs, checks }: Lists): boolean {
+  const now =
+    own.kind === 'workflow_run'
+      ? runs.kind === 'ok' && latestLike(runs.value, own.id)
+      : checks.kind === 'ok' && newestChecks(checks.value).find((one) => isOwnCheck(one, own));
   return now ? !FAILURES.has(now.conclusion) : false;
 }
 
-/** A newer run of the workflow for the same event stands for it: to edit a title checks that anew. */
+/** A newer run for the same event stands for it: to edit a title checks that anew. */
 function latestLike(all: readonly WorkflowRun[], ownId: number): WorkflowRun | undefined {
   const own = all.find(({ id }) => id === ownId);
   const isLike = ({ path, event }: WorkflowRun) => path === own?.path && event === own.event;
-  return all.find((run) => run.id > ownId && isLike(run) && saysMore(run)) ?? own;
+  return all.find((run) => run.id > ownId && isLike(run) && hasResult(run)) ?? own;
 }
 
-function saysMore({ conclusion }: WorkflowRun): boolean {
+/** Otherwise it says nothing about an older one. */
+function hasResult({ conclusion }: WorkflowRun): boolean {
   return conclusion !== 'skipped' && conclusion !== 'cancelled';
 }
 
-/**
- * Of each workflow and event the newest, without those of this workflow and of forks. One that was skipped or cancelled says nothing
- * about an older one.
- */
+/** Of each workflow and event the newest, without those of this workflow and of forks. */
 function newestRuns(
   all: readonly WorkflowRun[],
   { repository, workflow }: Pick<RunInfo, 'repository' | 'workflow'>,
@@ -108,7 +113,7 @@ function newestRuns(
     const file = run.path.replace(/@.*$/, '');
     const key = `${run.workflow_id ?? file} ${run.event}`;
     if (!isSame(home, repository) || isSame(`${home}/${file}`, workflow)) return false;
-    return saysMore(run) && !seen.has(key) && Boolean(seen.add(key));
+    return hasResult(run) && !seen.has(key) && Boolean(seen.add(key));
   });
 }
 
@@ -116,37 +121,16 @@ function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-function runName({ name, path }: WorkflowRun): string {
-  return name || path;
-}
-
-function ownRun(own: CommitTrigger | null): readonly FailedRun[] {
-  if (own?.kind !== 'workflow_run') return [];
-  const { id, name, url, failure } = own;
-  return [{ kind: 'workflow', id, name, url, failure: failure ?? 'failed', isOwn: true }];
-}
-
-function toFailed(run: WorkflowRun): readonly FailedRun[] {
-  const failure = FAILURES.get(run.conclusion);
-  if (failure === undefined) return [];
-  const { id, html_url: url } = run;
-  return [{ kind: 'workflow', id, name: runName(run), url, failure, isOwn: false }];
-}
-
 /** Of each app and name, in the order of their IDs. Jobs of several workflows can have one name. */
 export function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
   const newest = new Map<string, CheckRun>();
   for (const check of all.toSorted((one, other) => one.id - other.id)) {
-    newest.set(checkKey(check), check);
+    newest.set(`${check.app?.id ?? ''} ${parseRunId(check) ?? ''} ${check.name}`, check);
   }
   return [...newest.values()];
 }
 
-function checkKey(check: CheckRun): string {
-  return `${check.app?.id ?? ''} ${parseRunId(check) ?? ''} ${check.name}`;
-}
-
-/** The ID of the run of which a check is a job. Other checks of the app of GitHub Actions have no such address. */
+/** The ID of the run that a check is a job of. Other checks of GitHub Actions have no such URL. */
 function parseRunId({ id, html_url, details_url }: CheckRun): number | null {
   for (const url of [html_url, details_url]) {
     const [, run, job] = /\/actions\/runs\/(\d+)\/jobs?\/(\d+)/.exec(url ?? '') ?? [];
@@ -162,19 +146,19 @@ function isOwnCheck({ id, name, app }: CheckRun, own: CommitTrigger | null): boo
 }
 
 /** As it is listed or, without that, as the event has it. */
-function ownCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): readonly FailedCheck[] {
+function ownCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): FailedCheck[] {
   if (own?.kind !== 'check_run') return [];
-  const now = listed.filter((one) => isOwnCheck(one, own)).flatMap((one) => toFailedCheck(one));
-  const { id, name, url, failure } = own;
-  const atEvent = { id, name, url, failure: failure ?? 'failed', said: '', annotations: 0 };
-  const [check = { ...atEvent, kind: 'check', run: null, hasFailed: true } as const] = now;
-  return [{ ...check, isOwn: true }];
+  const now = listed.find((one) => isOwnCheck(one, own));
+  const [check] = now === undefined ? [] : toFailedCheck(now, new Map());
+  const withoutAny = { kind: 'check', run: null, output: '', annotations: 0 } as const;
+  return [{ ...(check ?? { ...atEvent(own), ...withoutAny, hasFailed: true }), isOwn: true }];
 }
 
-function toFailedCheck(
-  check: CheckRun,
-  runs: ReadonlyMap<number, FailedRun> = new Map(),
-): readonly FailedCheck[] {
+function atEvent({ id, name, url, failure }: CommitTrigger) {
+  return { id, name, url, failure: failure ?? 'failed', isOwn: true };
+}
+
+function toFailedCheck(check: CheckRun, runs: ReadonlyMap<number, FailedRun>): FailedCheck[] {
   const failure = FAILURES.get(check.conclusion);
   const { id, name, html_url: url, output } = check;
   const runId = parseRunId(check);
@@ -186,7 +170,7 @@ function toFailedCheck(
       ...{ id, name, run, url: url ?? '', isOwn: run?.isOwn ?? false },
       ...{ failure: failure ?? 'was cancelled', hasFailed: failure !== undefined },
       kind: runId === null ? 'check' : 'job',
-      said: blocks([output.title, output.summary, output.text]),
+      output: blocks([output.title, output.summary, output.text]),
       annotations: output.annotations_count,
     },
   ];

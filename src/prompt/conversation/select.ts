@@ -1,5 +1,5 @@
 import {
-  type CodePlace,
+  type CodeLocation,
   type Conversation,
   MOST_COMMENTS,
   MOST_REVIEWS,
@@ -11,11 +11,9 @@ import { MARKER } from '../../text.ts';
 import { isBot } from '../../trigger/account.ts';
 import { type CommentTrigger, keyOfComment } from '../../trigger/trigger.ts';
 
-// Which posts of a page belong to a message: the thread that it replies to, and what was published since the last request.
-
 export interface Scope {
   readonly asked: CommentTrigger;
-  /** When the comment of the last message was created, in milliseconds since 1970; -Infinity for none. */
+  /** When the comment of the last message was created, in milliseconds; -Infinity for none. */
   readonly since: number;
   /** The keys of comments and reviews that have been sent, or may have been. */
   readonly sent: ReadonlySet<string>;
@@ -24,7 +22,7 @@ export interface Scope {
 /** A comment, a review or a thread. */
 export interface PostGroup {
   /** Of a thread. */
-  readonly place: CodePlace | null;
+  readonly location: CodeLocation | null;
   /** The oldest first. */
   readonly posts: readonly Post[];
   /** Comments before them that were not read. */
@@ -43,7 +41,7 @@ export interface PostSelection {
 }
 
 export function selectPosts(
-  { comments, reviews = NONE, threads = NO_THREADS }: Conversation,
+  { comments, reviews = NONE, threads = NONE }: Conversation,
   { asked, since, sent }: Scope,
 ): PostSelection {
   const own = keyOfComment(asked);
@@ -59,35 +57,31 @@ export function selectPosts(
   const open = threads.all.filter((one) => !one.isResolved && one !== replied);
   const toGroups = (some: readonly Thread[]): readonly PostGroup[] =>
     some.map(withoutTask).filter(({ posts }) => posts.length > 0);
-  // In a conversation, programs only report, such as the table of a preview. Comments of this action are no words.
-  const said = [
+  const words = [
+    // Here, programs only report, such as the table of a preview.
     ...comments.all.filter(({ author }) => author === null || !isBot(author)),
     ...reviews.all.filter(({ body }) => body.trim() !== ''),
   ].filter((post) => isNew(post) && !isTask(post) && !post.body.trimStart().startsWith(MARKER));
   // A reply in the review that is sent makes a thread new: it belongs to what it replies to.
   const recent = open.filter(({ posts }) => posts.some(isNew));
+  const newestIn = ({ posts }: PostGroup): number => Math.max(...posts.map(({ at }) => at));
   const hasUnread = ({ hasMore, all: [oldest] }: Conversation['comments']): boolean =>
     hasMore && (oldest === undefined || isNew(oldest));
   return {
     // The code above it is in the event.
-    reply: replied && { ...withoutTask(replied), place: null },
+    reply: replied && { ...withoutTask(replied), location: null },
     recent: [
-      ...said.map((post): PostGroup => ({ place: null, posts: [post], older: 0 })),
+      ...words.map((post): PostGroup => ({ location: null, posts: [post], older: 0 })),
       ...toGroups(recent),
     ].toSorted((one, other) => newestIn(one) - newestIn(other)),
     earlier: toGroups(open.filter((thread) => !recent.includes(thread))),
     unread: [
-      hasUnread(comments) ? `all comments before the newest ${MOST_COMMENTS}` : '',
-      hasUnread(reviews) ? `all reviews before the newest ${MOST_REVIEWS}` : '',
+      ...(hasUnread(comments) ? [`all comments before the newest ${MOST_COMMENTS}`] : []),
+      ...(hasUnread(reviews) ? [`all reviews before the newest ${MOST_REVIEWS}`] : []),
       // Each of them may have a new comment.
-      threads.hasMore ? `all threads before the newest ${MOST_THREADS}` : '',
-    ].filter((what) => what !== ''),
+      ...(threads.hasMore ? [`all threads before the newest ${MOST_THREADS}`] : []),
+    ],
   };
 }
 
 const NONE = { hasMore: false, all: [] };
-const NO_THREADS = { hasMore: false, all: [] };
-
-function newestIn({ posts }: PostGroup): number {
-  return Math.max(...posts.map(({ at }) => at));
-}

@@ -1,20 +1,15 @@
 import { hasVisibleText } from '../../text.ts';
 
-// Selects which lines of a program a message has if there is no room for all of them: those that say what failed, in linear time.
+// Selects the lines that say what failed if there is no room for all of them, in linear time.
 
 /** Stands for lines that are left out. */
 const GAP = '…';
-/** Characters that a quotation puts before each line. */
-const QUOTED = '> '.length;
-/** If one of the first lines says what failed, a reader finds it. */
 const FIRST_LINES = 5;
 /** Characters of what stands above the lines, even if those are few. */
 const LEAST_FOR_FIRST = 600;
-
-/** Lines beside one that says what failed: they may say why, or where. */
 const NEAR_LINES = 8;
 
-/** A word for what failed, a cross, or a status. It is no part of a name, such as that of a test. */
+/** A word, which is no part of a name such as that of a test, a cross, or a status. */
 const FAILED =
   /\b(?:errs?\b|fail|fatal|panic|abort|denied|(?<!for )broken\b|dead link|\bcause:|violation|would reformat|(?:timed out|not exist|not found|no such|could not|can ?not|can['’]t|unable|missing|invalid|unexpected)\b)|(?:errors?|exception)\b|[✗✘✖×❌]/i;
 /** What link checkers print before or after an address; 0 is no answer. */
@@ -29,20 +24,15 @@ const BROKEN = RegExp(
 /** What may be a path, an address or a file: `docs/errors` says nothing of an error. */
 const NAMES = /[\w.@%#~/\\-]+/g;
 const NAME = /^#|[/\\]|\.(?:mdx?|rst|html?|ya?ml|json|[jt]sx?|py)$/;
-/** A place such as `a.md:12`. */
-const PLACE = /\w\.\w{1,6}[:(]\d/;
+const POSITION = /\w\.\w{1,6}[:(]\d/;
 const FINE = /\bpass(?:ed)?\b|^\W{0,8}?[✓✔√]|\bok$/i;
-/** The rest of the line may say more. */
 const NONE_FAILED =
   /\b(?:0|no) (?:broken|dead|errors?|fail\w*|problems?|violations?)\b|\b(?:broken|dead|errors?|failed|failures|violations)\b[ |:=]{1,20}0\b/gi;
 const WARNING = /\bwarn/i;
-/** A program says that warnings made it fail. */
 const STRICT = /\bwarnings? (?:treated as|as) errors|\bwarnings in strict mode|too many warnings/;
 const STACK_FRAME = /^\s*(?:at |File ".*", line \d)|\+0x[0-9a-f]+$/;
 const EXIT = /\bexit(?:ed)?\b.{0,9}\b(?:code|status)\b|\bELIFECYCLE\b|\*\*\* .* Error \d/i;
-/** What is left of the mark of the runner. */
-const MARKED_ERROR = /^error: /;
-/** The name or the address of a file, below which lines say what is wrong in it. A version or a line of progress is none. */
+/** The name or address of a file, below which lines say what is wrong in it. */
 const FILE = RegExp(
   [
     String.raw`^\W{0,8}(?:FILE:? |FAIL |Errors in |Getting links from: |Real URL +|In |At |`,
@@ -53,12 +43,12 @@ const FILE = RegExp(
   'i',
 );
 
-/** Lines of a text, and which of them say what failed. Numbers are indexes. */
+/** Numbers are indexes of lines. */
 export interface FoundErrors {
   readonly lines: readonly string[];
-  /** The lines that say what failed. */
+  /** All that say what failed. */
   readonly all: readonly number[];
-  /** The first of each kind of them: of those that the runner has marked, of those with a word, and of those with a place. */
+  /** The first of each kind: of those with a mark of the runner, with a word, with a position. */
   readonly kinds: readonly number[];
   /** Of a line in a list below the name of a file, the line with that. */
   readonly files: ReadonlyMap<number, number>;
@@ -84,90 +74,76 @@ function findIn(text: string, isStrict: boolean): FoundErrors {
     const rank = rankLine(line, isStrict);
     if (rank === null) continue;
     all.push(index);
-    if (file !== undefined && file < index && !PLACE.test(line)) files.set(index, file);
-    const kind = lineKind(line);
-    if (known.has(kind)) continue;
+    if (file !== undefined && file < index && !POSITION.test(line)) files.set(index, file);
+    const kind = simplify(line);
+    if (!known.has(kind)) kinds[rank].push(index);
     known.add(kind);
-    kinds[rank].push(index);
   }
   return { lines, all, kinds: kinds.flat(), files };
 }
 
-/** Null if it does not say that something failed. */
 function rankLine(line: string, isStrict: boolean): 0 | 1 | 2 | null {
   if (EXIT.test(line) || STACK_FRAME.test(line)) return null;
-  if (MARKED_ERROR.test(line)) return 0;
+  // What is left of the mark of the runner.
+  if (line.startsWith('error: ')) return 0;
   if (WARNING.test(line)) return isStrict ? 1 : null;
   if (FINE.test(line)) return null;
-  const said = line
-    .replace(NONE_FAILED, '')
-    .replace(NAMES, (name) => (NAME.test(name) ? '' : name));
-  if (BROKEN.test(line) || FAILED.test(said)) return 1;
-  return PLACE.test(line) ? 2 : null;
+  const words = line.replace(NONE_FAILED, '').replace(NAMES, (one) => (NAME.test(one) ? '' : one));
+  if (BROKEN.test(line) || FAILED.test(words)) return 1;
+  return POSITION.test(line) ? 2 : null;
 }
 
 /** Equal for lines that differ only in numbers, hashes and words with a slash. */
-function lineKind(line: string): string {
+function simplify(line: string): string {
   return line.replace(/\S+/g, (word) =>
     /[/\\]/.test(word) ? '/' : word.replace(/[0-9a-f]{7,}|\d+/gi, '#'),
   );
 }
 
-interface Selected {
-  readonly shown: readonly string[];
-  /** How many of the lines are shown. */
-  readonly count: number;
-  /** Whether the first line of each kind stands above them. */
-  readonly hasFirst: boolean;
-}
-
-/** Characters of a quotation of all lines, and of the errors above them, for which there is so much room. */
+/** Characters of a quotation of all lines and of the errors above them. */
 export function sizeWithErrors(found: FoundErrors, roomAbove: number): number {
   const first = firstOfEachKind(found, found.lines, roomAbove);
   // A line is only added with that of its file if there were room for gaps around both.
   const gaps = first.length === 0 ? [] : [GAP, GAP];
-  return lineSize([...found.lines, ...first, ...gaps]);
+  return sizeQuoted([...found.lines, ...first, ...gaps]);
 }
 
 /**
- * In at most `room` characters all lines; or else the first line of each kind; then others that say what failed; then the last
- * lines. Above that, what a reader would have to look for.
+ * In at most `room` characters all lines; or else the first line of each kind; then others that say
+ * what failed; then the last lines. Above that, what a reader would have to look for.
  */
-export function selectLines(found: FoundErrors, room: number, roomAbove: number): Selected {
+export function selectLines(found: FoundErrors, room: number, roomAbove: number) {
   const { lines } = found;
-  const size = lineSize(lines);
+  const size = sizeQuoted(lines);
   if (size <= room) {
     const first = firstOfEachKind(found, lines, Math.min(roomAbove, room - size));
-    return joinSelected(first, lines, lines.length);
+    return join(first, lines, lines.length);
   }
   const some = selectSome(found, room);
   const first = firstOfEachKind(found, some.shown, Math.min(roomAbove, room / 5));
   const beginning = new Set(some.shown.slice(0, first.length + 1));
-  if (first.every((line) => beginning.has(line))) return joinSelected([], some.shown, some.count);
-  const rest = selectSome(found, room - lineSize(first));
-  return joinSelected(first, rest.shown, rest.count);
+  if (first.every((line) => beginning.has(line))) return join([], some.shown, some.taken.size);
+  const rest = selectSome(found, room - sizeQuoted(first));
+  return join(first, rest.shown, rest.taken.size);
 }
 
-function joinSelected(first: readonly string[], rest: readonly string[], count: number): Selected {
+/** `count`: of the lines without those above. */
+function join(first: readonly string[], rest: readonly string[], count: number) {
   if (first.length === 0) return { shown: rest, count, hasFirst: false };
   const own = first.slice(Number(first[0] === GAP), first.at(-1) === GAP ? -1 : undefined);
   const below = rest.slice(Number(rest[0] === GAP));
   return { shown: [...own, GAP, ...below], count, hasFirst: true };
 }
 
-/** In a fifth of what is shown, those that are not among its first lines; none of a list of errors that is shown as a whole. */
-function firstOfEachKind(
-  found: FoundErrors,
-  shown: readonly string[],
-  room: number,
-): readonly string[] {
+/** In a fifth of what is shown, without its first lines; none if most of it are errors. */
+function firstOfEachKind(found: FoundErrors, shown: readonly string[], room: number) {
   const { lines, all, kinds } = found;
   if (shown === lines && all.length > shown.length / 2) return [];
   const soon = new Set(shown.slice(0, FIRST_LINES));
-  const most = Math.max(lineSize(shown) / 5, LEAST_FOR_FIRST);
+  const most = Math.max(sizeQuoted(shown) / 5, LEAST_FOR_FIRST);
   const selection = new LineSelection(found, Math.min(room, most));
   for (const index of kinds) if (!soon.has(lines[index] ?? '')) selection.add(index);
-  return selection.count > 0 ? selection.shown : [];
+  return selection.taken.size > 0 ? selection.shown : [];
 }
 
 function selectSome(found: FoundErrors, room: number): LineSelection {
@@ -179,7 +155,7 @@ function selectSome(found: FoundErrors, room: number): LineSelection {
   return selection;
 }
 
-/** Adds the last lines, and those beside the first of each kind, the nearest first. */
+/** Lines beside the end and the first of each kind: they may say why, or where. */
 function addNear(selection: LineSelection, { lines, kinds }: FoundErrors, room: number): void {
   const least = selection.left - room;
   for (let distance = 1; distance <= NEAR_LINES; distance += 1) {
@@ -192,56 +168,45 @@ function addNear(selection: LineSelection, { lines, kinds }: FoundErrors, room: 
   }
 }
 
-/** Lines that are shown, in their order. */
 class LineSelection {
+  readonly taken: Set<number> = new Set();
+  left: number;
   readonly #found: FoundErrors;
-  readonly #taken: Set<number> = new Set();
-  #left: number;
 
   constructor(found: FoundErrors, room: number) {
     this.#found = found;
-    this.#left = room - lineSize([GAP]);
+    this.left = room - sizeQuoted([GAP]);
   }
 
-  get count(): number {
-    return this.#taken.size;
-  }
-
-  /** Characters. */
-  get left(): number {
-    return this.#left;
-  }
-
-  /** Adds a line with that of its file, if there is room for both. */
+  /** With the line of its file. */
   add(index: number): boolean {
     const file = this.#found.files.get(index);
-    if (file === undefined || this.#taken.has(file)) return this.#addAlone(index);
+    if (file === undefined || this.taken.has(file)) return this.#addAlone(index);
     const { lines } = this.#found;
-    const size = lineSize([lines[file] ?? '', GAP, lines[index] ?? '', GAP]);
-    return size <= this.#left && this.#addAlone(file) && this.#addAlone(index);
+    const size = sizeQuoted([lines[file] ?? '', GAP, lines[index] ?? '', GAP]);
+    return size <= this.left && this.#addAlone(file) && this.#addAlone(index);
   }
 
   #addAlone(index: number): boolean {
     const line = this.#found.lines[index];
     if (line === undefined) return false;
-    if (this.#taken.has(index)) return true;
-    const gaps = 1 - Number(this.#isAt(index - 1)) - Number(this.#isAt(index + 1));
-    const size = lineSize([line]) + gaps * lineSize([GAP]);
-    if (size > this.#left) return false;
-    this.#taken.add(index);
-    this.#left -= size;
+    if (this.taken.has(index)) return true;
+    const gaps = 1 - Number(this.#isBeside(index - 1)) - Number(this.#isBeside(index + 1));
+    const size = sizeQuoted([line]) + gaps * sizeQuoted([GAP]);
+    if (size > this.left) return false;
+    this.taken.add(index);
+    this.left -= size;
     return true;
   }
 
-  /** Beside the lines, nothing is left out. */
-  #isAt(index: number): boolean {
-    return this.#taken.has(index) || index < 0 || index >= this.#found.lines.length;
+  #isBeside(index: number): boolean {
+    return this.taken.has(index) || index < 0 || index >= this.#found.lines.length;
   }
 
   get shown(): readonly string[] {
     const shown: string[] = [];
     let next = 0;
-    for (const index of [...this.#taken].sort((one, other) => one - other)) {
+    for (const index of [...this.taken].sort((one, other) => one - other)) {
       if (index > next) shown.push(GAP);
       shown.push(this.#found.lines[index] ?? '');
       next = index + 1;
@@ -251,7 +216,6 @@ class LineSelection {
   }
 }
 
-/** Characters of lines in a quotation. */
-function lineSize(lines: readonly string[]): number {
-  return lines.reduce((size, line) => size + QUOTED + line.length + 1, 0);
+function sizeQuoted(lines: readonly string[]): number {
+  return lines.reduce((size, line) => size + '> '.length + line.length + 1, 0);
 }

@@ -3,31 +3,27 @@ import { hasVisibleText } from '../../text.ts';
 import { clean, fenced } from './clean.ts';
 import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
 
-// What programs and files say, as quotations that share the room of a message.
-
-/** Characters of all that programs say in one message. */
+/** Characters for all outputs. */
 export const OUTPUTS_ROOM = 20_000;
 /** The part of it for errors that come before all other lines. */
 const FIRST_ROOM = OUTPUTS_ROOM / 5;
-/** Characters that are kept before cleaning, the last ones. */
+/** The last characters, before cleaning. */
 const MOST_KEPT = 1_000_000;
-/** Characters of a line. What is longer is mostly data. */
 const LONGEST_LINE = 1000;
-/** The least that is worth to be shown of a line. */
 const SHORTEST_LINE = 100;
 
-/** The end of what a program says, without secrets, so that it can be shown. */
+/** Of a program or file, without secrets. */
 export interface Output {
-  /** In our words, with names by others quoted, such as `The file “vale.txt”`. */
+  /** With names by others quoted, such as `The file “vale.txt”`. */
   readonly title: string;
   readonly text: string;
   /** Of the whole, of which the text may be only the end. */
   readonly lines: number;
 }
 
-/** Secrets are taken out after the cleaning, because a color can split one, and before each cut but the first. */
+/** Secrets are taken out after the cleaning, because a color can split one, and before each cut. */
 export function toOutput(title: string, whole: string, redact: Redact): Output {
-  // What a cut has left of a line, or of a word of a very long one, may be the end of a secret, which is not recognized.
+  // The first cut may leave the end of a secret, which is not recognized, of a line or a word.
   const end = whole.slice(-MOST_KEPT).replace(/^(?:[^\n]*\n|\S{1,2000})/, '');
   const isCut = whole.length > MOST_KEPT;
   const lines = redact(clean(isCut ? end : whole)).split('\n');
@@ -35,24 +31,22 @@ export function toOutput(title: string, whole: string, redact: Redact): Output {
   return { title, text, lines: isCut ? countLines(whole) : lines.length };
 }
 
-/** A text may have millions of lines. */
 function countLines(text: string): number {
   let count = text.endsWith('\n') ? 0 : 1;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
   return count;
 }
 
-/** At most `limit` characters of a line, without its middle. */
 function shorten(line: string, limit: number): string {
   if (line.length <= limit) return line;
-  const describeGap = (count: number): string => ` … ${count} characters are left out … `;
-  const half = Math.floor((limit - describeGap(line.length).length) / 2);
-  const gap = describeGap(line.length - 2 * half);
+  const formatGap = (count: number): string => ` … ${count} characters are left out … `;
+  const half = Math.floor((limit - formatGap(line.length).length) / 2);
+  const gap = formatGap(line.length - 2 * half);
   const shown = `${line.slice(0, half)}${gap}${line.slice(line.length - half)}`;
   return shown.toWellFormed().replaceAll('\ufffd', '');
 }
 
-/** Of several logs, such as those of a matrix, the lines that stand in an earlier one are left out. */
+/** Of several logs, such as those of a matrix, only lines that stand in no earlier one. */
 export function withoutRepeatedLines(logs: readonly Output[]): readonly Output[] {
   const known = new Set<string>();
   return logs.map((log) => {
@@ -68,7 +62,7 @@ export function withoutRepeatedLines(logs: readonly Output[]): readonly Output[]
   });
 }
 
-/** All that programs say in a message. Those that need less than their share of the room leave the rest to the others. */
+/** Those that need less than their share of the room leave the rest to the others. */
 export function quoteOutputs(outputs: readonly Output[], all = OUTPUTS_ROOM): string {
   let left = all;
   const bySize = outputs.toSorted((one, other) => neededRoom(one) - neededRoom(other));
@@ -94,10 +88,10 @@ function quoteOutput({ title, text, lines }: Output, room: number): string {
   const isFitting = sizeWithErrors(whole, 0) <= room;
   const fitting = { ...whole, lines: whole.lines.map((line) => shorten(line, most)) };
   const { shown, count, hasFirst } = selectLines(isFitting ? whole : fitting, room, FIRST_ROOM);
-  const parts = [
+  const remarks = [
     hasFirst ? 'what says that something failed comes first' : '',
     count < lines ? `${count} of ${lines} lines, chosen; “…” stands for the others` : '',
-  ].filter((part) => part !== '');
-  const told = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
-  return `${title}${told}:\n\n${fenced(shown.join('\n'))}`;
+  ].filter((remark) => remark !== '');
+  const remark = remarks.length === 0 ? '' : ` (${remarks.join('; ')})`;
+  return `${title}${remark}:\n\n${fenced(shown.join('\n'))}`;
 }

@@ -1,13 +1,10 @@
-// What a program for mail adds to a reply: the text that it answers, below a head with a date and an address. GitHub stores the
-// address as `***@***.***`, which only a reply by mail has.
-
+// GitHub stores the address in the head of an answered mail as `***@***.***`.
 const ADDRESS = /\*{3}@\*{3}\.\*{3}|\bnotifications@github\.com\b/;
 const DATE = /\b20\d\d\b|\b\d\d?[/.]\d\d?[/.]\d\d\b/;
 const BLANK = /^[\s>]*$/;
-/** Programs break a head, before and after the address. Outlook has the date in a line of its own below. */
+/** Programs break a head around the address; Outlook has the date in a line below. */
 const LINES_AROUND = [0, -1, -2, 1, 2, 3];
 
-/** The text above the first head. */
 export function withoutMail(text: string): string {
   const lines = text.split('\n');
   const lastOwn = lines.findLastIndex((line) => !/^\s*>/.test(line) && !BLANK.test(line));

@@ -3,9 +3,7 @@ import { endOfCommand } from '../../trigger/command.ts';
 import type { CommentTrigger } from '../../trigger/trigger.ts';
 import { withoutMail } from './email-reply.ts';
 
-// What people and programs write for the agent, without what readers of the page do not see.
-
-/** The words of a comment or review: after the command or, of a review without one, all. Empty for none. */
+/** What follows the command; without one, the whole text of a review. */
 export function readWords({ kind, body }: CommentTrigger, command: string | null): string {
   if (command === null && kind !== 'review') return '';
   const words = sanitize(command === null ? body : body.slice(endOfCommand(body, command)));
@@ -16,7 +14,6 @@ export function readWords({ kind, body }: CommentTrigger, command: string | null
 const CODE_OR_COMMENT =
   /\\[\s\S]|^[ \t>*+-]*(`{3,}(?!`|[^\n]*`)|~{3,})(?:(?!\n[ \t>]*\1)[\s\S])*(?:\n[ \t>]*\1)?|(?<!`)(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?[^`]\2(?!`)|<!--[\s\S]*?-->/gm;
 
-/** A text by somebody who may ask. */
 export function sanitize(text: string): string {
   const shown = withLineFeeds(text).replace(CODE_OR_COMMENT, (part) =>
     part.startsWith('<!--') ? '' : part,
@@ -24,16 +21,11 @@ export function sanitize(text: string): string {
   return withoutMail(withoutInvisible(shown)).trim();
 }
 
-interface Sanitized {
-  readonly text: string;
-  readonly isWhole: boolean;
-}
+/** HTML, links, code with words after a language, and tables with surplus cells. */
+const MAY_HIDE = /[<[`~|]/;
 
-/**
- * A text by anybody else, as the page shows it: words can hide in HTML, titles, addresses and definitions. Only the beginning
- * of a long one.
- */
-export async function sanitizeStrict(source: string): Promise<Sanitized> {
+/** For a text by somebody who may not ask. */
+export async function sanitizeStrict(source: string) {
   const markdown = withLineFeeds(source);
   if (!MAY_HIDE.test(markdown)) return { text: withoutInvisible(markdown).trim(), isWhole: true };
   const { readVisibleText } = await import(/* webpackChunkName: "hidden" */ './visible-text.ts');
@@ -41,10 +33,6 @@ export async function sanitizeStrict(source: string): Promise<Sanitized> {
   return { text: withoutInvisible(text).trim(), isWhole };
 }
 
-/** HTML, links, code with words after a language, and tables with surplus cells. */
-const MAY_HIDE = /[<[`~|]/;
-
-/** GitHub skips a byte order mark. */
 function withLineFeeds(text: string): string {
   return text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
 }

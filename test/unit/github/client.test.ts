@@ -91,7 +91,7 @@ it('what was said and runs are found beside entries that cannot be read', async 
   await using sim = await simulate({ on: () => ({ body }) });
   const found = await connect(sim).conversation(NUMBER);
   expect(found.comments.all).toEqual([]);
-  expect(found.threads?.all).toMatchObject([{ place: { path: 'a' }, posts: [], older: 1 }]);
+  expect(found.threads?.all).toMatchObject([{ location: { path: 'a' }, posts: [], older: 1 }]);
   expect(await connect(sim).runsOn(page.sha, Infinity)).toEqual([]);
 });
 

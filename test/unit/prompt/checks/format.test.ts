@@ -101,7 +101,8 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
   const page = own === null ? '' : PULL;
   const until = systemClock.now() + leftMs;
   const failing = await fetchFailures(start, { sha: COMMIT, own, page }, until);
-  return { ...failing, ...told(failing.sections), asked: asked.sort(), logged };
+  const end = failing.end?.details.why ?? '';
+  return { ...told(failing.sections), end, asked: asked.sort(), logged };
 }
 
 describe('a check of the event', () => {
@@ -167,9 +168,9 @@ it.each<[string, CommitTrigger, readonly WorkflowRun[], Said, boolean]>([
   ['a check that failed again', CHECK, [], {}, false],
   ['a check of another app', CHECK, [], { app: { id: 6 }, conclusion: 'success' }, false],
 ])('of %s, nothing is sent, unless it fails', async (_, own, runs, more, isOver) => {
-  const { nothing, text, asked } = await carry([check(10, 'Vale', more)], { own, runs });
+  const { end, text, asked } = await carry([check(10, 'Vale', more)], { own, runs });
   const name = own.name === 'CI' ? '“CI”' : '“Vale”';
-  expect(nothing).toBe(isOver ? `${name} has passed since, was cancelled, or runs again.` : '');
+  expect(end).toBe(isOver ? `${name} has passed since, was cancelled, or runs again.` : '');
   expect(text.startsWith(`The ${own === RUN ? 'workflow' : 'check'} ${name}`)).toBe(!isOver);
   expect(asked).toEqual([]);
 });
@@ -202,9 +203,9 @@ describe('the run of the event', () => {
   });
 
   it('is sent without a log that is late, gone or too large', async () => {
-    const { text, problem } = await carry([job(1, 'a')]);
+    const { text, end } = await carry([job(1, 'a')]);
     expect(text).toContain('Not shown: the log of “a” (GitHub answered 404)');
-    expect(problem).toBe('');
+    expect(end).toBe('');
   });
 
   it('keeps hostile names in quotation marks and code, and logs and annotations in the fence', async () => {
@@ -233,15 +234,15 @@ describe('a job that GitHub never started', () => {
     ['failed', unstarted, reason],
     ['was cancelled', { ...CANCELLED, annotations: [{ message: lost }] }, lost],
   ])('and %s is nothing to fix if it is alone', async (_, more, why) => {
-    const { nothing, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
-    expect(nothing).toBe(`GitHub did not run the job “build”: “${why}”.`);
+    const { end, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
+    expect(end).toBe(`GitHub did not run the job “build”: “${why}”.`);
     expect(asked.filter((one) => one === 'log of 2')).toEqual([]);
   });
 
   it('goes along with a gate that fails for it, unlike what was stopped', async () => {
     const jobs = [job(1, 'build', unstarted), job(2, 'gate'), job(3, 'e2e', stopped)];
-    const { text, line, nothing } = await carry(jobs, { logs: { 1: '', 2: 'build: no' } });
-    expect(nothing).toBe('');
+    const { text, line, end } = await carry(jobs, { logs: { 1: '', 2: 'build: no' } });
+    expect(end).toBe('');
     expect(text).toContain('Failed job: “gate”.\n\nNever run by GitHub: “build”.');
     expect(text).toContain(`The annotations of the job “build”:\n\n> \`\`\`text\n> ${reason}\n`);
     expect(line).toBe('+ annotations of `build` and log of `gate` (c356495)');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { CodePlace, InlinePost } from '../../../../src/github/conversation.ts';
+import type { CodeLocation, InlinePost } from '../../../../src/github/conversation.ts';
 import { formatCode, formatInline } from '../../../../src/prompt/conversation/review.ts';
 import { told } from '../../told.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
-const CODE: CodePlace = {
+const CODE: CodeLocation = {
   path: 'docs/a.md',
   line: 12,
   startLine: null,
@@ -17,7 +17,7 @@ const DIFF = '> ```diff\n> @@ -1 +1 @@\n> +`x`\n> ```';
 describe('formatCode', () => {
   const hunk = `The part of the diff around it:\n\n${DIFF}`;
 
-  it.each<[string, Partial<CodePlace>, string]>([
+  it.each<[string, Partial<CodeLocation>, string]>([
     ['a line', {}, `“docs/a.md”, line 12. ${hunk}`],
     ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
     ['one line as a range', { startLine: 12 }, `“docs/a.md”, line 12. ${hunk}`],
@@ -52,9 +52,9 @@ describe('a quoted diff', () => {
 });
 
 describe('formatInline', () => {
-  const inline = (body: string, place: Partial<CodePlace> = {}): InlinePost => ({
+  const inline = (body: string, place: Partial<CodeLocation> = {}): InlinePost => ({
     ...{ body, key: '', author: null, at: 0, state: '', review: '', isReply: false },
-    place: { ...CODE, ...place },
+    location: { ...CODE, ...place },
   });
   const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
   const quoted = (...posts: readonly InlinePost[]) => formatInline(posts, URL, redact).parts;
@@ -65,7 +65,7 @@ describe('formatInline', () => {
     expect(parts[1]).toMatch(/^Comment 2 of 2, .*\n\nB$/s);
   });
 
-  it.each<[string, Partial<CodePlace>, string, string]>([
+  it.each<[string, Partial<CodeLocation>, string, string]>([
     ['older lines', { isOutdated: true }, 'a', `, line 12 of an older commit:\n\n${DIFF}\n\na`],
     [
       'a line that is deleted',
