@@ -188,6 +188,7 @@ const ONLY_WHEN: InputRule<ReadonlySet<Status> | null> = {
 const FAIL_ON_RESULTS: InputRule<ReadonlySet<JobResult>> = {
   parse: (text) => (text === 'none' ? new Set() : wordsIn(text, FAIL_ON)),
   form: listForm(FAIL_ON, 'none'),
+  mistakes: [[/\bfailure\b/, 'lists “failure”; the result of an agent that fails is “failed”']],
 };
 
 function wordsIn<T extends string>(text: string, allowed: readonly T[]): Set<T> | undefined {
@@ -257,6 +258,7 @@ const API_KEY: InputRule<string> = {
     'contains quotation marks, a space, a line break or a special character; store only the key ' +
     'in the secret',
   mistakes: [
+    [/^bearer /i, 'begins with “Bearer”; store only the key in the secret'],
     [
       EXPRESSION,
       'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow',
@@ -273,6 +275,9 @@ const COMMAND: InputRule<string> = {
 const MINIMUM_PERMISSION: InputRule<Permission | 'none'> = {
   parse: (text) => [...PERMISSIONS, 'none' as const].find((one) => one === text),
   form: `must be ${listing([...PERMISSIONS, 'none'], 'or')}; it is {value}`,
+  mistakes: [
+    [/^read$/, 'is read, which everyone has in a public repository; use triage or more, or none'],
+  ],
 };
 
 const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
@@ -287,7 +292,7 @@ const ALLOWED_BOTS: InputRule<ReadonlySet<string>> = {
 
 const MAX_MESSAGES: InputRule<number> = {
   parse: (text) => (/^([1-9][0-9]?|100)$/.test(text) ? Number(text) : undefined),
-  form: 'must be a whole number from 1 to 100; it is {value}',
+  form: 'must be a whole number from 1 to 100, or left out; it is {value}',
 };
 
 const MOST_MINUTES = 7200;

@@ -324,16 +324,20 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   'use-the-outputs': async () => {
-    const done = await play('use-the-outputs', LINKED);
-    expect(done).toMatchObject([{ others: [expect.stringContaining(`LINK=${LINK}`)] }]);
-    const failed = await play('use-the-outputs', { agent: { onPost: () => ({ status: 400 }) } });
-    expect(failed).toMatchObject([
-      { failed: true, others: [expect.stringMatching(/^REASON=.*answered 400/)] },
-    ]);
-    const unclear = await play('use-the-outputs', { agent: { onPost: () => ({ status: 502 }) } });
-    expect(unclear).toMatchObject([
-      { others: [expect.stringMatching(/^REASON=/), expect.stringContaining('Check the job')] },
-    ]);
+    const workflow = example('use-the-outputs');
+    for (const [status, ...others] of [
+      [undefined, `LINK=${LINK}`],
+      [400, 'answered 400'],
+      [502, 'REASON=', 'Check the job'],
+    ] as const) {
+      let posts = 0;
+      const onPost = () => (status === undefined || posts++ === 0 ? undefined : { status });
+      await using sim = await simulate({ agent: { ...LINKED.agent, onPost } });
+      await nameJob(sim);
+      const played = await playOn(sim, workflow, eventOf('workflow_run', sim));
+      const found = others.map((text) => expect.stringContaining(text));
+      expect(played, String(status)).toMatchObject([{ others: found }]);
+    }
   },
 };
 

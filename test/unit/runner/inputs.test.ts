@@ -103,7 +103,7 @@ describe('readInputs refuses', () => {
     ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
     [
       'api-key',
-      ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'Bearer mint_a', 'a\u2028b', '"mint_a"', "'mint_a'"],
+      ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b', '"mint_a"', "'mint_a'"],
       'contains quotation marks, a space, a line break',
     ],
     [
@@ -118,7 +118,11 @@ describe('readInputs refuses', () => {
     ],
     ['job-id', ['a\u200b'], 'it is “aU+200B”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
-    ['minimum-permission', ['read', 'king'], 'must be triage, write, maintain, admin or none; it'],
+    ['minimum-permission', ['king'], 'must be triage, write, maintain, admin or none; it'],
+    ['minimum-permission', ['read'], 'is read, which everyone has in a public repository; use'],
+    ['api-key', ['Bearer mint_x'], 'begins with “Bearer”; store only the key'],
+    ['fail-on', ['failure', 'archived, failure'], 'the result of an agent that fails is “failed”.'],
+    ['max-messages', ['0'], 'or left out; it is “0”'],
     [
       'allowed-bots',
       [', ,', '*', '@', '@@a', '["a[bot]"]', 'a[bot', 'a/b', '[bot]', '-a', 'ä', 'x[bot]y', 'a;b'],
@@ -175,11 +179,11 @@ describe('readInputs refuses', () => {
       [...minutes, '1.', '.5', '9'.repeat(30)],
       'must be a plain number, more than 0 and at most 7200',
     ],
-    ['max-messages', ['0', '101', '1.5', 'x'], 'must be a whole number from 1 to 100; it is “'],
+    ['max-messages', ['101', '1.5', 'x'], 'must be a whole number from 1 to 100, or left out; it is “'],
     ...['wait', 'comment', 'create-job'].map((name): [string, readonly string[], string] => [
       ...([name, ['yes', '1'], 'must be true or false; it is “'] as const),
     ]),
-    ['fail-on', ['error', 'failure', 'none, failed', 'Failed', ','], 'must be a list of failed, '],
+    ['fail-on', ['error', 'none, failed', 'Failed', ','], 'must be a list of failed, '],
     [
       'pr-number',
       ['0', '-3', '##3', '1.5', 'x', '7/files', 'https://github.com/other/repo/pull/3'],
