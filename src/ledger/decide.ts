@@ -5,7 +5,7 @@ import type { Result } from '../result.ts';
 import { listing } from '../text.ts';
 import type { CommitTrigger } from '../trigger/trigger.ts';
 import type { Ledger, LedgerEntry } from './ledger.ts';
-import { isCreating, isSameMessage, type MessageId, type RecordedJob } from './record.ts';
+import { isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 
 // Whether a message to a job may be sent: one pure rule for re-runs, commits and limits. It is
 // asked before the tracking comment and below it, so that it is exact for any number of runs at
@@ -67,7 +67,7 @@ function decideNew(ledger: Ledger, question: Question, jobId: string): Decision 
     const other = ledger.find(
       (entry) =>
         (entry.attempt === message.attempt || !isSameMessage(entry, message)) &&
-        entry.jobs.some((job) => job.id !== NEW_JOB || isCreating(job)),
+        entry.jobs.some(({ delivery }) => delivery !== 'not-sent'),
     );
     const why = other && stop('other-creation', { url: other.url }, 'when fixed');
     if (why !== undefined) return { kind: 'stop', why };

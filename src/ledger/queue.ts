@@ -16,6 +16,8 @@ export function messageBefore(
     id === jobId && ended === undefined && (delivery === 'sending' || delivery === 'sent');
   return above.findLast((entry) => {
     const isLive = now < (entry.deadline ?? 0) + LAST_RECORD_MS;
-    return isLive && !isSameMessage(entry, message) && entry.jobs.some(isOpen);
+    // Legs of a matrix share a message, but an attempt waits for none of its own.
+    const isEarlier = isSameMessage(entry, message) && entry.attempt !== message.attempt;
+    return isLive && !isEarlier && entry.jobs.some(isOpen);
   });
 }

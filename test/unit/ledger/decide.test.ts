@@ -117,7 +117,7 @@ describe('a run that would create a job', () => {
   it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
     ['creates without notes', [], {}, 'send'],
     ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
-    ['is stopped by a job without a message', [note('2', 'not-sent')], {}, OTHER_CREATION],
+    ['creates beside a job that got no message', [note('2', 'not-sent')], {}, 'send'],
     ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
     ['goes on in a re-run', [note('1')], again, 'resume'],
     ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
