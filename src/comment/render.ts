@@ -216,7 +216,7 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
   return conversation !== undefined && record?.prNumber === conversation;
 }
 
-const FAILURE = /^(.*) [a-z ]+ on (\w{7})$/;
+const FAILURE = /^(.*) (?:failed|timed out|could not start) on (\w{7})$/;
 const CHECK_NOW: Readonly<Record<CheckState, string>> = {
   failed: '$1 still fails on $2: the agent pushed nothing',
   passed: 'Agent finished: $1 has passed since',

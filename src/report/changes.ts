@@ -14,6 +14,7 @@ import {
   update,
 } from '../job/job.ts';
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
+import { isOwnCheck } from '../prompt/checks/select.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
@@ -81,14 +82,16 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
 /** What has become of a failed run or check; undefined if GitHub does not list it. */
 async function fetchCheckState(
   github: GitHub,
-  { kind, id, sha, name }: CommitTrigger,
+  check: CommitTrigger,
 ): Promise<CheckState | undefined> {
-  const isRun = kind === 'workflow_run';
-  const all = isRun ? await github.runsOn(sha, Infinity) : await github.checksOn(sha, Infinity);
-  const now = all.find((one) => (isRun ? one.id === id : one.name === name));
+  const now =
+    check.kind === 'workflow_run'
+      ? (await github.runsOn(check.sha, Infinity)).find(({ id }) => id === check.id)
+      : (await github.checksOn(check.sha, Infinity)).find((one) => isOwnCheck(one, check));
   if (now === undefined) return undefined;
   if (now.conclusion === null) return 'running';
-  return FAILURES.has(now.conclusion) ? 'failed' : 'passed';
+  if (FAILURES.has(now.conclusion)) return 'failed';
+  return now.conclusion === 'success' ? 'passed' : undefined;
 }
 
 /** GitHub also answers 404 if the token may not read the commits. */

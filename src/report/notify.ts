@@ -54,6 +54,7 @@ async function replyToEnd(run: Run, worst: Ended): Promise<string> {
   const { trigger, info, runtime } = run;
   const { result, explanation } = worst.end;
   if (result !== 'error' && result !== 'skipped') return '';
+  if (!run.jobs.every((job) => deliveryOf(job) === 'not-sent')) return '';
   if (trigger.kind === 'check') {
     return result === 'error' ? reportUnsentCheck(run, trigger.check.sha, worst) : '';
   }

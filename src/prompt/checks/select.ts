@@ -140,7 +140,7 @@ function parseRunId({ id, html_url, details_url }: CheckRun): number | null {
 }
 
 /** Whether a check is that of the event, or a newer one has replaced it. */
-function isOwnCheck({ id, name, app }: CheckRun, own: CommitTrigger | null): boolean {
+export function isOwnCheck({ id, name, app }: CheckRun, own: CommitTrigger | null): boolean {
   if (own?.kind !== 'check_run') return false;
   return id === own.id || (name === own.name && app?.id === (own.app ?? undefined));
 }
