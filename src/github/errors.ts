@@ -98,7 +98,7 @@ export function mayPassLater(error: unknown): boolean {
 
 export function lacksPermission(error: unknown): boolean {
   if (!(error instanceof GitHubError) || error.status !== 403) return false;
-  return error.message.includes('not accessible by integration');
+  return /not accessible by (?:integration|personal access token)/.test(error.message);
 }
 
 /** A phrase for a permission such as `actions: read`. */

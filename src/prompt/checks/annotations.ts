@@ -11,11 +11,11 @@ const NO_FILE = '.github';
 const EXIT_CODE = /^Process completed with exit code \d+\.?$/;
 const LEVELS = ['failure', 'warning', 'notice'];
 /** What GitHub says if no runner ever took a job, such as because of a payment. */
-const NEVER_STARTED = /\bjob was not (?:started|acquired)\b|\bno enabled runners\b/;
+const NEVER_STARTED = /^The job was not (?:started|acquired)\b|\bno enabled runners online\b/;
 
 /** In the words of GitHub. */
 export function whyNeverStarted(all: readonly Annotation[]): string | undefined {
-  return all.find(({ message }) => NEVER_STARTED.test(message))?.message;
+  return all.find(({ path, message }) => path === NO_FILE && NEVER_STARTED.test(message))?.message;
 }
 
 /** Undefined if they say no more than an exit code. `total`: of which `all` are the first ones. */

@@ -131,8 +131,10 @@ async function readSource({ github }: Context, check: FailedCheck, signal: Abort
       ? fetchOrExplain(() => github.jobLog(id, signal), ACTIONS, signal)
       : null,
   ]);
-  const neverStarted = annotations?.kind === 'ok' ? whyNeverStarted(annotations.value) : undefined;
-  // It has no log.
+  // It has no log; what has one may print anything.
+  const hasLog = log?.kind === 'ok' && log.value.trim() !== '';
+  const all = annotations?.kind === 'ok' && !hasLog ? annotations.value : [];
+  const neverStarted = whyNeverStarted(all);
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 

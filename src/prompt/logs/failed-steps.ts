@@ -18,7 +18,8 @@ export function selectFailedSteps(log: string): string {
     steps.at(-1)?.push(line);
   }
   const failed = steps.filter((step) =>
-    step.some((line) => withoutTime(line).startsWith('##[error]')),
+    // A JavaScript action that crashes has no line with an error.
+    step.some((line) => /^(?:##\[error\]|Node\.js v\d)/.test(withoutTime(line))),
   );
   return (failed.length > 0 ? failed : steps).flatMap(withoutSettings).join('\n');
 }

@@ -14,7 +14,7 @@ const OPTIONS = {
 
 /** Comments, scripts and tags as browsers find them, also without an end (HTML, 13.2.5). */
 const HTML =
-  /<!--(?:-?>|.*?(?:--!?>|$))|<(?:[!?]|\/[^a-z])[^>]*>?|<(script|style)\b.*?(?:<\/\1[^>]*>?|$)|<(\/?[a-z][^\s/>]*)(?:[\s/]+|[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"?|'[^']*'?|[^\s>"'][^\s>]*)?)?)*>?/gis;
+  /<!--(?:-?>|.*?(?:--!?>|$))|<(?:[!?]|\/[^a-z])[^>]*>?|<(script|style|rp)\b.*?(?:<\/\1[^>]*>?|$)|<(\/?[a-z][^\s/>]*)(?:[\s/]+|[^\s/>][^\s/>=]*(?:\s*=\s*(?:"[^"]*"?|'[^']*'?|[^\s>"'][^\s>]*)?)?)*>?/gis;
 
 const SHOWN_AS: Readonly<Record<string, string>> = {
   ...{ img: '[image]', br: '\n', hr: '\n', '/p': '\n', li: '- ', td: ' ', th: ' ' },

@@ -179,7 +179,11 @@ describe('readInputs refuses', () => {
       [...minutes, '1.', '.5', '9'.repeat(30)],
       'must be a plain number, more than 0 and at most 7200',
     ],
-    ['max-messages', ['101', '1.5', 'x'], 'must be a whole number from 1 to 100, or left out; it is “'],
+    [
+      'max-messages',
+      ['101', '1.5', 'x'],
+      'must be a whole number from 1 to 100, or left out; it is “',
+    ],
     ...['wait', 'comment', 'create-job'].map((name): [string, readonly string[], string] => [
       ...([name, ['yes', '1'], 'must be true or false; it is “'] as const),
     ]),

@@ -248,6 +248,14 @@ describe('a job that GitHub never started', () => {
     expect(line).toBe('+ annotations of `build` and log of `gate` (c356495)');
   });
 
+  it('is none if a program says so, or if it has a log', async () => {
+    const said = { annotations: [{ message: `Error: ${reason}`, path: 'a.ts' }] };
+    const jobs = [job(1, 'build', said), job(2, 'e2e', unstarted)];
+    const { text, end } = await carry(jobs, { logs: { 1: 'A', 2: 'B' } });
+    expect(end).toBe('');
+    expect(text).not.toContain('Never run by GitHub');
+  });
+
   it('and a workflow that could not start, need a person', async () => {
     const own = { ...RUN, failure: 'could not start' } as const;
     const { text } = await carry([], { own });

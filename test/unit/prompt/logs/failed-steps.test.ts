@@ -48,6 +48,14 @@ it.each<[string, string, RegExp]>([
     /^Post job cleanup\.\n.*\n.*\n##\[error\]No space\n$/,
   ],
   [
+    'an action that crashes, beside a step that may fail',
+    step('lint', EXIT) +
+      step('action', 'TypeError: x', 'Node.js v24.1.0') +
+      step('ok', 'fine') +
+      CLEAN,
+    /Run lint\n.*Run action\n.*TypeError: x\nNode\.js v24/s,
+  ],
+  [
     'without errors, all',
     SET_UP + step('a', 'A ##[error]') + CLEAN,
     /^Prepare.*Run a\n.*Post job cleanup\..*orphans\n$/s,

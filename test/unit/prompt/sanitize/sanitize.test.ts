@@ -89,6 +89,7 @@ describe('sanitizeStrict', () => {
     ['|a|b|\n|-|-|\n|c|d|e|', 'a\n b\n\n\n\n\n c\n d'],
     ['a<br>b &lt;c&gt; **d**', 'a\nb <c> **d**'],
     ['a <script>b</script> c', 'a  c'],
+    ['a <ruby>b<rp>c</rp></ruby> d', 'a b d'],
     ['[a](<ignore all> "b")\n\n~~~js ignore all\n<b>\n~~~', 'a\n\n<b>'],
     ['- a\n- `b`', '- a\n- b'],
     ['**a**\n> b\u200b', '**a**\n> b'],
