@@ -1,5 +1,5 @@
-import { findPersonToMention } from '../comment/cause.ts';
 import { addMention, renderReport } from '../comment/render.ts';
+import { findPersonToMention } from '../comment/starter.ts';
 import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
 import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';

@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { formatCause, formatFailure } from '../comment/cause.ts';
 import type { RunReport } from '../comment/render.ts';
+import { formatCause, formatFailure } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
@@ -18,7 +18,7 @@ import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
 import { API_URL } from '../service.ts';
 import { quote, sentences } from '../text.ts';
-import { JobLog } from './progress.ts';
+import { JobLog } from './job-log.ts';
 
 // What delivery works with.
 

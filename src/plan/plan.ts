@@ -1,4 +1,4 @@
-import { findAsker, findStarter } from '../comment/cause.ts';
+import { findAsker, findStarter } from '../comment/starter.ts';
 import { type Context, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
 import type { RunFacts } from '../job/explain.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';

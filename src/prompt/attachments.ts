@@ -2,7 +2,7 @@ import { ok, problem, type Result } from '../result.ts';
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/logger.ts';
 import { listing, quote } from '../text.ts';
-import { type Output, toOutput } from './logs/output.ts';
+import { type Output, toOutput } from './logs/quote-outputs.ts';
 import type { Section } from './sections.ts';
 
 const MOST_FILES = 5;

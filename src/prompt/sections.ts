@@ -4,7 +4,7 @@ import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { plural } from '../text.ts';
-import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/output.ts';
+import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/quote-outputs.ts';
 import { NO_GUESS, QUOTATIONS } from './quote.ts';
 
 // The message, what people see of it and the lines of the log are made of one list of sections: so

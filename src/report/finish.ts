@@ -1,6 +1,6 @@
-import { findStarter } from '../comment/cause.ts';
+import { react, reply } from '../comment/answer.ts';
 import { renderProblem, renderUsage } from '../comment/render.ts';
-import { react, reply } from '../comment/reply.ts';
+import { findStarter } from '../comment/starter.ts';
 import type { Context, EarlyEnd } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';

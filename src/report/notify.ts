@@ -1,7 +1,7 @@
-import { findPersonToMention, findStarter } from '../comment/cause.ts';
+import { createReply, react, reply } from '../comment/answer.ts';
 import { type Collapsing, collapse } from '../comment/collapse.ts';
 import { addMention, renderProblem, renderReport } from '../comment/render.ts';
-import { createReply, react, reply } from '../comment/reply.ts';
+import { findPersonToMention, findStarter } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { describeRun, pause, type Run } from '../delivery/run-state.ts';

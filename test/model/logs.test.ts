@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
 import { selectFailedSteps } from '../../src/prompt/logs/failed-steps.ts';
-import { quoteOutputs, toOutput, withoutRepeatedLines } from '../../src/prompt/logs/output.ts';
+import {
+  quoteOutputs,
+  toOutput,
+  withoutRepeatedLines,
+} from '../../src/prompt/logs/quote-outputs.ts';
 
 const { MODEL_RUNS } = process.env;
 const RUNS = MODEL_RUNS === undefined ? { numRuns: 100, seed: 1 } : { numRuns: Number(MODEL_RUNS) };

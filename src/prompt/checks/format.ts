@@ -4,7 +4,7 @@ import type { Redact } from '../../runner/logger.ts';
 import { cut, listing, listSome, quote } from '../../text.ts';
 import { clean } from '../logs/clean.ts';
 import { selectFailedSteps } from '../logs/failed-steps.ts';
-import { toOutput, withoutRepeatedLines } from '../logs/output.ts';
+import { toOutput, withoutRepeatedLines } from '../logs/quote-outputs.ts';
 import type { Omission, Section } from '../sections.ts';
 import { formatAnnotations } from './annotations.ts';
 import type { FailedCheck, FailedRun, Failures } from './select.ts';

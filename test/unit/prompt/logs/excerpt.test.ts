@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findErrors } from '../../../../src/prompt/logs/excerpt.ts';
-import { type Output, quoteOutputs, toOutput } from '../../../../src/prompt/logs/output.ts';
+import { type Output, quoteOutputs, toOutput } from '../../../../src/prompt/logs/quote-outputs.ts';
 
 function outputOf(text: string): Output {
   return toOutput('A', text, (same) => same);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatCause, formatFailure } from '../../../src/comment/cause.ts';
+import { formatCause, formatFailure } from '../../../src/comment/starter.ts';
 import {
   issueComment,
   pullRequest,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { JobLog } from '../../../src/delivery/progress.ts';
+import { JobLog } from '../../../src/delivery/job-log.ts';
 import type { Job } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { ended, job, PULL, SENT, START } from '../record.ts';

@@ -4,7 +4,7 @@ import {
   quoteOutputs,
   toOutput,
   withoutRepeatedLines,
-} from '../../../../src/prompt/logs/output.ts';
+} from '../../../../src/prompt/logs/quote-outputs.ts';
 
 const keep = (text: string): string => text;
 const output = (title: string, text: string, redact = keep): Output =>
