@@ -21,7 +21,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   if (isEarlyEnd(ready)) return reportEarlyEnd(runtime, ready, context);
   const opened = openRun(ready, (outputs) => saveOutputs(runtime, outputs));
   // The report does not wait for the reaction.
-  const reaction = react(context, 'eyes');
+  const reaction = react(context, 'EYES');
   const done = await deliver(opened);
   const code = await report(done);
   await reaction;

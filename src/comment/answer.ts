@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import type { ReactionContent } from '../github/client.ts';
+import type { GitHub } from '../github/client.ts';
 import { describeError } from '../github/errors.ts';
 import { composeReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
 import { identifyMessage } from '../ledger/record.ts';
@@ -34,11 +34,11 @@ export async function reply(
 
 export async function react(
   { runtime, asked, github }: Context,
-  content: ReactionContent,
+  content: Parameters<GitHub['react']>[1],
 ): Promise<void> {
   if (asked === null) return;
   try {
-    await github.react(asked, content);
+    await github.react(asked.nodeId, content);
   } catch (error) {
     runtime.log.debug(`The reaction ${content} was not added: ${describeError(error)}.`);
   }

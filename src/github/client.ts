@@ -7,7 +7,7 @@ import {
   readProxy,
 } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/network.ts';
-import { getOctokit, type Octokit } from '../vendor/actions.ts';
+import { getOctokit } from '../vendor/actions.ts';
 import type { Annotation, CheckRun, WorkflowRun } from './checks.ts';
 import type { Conversation, InlinePost } from './conversation.ts';
 import {
@@ -21,28 +21,16 @@ import {
 import { createFetch, fetchLog } from './fetch.ts';
 import {
   anyObject,
+  type Call,
   type Collaborator,
   type Comparison,
   type CreatedComment,
   commentsQuery,
   lastEditQuery,
   type OwnComment,
-  type Query,
   ROUTES,
-  type Route,
   reactionMutation,
-  reactionRoutes,
 } from './responses.ts';
-
-/** Each with its name in GraphQL. */
-const REACTIONS = {
-  '+1': 'THUMBS_UP',
-  '-1': 'THUMBS_DOWN',
-  confused: 'CONFUSED',
-  eyes: 'EYES',
-  hooray: 'HOORAY',
-} as const;
-export type ReactionContent = keyof typeof REACTIONS;
 
 /** Why a comment is collapsed. */
 export type Classifier = 'OUTDATED' | 'DUPLICATE';
@@ -51,12 +39,6 @@ export interface GitHubOptions
   extends Pick<Runtime, 'env' | 'clock' | 'redact' | 'signal'>,
     Pick<RunInfo, 'repository' | 'apiUrl'> {
   readonly token: string;
-}
-
-interface Page<T> {
-  readonly nodes: readonly T[];
-  readonly hasMore: boolean;
-  readonly cursor: string | number | null;
 }
 
 /** Milliseconds for one call. */
@@ -94,35 +76,24 @@ export class GitHub {
 
   /** All comments there by the identity of the token, the oldest first. */
   async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
-    const pages = await this.#readPages(until, (cursor) => this.#readComments(number, cursor));
-    return pages.toReversed().flat();
+    return (await this.#listPages(commentsQuery, { number }, until)).toReversed().flat();
   }
 
   /** Of the newest comments there, those by the identity of the token. */
   async newestOwnComments(number: number): Promise<readonly OwnComment[]> {
-    return (await this.#readComments(number, null)).nodes;
-  }
-
-  async #readComments(number: number, cursor: unknown): Promise<Page<OwnComment>> {
-    const { repository } = await this.#read(commentsQuery, { number, cursor });
-    const { nodes, pageInfo } = repository.page.comments;
-    return { nodes: nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor), ...pageInfo };
+    return (await this.#read(commentsQuery, { number, cursor: null })).nodes;
   }
 
   /** What was said on an issue or pull request, the newest of it. */
   async conversation(number: number): Promise<Conversation> {
     const { conversationQuery } = await loadConversation();
-    return (await this.#read(conversationQuery, { number })).repository.page;
+    return this.#read(conversationQuery, { number });
   }
 
   /** All inline comments of a review. */
   async reviewComments(nodeId: string, until: number): Promise<readonly InlinePost[]> {
     const { reviewQuery } = await loadConversation();
-    const pages = await this.#readPages(until, async (cursor) => {
-      const { review } = await this.#read(reviewQuery, { id: nodeId, cursor });
-      return { nodes: review.comments.nodes, ...review.comments.pageInfo };
-    });
-    return pages.flat();
+    return (await this.#listPages(reviewQuery, { id: nodeId }, until)).flat();
   }
 
   /** Collapses comments, each for a reason. */
@@ -146,19 +117,12 @@ export class GitHub {
     await this.#request(ROUTES.updateComment, { id, body });
   }
 
+  /** To a comment or review, by its ID in GraphQL: REST has no reactions to reviews. */
   async react(
-    to: {
-      readonly kind: 'comment' | 'review-comment' | 'review';
-      readonly id: number;
-      readonly nodeId: string;
-    },
-    content: ReactionContent,
+    nodeId: string,
+    content: 'THUMBS_UP' | 'THUMBS_DOWN' | 'CONFUSED' | 'EYES' | 'HOORAY',
   ): Promise<void> {
-    const { kind, id, nodeId } = to;
-    // Only GraphQL has reactions to a review.
-    if (kind === 'review') {
-      await this.#read(reactionMutation, { id: nodeId, content: REACTIONS[content] });
-    } else await this.#read(reactionRoutes[kind], { id, content });
+    await this.#read(reactionMutation, { id: nodeId, content });
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
@@ -193,11 +157,12 @@ export class GitHub {
   /** All runs of workflows on a commit, the newest first. */
   async runsOn(sha: string, until: number): Promise<readonly WorkflowRun[]> {
     const { runsRoute } = await loadChecks();
-    return this.#list(runsRoute, { head_sha: sha }, until);
+    return (await this.#listPages(runsRoute, { head_sha: sha }, until)).flat();
   }
 
   /** What has become of a comment or review; `unknown` if GitHub does not tell. */
   async fetchFate(nodeId: string): Promise<'deleted' | 'edited' | 'same' | 'unknown'> {
+    if (nodeId === '') return 'unknown';
     try {
       const { node } = await this.#read(lastEditQuery, { id: nodeId });
       return node.lastEditedAt === null ? 'same' : 'edited';
@@ -216,7 +181,7 @@ export class GitHub {
   /** The newest checks on a commit, jobs among them. In private repositories: `checks: read`. */
   async checksOn(sha: string, until: number): Promise<readonly CheckRun[]> {
     const { checksRoute } = await loadChecks();
-    return this.#list(checksRoute, { sha }, until);
+    return (await this.#listPages(checksRoute, { sha }, until)).flat();
   }
 
   /** The first annotations of a check or a job. In private repositories: `checks: read`. */
@@ -227,47 +192,40 @@ export class GitHub {
 
   /** The log of a job, from the host that GitHub redirects to. */
   async jobLog(jobId: number, signal: AbortSignal): Promise<string> {
-    const route = 'GET actions/jobs/{jobId}/logs';
-    const { headers } = await this.#repeatOnce(() => this.#send(route, { jobId }, true));
+    const { headers } = await this.#repeatOnce(() => this.#send(ROUTES.jobLog, { id: jobId }));
     const { proxy } = await this.#connect();
     return fetchLog(headers.location ?? '', { proxy, signal, apiUrl: this.#options.apiUrl });
   }
 
-  async #list<T>(
-    route: Route<{ readonly total: number; readonly nodes: readonly T[] }>,
+  async #listPages<T>(
+    call: Call<{
+      readonly nodes: readonly T[];
+      /** Of REST, which has numbers of pages. */
+      readonly total?: number;
+      /** Of GraphQL. */
+      readonly pageInfo?: { readonly hasMore: boolean; readonly cursor: string | null };
+    }>,
     parameters: object,
     until: number,
-  ): Promise<readonly T[]> {
-    const pages = await this.#readPages(until, async (cursor) => {
-      const page = Number(cursor ?? 1);
-      const given = { ...parameters, per_page: MOST_AT_ONCE, page };
-      const { nodes, total } = await this.#read(route, given);
-      const hasMore = nodes.length > 0 && page * MOST_AT_ONCE < total;
-      return { nodes, hasMore, cursor: page + 1 };
-    });
-    return pages.flat();
-  }
-
-  async #readPages<T>(
-    until: number,
-    read: (cursor: Page<T>['cursor']) => Promise<Page<T>>,
   ): Promise<readonly (readonly T[])[]> {
     const pages: (readonly T[])[] = [];
-    let next: Page<T>['cursor'] = null;
-    for (;;) {
+    for (let cursor: string | null = null; ; ) {
       if (this.#options.clock.now() > until) {
         throw new GitHubError(0, 'GitHub did not list everything in time');
       }
-      const { nodes, hasMore, cursor }: Page<T> = await read(next);
+      const byNumber = { per_page: MOST_AT_ONCE, page: pages.length + 1 };
+      const start: object = 'route' in call ? byNumber : { cursor };
+      const { nodes, total = 0, pageInfo } = await this.#read(call, { ...parameters, ...start });
       pages.push(nodes);
-      if (!hasMore) return pages;
+      const isLeft = nodes.length > 0 && pages.length * MOST_AT_ONCE < total;
+      if (!(pageInfo?.hasMore ?? isLeft)) return pages;
       // The list would end too early, or never.
-      if (cursor === null || cursor === next) throw unexpectedResponse();
-      next = cursor;
+      if (pageInfo && [null, cursor].includes(pageInfo.cursor)) throw unexpectedResponse();
+      cursor = pageInfo?.cursor ?? null;
     }
   }
 
-  #read<T>(call: Route<T> | Query<T>, parameters: object): Promise<T> {
+  #read<T>(call: Call<T>, parameters: object): Promise<T> {
     return this.#repeatOnce(() => this.#request(call, parameters));
   }
 
@@ -289,30 +247,13 @@ export class GitHub {
     }
   }
 
-  async #request<T>(call: Route<T> | Query<T>, parameters: object): Promise<T> {
-    const data =
-      'route' in call
-        ? (await this.#send(call.route, parameters)).data
-        : await this.#call(({ graphql }, options) =>
-            graphql(call.query, { ...options, ...parameters }),
-          );
-    const parsed = call.answer.safeParse(data);
+  async #request<T>(call: Call<T>, parameters: object): Promise<T> {
+    const parsed = call.answer.safeParse((await this.#send(call, parameters)).data);
     if (parsed.success) return parsed.data;
     throw unexpectedResponse();
   }
 
-  #send(route: string, parameters: object, wantsRedirect = false) {
-    const full = route.replace(' ', ' /repos/{owner}/{repo}/');
-    return this.#call(
-      ({ request }, options) => request(full, { ...options, ...parameters }),
-      wantsRedirect,
-    );
-  }
-
-  async #call<T>(
-    call: (octokit: Octokit, options: object) => Promise<T>,
-    wantsRedirect = false,
-  ): Promise<T> {
+  async #send(call: Call<unknown>, parameters: object) {
     const { clock, redact, repository } = this.#options;
     const [owner, repo] = repository.split('/');
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
@@ -322,8 +263,13 @@ export class GitHub {
     };
     try {
       const { octokit, proxy } = await this.#connect();
+      const wantsRedirect = 'route' in call && call.wantsRedirect;
       const fetch = createFetch({ proxy, signal, wantsRedirect, onWrite });
-      return await call(octokit, { owner, repo, headers: API_VERSION, request: { fetch } });
+      const options = { ...parameters, owner, repo, headers: API_VERSION, request: { fetch } };
+      if ('query' in call) {
+        return { data: await octokit.graphql(call.query, options), headers: { location: '' } };
+      }
+      return await octokit.request(call.route.replace(' ', ' /repos/{owner}/{repo}/'), options);
     } catch (error) {
       if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', { wasWritten });
       throw toGitHubError(error, { redact, wasWritten, now: clock.now() });

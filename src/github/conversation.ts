@@ -174,7 +174,10 @@ export type Conversation = Readonly<z.infer<typeof conversation>>;
 
 export const conversationQuery = {
   query: CONVERSATION,
-  answer: z.object({ repository: z.object({ page: conversation }) }),
+  answer: z.pipe(
+    z.object({ repository: z.object({ page: conversation }) }),
+    z.transform(({ repository }) => repository.page),
+  ),
 };
 
 const inlinePost = z.pipe(
@@ -192,7 +195,10 @@ export type InlinePost = Readonly<z.infer<typeof inlinePost>>;
 /** All of it, or none: a part would be misleading. */
 export const reviewQuery = {
   query: REVIEW,
-  answer: z.object({
-    review: z.object({ comments: z.object({ pageInfo, nodes: z.array(inlinePost) }) }),
-  }),
+  answer: z.pipe(
+    z.object({
+      review: z.object({ comments: z.object({ pageInfo, nodes: z.array(inlinePost) }) }),
+    }),
+    z.transform(({ review }) => review.comments),
+  ),
 };

@@ -10,12 +10,14 @@ const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-interface FetchOptions extends Pick<HttpRequest, 'proxy' | 'signal' | 'onWrite'> {
-  /** Otherwise a redirect is an error. None is followed. */
-  readonly wantsRedirect?: boolean;
-}
-
-export function createFetch({ wantsRedirect = false, proxy, ...options }: FetchOptions) {
+/** `wantsRedirect`: otherwise a redirect is an error. None is followed. */
+export function createFetch({
+  wantsRedirect = false,
+  proxy,
+  ...options
+}: Pick<HttpRequest, 'proxy' | 'signal' | 'onWrite'> & {
+  readonly wantsRedirect?: boolean | undefined;
+}) {
   const noProxy = `${proxy.noProxy},${NEVER_BY_PROXY}`;
   return async (address: string, call: Pick<HttpRequest, 'method' | 'headers' | 'body'>) => {
     const { status, headers, body } = await sendRequest({

@@ -6,17 +6,11 @@ import { anyText, commitSha, listOf } from '../schema.ts';
 // What the API of GitHub is asked, and the shape of its answers. Any other shape is that of a proxy
 // or a captive portal. checks.ts and conversation.ts have those that few runs need.
 
-/** A call of REST below the repository, such as `GET pulls/{number}`. */
-export interface Route<T> {
-  readonly route: string;
-  readonly answer: z.ZodMiniType<T>;
-}
-
-/** A call of GraphQL. */
-export interface Query<T> {
-  readonly query: string;
-  readonly answer: z.ZodMiniType<T>;
-}
+/** A call of REST below the repository, such as `GET pulls/{number}`, or one of GraphQL. */
+export type Call<T> = { readonly answer: z.ZodMiniType<T> } & (
+  | { readonly route: string; readonly wantsRedirect?: boolean }
+  | { readonly query: string }
+);
 
 export const anyObject = z.record(z.string(), z.unknown());
 
@@ -25,10 +19,6 @@ export const reactionMutation = {
   addReaction(input: { subjectId: $id, content: $content }) { clientMutationId }
 }`,
   answer: anyObject,
-};
-export const reactionRoutes = {
-  comment: { route: 'POST issues/comments/{id}/reactions', answer: z.unknown() },
-  'review-comment': { route: 'POST pulls/comments/{id}/reactions', answer: z.unknown() },
 };
 
 /** By its ID, because GraphQL leaves “[bot]” out of logins. */
@@ -71,11 +61,17 @@ export const commentsQuery = {
     }
   }
 }`,
-  answer: z.object({
-    repository: z.object({
-      page: z.object({ comments: z.object({ pageInfo, nodes: z.array(comment) }) }),
+  answer: z.pipe(
+    z.object({
+      repository: z.object({
+        page: z.object({ comments: z.object({ pageInfo, nodes: z.array(comment) }) }),
+      }),
     }),
-  }),
+    z.transform(({ repository: { page } }) => {
+      const { pageInfo, nodes } = page.comments;
+      return { pageInfo, nodes: nodes.filter(({ viewerDidAuthor }) => viewerDidAuthor) };
+    }),
+  ),
 };
 
 /** Of a comment or review. */
@@ -162,6 +158,7 @@ export const ROUTES = {
     route: 'PATCH issues/comments/{id}',
     answer: z.object({ id: z.number() }),
   },
+  jobLog: { route: 'GET actions/jobs/{id}/logs', wantsRedirect: true, answer: z.unknown() },
   pullRequest: { route: 'GET pulls/{number}', answer: pullRequest },
   pullRequestsWith: {
     route: 'GET commits/{sha}/pulls{?per_page}',

@@ -132,7 +132,7 @@ async function answer(context: Context, end: EarlyEnd, said: string): Promise<st
     return reply(context, renderUsage(end.answer.usageOf), 'warning');
   }
   if (end.answer === undefined) return '';
-  await react(context, end.answer === 'denied' ? '-1' : 'confused');
+  await react(context, end.answer === 'denied' ? 'THUMBS_DOWN' : 'CONFUSED');
   if (end.answer === 'denied') return '';
   // The error of the run is an annotation already.
   return reply(context, renderProblem(said, context.info, findStarter(context.trigger)), 'info');

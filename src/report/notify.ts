@@ -43,8 +43,8 @@ export async function notify(run: Run): Promise<Notified> {
   const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
   // Nobody knows who has rewritten a branch.
   const isOurs = isGood && !changedNothing(worst) && worst.change?.kind !== 'rewritten';
-  if (isGood) await react(run, isOurs ? 'hooray' : '+1');
-  if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'confused');
+  if (isGood) await react(run, isOurs ? 'HOORAY' : 'THUMBS_UP');
+  if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'CONFUSED');
   const outdated = own?.outdated ?? '';
   return { outdated, commentUrls: commentUrls.filter((url) => url !== '') };
 }

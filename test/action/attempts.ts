@@ -21,7 +21,6 @@ type Trigger = { readonly with: NonNullable<Scenario['with']>; readonly event: W
 export function purposeOf({ name, request: { body } }: Call): string {
   if (name === 'POST issues/#/comments') return body.includes(OPENING_OF_DATA) ? 'note' : 'answer';
   if (name === 'PATCH issues/comments/#') return 'edit';
-  if (name.endsWith('/reactions')) return 'react';
   return name.startsWith('GET collaborators') ? 'check' : name;
 }
 

@@ -39,7 +39,7 @@ const COLLEAGUES: GitHubOptions = {
 
 it.each<[string, string, Partial<Scenario>, readonly string[]]>([
   ['a command', 'comment', {}, ['-1']],
-  ['a review with the command', 'review', {}, ['thumbs_down']],
+  ['a review with the command', 'review', {}, ['-1']],
   ['a comment without a command', 'comment', { with: { command: '', prompt: 'Go.' } }, []],
   ['a review without a command', 'review', { with: { command: '' } }, []],
   ['one of somebody who may only read', 'reader', {}, []],

@@ -20,7 +20,7 @@ type Round = readonly string[];
 
 const CREATE = 'POST issues/#/comments';
 const EDIT = 'PATCH issues/comments/#';
-const REACT = 'POST issues/comments/#/reactions';
+const REACT = 'react';
 const PERMISSION = 'GET collaborators/*/permission';
 /** A run that is done hides older comments. */
 const HIDE: readonly Round[] = [['list'], ['minimize']];

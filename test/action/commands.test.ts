@@ -87,9 +87,7 @@ describe('the prompt is the text after the command', () => {
     expect(result.outputs.result).toBe('sent');
     const context = 'Context: this was written on the file “docs/a.md”, line 12.';
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^explain this\n\n.*\n\n${context}`));
-    expect(sim.github.reactions).toMatchObject([
-      { subject: 'review_comment', id, content: 'eyes' },
-    ]);
+    expect(sim.github.reactions).toMatchObject([{ id: `PRRC_${id}`, content: 'eyes' }]);
     expect(ownComments(sim.github)).toHaveLength(1);
   });
 });
@@ -256,7 +254,7 @@ describe('the reactions to a command', () => {
       with: { wait: true },
       github: {
         ...ALLOWED,
-        on: ({ path }) => (path.endsWith('/reactions') ? { status: 403, body: {} } : undefined),
+        on: ({ body }) => (body.includes('addReaction') ? { status: 403, body: {} } : undefined),
       },
     });
     expect(result.outputs.result).toBe('completed');

@@ -10,9 +10,8 @@ import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
 import type { Answer, JournalEntry } from '../sim/agent.ts';
 import { ALICE, type WebhookEvent } from '../sim/events.ts';
 import { openCallLog } from '../sim/github/call-log.ts';
-import { openGraph } from '../sim/github/graph.ts';
+import { openGraph, type Reaction } from '../sim/github/graph.ts';
 import { graphql } from '../sim/github/graphql.ts';
-import { openReactions } from '../sim/github/reactions.ts';
 import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
 import { openRuns } from '../sim/github/runs.ts';
@@ -140,7 +139,7 @@ export async function playRun(scene: Scene, world: World) {
     clock: clock.seen,
     trouble: { listLagMs: world.listLagMs ?? 0 },
   });
-  const reactions = openReactions();
+  const reactions: Reaction[] = [];
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
   const failedJob = { name: 'links', log: 'A link is broken.' };
@@ -175,7 +174,7 @@ export async function playRun(scene: Scene, world: World) {
     };
     return call.route === '/graphql'
       ? graphql(graph, request, forbids)
-      : rest({ repository, reactions, runs, logOrigin, forbids, onUnknown }, call);
+      : rest({ repository, runs, logOrigin, forbids, onUnknown }, call);
   }
 
   function askCache(request: JournalEntry): Answer {
@@ -302,7 +301,7 @@ export async function playRun(scene: Scene, world: World) {
       ...{ code, result, confirmed, delivery, warnings },
       titles: comments.map(({ body }) => body.split('\n').find((line) => /^(#|[^<\s])/.test(line))),
       prompts,
-      reactions: reactions.all.map(({ content }) => content),
+      reactions: reactions.map(({ content }) => content),
     },
     ...{ reason, journal, saved, cancelledAt, beganAt },
     /** What people read at the end. */

@@ -9,8 +9,8 @@ import {
   type WebhookEvent,
   workflowRun,
 } from '../events.ts';
+import type { Reaction } from '../github/graph.ts';
 import type { Comment } from '../github/issues.ts';
-import type { Reaction } from '../github/reactions.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import type { GitHub } from '../github/server.ts';
 import {
@@ -38,9 +38,7 @@ export interface Triggered {
 }
 
 /** A comment, or a review with its inline comments. */
-export interface Entry extends Omit<Comment, 'id' | 'node_id' | 'updated_at' | 'listedAt'> {
-  /** That of a comment, or the node ID of a review. */
-  readonly id: number | string;
+export interface Entry extends Omit<Comment, 'id' | 'updated_at' | 'listedAt'> {
   readonly reactions: readonly Reaction[];
 }
 
@@ -158,13 +156,13 @@ export function openStage(github: GitHub, clock: Clock) {
   function reply({ by, body, place }: Written): number {
     const { id } = github.addReviewComment(PULL, by, body);
     github.addReview(PULL, by, [{ ...place, body, id, isReply: true }]);
-    show(id, `discussion_r${id}`, by, body);
+    show(`PRRC_${id}`, `discussion_r${id}`, by, body);
     return id;
   }
 
-  function show(id: number | string, fragment: string, author: string, body: string): void {
+  function show(node_id: string, fragment: string, author: string, body: string): void {
     reviews.push({
-      ...{ id, author, body, editor: null, isMinimized: false },
+      ...{ node_id, author, body, editor: null, isMinimized: false },
       html_url: `${page}/pull/${PULL}#${fragment}`,
       created_at: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
     });
@@ -187,7 +185,7 @@ export function openStage(github: GitHub, clock: Clock) {
         .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
         .map((entry) => ({
           ...entry,
-          reactions: github.reactions.filter(({ id }) => id === entry.id),
+          reactions: github.reactions.filter(({ id }) => id === entry.node_id),
         }));
     },
   };

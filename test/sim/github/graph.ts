@@ -1,7 +1,6 @@
 // The data of GraphQL, as objects. A field is a value or a function of its arguments.
 
 import type { Comment, Issue } from './issues.ts';
-import type { Reactions } from './reactions.ts';
 import type { Repository } from './repository.ts';
 import type { InlineComment, SubmittedReview } from './reviews.ts';
 
@@ -12,6 +11,13 @@ export class FieldError extends Error {
     super(message);
     this.type = type;
   }
+}
+
+/** `id`: the node ID of a comment or review. */
+export interface Reaction {
+  readonly id: string;
+  /** As REST has it, such as `eyes`. */
+  readonly content: string;
 }
 
 interface Input {
@@ -35,8 +41,8 @@ interface PageFromStart {
 /** Comments on a page. */
 const MAX_NODES = 100;
 
-export function openGraph(repository: Repository, reactions: Reactions): object {
-  const { name: fullName, viewer, issues, findNode, actions } = repository;
+export function openGraph(repository: Repository, reactions: Reaction[]): object {
+  const { name: fullName, issues, findNode, actions } = repository;
 
   function node(id: string): object {
     const review = repository.findReview(id);
@@ -61,8 +67,9 @@ export function openGraph(repository: Repository, reactions: Reactions): object 
     node: ({ id }: { readonly id: string }) => node(id),
     /** The second reaction of a kind gets the same response as the first one. */
     addReaction({ input: { subjectId: id, content: given = '' } }: Input) {
-      const content = given === 'THUMBS_UP' ? '+1' : given.toLowerCase();
-      reactions.add({ subject: 'review', id, content, user: viewer.login });
+      const content = given.toLowerCase().replace('thumbs_up', '+1').replace('thumbs_down', '-1');
+      const isThere = reactions.some((one) => one.id === id && one.content === content);
+      if (!isThere) reactions.push({ id, content });
       return {};
     },
     minimizeComment({ input: { subjectId, classifier } }: Input) {

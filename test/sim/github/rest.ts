@@ -5,7 +5,6 @@ import type { Call } from './call-log.ts';
 import { createComment, updateComment } from './comments.ts';
 import { permission } from './permissions.ts';
 import { compare, pullRequest, pullsOf } from './pulls.ts';
-import { type Reactions, react } from './reactions.ts';
 import { type Repository, refusal } from './repository.ts';
 import type { openRuns } from './runs.ts';
 
@@ -17,7 +16,6 @@ export type Forbids = (isWrite: boolean) => boolean;
 
 interface Context {
   readonly repository: Repository;
-  readonly reactions: Reactions;
   readonly runs: ReturnType<typeof openRuns>;
   /** Where the logs are. */
   readonly logOrigin: string;
@@ -27,7 +25,7 @@ interface Context {
 }
 
 export function rest(context: Context, call: Call): Answer {
-  const { repository, reactions, runs, logOrigin, forbids, onUnknown } = context;
+  const { repository, runs, logOrigin, forbids, onUnknown } = context;
   const { name, method, request, login, query } = call;
   if (forbids(method !== 'GET')) return FORBIDDEN;
   if (call.repository?.toLowerCase() !== repository.name.toLowerCase()) return NOT_FOUND;
@@ -36,13 +34,9 @@ export function rest(context: Context, call: Call): Answer {
   const issue = repository.issues.get(first);
   const pull = issue?.pullRequest ? issue : undefined;
   const comment = repository.find('issue_comment', first);
-  const line = repository.find('review_comment', first);
   const routes: Readonly<Record<string, () => Answer | undefined>> = {
     'POST issues/#/comments': () => issue && createComment(repository, issue, request),
     'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),
-    'POST issues/comments/#/reactions': () =>
-      comment && react(repository, reactions, comment, request),
-    'POST pulls/comments/#/reactions': () => line && react(repository, reactions, line, request),
     'GET pulls/#': () => pull && pullRequest(repository, pull),
     'GET commits/*/pulls': () => pullsOf(repository, login),
     'GET compare/*': () => compare(repository, login),

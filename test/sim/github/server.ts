@@ -2,10 +2,9 @@
 
 import { type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts';
 import { type Call, openCallLog } from './call-log.ts';
-import { openGraph } from './graph.ts';
+import { openGraph, type Reaction } from './graph.ts';
 import { graphql } from './graphql.ts';
 import type { Comment, PageActions } from './issues.ts';
-import { openReactions, type Reaction } from './reactions.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { type Forbids, NOT_FOUND, rest } from './rest.ts';
 import type { ReviewActions } from './reviews.ts';
@@ -56,7 +55,7 @@ export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, Run
 export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
   const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble } = options;
   const repository = openRepository(options);
-  const reactions = openReactions();
+  const reactions: Reaction[] = [];
   const log = openCallLog();
   const graph = openGraph(repository, reactions);
   const runs = openRuns(options.runs ?? [], repository.name, options.checks);
@@ -74,7 +73,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     const forbids: Forbids = (isWrite) =>
       (readOnly && isWrite) || isLacking(options, call) || options.forbids?.(call) === true;
     const onUnknown = (name: string): void => void unknown.push(name);
-    const context = { repository, reactions, runs, logOrigin: logs.origin, forbids, onUnknown };
+    const context = { repository, runs, logOrigin: logs.origin, forbids, onUnknown };
     const response = isGraphql ? graphql(graph, request, forbids) : rest(context, call);
     return trouble?.loses?.(call) === true ? { fault: 'reset' } : response;
   });
@@ -85,7 +84,7 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     repository: repository.name,
     token,
     journal: site.journal,
-    reactions: reactions.all,
+    reactions,
     downloads: logs.journal,
     ...{ addRun: runs.addRun, addCheck: runs.addCheck },
     comments: repository.comments,

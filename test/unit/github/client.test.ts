@@ -7,7 +7,7 @@ import { type GitHubOptions as SimOptions, startGitHub } from '../../sim/github/
 const NUMBER = 7;
 const ACTIONS = 'github-actions[bot]';
 const CREATE = 'POST issues/#/comments';
-const REACT = 'POST issues/comments/#/reactions';
+const REACT = 'react';
 /** A time of a clock that a test sets. */
 const UNTIL = 30_000;
 
@@ -147,8 +147,7 @@ describe('a call', () => {
       const github = connect(sim);
       expect(await github.newestOwnComments(NUMBER)).toEqual([]);
       fails = 1;
-      const { id } = sim.addComment(NUMBER, 'alice', 'x');
-      await github.react({ kind: 'comment', id, nodeId: '' }, 'eyes');
+      await github.react(sim.addComment(NUMBER, 'alice', 'x').node_id, 'EYES');
       fails = 2;
       await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
       fails = 1;
