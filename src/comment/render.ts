@@ -34,12 +34,13 @@ import {
   small,
 } from '../markdown.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { ACTION_URL } from '../runner/network.ts';
 import { DASHBOARD_URL } from '../service.ts';
 import { cut, listSome, plural, quote, sentences } from '../text.ts';
 import { nameCommits, nameOthers, renderCommits } from './commits.ts';
 
 // What people read of a run, in the comment and in the job summary.
+
+export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
 /** What is told of a run besides its jobs. */
 export interface RunReport {

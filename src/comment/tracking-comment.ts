@@ -2,7 +2,6 @@ import type { GitHub } from '../github/client.ts';
 import {
   classifyError,
   describeError,
-  type ErrorKind,
   GitHubError,
   hintFor,
   LONGEST_RATE_PAUSE_MS,
@@ -147,7 +146,7 @@ function pauseBeforeEdit(edited: Edited, isCancelled: boolean): number {
 export interface NotCreated {
   readonly kind: 'problem';
   readonly problem: string;
-  readonly cause: ErrorKind;
+  readonly cause: ReturnType<typeof classifyError>;
 }
 
 /** Repeats a creation that was certainly not written. */

@@ -1,12 +1,7 @@
 import { untilAborted } from '../clock.ts';
 import type { PullRequest, PullRequestHead } from '../pull-request.ts';
-import {
-  problemWithCertificates,
-  type RunInfo,
-  type Runtime,
-  readProxy,
-} from '../runner/environment.ts';
-import { USER_AGENT } from '../runner/network.ts';
+import { type RunInfo, type Runtime, readNetworkSettings } from '../runner/environment.ts';
+import { USER_AGENT } from '../runner/http.ts';
 import { getOctokit } from '../vendor/actions.ts';
 import type { Annotation, CheckRun, WorkflowRun } from './checks.ts';
 import type { Conversation, InlinePost } from './conversation.ts';
@@ -289,12 +284,10 @@ async function connect({ token, apiUrl, env }: GitHubOptions) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
     throw new GitHubError(401, why);
   }
-  const isSetup = { wasWritten: false, isSetup: true };
-  const unsafe = problemWithCertificates(env);
-  if (unsafe !== undefined) throw new GitHubError(0, unsafe, isSetup);
-  const proxy = readProxy(env, new URL(apiUrl));
+  const proxy = readNetworkSettings(env, new URL(apiUrl));
   if (proxy.kind === 'problem') {
-    throw new GitHubError(0, `GitHub cannot be reached: ${proxy.problem}`, isSetup);
+    const why = `GitHub cannot be reached: ${proxy.problem}`;
+    throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
   }
   return { octokit: await getOctokit(token, apiUrl, USER_AGENT), proxy: proxy.value };
 }

@@ -1,6 +1,5 @@
+import { explainConnection, type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
-import { explainConnection } from '../runner/network.ts';
-import { type Response, readDate, readPause } from '../runner/request.ts';
 import { quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
@@ -80,9 +79,7 @@ export function hintFor(error: unknown): string {
  * `unclear`: GitHub may have done it. `no answer`: it was not reached. `settings`: a setting or a
  * permission is known to be the cause.
  */
-export type ErrorKind = 'unclear' | 'no answer' | 'rate limit' | 'settings' | 'refused';
-
-export function classifyError(error: unknown): ErrorKind {
+export function classifyError(error: unknown) {
   if (!(error instanceof GitHubError)) return 'unclear';
   const { status, isSetup, wasWritten } = error;
   if (isSetup) return 'settings';
@@ -96,9 +93,12 @@ export function mayPassLater(error: unknown): boolean {
   return !['settings', 'refused'].includes(classifyError(error));
 }
 
+const OF_TOKEN =
+  /not accessible by (?:integration|personal access token)|Must have (?:admin rights|push access)/;
+
+/** Whether the token lacks one. The words about rights could be taken for something of a person. */
 export function lacksPermission(error: unknown): boolean {
-  if (!(error instanceof GitHubError) || error.status !== 403) return false;
-  return /not accessible by (?:integration|personal access token)/.test(error.message);
+  return error instanceof GitHubError && error.status === 403 && OF_TOKEN.test(error.message);
 }
 
 /** A phrase for a permission such as `actions: read`. */
@@ -111,17 +111,15 @@ export function unexpectedResponse(): GitHubError {
   return new GitHubError(0, why);
 }
 
-type Headers = Response['headers'];
-
 /** What Octokit throws for an answer with an error. What it says is that of others. */
 interface OctokitError extends Error {
   readonly status?: number;
   /** Of GraphQL, which answers 200. */
   readonly errors?: readonly ({ readonly message?: unknown; readonly type?: unknown } | null)[];
-  readonly headers?: Headers;
+  readonly headers?: Response['headers'];
   /** Of REST. */
   readonly response?: {
-    readonly headers: Headers;
+    readonly headers: Response['headers'];
     readonly data?: { readonly message?: unknown };
   };
 }
@@ -145,36 +143,30 @@ export function toGitHubError(
     return new GitHubError(0, what, { wasWritten, isSetup: cause === 'setup' });
   }
   const { what, said, status, headers } = refusal;
-  const isLimit = isRateLimit(refusal);
-  const limit = isLimit ? ' because of a rate limit' : '';
-  const why = `GitHub answered ${what}${limit}${said === '' ? '' : `: ${quote(redact(said))}`}`;
-  const pauseMs = isLimit ? readRatePause(headers, now) : undefined;
-  return new GitHubError(isLimit ? 429 : status, why, { pauseMs });
+  const words = said === '' ? '' : `: ${quote(redact(said))}`;
+  if (!isRateLimit(said, status, headers)) {
+    return new GitHubError(status, `GitHub answered ${what}${words}`);
+  }
+  const pauseMs = readRatePause(headers, now);
+  return new GitHubError(429, `GitHub answered ${what} because of a rate limit${words}`, {
+    pauseMs,
+  });
 }
 
-interface Refusal {
-  readonly what: string;
-  readonly status: number;
-  readonly said: string;
-  readonly headers: Headers;
-}
-
-function readRefusal(error: OctokitError): Refusal | undefined {
-  const { name, message, status = 0, errors, response } = error;
+function readRefusal({ name, message, status = 0, errors, headers = {}, response }: OctokitError) {
   if (name === 'GraphqlResponseError') {
     const said = String(errors?.[0]?.message ?? '');
-    const asInRest = parseGraphqlStatus(said, errors?.[0]?.type);
-    return { what: 'with an error', status: asInRest, said, headers: error.headers ?? {} };
+    return { what: 'with an error', said, status: parseStatus(said, errors?.[0]?.type), headers };
   }
   if (response === undefined) return undefined;
   // Of a page in HTML, the message is the whole page. Octokit adds a link to the documentation.
   const isTold = typeof response.data?.message === 'string';
   const said = isTold ? message.replace(/ - https:\S+$/, '') : '';
-  return { what: String(status), status, said, headers: response.headers };
+  return { what: String(status), said, status, headers: response.headers };
 }
 
 /** The status that REST has for the same. An error without a type may pass, like a server error. */
-function parseGraphqlStatus(said: string, type: unknown): number {
+function parseStatus(said: string, type: unknown): number {
   if (type === 'RATE_LIMITED' || LIMIT_WORDS.test(said)) return 429;
   const isForbidden = type === 'FORBIDDEN' || type === 'INSUFFICIENT_SCOPES';
   if (isForbidden || said.startsWith('Resource not accessible')) return 403;
@@ -184,16 +176,14 @@ function parseGraphqlStatus(said: string, type: unknown): number {
 const LIMIT_WORDS = /\brate limit|\babuse detection/i;
 
 /** It may have the status 403, like a missing permission, or 422, like a wrong text. */
-function isRateLimit({ said, status, headers }: Refusal): boolean {
+function isRateLimit(said: string, status: number, headers: Response['headers']): boolean {
   if (status === 422) return said.includes('submitted too quickly');
   const isLeft = headers['retry-after'] === undefined && headers['x-ratelimit-remaining'] !== '0';
   return status === 429 || (status === 403 && (!isLeft || LIMIT_WORDS.test(said)));
 }
 
-/**
- * https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has the rules.
- */
-function readRatePause(headers: Headers, now: number): number | undefined {
+/** https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has the rules. */
+function readRatePause(headers: Response['headers'], now: number): number | undefined {
   const asked = readPause(headers, now);
   if (asked !== null || headers['x-ratelimit-remaining'] !== '0') return asked ?? undefined;
   const date = readDate(String(headers.date ?? '')) ?? now;

@@ -1,5 +1,4 @@
-import { explainConnection } from '../runner/network.ts';
-import { type HttpRequest, sendRequest } from '../runner/request.ts';
+import { explainConnection, type HttpRequest, sendRequest } from '../runner/http.ts';
 import { GitHubError, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent

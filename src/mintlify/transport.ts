@@ -1,8 +1,14 @@
 import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
+import {
+  explainConnection,
+  type Response,
+  readHeader,
+  readPause,
+  sendRequest,
+  USER_AGENT,
+} from '../runner/http.ts';
 import type { Inputs } from '../runner/inputs.ts';
-import { explainConnection, USER_AGENT } from '../runner/network.ts';
-import { type Response, readHeader, readPause, sendRequest } from '../runner/request.ts';
 import { isJsonObject } from '../text.ts';
 
 // Milliseconds for a request. The deadline does not cut it off, which would only destroy knowledge.

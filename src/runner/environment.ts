@@ -17,21 +17,9 @@ export interface Runtime {
 }
 
 /** What the environment variables of the runner say about a run. */
-export interface RunInfo {
-  readonly apiUrl: string;
-  readonly repository: string;
-  readonly repositoryUrl: string;
-  readonly runId: string;
-  readonly attempt: number;
-  /** The same in all attempts of all runs. */
-  readonly step: string;
-  /** The file of the workflow, or its name if the runner does not tell the file. */
-  readonly workflow: string;
-  /** Who started this attempt. */
-  readonly triggeringActor: string;
-}
+export type RunInfo = Readonly<ReturnType<typeof readRunInfo>>;
 
-export function readRunInfo(env: Env): RunInfo {
+export function readRunInfo(env: Env) {
   const apiUrl = env.GITHUB_API_URL || 'https://api.github.com';
   const { GITHUB_SERVER_URL: serverUrl = '', GITHUB_REPOSITORY: repository = '' } = env;
   const server = URL.canParse(serverUrl) ? serverUrl : 'https://github.com';
@@ -42,17 +30,13 @@ export function readRunInfo(env: Env): RunInfo {
     repositoryUrl: `${server.replace(/\/+$/, '')}/${repository}`,
     runId: env.GITHUB_RUN_ID ?? '',
     attempt: /^[1-9]\d{0,8}$/.test(attempt) ? Number(attempt) : 1,
+    /** The same in all attempts of all runs. */
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
+    /** Its file, or its name if the runner does not tell the file. */
     workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
+    /** Who started this attempt. */
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
-}
-
-export function problemWithCertificates(env: Env): string | undefined {
-  return env.NODE_TLS_REJECT_UNAUTHORIZED === '0'
-    ? 'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are turned off; remove it, ' +
-        'and set NODE_EXTRA_CA_CERTS for a private CA'
-    : undefined;
 }
 
 export interface ProxySettings {
@@ -65,7 +49,13 @@ export interface ProxySettings {
  * Lower case takes precedence, and https never uses the proxy of http (actions/runner,
  * RunnerWebProxy.cs). The problem does not quote the password.
  */
-export function readProxy(env: Env, { protocol }: URL): Result<ProxySettings> {
+export function readNetworkSettings(env: Env, { protocol }: URL): Result<ProxySettings> {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    return problem(
+      'NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificate checks are turned off; remove it, and ' +
+        'set NODE_EXTRA_CA_CERTS for a private CA',
+    );
+  }
   const nameOf = (lower: string): string => (env[lower] ? lower : lower.toUpperCase());
   const name = nameOf(protocol === 'https:' ? 'https_proxy' : 'http_proxy');
   const value = (env[name] ?? '').trim();

@@ -1,59 +1,34 @@
 import { isId } from '../job/job.ts';
 import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/results.ts';
-import {
-  API_URL,
-  KEY,
-  KEYS_URL,
-  MESSAGES_PER_HOUR,
-  OTHER_KEYS,
-  STATUS_NAMES,
-  type Status,
-} from '../service.ts';
+import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
-import {
-  type Env,
-  type ProxySettings,
-  problemWithCertificates,
-  type Runtime,
-  readProxy,
-  readRunInfo,
-} from './environment.ts';
+import { type Env, type Runtime, readNetworkSettings, readRunInfo } from './environment.ts';
 import type { Redact } from './logger.ts';
 
 /** Each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-export interface Inputs extends ReturnType<typeof readSettings> {
-  readonly proxy: ProxySettings;
-}
-
-interface InputsRead {
-  /** One that is wrong counts as not given, which never lets in anyone else. */
-  readonly inputs: Inputs;
-  /** Sentences that each name an input. */
-  readonly problems: readonly string[];
-}
+/** One that is wrong counts as not given, which never lets in anyone else. */
+export type Inputs = ReturnType<typeof readInputs>['inputs'];
 
 /**
  * `conversation`: of the event; its comments may name the job. `mayCarry`: whether the message may
- * carry something of the event, so that it needs no prompt.
+ * carry something of the event, so that it needs no prompt. Each problem is a sentence with a name.
  */
 export function readInputs(
   env: Env,
   redact: Redact,
   { conversation, mayCarry } = { conversation: null as number | null, mayCarry: false },
-): InputsRead {
+) {
   const wrong: string[] = [];
   const settings = readSettings(env, redact, (problem) => wrong.push(problem));
+  const network = readNetworkSettings(env, settings.baseUrl);
+  if (network.kind === 'problem') wrong.push(`${network.problem}.`);
   const { createJob, comment, maxMessages, prompt } = settings;
   const isSomewhere = (settings.prNumber ?? conversation) !== null;
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
-  const proxy = readProxy(env, settings.baseUrl);
-  const certificates = problemWithCertificates(env);
   const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
-    [proxy.kind === 'problem', `${'problem' in proxy && proxy.problem}.`],
-    [certificates !== undefined, `${certificates}.`],
     [
       maxMessages !== null && !comment,
       '“max-messages” cannot be combined with “comment: false”, because comments are counted; ' +
@@ -74,19 +49,15 @@ export function readInputs(
       '“prompt” has no visible text; write a prompt.',
     ],
   ];
-  const broken = rules.filter(([isBroken]) => isBroken).map(([, sentence]) => sentence);
+  wrong.push(...rules.filter(([isBroken]) => isBroken).map(([, sentence]) => sentence));
   const isJobNamed = createJob || (comment && isSomewhere);
   const needed = ['project-id', ...(isJobNamed ? [] : ['job-id']), 'api-key'];
   const missing = needed.filter(isEmpty);
   // If only job-id is empty, the run says it, which has looked for a comment.
-  const isAlone = missing.join() === 'job-id' && wrong.length + broken.length === 0;
-  const empty = missing.length === 0 || isAlone ? [] : [explainEmpty(missing)];
-  const problems = [...empty, ...wrong, ...broken];
-  const inputs = {
-    ...settings,
-    proxy: proxy.kind === 'ok' ? proxy.value : { url: '', noProxy: '' },
-  };
-  return { inputs, problems };
+  const isAlone = missing.join() === 'job-id' && wrong.length === 0;
+  const problems = missing.length === 0 || isAlone ? wrong : [explainEmpty(missing), ...wrong];
+  const proxy = network.kind === 'ok' ? network.value : { url: '', noProxy: '' };
+  return { inputs: { ...settings, proxy }, problems };
 }
 
 export const CHECK_NAME =
@@ -111,14 +82,12 @@ function rawInput(env: Env, name: string): string {
   return env[`INPUT_${name.toUpperCase()}`] ?? '';
 }
 
-type Mistake = readonly [pattern: RegExp, phrase: string];
-
 interface InputRule<T> {
   readonly parse: (text: string) => T | undefined;
   /** A phrase that continues the name. `{value}` stands for what the input is. */
   readonly form: string;
   /** What people take for it; the first one counts. */
-  readonly mistakes?: readonly Mistake[];
+  readonly mistakes?: readonly (readonly [pattern: RegExp, phrase: string])[];
 }
 
 /**
@@ -175,27 +144,29 @@ const FLAG: InputRule<boolean> = {
   form: 'must be true or false; it is {value}',
 };
 
-/** `alone` may be given instead of a list. */
-function listForm(allowed: readonly string[], alone: string): string {
-  return `must be a list of ${allowed.join(', ')}, or ${alone} alone; it is {value}`;
+/** Instead of a list, `alone` may be given, which stands for `value`. */
+function listRule<T extends string, A>(
+  allowed: readonly T[],
+  alone: string,
+  value: A,
+): InputRule<ReadonlySet<T> | A> {
+  return {
+    parse(text) {
+      if (text === alone) return value;
+      const words = itemsIn(text);
+      const known = allowed.filter((word) => words.includes(word));
+      return known.length > 0 && known.length === new Set(words).size ? new Set(known) : undefined;
+    },
+    form: `must be a list of ${allowed.join(', ')}, or ${alone} alone; it is {value}`,
+  };
 }
 
-const ONLY_WHEN: InputRule<ReadonlySet<Status> | null> = {
-  parse: (text) => (text === 'any' ? null : wordsIn(text, STATUS_NAMES)),
-  form: listForm(STATUS_NAMES, 'any'),
-};
+const ONLY_WHEN = listRule(STATUS_NAMES, 'any', null);
 
 const FAIL_ON_RESULTS: InputRule<ReadonlySet<JobResult>> = {
-  parse: (text) => (text === 'none' ? new Set() : wordsIn(text, FAIL_ON)),
-  form: listForm(FAIL_ON, 'none'),
+  ...listRule(FAIL_ON, 'none', new Set<JobResult>()),
   mistakes: [[/\bfailure\b/, 'lists “failure”; the result of an agent that fails is “failed”']],
 };
-
-function wordsIn<T extends string>(text: string, allowed: readonly T[]): Set<T> | undefined {
-  const words = itemsIn(text);
-  const known = allowed.filter((word) => words.includes(word));
-  return known.length > 0 && known.length === new Set(words).size ? new Set(known) : undefined;
-}
 
 function itemsIn(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
@@ -204,52 +175,52 @@ function itemsIn(text: string): readonly string[] {
 /** An expression that GitHub has not evaluated. */
 const EXPRESSION = /\$|\{\{|\}\}|^(env|github|inputs|matrix|needs|secrets|steps|vars)\./;
 
-function idMistakes(where: string): readonly Mistake[] {
-  return [
-    // Never quoted: it may be the key, and the one in “api-key” the ID.
-    [
-      KEY,
-      'contains an API key; put the key in “api-key”, and the ID here. If it was in a log or ' +
-        'comment, replace the key',
+/** `where`: where people find an ID. */
+function idRule<T>(parse: InputRule<T>['parse'], form: string, where: string): InputRule<T> {
+  return {
+    parse,
+    form: `${form} only letters, digits and “-_.~:@”; it is {value}`,
+    mistakes: [
+      // Never quoted: it may be the key, and the one in “api-key” the ID.
+      [
+        KEY,
+        'contains an API key; put the key in “api-key”, and the ID here. If it was in a log or ' +
+          'comment, replace the key',
+      ],
+      [
+        EXPRESSION,
+        'is {value}, an expression instead of an ID; write “${{ vars.NAME }}” in the workflow, ' +
+          'and the ID itself in the variable',
+      ],
+      [/^https?:\/\//, `is {value}, a link; give the ID alone: ${where}`],
+      // What scripts and expressions write if there is no value.
+      [
+        /(^|[\s,"[])(null|undefined)($|[\s,"\]])/,
+        'is {value} instead of an ID; check the step or expression that sets it',
+      ],
     ],
-    [
-      EXPRESSION,
-      'is {value}, an expression instead of an ID; write “${{ vars.NAME }}” in the workflow, ' +
-        'and the ID itself in the variable',
-    ],
-    [/^https?:\/\//, `is {value}, a link; give the ID alone: ${where}`],
-    // What scripts and expressions write if there is no value.
-    [
-      /(^|[\s,"[])(null|undefined)($|[\s,"\]])/,
-      'is {value} instead of an ID; check the step or expression that sets it',
-    ],
-  ];
+  };
 }
 
-const ID_FORM = 'only letters, digits and “-_.~:@”; it is {value}';
+const PROJECT_ID = idRule(
+  (text) => (isId(text) ? text : undefined),
+  'must be the ID alone,',
+  `the page of the API keys has it, ${KEYS_URL}`,
+);
 
-const PROJECT_ID: InputRule<string> = {
-  parse: (text) => (isId(text) ? text : undefined),
-  form: `must be the ID alone, ${ID_FORM}`,
-  mistakes: idMistakes(`the page of the API keys has it, ${KEYS_URL}`),
-};
-
-const JOB_IDS: InputRule<readonly string[]> = {
-  parse(text) {
+const JOB_IDS = idRule<readonly string[]>(
+  (text) => {
     const list = text.startsWith('[') ? parseJson(text) : itemsIn(text);
     if (!Array.isArray(list) || !list.every((item) => typeof item === 'string')) return undefined;
     const ids = [...new Set(list.map((id) => id.trim()).filter((id) => id !== ''))];
     // More messages would wait for the next hour.
     return ids.length <= MESSAGES_PER_HOUR && ids.every(isId) ? ids : undefined;
   },
-  form:
-    `must be at most ${MESSAGES_PER_HOUR} IDs with commas between them, or a JSON array of them; ` +
-    `each has ${ID_FORM}`,
-  mistakes: idMistakes(
-    'in the dashboard, the address of the page of a job probably ends with it; comments of the ' +
-      'action have it in their last line or table',
-  ),
-};
+  `must be at most ${MESSAGES_PER_HOUR} IDs with commas between them, or a JSON array of them; ` +
+    'each has',
+  'in the dashboard, the address of the page of a job probably ends with it; comments of the ' +
+    'action have it in their last line or table',
+);
 
 /** Its value is never shown. */
 const API_KEY: InputRule<string> = {

@@ -2,26 +2,21 @@ import { withoutInvisible } from '../text.ts';
 import { issueCommand } from '../vendor/actions.ts';
 
 /** It escapes and redacts each text, so texts by others may be quoted. */
-export interface Log {
-  info(text: string): void;
-  debug(text: string): void;
-  /** The runner does not mask titles, so they are constants. */
-  notice(text: string, title?: string): void;
-  warning(text: string, title?: string): void;
-  error(text: string, title?: string): void;
-}
+export type Log = Readonly<ReturnType<typeof createLog>>;
 
-export function createLog(redact: Redact, writeLine: (line: string) => void): Log {
+export function createLog(redact: Redact, writeLine: (line: string) => void) {
   // Before and after escaping, which may split a secret as well as join its parts.
   const clean = (text: string): string => redact(escapeCommands(redact(text)));
 
-  function annotate(kind: 'notice' | 'warning' | 'error'): Log['error'] {
-    return (text, title) => issueCommand(kind, title === undefined ? {} : { title }, clean(text));
+  /** The runner does not mask titles, so they are constants. */
+  function annotate(kind: 'notice' | 'warning' | 'error') {
+    return (text: string, title?: string): void =>
+      issueCommand(kind, title === undefined ? {} : { title }, clean(text));
   }
 
   return {
-    info: (text) => writeLine(clean(text)),
-    debug: (text) => issueCommand('debug', {}, clean(text)),
+    info: (text: string): void => writeLine(clean(text)),
+    debug: (text: string): void => issueCommand('debug', {}, clean(text)),
     notice: annotate('notice'),
     warning: annotate('warning'),
     error: annotate('error'),

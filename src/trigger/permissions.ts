@@ -1,9 +1,9 @@
 import type { GitHub } from '../github/client.ts';
 import {
   CHECK_TOKEN,
-  describeError,
   GitHubError,
   hintFor,
+  lacksPermission,
   mayPassLater,
 } from '../github/errors.ts';
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
@@ -24,9 +24,6 @@ type PermissionCheck =
 const OTHER_TOKEN =
   `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can ` +
   'start the workflow then gets in.';
-
-/** Words that people would take for something about the person. */
-const ABOUT_TOKEN = /not accessible by|Must have push access/;
 
 /** Neither `author_association` nor the name of an account proves a permission. */
 export async function checkPermission(
@@ -56,7 +53,7 @@ export async function checkPermission(
     if (!(error instanceof GitHubError)) throw error;
     const cause = error.message;
     const mayPass = mayPassLater(error);
-    const isToken = error.status === 401 || ABOUT_TOKEN.test(describeError(error));
+    const isToken = error.status === 401 || lacksPermission(error);
     // Of SAML or a list of IP addresses, GitHub's own words say enough.
     const ofToken = isToken ? OTHER_TOKEN : '';
     const advice = mayPass ? hintFor(error) : ofToken;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { ACTION_URL } from '../../src/comment/render.ts';
 import { LABELS } from '../../src/job/labels.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { shortHash } from '../../src/ledger/record.ts';
-import { ACTION_URL } from '../../src/runner/network.ts';
 import { MARKER } from '../../src/text.ts';
 import type { JobPart } from '../sim/agent.ts';
 import { ALICE, pullRequest } from '../sim/events.ts';

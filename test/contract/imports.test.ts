@@ -38,7 +38,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@octokit/core': ['vendor/actions.ts'],
   undici: ['vendor/undici-files.d.ts', 'vendor/undici.ts'],
   'vendor/actions.ts': ['github/client.ts', 'runner/logger.ts'],
-  'vendor/undici.ts': ['runner/request.ts'],
+  'vendor/undici.ts': ['runner/http.ts'],
   'node:fs': ['runner/files.ts'],
   'node:crypto': ['index.ts', 'ledger/record.ts'],
   // Where shapes come in from outside.

@@ -7,7 +7,7 @@ export interface Files {
   readonly changelog: string;
   /** package.json. */
   readonly manifest: string;
-  /** src/runner/network.ts. */
+  /** src/runner/http.ts. */
   readonly version: string;
 }
 
@@ -18,7 +18,7 @@ export function notesOf(tag: string, files: Files): string {
   const problems = [
     [/^v\d+\.\d+\.\d+$/.test(tag), `${tag} is not of the form v1.2.3.`],
     [JSON.parse(files.manifest).version === version, 'package.json has another version.'],
-    [files.version.includes(`'${version}'`), 'src/runner/network.ts has another version.'],
+    [files.version.includes(`/${version}'`), 'src/runner/http.ts has another version.'],
     [notes !== '', `CHANGELOG.md has no text below "## [${version}] - YYYY-MM-DD".`],
   ].flatMap(([isGood, problem]) => (isGood === true ? [] : [problem]));
   if (problems.length > 0) throw new Error([`${tag} cannot be released:`, ...problems].join('\n'));
@@ -37,7 +37,7 @@ if (process.argv[1] === import.meta.filename) {
   const files = {
     changelog: read('CHANGELOG.md'),
     manifest: read('package.json'),
-    version: read('src/runner/network.ts'),
+    version: read('src/runner/http.ts'),
   };
   try {
     console.log(notesOf(process.argv[2] ?? '', files));

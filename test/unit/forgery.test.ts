@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  ACTION_URL,
   addMention,
   type RunReport,
   renderProblem,
@@ -9,7 +10,6 @@ import type { Job, JobRecord } from '../../src/job/job.ts';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { code } from '../../src/markdown.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
-import { ACTION_URL } from '../../src/runner/network.ts';
 import { quote } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { forgedIn, type Rendered, rendered } from '../sim/rendered.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { ACTION_URL } from '../../src/comment/render.ts';
 import type { Job } from '../../src/job/job.ts';
 import { LABEL_NAMES, LABELS, type Label } from '../../src/job/labels.ts';
-import { ACTION_URL } from '../../src/runner/network.ts';
 import { DASHBOARD_URL } from '../../src/service.ts';
 import {
   badEnds,

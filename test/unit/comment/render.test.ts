@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  ACTION_URL,
   addMention,
   type RunReport,
   renderProblem,
@@ -17,7 +18,6 @@ import {
 import { LABELS, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop } from '../../../src/job/stop-reasons.ts';
-import { ACTION_URL } from '../../../src/runner/network.ts';
 import { ended, INFO, job, NOT_SENT, PULL, record, SENT, START, UNKNOWN } from '../record.ts';
 
 const LIMIT = 60_000;

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import {
   classifyError,
   describeError,
-  type ErrorKind,
   GitHubError,
   hintFor,
+  lacksPermission,
   mayPassLater,
   toGitHubError,
 } from '../../../src/github/errors.ts';
 
+type ErrorKind = ReturnType<typeof classifyError>;
 const NOW = Date.UTC(2026, 10, 21, 12);
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
@@ -48,6 +49,14 @@ it.each<[number, string, RegExp, ErrorKind, object?]>([
   expect(hintFor(error)).toMatch(hint);
   expect([describeError(error), classifyError(error)]).toEqual([message, kind]);
   expect(mayPassLater(error)).toBe(['unclear', 'no answer', 'rate limit'].includes(kind));
+});
+
+it.each([
+  [403, 'Must have admin rights to Repository.', true],
+  [403, 'No', false],
+  [404, INTEGRATION, false],
+])('whether after %i, %s, a permission is lacking: %j', (status, message, expected) => {
+  expect(lacksPermission(new GitHubError(status, message))).toBe(expected);
 });
 
 describe('toGitHubError', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainConnection } from '../../../src/runner/network.ts';
+import { explainConnection } from '../../../src/runner/http.ts';
 
 const coded = (code: unknown, cause?: unknown): Error =>
   Object.assign(new Error('failed', { cause }), { code });

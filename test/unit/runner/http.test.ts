@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readPause, sendRequest } from '../../../src/runner/request.ts';
+import { readPause, sendRequest } from '../../../src/runner/http.ts';
 import { answer, head, startFaultServer, whole } from '../../sim/fault-server.ts';
 
 const MIB = 1024 * 1024;
