@@ -22,7 +22,7 @@ const IS_SUPERSEDED: Readonly<Record<Ending, (older: Comment, own: Comment) => b
   'in doubt': () => false,
   // A person who goes on has also seen what checks were told of a limit.
   limit: (older, own) => isFollowed(older, own) || (older.step === own.step && own.by === 'person'),
-  bad: (older, own) => isFollowed(older, own) || wasSentTo(older, own),
+  bad: (older, own) => isFollowed(older, own) || (isOfProject(older, own) && wasSentTo(older, own)),
   // Each command has its own answer.
   good: (older, own) => (older.isReply ? isFollowed(older, own) : isRepeated(older, own)),
 };
@@ -97,6 +97,11 @@ function isBadEnd({ ended, isRed }: CommentRecord['jobs'][number]): boolean {
 /** By the same message, or the next one of the step for a person, or for a check. */
 function isFollowed(older: Comment, own: Comment): boolean {
   return older.message === own.message || (older.step === own.step && older.by === own.by);
+}
+
+/** A reply without a record may be that of another project, whose steps are others. */
+function isOfProject(older: Comment, own: Comment): boolean {
+  return older.record !== undefined || older.step === own.step;
 }
 
 /** What was bad is mended, also by another step. */

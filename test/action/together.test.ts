@@ -292,6 +292,23 @@ describe('an answer that has been mended', () => {
     await run(sim, says(sim, BOB));
     expect(openTitles(sim)).toHaveLength(isOver ? 1 : 2);
   });
+
+  it.each([
+    ['not sent', DEAD],
+    ['unknown', { status: 503 }],
+  ])('by a message of another project it is not: %s', async (_, reply) => {
+    await using sim = await open({
+      agent: { ...DONE, onPost: (n) => (n === 1 ? reply : undefined) },
+    });
+    const workflow_ref = 'octo/agents/.github/workflows/guides.yml@refs/heads/main';
+    await sim.runHere({
+      with: { 'project-id': 'guides', 'job-id': '', 'create-job': true },
+      step: { event: says(sim, ALICE), github: { run_id: '91', workflow_ref } },
+    });
+    const [bad] = openTitles(sim);
+    await run(sim, says(sim, BOB));
+    expect(openTitles(sim)).toEqual([bad, '✅ Agent finished: no new commit seen']);
+  });
 });
 
 describe('commits of others', () => {
