@@ -61,6 +61,8 @@ async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
 async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change | undefined> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return undefined;
+  // It may have ended while the agent worked.
+  update(job, { head: { ...before, state: now.state } });
   const { trigger } = run;
   if (now.sha === before.sha) {
     const isRed = trigger.kind === 'check' && trigger.check.failure !== null;

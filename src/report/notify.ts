@@ -148,11 +148,15 @@ function isLateLimit({ ledger, plan }: Run, { id, end, nthInARow }: Ended): bool
   return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
 }
 
-/** Done, and nothing has changed here: GitHub mails what is pushed to this pull request. */
+/**
+ * Done, and the agent is not known to have changed anything here: GitHub mails what is pushed to
+ * this pull request.
+ */
 function isUnseen({ asked, trigger, inputs, jobs, plan }: Run, job: Ended): boolean {
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
   const isDone = inputs.wait && isFinal(job.record?.status) && isFinal(job.end.result);
-  const isHere = job.record?.prNumber === plan.page && !changedNothing(job);
+  const isChanged = !changedNothing(job) && job.change?.kind !== 'rewritten';
+  const isHere = job.record?.prNumber === plan.page && isChanged;
   return isAwaited && isDone && jobs.length === 1 && job.change !== undefined && !isHere;
 }
 

@@ -311,6 +311,19 @@ describe('an answer that has been mended', () => {
   });
 });
 
+it.each(['merged', 'closed'] as const)(
+  'whose pull request is %s while the agent works is told that',
+  async (over) => {
+    await using sim = await open();
+    const ended = sim.pass(30_000).then(() => sim.github.end(PULL, over));
+    await run(sim, says(sim, BOB));
+    await ended;
+    const text = answers(sim).at(-1)?.text;
+    expect(text).toContain(`[#${PULL}](${LINK}), is ${over}`);
+    expect(text).not.toMatch(/Not right|what is missing/);
+  },
+);
+
 describe('commits of others', () => {
   it.each<[string, (sim: Simulation) => void, string, string]>([
     ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
@@ -335,6 +348,7 @@ describe('commits of others', () => {
     await run(sim, says(sim, BOB));
     expect(openTitles(sim)[0]).toContain(title);
     expect(openTitles(sim)[0]).not.toContain('Agent');
+    expect(answers(sim)).toHaveLength(2);
     expect(sim.github.reactions.map(({ content }) => content).join(' ')).toBe(reactions);
   });
 });
