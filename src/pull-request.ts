@@ -20,15 +20,9 @@ export function parseState(state: string, mergedAt: string | null | undefined): 
   return (mergedAt ?? null) === null ? 'closed' : 'merged';
 }
 
-/** `PULL_REQUEST` must know the same paths. */
-const PULL_REQUEST_PATHS = [
-  /^\/[\w.-]+\/[\w.-]+\/pull\/[1-9]\d{0,9}$/,
-  /^(\/[\w.-]+){2,20}\/-\/merge_requests\/[1-9]\d{0,9}$/,
-  /^(\/(?:[\w.-]|%7[bd])+){2,4}\/pull-requests\/[1-9]\d{0,9}$/i,
-];
-
-const PAGE_OF_PULL_REQUEST =
-  /(?<=\/\d+)\/(?:(?:files|commits|changes|checks|diffs?|pipelines)(?:\/.*)?)?$/;
+/** On github.com or a GitHub Enterprise Server, and what its pages add. */
+const PULL_REQUEST =
+  /^((?:\/(?!\.+\/)[\w.-]+){2}\/pull\/[1-9]\d{0,9})(\/(files|commits|changes|checks)(\/.*)?|\/)?$/;
 
 /** The link is rebuilt from its parts, so nothing else is passed on. It is never fetched. */
 export function checkPrLink(link: string): Result<string> {
@@ -38,23 +32,17 @@ export function checkPrLink(link: string): Result<string> {
     return problem('it is not a plain https link');
   }
   if (!/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) return problem('its host is not a plain name');
-  const path = url.pathname.replace(PAGE_OF_PULL_REQUEST, '');
-  const dots = path.split('/').some((segment) => /^\.+$/.test(segment));
-  if (dots || !PULL_REQUEST_PATHS.some((pattern) => pattern.test(path))) {
-    return problem('it does not lead to a pull request');
-  }
+  const path = PULL_REQUEST.exec(url.pathname)?.[1];
+  if (path === undefined) return problem('it does not lead to a pull request on GitHub');
   return ok(`https://${url.host}${path}`);
 }
 
-const PULL_REQUEST = /^\/(.+?)(?:\/-)?\/(pull|pull-requests|merge_requests)\/(\d+)$/;
-
-/** `#42`, or `!42` of a merge request. The link was checked before. */
+/** `#42`, with its repository and host as far as needed. The link was checked before. */
 export function pullRequestName(prLink: string, isHere: boolean): string {
   const { host, pathname } = new URL(prLink);
-  const [, repository = '', kind, digits] = pathname.split(PULL_REQUEST);
-  const number = `${kind === 'merge_requests' ? '!' : '#'}${digits}`;
-  if (isHere) return number;
-  return `${host === 'github.com' ? repository : `${host}/${repository}`}${number}`;
+  const [, repository = '', number = ''] = /^\/(.+)\/pull\/(\d+)$/.exec(pathname) ?? [];
+  if (isHere) return `#${number}`;
+  return `${host === 'github.com' ? '' : `${host}/`}${repository}#${number}`;
 }
 
 /** The number of a pull request in this repository; null for any other link. */

@@ -11,7 +11,7 @@ import {
 } from '../job/job.ts';
 import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
-import { askedPause } from '../mintlify/responses.ts';
+import { askedPause } from '../mintlify/errors.ts';
 import {
   isRateLimited,
   LONGEST_OUTAGE_MS,
@@ -102,12 +102,14 @@ export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
 }
 
 async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
-  const answer = await getJob(run.agent, job.id);
-  if (answer.kind === 'missed') return answer;
-  const { record, from, to } = answer;
+  const { clock } = run.runtime;
+  const from = clock.now();
+  const read = await getJob(run.agent, job.id);
+  if (read.kind === 'missed') return read;
+  const record = read.value;
   const before = job.record?.status;
   const isFirst = job.after.seenAt === undefined;
-  recordPoll(job, record, from, to);
+  recordPoll(job, record, from, clock.now());
   logRecord(run, job, record, before, isFirst);
   if (!isKnownStatus(record.status)) {
     const what =

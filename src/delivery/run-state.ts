@@ -16,8 +16,7 @@ import type { Plan, Planned } from '../plan/plan.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
-import { API_URL } from '../service.ts';
-import { quote, sentences } from '../text.ts';
+import { sentences } from '../text.ts';
 import { JobLog } from './job-log.ts';
 
 // What delivery works with.
@@ -77,9 +76,7 @@ export function openRun(ready: Ready, writeOutputs: WriteOutputs): Run {
     agent: {
       ...runtime,
       transport: createTransport({ ...inputs, ...runtime }),
-      where: quote(inputs.baseUrl.host),
-      isDefaultUrl: inputs.baseUrl.href === new URL(API_URL).href,
-      projectId: inputs.projectId,
+      ...{ baseUrl: inputs.baseUrl, projectId: inputs.projectId },
       repositoryUrl: info.repositoryUrl,
       deadline,
     },

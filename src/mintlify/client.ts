@@ -1,7 +1,12 @@
+import * as z from 'zod/mini';
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
-import { PATHS } from '../service.ts';
-import { sentences } from '../text.ts';
-import { askedPause, explainExchange, readRecord } from './responses.ts';
+import { checkPrLink, ownPullRequest } from '../pull-request.ts';
+import { type Ok, ok, problem, type Result } from '../result.ts';
+import type { Redact } from '../runner/logger.ts';
+import { anyText } from '../schema.ts';
+import { isKnownStatus, PATHS } from '../service.ts';
+import { oneLine, parseJson, sentences } from '../text.ts';
+import { askedPause, explainExchange, quoteError } from './errors.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
@@ -10,16 +15,6 @@ export interface Missed {
   readonly exchange: Exchange;
   readonly why: string;
 }
-
-/** `from` and `to`: the times of the request and the response. */
-type Polled =
-  | {
-      readonly kind: 'polled';
-      readonly record: JobRecord;
-      readonly from: number;
-      readonly to: number;
-    }
-  | Missed;
 
 export type Sent =
   /** Without a record, `warning` says why. */
@@ -34,21 +29,20 @@ export type Sent =
       readonly afterMs: number | null;
     };
 
-export async function getJob(context: AgentContext, jobId: string): Promise<Polled> {
-  const { transport, clock, redact } = context;
-  const from = clock.now();
-  const exchange = await transport.get(PATHS.poll(context.projectId, jobId));
+/** Polls. */
+export async function getJob(
+  context: AgentContext,
+  jobId: string,
+): Promise<Ok<JobRecord> | Missed> {
+  const exchange = await context.transport.get(PATHS.poll(context.projectId, jobId));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
-  if (!isSuccess || exchange.body.kind === 'problem' || !isFromApi(exchange.body)) {
+  if (!isSuccess || !isFromApi(exchange.body)) {
     return { kind: 'missed', exchange, why: explainExchange(exchange, 'poll', context) };
   }
-  const read = readRecord(exchange.body.value, redact, context.repositoryUrl);
-  if (read.kind === 'ok' && read.value.id === jobId) {
-    return { kind: 'polled', record: read.value, from, to: clock.now() };
-  }
+  const read = readRecord(exchange.body, context);
+  if (read.kind === 'ok' && read.value.id === jobId) return read;
   const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
-  const suspects = context.isDefaultUrl ? 'the job ID' : 'the job ID and the base URL';
-  const why = `Reading the status of the job returned ${what}; check ${suspects}.`;
+  const why = `Reading the status of the job returned ${what}; check the job ID.`;
   return { kind: 'missed', exchange, why };
 }
 
@@ -72,8 +66,7 @@ export async function postMessage(
 }
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
-  const read =
-    body.kind === 'ok' ? readRecord(body.value, context.redact, context.repositoryUrl) : body;
+  const read = readRecord(body, context);
   if (jobId === NEW_JOB) {
     if (read.kind === 'ok' && isId(context.redact(read.value.id))) {
       return { kind: 'delivered', record: read.value, warning: '' };
@@ -86,6 +79,48 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     return { kind: 'delivered', record: null, warning };
   }
   if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const what = `the API at ${context.where} returned the record of another job`;
-  return { kind: 'doubtful', why: `In response to the message, ${what}.` };
+  const why = 'In response to the message, the API returned the record of another job.';
+  return { kind: 'doubtful', why };
+}
+
+const jobRecord = z.object({
+  id: z.string(),
+  status: anyText,
+  prLink: z.optional(z.unknown()),
+});
+
+/**
+ * Reads the job record in a body. Secrets are redacted before anything is cut, quoted or compared,
+ * except for a status, whose words are known. A problem quotes only an error that the API tells.
+ */
+export function readRecord(
+  body: Result<string>,
+  { redact, repositoryUrl }: Pick<AgentContext, 'redact' | 'repositoryUrl'>,
+): Result<JobRecord> {
+  if (body.kind === 'problem') return body;
+  if (body.value === '') return problem('an empty body');
+  const json = parseJson(body.value);
+  if (json === undefined) return problem(`invalid JSON (${Buffer.byteLength(body.value)} bytes)`);
+  const parsed = jobRecord.safeParse(json);
+  if (!parsed.success) {
+    return problem(`JSON that is not a job record${quoteError(body.value, redact)}`);
+  }
+  const { id, prLink } = parsed.data;
+  const word = oneLine(parsed.data.status).toLowerCase();
+  const status = isKnownStatus(word) ? word : oneLine(redact(parsed.data.status));
+  const record = { id, ...(status !== '' && { status }) };
+  if (prLink === undefined) return ok(record);
+  const link = readLink(prLink, redact);
+  if (link.kind === 'problem') return ok({ ...record, linkProblem: link.problem });
+  const prNumber = ownPullRequest(link.value, repositoryUrl);
+  return ok({ ...record, prLink: link.value, prNumber });
+}
+
+const LONGEST_LINK = 500;
+
+function readLink(prLink: unknown, redact: Redact): Result<string | null> {
+  if (prLink === null || prLink === '') return ok(null);
+  if (typeof prLink !== 'string') return problem('it is not a text');
+  if (prLink.length > LONGEST_LINK) return problem(`it has more than ${LONGEST_LINK} characters`);
+  return checkPrLink(redact(prLink));
 }

@@ -33,7 +33,7 @@ export interface Answer {
   readonly body: Result<string>;
 }
 
-export interface Failure {
+interface Failure {
   readonly kind: 'failure';
   /** Whether any byte of the request may have been sent. */
   readonly written: boolean;
@@ -44,12 +44,10 @@ export interface Failure {
   readonly pauseMs: null;
 }
 
-export interface AgentContext extends Pick<Runtime, 'clock' | 'random' | 'log' | 'redact'> {
+export interface AgentContext
+  extends Pick<Runtime, 'clock' | 'random' | 'redact'>,
+    Pick<Inputs, 'baseUrl' | 'projectId'> {
   readonly transport: ReturnType<typeof createTransport>;
-  /** The host of the API, quoted. */
-  readonly where: string;
-  readonly isDefaultUrl: boolean;
-  readonly projectId: string;
   readonly repositoryUrl: string;
   /** A time of the clock. */
   readonly deadline: number;
@@ -60,11 +58,10 @@ export function isFromApi(body: Answer['body']): boolean {
   return body.kind === 'ok' && isJsonObject(body.value);
 }
 
-type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
-  Pick<Runtime, 'clock' | 'log' | 'signal'>;
-
 /** The two kinds of request that this action makes. Neither is repeated here. */
-export function createTransport(options: TransportOptions) {
+export function createTransport(
+  options: Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> & Pick<Runtime, 'clock' | 'log' | 'signal'>,
+) {
   return {
     get: (path: string) => exchange(path, undefined, options),
     postOnce: (path: string, json: unknown) => exchange(path, JSON.stringify(json), options),
@@ -75,25 +72,26 @@ export function createTransport(options: TransportOptions) {
 async function exchange(
   path: string,
   body: string | undefined,
-  { baseUrl, apiKey, proxy, clock, log, signal: cancelled }: TransportOptions,
+  options: Parameters<typeof createTransport>[0],
 ): Promise<Exchange> {
+  const { baseUrl, apiKey, proxy, clock, log, signal: cancelled } = options;
   const isGet = body === undefined;
   const method = isGet ? 'GET' : 'POST';
   const limitMs = isGet ? GET_MS : POST_MS;
-  const late = clock.timeout(limitMs);
+  const timeOut = clock.timeout(limitMs);
   const unconnected = new AbortController();
-  const signal = AbortSignal.any([cancelled, late, unconnected.signal]);
+  const signal = AbortSignal.any([cancelled, timeOut, unconnected.signal]);
   let written = false;
   clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort());
   const explain = (error: unknown): ReturnType<typeof explainConnection> => {
     if (!signal.aborted) return explainConnection(error);
     if (cancelled.aborted) return ['network', 'the run was stopped'];
-    if (late.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
+    if (timeOut.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
     return ['network', `no connection within ${CONNECT_MS / 1000} s`];
   };
   try {
     const response = await sendRequest({
-      ...{ url: resolvePath(baseUrl, path), method, body },
+      ...{ url: new URL(baseUrl.href.replace(/\/+$/, '') + path), method, body },
       headers: {
         ...{ authorization: `Bearer ${apiKey}`, 'user-agent': USER_AGENT },
         accept: 'application/json',
@@ -118,15 +116,6 @@ async function exchange(
     log.debug(`${method} ${path}: ${why} (request ${written ? 'written' : 'not written'})`);
     return { kind: 'failure', written, cause, why, pauseMs: null };
   }
-}
-
-/** The URL of an API path below the base URL. Throws if the URL parser would rewrite the path. */
-function resolvePath(baseUrl: URL, path: string): URL {
-  const expected = baseUrl.pathname.replace(/\/+$/, '') + path;
-  const url = new URL(baseUrl);
-  url.pathname = expected;
-  if (url.pathname !== expected) throw new Error('the URL parser would rewrite the path');
-  return url;
 }
 
 /** A compressed body, which was not asked for and may be a bomb, is not UTF-8. */

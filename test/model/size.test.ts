@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
-import { readRecord } from '../../src/mintlify/responses.ts';
+import { readRecord } from '../../src/mintlify/client.ts';
 import { sanitize } from '../../src/prompt/sanitize/sanitize.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
+import { ok } from '../../src/result.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 import { parseTrigger } from '../../src/trigger/payload.ts';
@@ -27,7 +28,7 @@ const PATTERNS = [
     '\ud83d',
     '\u200b\u2800',
   ],
-  ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/-/merge_requests/1'],
+  ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/pull/1'],
   ...['\u2028', '> a\na\n', '| a | b |\n', '- - - a\n', 'a ***@***.***:\n', '![', '['],
   ...['0', '1, ', '|', 'mint_aaaaaaa', 'a', '“', '<!-- agent-follow-up {}\n'],
 ];
@@ -47,7 +48,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   fence: (text) => fence(text),
   link: (text) => checkPrLink(`${HOST}/${text}`),
   record: (text) =>
-    readRecord(JSON.stringify({ id: 'x', status: text, model: text }), redact, HOST),
+    readRecord(ok(JSON.stringify({ id: 'x', status: text })), { redact, repositoryUrl: HOST }),
   note: (text) => parseRecord(`<!-- agent-follow-up "project":"a"${text}`, 'a'),
   event: (text) => parseTrigger('issue_comment', Buffer.from(text)),
 };

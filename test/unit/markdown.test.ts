@@ -72,7 +72,7 @@ it.each([
 it.each<[string, number | null, string]>([
   ['https://github.com/octo/docs/pull/104', 104, '#104'],
   ['https://github.com/octo/docs/pull/104', null, 'octo/docs#104'],
-  ['https://gitlab.com/_a_/b/-/merge_requests/7', null, 'gitlab.com/\\_a\\_/b!7'],
+  ['https://ghe.example/_a_/b/pull/7', null, 'ghe.example/\\_a\\_/b#7'],
   ['https://github.com.evil.example/o/r/pull/1', null, 'github.com.evil.example/o/r#1'],
 ])('pullRequestLink of %s, with the number %s here, is %s', (prLink, prNumber, label) => {
   expect(pullRequestLink({ prLink, prNumber })).toBe(`[${label}](${prLink})`);

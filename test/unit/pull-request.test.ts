@@ -7,16 +7,6 @@ it.each([
   ['https://github.com/o/r/pull/1/commits/abc?w=1', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
   ['https://github.com/o/r/pull/1/changes/a..b/', 'https://github.com/o/r/pull/1', 'o/r', '#1'],
   ['https://GitHub.com/o/r.js/pull/12', 'https://github.com/o/r.js/pull/12', 'o/r.js', '#12'],
-  [
-    'https://gitlab.com/g/s/r/-/merge_requests/3',
-    'https://gitlab.com/g/s/r/-/merge_requests/3',
-    ...['g/s/r', '!3'],
-  ],
-  [
-    'https://bitbucket.org/%7Bo%7D/r/pull-requests/4',
-    'https://bitbucket.org/%7Bo%7D/r/pull-requests/4',
-    ...['%7Bo%7D/r', '#4'],
-  ],
   ['https://ghe.example:8443/o/r/pull/5', 'https://ghe.example:8443/o/r/pull/5', 'o/r', '#5'],
 ])('checkPrLink accepts %s', (given, link, repository, number) => {
   expect(checkPrLink(given)).toEqual({ kind: 'ok', value: link });
@@ -40,7 +30,8 @@ it.each([
   ['https://github.com/login/oauth?next=/o/r/pull/1', 'pull request'],
   ['https://github.com/o/r)/pull/1', 'pull request'],
   ['https://github.com/o/.../pull/1', 'pull request'],
-  ['https://gitlab.com/g/../r/-/merge_requests/3/../../x', 'pull request'],
+  ['https://gitlab.com/g/r/-/merge_requests/3', 'pull request on GitHub'],
+  ['https://github.com/o/r/pull/3/../../x', 'pull request'],
   ['https://github.com/o/r/pull/1 [x](y)', 'URL'],
   ['https://github.com/o/r\n/pull/1', 'URL'],
   ['https://github.com\\o\\r\\pull\\1', 'URL'],

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { NEW_JOB } from '../../../src/job/job.ts';
-import { getJob, postMessage } from '../../../src/mintlify/client.ts';
+import { getJob, postMessage, readRecord } from '../../../src/mintlify/client.ts';
 import { type AgentContext, createTransport } from '../../../src/mintlify/transport.ts';
+import { ok } from '../../../src/result.ts';
 import { SERVICE } from '../../sim/agent.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../../sim/fault-server.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
@@ -18,23 +19,70 @@ function openTransport(baseUrl: string) {
   });
 }
 
-it.each(['/v2/../admin', '/v2/./job', '/v2/%2e%2e/admin', '/v2/a b'])(
-  'does not request a path that a URL would rewrite: %s',
-  async (path) => {
-    const transport = openTransport('http://127.0.0.1:1/base/');
-    const why = '“the URL parser would rewrite the path”';
-    const refused = { kind: 'failure', written: false, why };
-    expect(await transport.get(path)).toMatchObject(refused);
-    expect(await transport.postOnce(path, {})).toMatchObject(refused);
-  },
-);
+const redact = (text: string): string => text.replaceAll('s3cret', '***');
+const REPOSITORY = 'https://github.com/octo/agents';
+const FULL = { id: 'job-1', status: 'completed', prLink: `${REPOSITORY}/pull/1` };
+
+function read(body: string, hide = redact) {
+  return readRecord(ok(body), { redact: hide, repositoryUrl: REPOSITORY });
+}
+
+describe('readRecord', () => {
+  it.each<[string, object, object]>([
+    ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
+    ['leaves out a status of another type', { id: 'a', status: 7 }, { id: 'a' }],
+    ['leaves out an invisible status', { id: 'a', status: ' \u200b\n' }, { id: 'a' }],
+    ...[
+      [' needs\n input ', 'needs input'],
+      ['x'.repeat(300), `${'x'.repeat(199)}…`],
+      ['Completed\n', 'completed'],
+      ['Failed\u200b', 'failed'],
+    ].map(([status, shown]): [string, object, object] => [
+      `reads the status ${JSON.stringify(status)}`,
+      { id: 'a', status },
+      { id: 'a', status: shown },
+    ]),
+    ['takes "" for no link', { id: 'a', prLink: '' }, { id: 'a', prLink: null, prNumber: null }],
+    ...[
+      ['http://b.example/o/r/pull/1', 'it is not a plain https link'],
+      [{ url: FULL.prLink }, 'it is not a text'],
+      [`${FULL.prLink}?${'x'.repeat(500)}`, 'it has more than 500 characters'],
+    ].map(([prLink, linkProblem]): [string, object, object] => [
+      `says why a link is left out: ${linkProblem}`,
+      { id: 'a', prLink },
+      { id: 'a', linkProblem },
+    ]),
+    ['removes secrets', { id: 'a', status: 's3cret' }, { id: 'a', status: '***' }],
+  ])('%s', (_, body, value) => {
+    expect(read(JSON.stringify(body))).toEqual({ kind: 'ok', value });
+  });
+
+  it('removes secrets that are escaped, but keeps the words of the API', () => {
+    const hide = (text: string): string => text.replaceAll('active', '***');
+    const readStatus = (status: string) => read(`{"id":"a","status":"${status}"}`, hide);
+    expect(readStatus('active')).toMatchObject({ value: { status: 'active' } });
+    expect(readStatus('in\\u0061ctive')).toMatchObject({ value: { status: 'in***' } });
+  });
+
+  const NO_RECORD = 'JSON that is not a job record';
+  it.each([
+    ['', 'an empty body'],
+    ['{"id":"jö', 'invalid JSON (10 bytes)'],
+    [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
+    ['null', NO_RECORD],
+    ['{"id":7}', NO_RECORD],
+    ['{"error":"No s3cret job."}', `${NO_RECORD}: “No *** job.”`],
+  ])('refuses %.20j', (body, problem) => {
+    expect(read(body)).toEqual({ kind: 'problem', problem });
+  });
+});
 
 function contextOf(origin: string): AgentContext {
   return {
     ...recordingRuntime().runtime,
     transport: openTransport(origin),
-    ...{ where: '“agent.example”', isDefaultUrl: true, projectId: 'project_1' },
-    ...{ repositoryUrl: 'https://github.com/octo/agents', deadline: Number.POSITIVE_INFINITY },
+    ...{ baseUrl: new URL(origin), projectId: 'project_1' },
+    ...{ repositoryUrl: REPOSITORY, deadline: Number.POSITIVE_INFINITY },
   };
 }
 

@@ -1,62 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { explainExchange, readRecord } from '../../../src/mintlify/responses.ts';
-import type { AgentContext, Answer, Exchange } from '../../../src/mintlify/transport.ts';
-import { USAGE_URL } from '../../../src/service.ts';
+import { explainExchange } from '../../../src/mintlify/errors.ts';
+import type { Answer, Exchange } from '../../../src/mintlify/transport.ts';
+import { API_URL, USAGE_URL } from '../../../src/service.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
-const REPOSITORY = 'https://github.com/octo/agents';
-const FULL = { id: 'job-1', status: 'completed', prLink: `${REPOSITORY}/pull/1` };
-
-describe('readRecord', () => {
-  it.each<[string, object, object]>([
-    ['reads every field, and no other', { ...FULL, extra: 1 }, { ...FULL, prNumber: 1 }],
-    ['leaves out a status of another type', { id: 'a', status: 7 }, { id: 'a' }],
-    ['leaves out an invisible status', { id: 'a', status: ' \u200b\n' }, { id: 'a' }],
-    ...[
-      [' needs\n input ', 'needs input'],
-      ['x'.repeat(300), `${'x'.repeat(199)}…`],
-      ['Completed\n', 'completed'],
-      ['Failed\u200b', 'failed'],
-    ].map(([status, shown]): [string, object, object] => [
-      `reads the status ${JSON.stringify(status)}`,
-      { id: 'a', status },
-      { id: 'a', status: shown },
-    ]),
-    ['takes "" for no link', { id: 'a', prLink: '' }, { id: 'a', prLink: null, prNumber: null }],
-    ...[
-      ['http://b.example/o/r/pull/1', 'it is not a plain https link'],
-      [{ url: FULL.prLink }, 'it is not a text'],
-      [`${FULL.prLink}?${'x'.repeat(500)}`, 'it has more than 500 characters'],
-    ].map(([prLink, linkProblem]): [string, object, object] => [
-      `says why a link is left out: ${linkProblem}`,
-      { id: 'a', prLink },
-      { id: 'a', linkProblem },
-    ]),
-    ['removes secrets', { id: 'a', status: 's3cret' }, { id: 'a', status: '***' }],
-  ])('%s', (_, body, value) => {
-    expect(readRecord(JSON.stringify(body), redact, REPOSITORY)).toEqual({ kind: 'ok', value });
-  });
-
-  it('removes secrets that are escaped, but keeps the words of the API', () => {
-    const hide = (text: string): string => text.replaceAll('active', '***');
-    const read = (status: string) =>
-      readRecord(`{"id":"a","status":"${status}"}`, hide, REPOSITORY);
-    expect(read('active')).toMatchObject({ value: { status: 'active' } });
-    expect(read('in\\u0061ctive')).toMatchObject({ value: { status: 'in***' } });
-  });
-
-  const NO_RECORD = 'JSON that is not a job record';
-  it.each([
-    ['', 'an empty body'],
-    ['{"id":"jö', 'invalid JSON (10 bytes)'],
-    [`{"id":"a","x":${'['.repeat(1e6)}`, 'invalid JSON (1000014 bytes)'],
-    ['null', NO_RECORD],
-    ['{"id":7}', NO_RECORD],
-    ['{"error":"No s3cret job."}', `${NO_RECORD}: “No *** job.”`],
-  ])('refuses %.20j', (body, problem) => {
-    expect(readRecord(body, redact, REPOSITORY)).toEqual({ kind: 'problem', problem });
-  });
-});
 
 function answer(status: number, parts: Partial<Answer> = {}): Answer {
   return {
@@ -71,9 +18,8 @@ function saying(body: unknown): Partial<Answer> {
 const NO = saying({ error: 'no' });
 type Doing = Parameters<typeof explainExchange>[1];
 
-function explained(exchange: Exchange, doing: Doing, isDefaultUrl: boolean): string {
-  const context = { where: '“agent.example”', isDefaultUrl, redact };
-  return explainExchange(exchange, doing, context as Partial<AgentContext> as AgentContext);
+function explained(exchange: Exchange, doing: Doing, baseUrl = 'https://agent.example'): string {
+  return explainExchange(exchange, doing, { baseUrl: new URL(baseUrl), redact });
 }
 
 describe('explainExchange', () => {
@@ -82,7 +28,7 @@ describe('explainExchange', () => {
   const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
 
   it.each<[Exchange, Doing, string]>([
-    [lost, 'send', 'at “agent.example” was lost after the request was written: reset.'],
+    [lost, 'send', 'at “api.mintlify.com” was lost after the request was written: reset.'],
     [{ ...lost, written: false }, 'send', 'reset. Check the DNS, firewall and proxy of the'],
     [answer(429, NO), 'send', '100 messages per project and hour (100/h) from all senders'],
     [answer(401, NO), 'poll', '401 when the status of the job was read: “no”. The API key is ex'],
@@ -97,11 +43,11 @@ describe('explainExchange', () => {
     [answer(400, saying({ error: { message: 'no s3cret' } })), 'send', 'message: “no ***”.'],
     [answer(400, saying({ error: 7, message: 'no' })), 'send', 'to the message: “no”. Check'],
   ])('%#: %o', (exchange, doing, words) => {
-    expect(explained(exchange, doing, true)).toContain(words);
+    expect(explained(exchange, doing, API_URL)).toContain(words);
   });
 
   it.each([408, 500, 503])('gives no advice on %i, which passes', (status) => {
-    expect(explained(answer(status, NO), 'send', false)).toMatch(/^[^.]*: “no”\.$/);
+    expect(explained(answer(status, NO), 'send')).toMatch(/^[^.]*: “no”\.$/);
   });
 
   const BEFORE = 'Something before the API, such as a proxy or firewall, answered';
@@ -116,20 +62,19 @@ describe('explainExchange', () => {
     ['502', answer(502, PAGE), 'The API, or something before it, answered 502 to the message.'],
     ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} ${LET}`],
   ])('takes nothing but an object for words of the API: %s', (_, given, words) => {
-    expect(explained(given, 'send', true)).toBe(words);
+    expect(explained(given, 'send', API_URL)).toBe(words);
   });
 
   it.each([
-    [answer(404, NO), 'or there is no such project; check the IDs and the base URL.'],
     [answer(404, PAGE), `404 to the message. Check the base URL. If it is right: ${LET}`],
     [{ ...lost, written: false }, 'Check the base URL and the DNS, firewall and proxy of the'],
   ])('%#, names the base URL if it is not the default', (exchange, words) => {
-    expect(explained(exchange, 'send', false)).toContain(words);
+    expect(explained(exchange, 'send')).toContain(words);
   });
 
   it('gives no other advice if the reason names the setting', () => {
     const failure: Exchange = { ...lost, written: false, cause: 'setup', why: 'set it' };
     const words = 'Could not reach the API at “agent.example”: set it.';
-    expect(explained(failure, 'send', false)).toBe(words);
+    expect(explained(failure, 'send')).toBe(words);
   });
 });
