@@ -2,6 +2,7 @@ import { showStatus } from '../job/explain.ts';
 import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
+import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
 import { findOwnPull } from '../plan/own-pull-request.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
@@ -71,10 +72,15 @@ function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
   const { runtime, info, log } = run;
   const now = runtime.clock.now();
   const earlier = recordedEnd(sent);
-  const { base, isOurs, prNumber } = sent;
+  const { base, isOurs, prNumber, sentAt = now } = sent;
+  const id = sent.id || job.id;
+  const all = knownRecords(run.ledger).flatMap(({ jobs }) => jobs);
+  const isFollowed = all.some((one) => one.id === id && (one.sentAt ?? 0) > sentAt);
   // What has changed since may be by others if the end was long ago.
   const head = earlier === undefined ? sent.head : undefined;
-  goOn(job, { id: sent.id || job.id, sentAt: sent.sentAt ?? now, base, isOurs, head }, now);
+  // What the agent shows now may belong to a later message.
+  const seen = earlier === undefined && isFollowed ? {} : { base, isOurs, head };
+  goOn(job, { id, sentAt, ...seen }, now);
   log.say(job, 'An earlier attempt sent the message; it is not sent again.');
   if (earlier === undefined) return;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };

@@ -311,6 +311,24 @@ describe('an answer that has been mended', () => {
   });
 });
 
+it('a re-run after a time-out does not take the end of a later message for its own', async () => {
+  await using sim = await open({
+    agent: onItsPull(turnTo('completed', 180_000), turnTo('failed')),
+    with: { 'timeout-minutes': 2 },
+  });
+  const first = { event: says(sim, ALICE), github: { run_id: '90', triggering_actor: 'alice' } };
+  const { outputs } = await sim.runHere({ step: first });
+  expect(outputs.result).toBe('timed-out');
+  await sim.pass(600_000);
+  sim.github.push(PULL, NEW);
+  await run(sim, says(sim, BOB));
+  await sim.pass(600_000);
+  const step = { ...first, github: { ...first.github, run_attempt: '2' } };
+  const again = await sim.runHere({ step });
+  expect(again.outputs).toMatchObject({ confirmed: 'false', code: 'failed-unconfirmed' });
+  expect(answers(sim).at(-1)?.text).not.toMatch(/commit|Agent failed$/m);
+});
+
 it.each(['merged', 'closed'] as const)(
   'whose pull request is %s while the agent works is told that',
   async (over) => {
