@@ -77,19 +77,13 @@ export function parseContext(runtime: Runtime): Context | EarlyEnd {
 
 /** Undefined if the run may act. */
 export async function authorizeRun(context: Context): Promise<EarlyEnd | undefined> {
-  const { info, trigger, github, inputs, problems } = context;
-  const checked = await authorize(trigger, info, inputs, github);
-  if (checked.kind === 'failed') {
-    const { reason, mayPass } = checked;
-    return endEarly(stop('unchecked', { why: reason }, mayPass ? 'later' : 'never'));
-  }
-  if (checked.kind === 'denied') {
+  const { inputs, problems } = context;
+  const refusal = await authorize(context);
+  if (refusal !== undefined) {
+    const { why, isWarning = false, isOfColleague } = refusal;
     // Nobody looks into the log of a green run.
-    const isAnswered = checked.isOfColleague && inputs.command !== null;
-    return endEarly(stop('not-allowed', { why: checked.reason }), {
-      ...{ isRefusal: true, isWarning: checked.level === 'warning' },
-      ...(isAnswered && { answer: 'denied' }),
-    });
+    const answer = isOfColleague && inputs.command !== null && { answer: 'denied' as const };
+    return endEarly(why, { isRefusal: why.code === 'not-allowed', isWarning, ...answer });
   }
   // Only now: anyone may have started the run, and must not be able to make it answer.
   if (problems.length === 0) return undefined;

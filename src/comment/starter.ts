@@ -5,8 +5,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { validLogin } from '../ledger/record.ts';
 import { code } from '../markdown.ts';
 import type { Redact } from '../runner/logger.ts';
-import { isPerson } from '../trigger/account.ts';
 import type { CommitTrigger, Trigger } from '../trigger/trigger.ts';
+import { isPerson } from '../trigger/trigger.ts';
 
 // Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
 // else started the run.

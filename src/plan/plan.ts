@@ -7,9 +7,8 @@ import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
 import { identifyMessage, type MessageId, randomWord, shortHash } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
-import { type Account, isBot } from '../trigger/account.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
-import { BY_PROGRAMS } from '../trigger/trigger.ts';
+import { type Account, BY_PROGRAMS, isBot } from '../trigger/trigger.ts';
 import { fetchCurrentPullRequest } from './own-pull-request.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 

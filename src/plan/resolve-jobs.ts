@@ -6,9 +6,8 @@ import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../
 import { type Ok, ok, type Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { sentences } from '../text.ts';
-import { isPerson } from '../trigger/account.ts';
 import { isTrusted } from '../trigger/authorize.ts';
-import { BY_PROGRAMS, type Trigger } from '../trigger/trigger.ts';
+import { BY_PROGRAMS, isPerson, type Trigger } from '../trigger/trigger.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 

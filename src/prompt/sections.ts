@@ -102,7 +102,7 @@ export function limitTime(
   return AbortSignal.any([clock.timeout(ms), signal]);
 }
 
-/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`. */
+/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`; or empty. */
 export async function fetchOrExplain<T>(
   fetch: () => Promise<T>,
   permission: string,
@@ -119,5 +119,5 @@ export async function fetchOrExplain<T>(
 /** Why GitHub does not show something, as a phrase. Any other error is a bug, which ends the run. */
 export function whyNot(error: unknown, permission: string): string {
   if (!(error instanceof GitHubError)) throw error;
-  return lacksPermission(error) ? lacking(permission) : error.message;
+  return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;
 }

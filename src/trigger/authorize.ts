@@ -1,23 +1,33 @@
 import type { GitHub } from '../github/client.ts';
+import {
+  CHECK_TOKEN,
+  GitHubError,
+  hintFor,
+  lacksPermission,
+  mayPassLater,
+} from '../github/errors.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import type { Inputs } from '../runner/inputs.ts';
+import { type Inputs, PERMISSIONS, type Permission } from '../runner/inputs.ts';
 import { quote, sentences } from '../text.ts';
-import { type Account, BOT_SUFFIX, isAllowedBot, isBot, isPerson, sameLogin } from './account.ts';
-import { checkPermission } from './permissions.ts';
-import { COMMENT_EVENTS, type Trigger } from './trigger.ts';
+import {
+  type Account,
+  BOT_SUFFIX,
+  COMMENT_EVENTS,
+  isAllowedBot,
+  isBot,
+  isPerson,
+  sameLogin,
+  type Trigger,
+} from './trigger.ts';
 
-type Authorization =
-  | { readonly kind: 'allowed' }
-  | {
-      readonly kind: 'denied';
-      readonly reason: string;
-      readonly level: 'notice' | 'warning';
-      /** Who may at least triage: strangers get no answer. */
-      readonly isOfColleague: boolean;
-    }
-  | { readonly kind: 'failed'; readonly reason: string; readonly mayPass: boolean };
-
-const ALLOWED: Authorization = { kind: 'allowed' };
+/** Why a run may not act. */
+interface Refusal {
+  readonly why: Stop;
+  readonly isWarning?: boolean;
+  /** Whether whoever asks may at least triage: strangers get no answer. */
+  readonly isOfColleague?: boolean;
+}
 
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
@@ -38,37 +48,32 @@ export function isTrusted({ event, isOtherBranch, sender }: Trigger): boolean {
 }
 
 /** Anyone can comment or open an issue, and the workflow then runs with secrets. */
-export async function authorize(
-  trigger: Trigger,
-  info: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-  { minimumPermission, allowedBots }: Pick<Inputs, 'minimumPermission' | 'allowedBots'>,
-  github: GitHub,
-): Promise<Authorization> {
-  if (isTrusted(trigger)) return ALLOWED;
-  const actors = findActors(trigger, info);
-  if (typeof actors === 'string') return { kind: 'failed', reason: actors, mayPass: false };
+export async function authorize(context: {
+  readonly trigger: Trigger;
+  readonly info: Pick<RunInfo, 'attempt' | 'triggeringActor'>;
+  readonly inputs: Pick<Inputs, 'minimumPermission' | 'allowedBots'>;
+  readonly github: GitHub;
+}): Promise<Refusal | undefined> {
+  const { trigger, github, inputs } = context;
+  const { minimumPermission: minimum, allowedBots } = inputs;
+  if (isTrusted(trigger)) return undefined;
+  const actors = findActors(trigger, context.info);
+  if (typeof actors === 'string') return unchecked(actors);
   const other = actors.find((actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots));
   if (other !== undefined) {
     const name = quote(other.login);
+    if (!isBot(other)) return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
-    if (isBot(other)) {
-      const allow = quote(`allowed-bots: ${other.login}`);
-      const reason = `${name} may not trigger messages. To allow it: ${allow}.`;
-      return { kind: 'denied', reason, level: 'notice', isOfColleague: false };
-    }
-    return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`, false);
+    const allow = quote(`allowed-bots: ${other.login}`);
+    const why = `${name} may not trigger messages. To allow it: ${allow}.`;
+    return { why: stop('not-allowed', { why }) };
   }
-  if (minimumPermission === 'none') return ALLOWED;
+  if (minimum === 'none') return undefined;
   for (const person of actors.filter(isPerson)) {
-    const checked = await checkPermission(person, minimumPermission, github);
-    if (checked.kind === 'too little') {
-      return denied(trigger, checked.why, checked.isColleague && person === trigger.sender);
-    }
-    if (checked.kind === 'not known') {
-      return { kind: 'failed', reason: checked.why, mayPass: checked.mayPass };
-    }
+    const refusal = await checkPermission(person, trigger, minimum, github);
+    if (refusal !== undefined) return refusal;
   }
-  return ALLOWED;
+  return undefined;
 }
 
 function findActors(
@@ -88,8 +93,8 @@ function findActors(
       'be checked. Start a new run, or write a new comment.'
     );
   }
-  const again = rerunBy(sender, triggeringActor);
-  return again === sender ? [sender] : [sender, again];
+  const rerunner = rerunBy(sender, triggeringActor);
+  return rerunner === sender ? [sender] : [sender, rerunner];
 }
 
 export function rerunBy(sender: Account | null, triggeringActor: string): Account {
@@ -98,13 +103,69 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
   return { login: triggeringActor, id: null, type };
 }
 
-/** On comments, a refusal is normal; on other events, it surprises. */
-function denied({ event }: Trigger, why: string, isOfColleague: boolean): Authorization {
-  if (COMMENT_EVENTS.has(event)) {
-    return { kind: 'denied', reason: why, level: 'notice', isOfColleague };
+async function checkPermission(
+  person: Account,
+  trigger: Trigger,
+  minimum: Permission,
+  github: GitHub,
+): Promise<Refusal | undefined> {
+  const name = quote(person.login, 100);
+  try {
+    const level = await comparePermission(person, minimum, github);
+    if (level === 'enough') return undefined;
+    if (level === OTHER_USER) {
+      return unchecked(
+        `${level} when asked for the permission of ${name}. If the account was renamed, write a ` +
+          'new comment or start a new run.',
+      );
+    }
+    // The token may not see the members of a team, nor an account under its old name.
+    const why =
+      `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or ` +
+      '“github-token” cannot read it.';
+    return denied(trigger, why, level === 'too little' && person === trigger.sender);
+  } catch (error) {
+    if (!(error instanceof GitHubError)) throw error;
+    const mayPass = mayPassLater(error);
+    const isOfToken = error.status === 401 || lacksPermission(error);
+    // Of SAML or a list of IP addresses, GitHub's own words say enough.
+    const onToken = isOfToken ? OTHER_TOKEN : '';
+    const why = `The permission of ${name} cannot be checked: ${error.message}.`;
+    return unchecked(sentences(why, mayPass ? hintFor(error) : onToken), mayPass);
   }
-  const lesson =
+}
+
+const OTHER_TOKEN =
+  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can ` +
+  'start the workflow then gets in.';
+
+const OTHER_USER = 'GitHub returned another user';
+
+/** Neither `author_association` nor the name of an account proves a permission. */
+export async function comparePermission(
+  { login, id }: Account,
+  minimum: Permission,
+  github: GitHub,
+) {
+  const found = await github.collaborator(login);
+  const isOther = id === null ? !sameLogin(found?.login ?? login, login) : (found?.id ?? id) !== id;
+  if (isOther) return OTHER_USER;
+  const levels: readonly string[] = ['none', ...PERMISSIONS];
+  const level = levels.indexOf(found?.permission ?? 'none');
+  if (level >= levels.indexOf(minimum)) return 'enough';
+  return level > 0 ? 'too little' : 'none';
+}
+
+/** On comments, a refusal is normal; on other events, it surprises. */
+function denied({ event }: Trigger, why: string, isOfColleague = false): Refusal {
+  if (COMMENT_EVENTS.has(event)) return { why: stop('not-allowed', { why }), isOfColleague };
+  const reason =
     `On the event ${quote(event, 100)}, this is checked because people without write access and ` +
     'bots can start it.';
-  return { kind: 'denied', reason: sentences(why, lesson), level: 'warning', isOfColleague };
+  const whole = stop('not-allowed', { why: sentences(why, reason) });
+  return { why: whole, isOfColleague, isWarning: true };
+}
+
+function unchecked(why: string, mayPass = false): Refusal {
+  return { why: stop('unchecked', { why }, mayPass ? 'later' : 'never') };
 }

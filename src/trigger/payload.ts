@@ -1,14 +1,13 @@
 import { type PullRequestHead, parseState } from '../pull-request.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { parseJson } from '../text.ts';
-import type { Account } from './account.ts';
 import {
+  type Account,
   CHECK_EVENTS,
   COMMENT_EVENTS,
   type CommentTrigger,
   type CommitTrigger,
   choosePull,
-  type EventFacts,
   FAILURES,
   type Trigger,
 } from './trigger.ts';
@@ -25,62 +24,65 @@ interface WithId {
   readonly id: number;
 }
 
-interface OnIssueOrPull {
-  readonly number: number;
-  readonly state: string;
-  readonly title: string;
-  readonly body: string;
-  readonly user: Account;
-}
-
-interface Authored extends WithId {
-  readonly node_id: string;
-  readonly body: string;
-  readonly user: WithId;
-}
-
-interface OnCommit extends WithId {
-  readonly head_sha: string;
-  readonly conclusion: string;
-  readonly name: string;
-  readonly html_url: string;
-  readonly pull_requests: readonly {
-    readonly number: number;
-    readonly head: { readonly sha: string; readonly ref: string; readonly repo: WithId };
-    readonly base: { readonly repo: WithId };
-  }[];
-}
-
 /** The fields that are read: https://docs.github.com/en/webhooks/webhook-events-and-payloads. */
-type Payload = Partly<{
-  action: string;
-  /** A full name on a push, otherwise the name of a branch or tag. */
-  ref: string;
-  ref_type: string;
-  sender: Account;
-  repository: WithId & { default_branch: string; private: boolean };
-  issue: OnIssueOrPull & { pull_request: { merged_at: string } };
-  pull_request: OnIssueOrPull & { merged_at: string; head: { repo: WithId } };
-  review: Authored & { state: string };
-  comment: Authored & {
-    performed_via_github_app: object;
-    in_reply_to_id: number;
-    path: string;
-    subject_type: string;
-    line: number;
-    start_line: number;
-    diff_hunk: string;
-  };
-  workflow_run: OnCommit & {
-    head_branch: string;
-    head_repository: WithId;
-    path: string;
-  };
-  check_run: OnCommit & {
-    app: WithId;
-    check_suite: { head_branch: string };
-  };
-}>;
+type Payload = Partly<
+  {
+    action: string;
+    /** A full name on a push, otherwise the name of a branch or tag. */
+    ref: string;
+    ref_type: string;
+    sender: Account;
+    repository: WithId & { default_branch: string; private: boolean };
+  } & Record<
+    'issue' | 'pull_request',
+    {
+      number: number;
+      state: string;
+      title: string;
+      body: string;
+      user: Account;
+      merged_at: string;
+      /** Of an issue. */
+      pull_request: { merged_at: string };
+      head: { repo: WithId };
+    }
+  > &
+    Record<
+      'review' | 'comment',
+      WithId & {
+        node_id: string;
+        body: string;
+        user: WithId;
+        state: string;
+        performed_via_github_app: object;
+        in_reply_to_id: number;
+        path: string;
+        subject_type: string;
+        line: number;
+        start_line: number;
+        diff_hunk: string;
+      }
+    > &
+    Record<
+      'workflow_run' | 'check_run',
+      WithId & {
+        head_sha: string;
+        conclusion: string;
+        name: string;
+        html_url: string;
+        pull_requests: readonly {
+          number: number;
+          head: { sha: string; ref: string; repo: WithId };
+          base: { repo: WithId };
+        }[];
+        head_branch: string;
+        head_repository: WithId;
+        path: string;
+        app: WithId;
+        check_suite: { head_branch: string };
+      }
+    >
+>;
 
 export function parseTrigger(event: string, file: Uint8Array | null): Result<Trigger> {
   if (file === null) return problem('the event file cannot be read');
@@ -103,7 +105,7 @@ export function parseTrigger(event: string, file: Uint8Array | null): Result<Tri
   return ok({ ...facts, conversation, isPullRequest: conversation !== null, kind: 'check', check });
 }
 
-function parseFacts(event: string, payload: Payload): EventFacts {
+function parseFacts(event: string, payload: Payload) {
   const { issue, pull_request: pull, repository } = payload;
   const onPull = pull ?? (issue?.pull_request && { ...issue, ...issue.pull_request });
   const headRepository = pull?.head?.repo?.id;
@@ -116,7 +118,7 @@ function parseFacts(event: string, payload: Payload): EventFacts {
     sender: parseAccount(payload.sender),
     isHeadHere: headRepository !== undefined && headRepository === repository?.id,
     isOtherBranch: isOtherBranch(event, payload),
-    isPrivate: payload.repository?.private === true,
+    isPrivate: repository?.private === true,
   };
 }
 
@@ -134,7 +136,7 @@ function parseAccount(account: Payload['sender']): Account | null {
 
 function parseComment(
   { comment, review, issue, pull_request }: Payload,
-  { event, conversation, sender }: EventFacts,
+  { event, conversation, sender }: ReturnType<typeof parseFacts>,
 ): CommentTrigger | null {
   const kind = COMMENT_EVENTS.get(event);
   const written = kind === 'review' ? review : comment;
@@ -157,6 +159,7 @@ function parseComment(
             line: comment?.subject_type === 'file' ? null : (comment?.line ?? null),
             startLine: comment?.start_line ?? null,
             diffHunk: comment?.diff_hunk ?? '',
+            isOutdated: false,
           }
         : null,
     replyTo: comment?.in_reply_to_id ?? null,
@@ -197,7 +200,7 @@ function parseCheck(kind: CommitTrigger['kind'], payload: Payload): CommitTrigge
 }
 
 function pullsIn(
-  { pull_requests }: Partly<OnCommit>,
+  { pull_requests }: NonNullable<Payload['check_run']>,
   here: number | null | undefined,
 ): readonly PullRequestHead[] {
   return (pull_requests ?? []).flatMap(({ number, head, base }) => {

@@ -1,15 +1,16 @@
+import type { CodeLocation } from '../github/conversation.ts';
 import type { PullRequestHead, PullRequestState } from '../pull-request.ts';
-import type { Account } from './account.ts';
+
+export interface Account {
+  readonly login: string;
+  /** Null if only the login is known, as for the actor who re-ran a workflow. */
+  readonly id: number | null;
+  /** `User`, `Bot` or another kind of account. */
+  readonly type: string;
+}
 
 /** What has started the run. */
-export type Trigger = EventFacts &
-  (
-    | { readonly kind: 'comment'; readonly comment: CommentTrigger }
-    | { readonly kind: 'check'; readonly check: CommitTrigger }
-    | { readonly kind: 'workflow' }
-  );
-
-export interface EventFacts {
+export type Trigger = {
   /** Such as `issue_comment`. */
   readonly event: string;
   /** Such as `opened`; empty for events without it. */
@@ -26,7 +27,11 @@ export interface EventFacts {
   readonly isOtherBranch: boolean;
   /** Whether only people with permission can read the repository. */
   readonly isPrivate: boolean;
-}
+} & (
+  | { readonly kind: 'comment'; readonly comment: CommentTrigger }
+  | { readonly kind: 'check'; readonly check: CommitTrigger }
+  | { readonly kind: 'workflow' }
+);
 
 export interface CommentTrigger {
   readonly kind: 'comment' | 'review-comment' | 'review';
@@ -40,26 +45,16 @@ export interface CommentTrigger {
   readonly sender: Account;
   /** Whether an app wrote it for the author. Of reviews, GitHub does not tell. */
   readonly viaApp: boolean;
-  readonly context: CodeContext | null;
+  /** Of an inline comment; without a line if that no longer exists in the file. */
+  readonly context: CodeLocation | null;
   /** The ID of the first comment of its thread. */
   readonly replyTo: number | null;
-  readonly topic: Topic;
-}
-
-export interface Topic {
-  readonly title: string;
-  readonly body: string;
-  /** Null if the account was deleted. */
-  readonly author: Account | null;
-}
-
-export interface CodeContext {
-  readonly path: string;
-  /** Null if the lines no longer exist in the file. */
-  readonly line: number | null;
-  /** Null for one line. */
-  readonly startLine: number | null;
-  readonly diffHunk: string;
+  /** The issue or pull request. The author is null if the account was deleted. */
+  readonly topic: {
+    readonly title: string;
+    readonly body: string;
+    readonly author: Account | null;
+  };
 }
 
 /** A run of a workflow, or a check. */
@@ -72,7 +67,8 @@ export interface CommitTrigger {
   readonly workflow: string;
   /** Whether it may be in a fork. */
   readonly isElsewhere: boolean;
-  readonly failure: HowFailed | null;
+  /** Such as `timed out`. */
+  readonly failure: string | null;
   /** Empty if the event does not tell the end. */
   readonly conclusion: string;
   readonly name: string;
@@ -86,10 +82,8 @@ export interface CommitTrigger {
   readonly head: string | null;
 }
 
-type HowFailed = 'failed' | 'timed out' | 'could not start';
-
 /** A job past its time limit ends as cancelled, and its run, too. */
-export const FAILURES: ReadonlyMap<string | null, HowFailed> = new Map([
+export const FAILURES: ReadonlyMap<string | null, string> = new Map([
   ['failure', 'failed'],
   ['timed_out', 'timed out'],
   ['startup_failure', 'could not start'],
@@ -149,4 +143,26 @@ export function choosePull(
   // Two branches can have the same newest commit.
   const own = newest.length === 1 ? newest : newest.filter(({ ref }) => ref === branch);
   return own.length === 1 ? own[0] : undefined;
+}
+
+/** No person's login can end with this. If login and type disagree, neither is trusted. */
+export const BOT_SUFFIX = '[bot]';
+
+export function isPerson({ login, type }: Account): boolean {
+  return type === 'User' && !login.endsWith(BOT_SUFFIX);
+}
+
+export function isBot({ login, type }: Account): boolean {
+  return type === 'Bot' || login.endsWith(BOT_SUFFIX);
+}
+
+/** With or without the suffix: not all bots have one. GitHub's API has no permissions of bots. */
+export function isAllowedBot({ login, type }: Account, allowedBots: ReadonlySet<string>): boolean {
+  const name = login.toLowerCase();
+  const bare = name.endsWith(BOT_SUFFIX) ? name.slice(0, -BOT_SUFFIX.length) : name;
+  return type === 'Bot' && (allowedBots.has(bare) || allowedBots.has(`${bare}${BOT_SUFFIX}`));
+}
+
+export function sameLogin(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }

@@ -124,8 +124,9 @@ it('of a text by a stranger, just the words that a page shows arrive', () => {
 
 it('the diff of a comment is in one block', () => {
   always(hostileText, (hidden) => {
-    const context = { path: hidden, line: 3, startLine: null, diffHunk: `+${hidden}` };
-    const { parts: [part = ''] = [] } = formatCode(context, (text) => text);
+    const lines = { line: 3, startLine: null, isOutdated: false };
+    const on = { path: hidden, ...lines, diffHunk: `+${hidden}` };
+    const { parts: [part = ''] = [] } = formatCode(on, (text) => text);
     const [, block = ''] = part.split('The part of the diff around it:\n\n');
     expect(render(block)).toMatch(
       /^<blockquote>\n<pre><code class="language-diff">[^<]*<\/code><\/pre>\n<\/blockquote>$/,

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
-import { type Account, isAllowedBot, isBot, isPerson } from '../../trigger/account.ts';
-import { checkPermission } from '../../trigger/permissions.ts';
+import { comparePermission } from '../../trigger/authorize.ts';
+import { type Account, isAllowedBot, isBot, isPerson } from '../../trigger/trigger.ts';
 import { fetchOrExplain } from '../sections.ts';
 
 // Anybody can comment, so only the person who asks, people with the permission, and bots that the
@@ -16,26 +16,23 @@ export type Standing =
   /** `who` follows what they wrote. `why`: what GitHub said instead of a permission; or empty. */
   | { readonly kind: 'not quoted'; readonly who: string; readonly why: string };
 
-export type JudgeAuthor = (author: Account | null) => Standing;
-
 /** Looks up the permission of the first people. */
 export async function lookUpAuthors(
   { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: Context,
   authors: readonly (Account | null)[],
   signal: AbortSignal,
-): Promise<JudgeAuthor> {
+): Promise<(author: Account | null) => Standing> {
   // With “none”, anyone may ask, but nobody has asked to send these words.
   const minimum = minimumPermission === 'none' ? 'write' : minimumPermission;
   const lookUp = async (person: Account): Promise<Standing> => {
-    const who = `by ${quoteLogin(person, runtime.redact)}`;
-    const check = () => checkPermission(person, minimum, github);
-    const found = await fetchOrExplain(check, '', signal);
-    if (found.kind === 'problem') return { kind: 'not quoted', who, why: found.problem };
-    const permission = found.value;
-    if (permission.kind === 'enough') return { kind: 'person' };
-    return permission.kind === 'not known'
-      ? { kind: 'not quoted', who, why: permission.cause }
-      : notQuoted('by people who may not ask for changes');
+    const compare = () => comparePermission(person, minimum, github);
+    const found = await fetchOrExplain(compare, '', signal);
+    const level = found.kind === 'ok' ? found.value : found.problem;
+    if (level === 'enough') return { kind: 'person' };
+    if (level === 'too little' || level === 'none') {
+      return notQuoted('by people who may not ask for changes');
+    }
+    return notQuoted(`by ${quoteLogin(person, runtime.redact)}`, level);
   };
   const people = authors.filter((author): author is Account => author !== null && isPerson(author));
   const others = new Map(people.map((person) => [person.id ?? 0, person]));
@@ -57,8 +54,8 @@ export async function lookUpAuthors(
   };
 }
 
-function notQuoted(who: string): Standing {
-  return { kind: 'not quoted', who, why: '' };
+function notQuoted(who: string, why = ''): Standing {
+  return { kind: 'not quoted', who, why };
 }
 
 export function quoteLogin(author: Account | null, redact: Redact): string {

@@ -2,17 +2,17 @@ import type { CodeLocation, Post } from '../../github/conversation.ts';
 import { blocks } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { cut, hasVisibleText, oneLine, plural, quote, withoutInvisible } from '../../text.ts';
-import type { CodeContext, Topic } from '../../trigger/trigger.ts';
+import type { Account, CommentTrigger } from '../../trigger/trigger.ts';
 import { fenced } from '../logs/clean.ts';
 import { cutQuoted, quoteLines } from '../quote.ts';
 import { sanitize, sanitizeStrict } from '../sanitize/sanitize.ts';
 import { omitForRoom, type Section } from '../sections.ts';
-import { type JudgeAuthor, quoteLogin } from './authors.ts';
+import { quoteLogin, type Standing } from './authors.ts';
 import type { PostGroup } from './select.ts';
 
 /** What quotations need. */
 export interface Quoting {
-  readonly judge: JudgeAuthor;
+  readonly judge: (author: Account | null) => Standing;
   readonly redact: Redact;
   /** Where people find what is not shown. */
   readonly url: string;
@@ -96,7 +96,7 @@ const LONGEST_DIFF_LINE = 1000;
 
 /** Such as `the file “docs/a.md”, line 12`, and the code above that. */
 export function formatLocation(
-  { path, line, startLine, diffHunk, isOutdated = false }: CodeContext & Partial<CodeLocation>,
+  { path, line, startLine, diffHunk, isOutdated }: CodeLocation,
   redact: Redact,
 ) {
   const isRange = startLine !== null && startLine !== line;
@@ -125,7 +125,7 @@ const LONGEST_BODY = 4000;
  * whoever wrote them: who commands there has them before their eyes.
  */
 export async function formatTopic(
-  { title, body, author }: Topic,
+  { title, body, author }: CommentTrigger['topic'],
   what: 'issue' | 'pull request',
   { judge, redact, url }: Quoting,
 ): Promise<Section> {

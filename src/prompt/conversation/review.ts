@@ -1,11 +1,11 @@
 import type { Context } from '../../context.ts';
-import type { InlinePost } from '../../github/conversation.ts';
+import type { CodeLocation, InlinePost } from '../../github/conversation.ts';
 import { describeError, GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
 import { blocks, fitting } from '../../markdown.ts';
 import { ok, problem } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { cut, plural, quote, sentences } from '../../text.ts';
-import type { CodeContext, CommentTrigger } from '../../trigger/trigger.ts';
+import type { CommentTrigger } from '../../trigger/trigger.ts';
 import { sanitize } from '../sanitize/sanitize.ts';
 import { omitForRoom, type Section } from '../sections.ts';
 import { formatLocation } from './format.ts';
@@ -66,7 +66,7 @@ export function formatInline(posts: readonly InlinePost[], url: string, redact: 
 }
 
 /** The code that a single inline comment is about. */
-export function formatCode(code: CodeContext, redact: Redact): Section {
+export function formatCode(code: CodeLocation, redact: Redact): Section {
   const { where, diff } = formatLocation(code, redact);
   const context = `Context: this was written on ${where}.`;
   const part = diff === '' ? context : `${context} The part of the diff around it:\n\n${diff}`;

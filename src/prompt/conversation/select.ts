@@ -8,8 +8,7 @@ import {
   type Thread,
 } from '../../github/conversation.ts';
 import { MARKER } from '../../text.ts';
-import { isBot } from '../../trigger/account.ts';
-import { type CommentTrigger, keyOfComment } from '../../trigger/trigger.ts';
+import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.ts';
 
 export interface Scope {
   readonly asked: CommentTrigger;

@@ -62,8 +62,8 @@ describe('every event but those that need push access or a clock is checked', ()
       });
       const access = { minimumPermission: 'write', allowedBots: new Set<string>() } as const;
       const info = { attempt: 1, triggeringActor: '' };
-      const { kind } = await authorize(trigger, info, access, client);
-      expect(kind).toBe(trusted ? 'allowed' : 'denied');
+      const refusal = await authorize({ trigger, info, inputs: access, github: client });
+      expect(refusal?.why.code).toBe(trusted ? undefined : 'not-allowed');
       expect(asked).toEqual(trusted || sender === RENOVATE ? [] : [MALLORY.login]);
     }
   });
@@ -120,35 +120,40 @@ describe('authorize', () => {
       requested.push(login);
       return collaborator(login);
     });
-    const authorization = await authorize(
-      triggerOf(of),
-      { attempt, triggeringActor: by },
-      { minimumPermission: 'write', allowedBots: new Set(), ...access },
-      client,
-    );
-    return { ...authorization, requested };
+    const refusal = await authorize({
+      trigger: triggerOf(of),
+      info: { attempt, triggeringActor: by },
+      inputs: { minimumPermission: 'write', allowedBots: new Set(), ...access },
+      github: client,
+    });
+    return { ...refusal, code: refusal?.why.code, requested };
   }
 
-  it.each<[string, Run, 'allowed' | 'denied' | 'failed', readonly string[]]>([
-    ['a writer', {}, 'allowed', ['alice']],
-    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'failed', ['alice']],
-    ['a bot', { event: issues(RENOVATE) }, 'denied', []],
-    ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'denied', []],
-    ['a bot that is named', renovate, 'allowed', []],
-    ['it without its suffix', { ...renovate, access: allowing('renovate') }, 'allowed', []],
-    ['a person of that name', named(MALLORY), 'denied', ['renovate']],
-    ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'denied', []],
-    ['an organization of that name', named({ ...RENOVATE, type: 'Organization' }), 'denied', []],
-    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'failed', []],
-    ['a re-run by a writer', { attempt: 2, by: 'bob' }, 'allowed', ['alice', 'bob']],
-    ['a re-run by a login that has a new owner', renamed, 'failed', ['alice', 'bob']],
-    ['a re-run by the author', { attempt: 2, by: 'ALICE' }, 'allowed', ['alice']],
-    ['a re-run by nobody', { attempt: 2 }, 'failed', []],
-    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'denied', []],
-    ['a re-run by a bot of one word', { ...copilot, attempt: 2, by: 'copilot' }, 'allowed', []],
-    ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, 'allowed', []],
-  ])('decides about %s', async (_, run, kind, requested) => {
-    expect(await authorizeRun(run)).toMatchObject({ kind, requested });
+  it.each<[string, Run, 'not-allowed' | 'unchecked' | undefined, readonly string[]]>([
+    ['a writer', {}, undefined, ['alice']],
+    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'unchecked', ['alice']],
+    ['a bot', { event: issues(RENOVATE) }, 'not-allowed', []],
+    ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'not-allowed', []],
+    ['a bot that is named', renovate, undefined, []],
+    ['it without its suffix', { ...renovate, access: allowing('renovate') }, undefined, []],
+    ['a person of that name', named(MALLORY), 'not-allowed', ['renovate']],
+    ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'not-allowed', []],
+    [
+      'an organization of that name',
+      named({ ...RENOVATE, type: 'Organization' }),
+      'not-allowed',
+      [],
+    ],
+    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'unchecked', []],
+    ['a re-run by a writer', { attempt: 2, by: 'bob' }, undefined, ['alice', 'bob']],
+    ['a re-run by a login that has a new owner', renamed, 'unchecked', ['alice', 'bob']],
+    ['a re-run by the author', { attempt: 2, by: 'ALICE' }, undefined, ['alice']],
+    ['a re-run by nobody', { attempt: 2 }, 'unchecked', []],
+    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'not-allowed', []],
+    ['a re-run by a bot of one word', { ...copilot, attempt: 2, by: 'copilot' }, undefined, []],
+    ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, undefined, []],
+  ])('decides about %s', async (_, run, code, requested) => {
+    expect(await authorizeRun(run)).toMatchObject({ code, requested });
   });
 
   const failing = (status: number, words = 'No'): Run => ({
@@ -164,14 +169,16 @@ describe('authorize', () => {
     ['a token that may not ask', failing(403, PUSH), `${PUSH}. Check “github-token”`],
     ['a rate limit', failing(429), `${unknown}This is a rate limit of GitHub`],
   ])('explains what to do about %s', async (_, run, words) => {
-    expect(await authorizeRun(run)).toMatchObject({ reason: expect.stringContaining(words) });
+    const details = { why: expect.stringContaining(words) };
+    expect(await authorizeRun(run)).toMatchObject({ why: { details } });
   });
 
-  it.each<[string, Run, 'notice' | 'warning']>([
-    ['a bot', { event: issues(RENOVATE) }, 'notice'],
-    ['a stranger', { event: issues(MALLORY) }, 'warning'],
-    ['a commenter', { event: issueComment({ number: 7, body: 'x', author: MALLORY }) }, 'notice'],
-  ])('refuses %s', async (_, run, level) => {
-    expect(await authorizeRun(run)).toMatchObject({ kind: 'denied', level });
+  it.each<[string, Run, boolean]>([
+    ['a bot', { event: issues(RENOVATE) }, false],
+    ['a stranger', { event: issues(MALLORY) }, true],
+    ['a commenter', { event: issueComment({ number: 7, body: 'x', author: MALLORY }) }, false],
+  ])('refuses %s, with a warning: %s', async (_, run, isWarning) => {
+    const { isWarning: warned = false, code } = await authorizeRun(run);
+    expect([code, warned]).toEqual(['not-allowed', isWarning]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isBot, isPerson } from '../../../src/trigger/account.ts';
 import { parseTrigger } from '../../../src/trigger/payload.ts';
-import { whyNoSecrets } from '../../../src/trigger/trigger.ts';
+import { isBot, isPerson, whyNoSecrets } from '../../../src/trigger/trigger.ts';
 import {
   ALICE,
   checkOf,
