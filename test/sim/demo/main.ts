@@ -1,19 +1,34 @@
-// `npm run demo` plays a story with the built action, a simulated API and a simulated GitHub, and shows what people would
-// see. `npm run demo -- gallery` shows every state of the comment and the summary.
+// `npm run demo` plays a story with the built action, a simulated API and a simulated GitHub, and makes a page of what people
+// would see. `npm run demo -- gallery` makes one of every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
-import { writeGallery } from './gallery.ts';
-import { GALLERY, writePage } from './page.ts';
-import { play } from './play.ts';
+import { badEnds, comments, type Exhibit, replies, summaries } from './exhibits.ts';
+import { renderBeside, toHtml, writeDocument, writePage } from './page.ts';
+import { type PlayedRun, play } from './play.ts';
 import { story } from './story.ts';
-import { terminal } from './terminal.ts';
 
-const [name = ''] = process.argv.slice(2);
-
-if (name === 'gallery') {
-  console.log(`Every state, as GitHub renders it: ${pathToFileURL(writeGallery())}`);
+if (process.argv[2] === 'gallery') {
+  const all = { Comment: comments(), Reply: replies(), 'Bad end': badEnds(), Summary: summaries() };
+  const parts = Object.entries(all).flatMap(([what, some]) => some.map((one) => show(what, one)));
+  const page = writeDocument('gallery.html', renderBeside('Every state', parts));
+  console.log(`Every state, as GitHub renders it: ${pathToFileURL(page)}`);
 } else {
-  const page = pathToFileURL(writePage(await play({ viewer: terminal, pace: story.pace })));
-  console.log(`\nEvery state of the comment and the job summary: ${GALLERY}`);
-  console.log(`All of this story, as GitHub renders it: ${page}`);
+  console.log(`${story.title}\n\n${story.setup}\n`);
+  const page = writePage(await play({ ended: (played) => console.log(describe(played)) }));
+  console.log('\nEvery state of the comment and the job summary: npm run demo -- gallery');
+  console.log(`All of this story, as GitHub renders it: ${pathToFileURL(page)}`);
+}
+
+function show(what: string, { name, markdown }: Exhibit) {
+  const kind = what === 'Summary' ? 'summary' : 'comment';
+  const html = `<div class="markdown-body">${toHtml(markdown)}</div>`;
+  return { title: `${what}, ${name}`, body: `<section class="box ${kind}">${html}</section>` };
+}
+
+/** How a run ends: what stands first in its comment, or why there is none. */
+function describe({ run, result, entries }: PlayedRun): string {
+  const [url] = result?.outputs['comment-url']?.split('\n') ?? [];
+  const answer = entries.find(({ html_url }) => html_url === url);
+  const [title] = answer?.body.replace(/^<!--.*-->\n|<[^>]+>|^#+ /gm, '').split('\n') ?? [];
+  return `  ${run.title}: ${title ?? result?.outputs.reason ?? 'No runner starts.'}`;
 }

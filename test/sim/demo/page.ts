@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import type { Mail, Played, PlayedRun } from './play.ts';
@@ -10,9 +10,7 @@ import { ISSUE, PULL, REPOSITORY, story } from './story.ts';
 // A page that shows the comments and summaries of the story in the style of GitHub.
 
 /** In .gitignore. */
-export const FOLDER = join(import.meta.dirname, '../../../demo');
-/** The page of the story. */
-export const PAGE = join(FOLDER, 'index.html');
+const FOLDER = join(import.meta.dirname, '../../../demo');
 const STYLE = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
 /** The theme of the reader comes first, because the others are more specific. */
 const THEMES: Readonly<Record<string, string>> = {
@@ -20,7 +18,6 @@ const THEMES: Readonly<Record<string, string>> = {
   light: 'github-markdown-light.css',
   dark: 'github-markdown-dark.css',
 };
-export const GALLERY = 'npm run demo -- gallery';
 /** In the order in which they come. */
 const EMOJI: Readonly<Record<string, string>> = {
   eyes: '👀',
@@ -30,7 +27,7 @@ const EMOJI: Readonly<Record<string, string>> = {
 };
 
 /** The emoji of these reactions. Some are added at the same time. */
-export function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {
+function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {
   const contents = new Set(reactions.map(({ content }) => content));
   return Object.entries(EMOJI).flatMap(([name, emoji]) => (contents.has(name) ? [emoji] : []));
 }
@@ -43,7 +40,7 @@ export function writePage({ runs, entries }: Played): string {
     { title: `${REPOSITORY}#${ISSUE}`, body: renderEntries(ofIssue?.entries ?? []) },
     ...runs.map((played) => ({ title: played.run.title, body: renderRun(played) })),
   ];
-  return writeDocument(basename(PAGE), renderBeside(story.title, parts));
+  return writeDocument('index.html', renderBeside(story.title, parts));
 }
 
 interface Part {
@@ -147,6 +144,6 @@ export function toHtml(markdown: string): string {
   });
 }
 
-export function plain(text: string): string {
+function plain(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,15 +1,9 @@
 import { parse } from 'yaml';
 import { read, type Workflow } from '../../contract/workflows.ts';
-import { type Agent, type JournalEntry, startAgent } from '../agent.ts';
+import { type Agent, startAgent } from '../agent.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import { type GitHub, startGitHub } from '../github/server.ts';
-import {
-  type Step,
-  type StepResult,
-  startStep,
-  type VirtualTime,
-  virtualTime,
-} from '../runner/process.ts';
+import { type Step, type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
 import { commitId, type Entry, openStage, type Triggered } from './stage.ts';
 import {
@@ -57,30 +51,17 @@ export type Mail =
 
 type NamedWorkflow = Workflow & { readonly name: string };
 
-/** Gets the events of the story as they happen. */
-export interface Viewer {
-  begins(): void;
-  runStarts(run: Run): void;
-  /** A line of the log. */
-  line(text: string): void;
-  /** A call that changes a page of GitHub. */
-  write(request: JournalEntry): void;
-  runEnds(played: PlayedRun): void;
-}
-
 interface Options {
-  readonly viewer?: Partial<Viewer>;
-  /** Of what the terminal shows whole, in virtual seconds per real second. Default: as fast as the machine allows. */
-  readonly pace?: number;
+  /** Called after each run. */
+  readonly ended?: (played: PlayedRun) => void;
   /** Runs a step. Default: with the built action. */
-  readonly start?: (step: Step, run: Run) => Promise<StepResult>;
+  readonly start?: (step: Step) => Promise<StepResult>;
 }
 
 /** Plays the story. */
 export async function play(options: Options = {}): Promise<Played> {
-  const { viewer = {}, start = (step: Step) => startStep(step).result } = options;
-  using paced = virtualTime({ pace: options.pace });
-  const fast: VirtualTime = { ...paced, pace: undefined };
+  const { ended, start = (step: Step) => startStep(step).result } = options;
+  using time = virtualTime();
   const mails: Mail[] = [];
   const changes: Record<string, CommitChanges> = {};
   let now: Run | undefined;
@@ -88,7 +69,7 @@ export async function play(options: Options = {}): Promise<Played> {
   await using agent = await startAgent({
     project: PROJECT,
     apiKey: API_KEY,
-    clock: paced,
+    clock: time,
     jobs: [],
     create: (n) => jobs[n - 1] ?? { id: `job_${n}` },
     onGet: () => now?.api?.get,
@@ -99,7 +80,7 @@ export async function play(options: Options = {}): Promise<Played> {
   });
   await using github = await startGitHub({
     repository: REPOSITORY,
-    clock: paced,
+    clock: time,
     issues: [
       { number: ISSUE },
       { number: PULL, pullRequest: true, commits: [commitId('', 0)] },
@@ -109,14 +90,12 @@ export async function play(options: Options = {}): Promise<Played> {
     changes,
     on(request) {
       const { name = '' } = github.calls().at(-1) ?? {};
-      if (request.method !== 'GET') viewer.write?.(request);
       const isHere = name === 'POST issues/#/comments' && request.path.includes(`/${PULL}/`);
       if (isHere) mails.push({ kind: 'comment', body: JSON.parse(request.body).body });
       return undefined;
     },
   });
-  const stage = openStage(github, paced);
-  viewer.begins?.();
+  const stage = openStage(github, time);
 
   function push(commits: Work['commits'] = []): void {
     if (commits.length === 0) return;
@@ -126,26 +105,24 @@ export async function play(options: Options = {}): Promise<Played> {
     mails.push({ kind: 'push', headlines: commits.map(({ message = '' }) => message) });
   }
 
+  const prompts = () => agent.accepted().map(({ prompt }) => prompt);
+
   async function playRun(run: Run): Promise<PlayedRun> {
     const triggered = stage.trigger(run);
-    const before = [agent.accepted().length, mails.length] as const;
+    const before = [prompts().length, mails.length] as const;
     const workflow: NamedWorkflow = parse(read(`examples/${triggered.file}.yml`));
-    const time = run.shown === 'whole' ? paced : fast;
     const played = await playWorkflow(workflow, {
       event: triggered.event,
       repository: REPOSITORY,
       vars: story.vars,
       secrets: { AGENT_API_KEY: API_KEY },
-      run: (given, job) => start(stepOf(triggered, given, job, time, workflow.name), run),
+      run: (given, job) => start(stepOf(triggered, given, { job, workflow: workflow.name })),
     });
     push(run.work?.late);
     if (run.merges === true) stage.merge();
     return {
       ...{ run, workflow, result: played.flatMap(({ results }) => results)[0] },
-      messages: agent
-        .accepted()
-        .slice(before[0])
-        .map(({ prompt }) => prompt),
+      messages: prompts().slice(before[0]),
       mails: mails.slice(before[1]),
       entries: stage.entries('on' in run.trigger ? run.trigger.on : undefined),
     };
@@ -154,9 +131,7 @@ export async function play(options: Options = {}): Promise<Played> {
   function stepOf(
     { event, by, file, id, attempt }: Triggered,
     given: Step['with'],
-    job: string,
-    time: VirtualTime,
-    workflow: string,
+    names: { readonly job: string; readonly workflow: string },
   ): Step {
     return {
       ...{ event, token: github.token, secrets: [API_KEY], time },
@@ -167,23 +142,21 @@ export async function play(options: Options = {}): Promise<Played> {
         repository: github.repository,
         actor: by,
         triggering_actor: by,
-        ...{ job, workflow },
+        ...names,
         run_id: String(id),
         run_attempt: String(attempt),
         workflow_ref: `${REPOSITORY}/.github/workflows/${file}.yml@refs/heads/main`,
       },
-      onLine: (line) => viewer.line?.(line),
     };
   }
 
   const runs: PlayedRun[] = [];
   for (const run of story.runs) {
     now = run;
-    viewer.runStarts?.(run);
-    paced.skip(BREAK_MS);
+    time.skip(BREAK_MS);
     const played = await playRun(run);
     runs.push(played);
-    viewer.runEnds?.(played);
+    ended?.(played);
   }
   return { runs, entries: stage.entries(), agent, github };
 }

@@ -38,8 +38,6 @@ export interface Run {
   readonly title: string;
   /** What is new in it. */
   readonly about?: string;
-  /** How much of it the terminal shows. Default: one line. */
-  readonly shown?: 'whole' | 'message';
   readonly trigger: Trigger;
   /** Of the message; missing if the agent gets none. */
   readonly work?: Work;
@@ -124,7 +122,6 @@ const RUNS: readonly Run[] = [
     title: 'A change of the code is merged, and the agent gets a job',
     about:
       'A workflow asks the agent to update the docs. The agent opens the pull request #42, where a comment names the job.',
-    shown: 'whole',
     trigger: {
       kind: 'event',
       event: { ...MERGED, payload: { ...MERGED.payload, compare: COMPARE } },
@@ -136,7 +133,6 @@ const RUNS: readonly Run[] = [
   {
     title: 'A person writes a command on an issue',
     about: 'The agent gets the issue, and opens another pull request.',
-    shown: 'message',
     trigger: { kind: 'comment', by: 'alice', on: ISSUE, body: '/agent fix this' },
     work: { opens: OTHER_PULL },
   },
@@ -187,7 +183,6 @@ const RUNS: readonly Run[] = [
   {
     title: "Mintlify's own check fails",
     about: 'The agent gets its annotations.',
-    shown: 'message',
     trigger: {
       kind: 'check of an app',
       name: 'Mintlify Validation (docs)',
@@ -361,10 +356,8 @@ export const issue: Json = {
 
 export const story = {
   title: 'A pull request of the agent, from its first request to its merge',
-  setup: [
-    `The repository ${REPOSITORY} has the workflows create-a-job.yml, loop.yml, every-night.yml and take-over.yml, as they`,
-    'are in examples/. alice and rita have write access. The agent takes a minute for most messages.',
-  ],
+  setup: `The repository ${REPOSITORY} has the workflows create-a-job.yml, loop.yml, every-night.yml and take-over.yml,
+as they are in examples/. alice and rita have write access. The agent takes a minute for most messages.`,
   pull: { title: 'Document errors and retries', body: 'For the changes in the code.' },
   people: {
     alice: { id: ALICE.id, permission: 'write' },
@@ -372,8 +365,6 @@ export const story = {
     tim: { id: 2002, permission: 'read', role_name: 'triage' },
   } as const,
   vars: { AGENT_PROJECT: PROJECT, AGENT_JOBS: JOB },
-  /** Of what the terminal shows whole. */
-  pace: 30,
   runs: RUNS,
 };
 
