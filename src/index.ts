@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
-import { endEarly } from './context.ts';
 import { stop } from './job/stop-reasons.ts';
 import { crash, reportEarlyEnd } from './report/finish.ts';
 import { serialise } from './report/outputs.ts';
@@ -60,7 +59,7 @@ async function start(): Promise<0 | 1> {
   if (Number.parseInt(node, 10) >= LEAST_NODE) return run(runtime);
   const remedy = 'Update the runner or, with act, its image.';
   const why = `The action needs Node ${LEAST_NODE}, but it runs on Node ${node}. ${remedy}`;
-  return reportEarlyEnd(runtime, endEarly(stop('runner', { why })));
+  return reportEarlyEnd(runtime, stop('runner', { why }));
 }
 
 /** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */

@@ -1,8 +1,8 @@
 import { react } from './comment/answer.ts';
-import { authorizeRun, type Context, endEarly, isEarlyEnd, parseContext } from './context.ts';
+import { authorizeRun, type Context, parseContext } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
 import { openRun } from './delivery/run-state.ts';
-import { stop } from './job/stop-reasons.ts';
+import { isStop, stop } from './job/stop-reasons.ts';
 import { makePlan } from './plan/plan.ts';
 import { readRequest } from './prompt/request.ts';
 import { report, reportEarlyEnd, saveUnfinished } from './report/finish.ts';
@@ -14,11 +14,11 @@ import { adviseOnSettings } from './runner/inputs.ts';
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const context = parseContext(runtime);
-  if (isEarlyEnd(context)) return reportEarlyEnd(runtime, context);
+  if (isStop(context)) return reportEarlyEnd(runtime, context);
   const ready = await prepare(context);
-  const cancelled = endEarly(stop('cancelled', { phase: 'early' }));
+  const cancelled = stop('cancelled', { phase: 'early' });
   if (runtime.signal.aborted) return reportEarlyEnd(runtime, cancelled, context);
-  if (isEarlyEnd(ready)) return reportEarlyEnd(runtime, ready, context);
+  if (isStop(ready)) return reportEarlyEnd(runtime, ready, context);
   const opened = openRun(ready, (outputs) => saveOutputs(runtime, outputs));
   // The report does not wait for the reaction.
   const reaction = react(context, 'EYES');
@@ -33,8 +33,8 @@ async function prepare(context: Context) {
   const unauthorized = await authorizeRun(context);
   if (unauthorized !== undefined) return unauthorized;
   const request = await readRequest(context);
-  if (isEarlyEnd(request)) return request;
+  if (isStop(request)) return request;
   adviseOnSettings(context.inputs, context.runtime);
   const planned = await makePlan(context);
-  return isEarlyEnd(planned) ? planned : { ...planned, request };
+  return isStop(planned) ? planned : { ...planned, request };
 }

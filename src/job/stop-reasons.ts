@@ -95,6 +95,11 @@ export function stop(code: StopCode, details: Details = {}, retry: Retry = 'neve
   return { code, details, retry };
 }
 
+/** Whether a stage has ended the run. */
+export function isStop(one: object): one is Stop {
+  return 'code' in one && 'retry' in one;
+}
+
 export function agentStop(status: FinalStatus, isConfirmed = false, before = ''): Stop {
   return stop(isConfirmed ? status : `${status}-unconfirmed`, { status, before });
 }

@@ -1,7 +1,7 @@
 import { findAsker, findStarter } from '../comment/starter.ts';
-import { type Context, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { RunFacts } from '../job/explain.ts';
-import { type Stop, stop } from '../job/stop-reasons.ts';
+import { isStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Limit, whyOutdated } from '../ledger/decide.ts';
 import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
 import { identifyMessage, type MessageId, randomWord, shortHash } from '../ledger/record.ts';
@@ -46,9 +46,9 @@ export interface Planned {
   readonly ledger: Result<Ledger>;
 }
 
-export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
+export async function makePlan(given: Context): Promise<Planned | Stop> {
   const context = await withPullRequest(given);
-  if (isEarlyEnd(context)) return context;
+  if (isStop(context)) return context;
   const draft = draftPlan(context);
   const [ledger, outdated] = await Promise.all([
     listRecords(context, draft),
@@ -59,12 +59,12 @@ export async function makePlan(given: Context): Promise<Planned | EarlyEnd> {
   const page = comments.kind === 'tracking comment' ? comments.conversation : null;
   const jobIds = resolveJobs(context, { page, message, ledger });
   const plan = { ...draft, outdated };
-  if (jobIds.kind === 'ok') return { context, plan, jobIds: jobIds.value, ledger };
+  if (!isStop(jobIds)) return { context, plan, jobIds, ledger };
   // An earlier attempt may have sent the message.
-  return outdated !== undefined && !context.isRerun ? endEarly(outdated) : jobIds;
+  return outdated !== undefined && !context.isRerun ? outdated : jobIds;
 }
 
-async function withPullRequest(context: Context): Promise<Context | EarlyEnd> {
+async function withPullRequest(context: Context): Promise<Context | Stop> {
   // Only events about a commit can leave out their pull request.
   if (context.trigger.kind !== 'check') return context;
   const { resolvePullRequest } = await import(

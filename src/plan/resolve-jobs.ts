@@ -1,9 +1,9 @@
-import { type Context, complaint, type EarlyEnd, endEarly } from '../context.ts';
+import type { Context } from '../context.ts';
 import { NEW_JOB } from '../job/job.ts';
-import { stop } from '../job/stop-reasons.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
-import { type Ok, ok, type Result } from '../result.ts';
+import type { Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { sentences } from '../text.ts';
 import { isTrusted } from '../trigger/authorize.ts';
@@ -22,28 +22,30 @@ interface Found {
 export function resolveJobs(
   { inputs, isRerun, trigger }: Pick<Context, 'inputs' | 'isRerun' | 'trigger'>,
   { page, message, ledger }: Found,
-): Ok<readonly string[]> | EarlyEnd {
-  if (inputs.jobIds.length > 0) return ok(inputs.jobIds);
+): readonly string[] | Stop {
+  if (inputs.jobIds.length > 0) return inputs.jobIds;
   if (page === null) return withoutName(inputs, trigger, false);
-  if (ledger.kind === 'problem') return complaint('job-unknown', ledger.problem, ledger.mayPass);
+  if (ledger.kind === 'problem') {
+    const retry = ledger.mayPass ? 'later' : 'when fixed';
+    return stop('job-unknown', { why: ledger.problem }, retry);
+  }
   const entries = ledger.value;
   const own = entries.filter((entry) => isRerun && isSameMessage(entry, message));
   const sent = own.flatMap(({ jobs }) => namedIn(jobs));
-  if (sent.length > 0) return ok([...new Set(sent)]);
+  if (sent.length > 0) return [...new Set(sent)];
   const all = entries.flatMap(({ jobs }) => jobs);
   const here = new Set(namedIn(all.filter(({ prNumber }) => prNumber === page)));
-  if (here.size === 1) return ok([...here]);
+  if (here.size === 1) return [...here];
   // What was not sent names no job.
   const told = entries.map(({ jobs, url }) => {
     return { url, ids: namedIn(jobs.filter(({ delivery }) => delivery !== 'not-sent')) };
   });
   const newest = told.findLast(({ ids }) => ids.length > 0);
-  if (newest?.ids.length === 1) return ok(newest.ids);
+  if (newest?.ids.length === 1) return newest.ids;
   const creating = entries.find(({ jobs }) => jobs.some(isCreating));
   if (newest === undefined && creating === undefined) return withoutName(inputs, trigger, true);
   const { url = '' } = newest ?? creating ?? {};
-  const why = stop(newest ? 'several-jobs' : 'other-creation', { url }, 'when fixed');
-  return endEarly(why, { answer: 'problem' });
+  return stop(newest ? 'several-jobs' : 'other-creation', { url }, 'when fixed');
 }
 
 function namedIn(jobs: readonly RecordedJob[]): readonly string[] {
@@ -55,9 +57,9 @@ function withoutName(
   { createJob, command, prNumber }: Inputs,
   trigger: Trigger,
   isRead: boolean,
-): Ok<readonly string[]> | EarlyEnd {
+): readonly string[] | Stop {
   const { kind, event, sender, conversation } = trigger;
-  const skip = (why: string) => endEarly(stop('no-job-here', { why }));
+  const skip = (why: string) => stop('no-job-here', { why });
   const none = isRead
     ? 'No comment of this action names an agent job here, and “job-id” is empty'
     : '“job-id” is empty';
@@ -66,7 +68,7 @@ function withoutName(
   const isByPerson = sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
   const mayCreate = kind !== 'check' && (isTrusted(trigger) || isByPerson);
   if (createJob)
-    return mayCreate ? ok([NEW_JOB]) : skip(`${none}; bots, runs and checks create no job.`);
+    return mayCreate ? [NEW_JOB] : skip(`${none}; bots, runs and checks create no job.`);
   // Checks also fail on pull requests of people.
   if (kind === 'check') return skip(`${none}.`);
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
@@ -79,5 +81,5 @@ function withoutName(
   const reason = sentences(`${none}. Set ${creation}“job-id” to the ID of a job.`, checks);
   // People also review pull requests of people.
   const isReview = kind === 'comment' && trigger.comment.kind === 'review' && command === null;
-  return isRead && isReview ? skip(reason) : complaint('no-job', reason);
+  return isRead && isReview ? skip(reason) : stop('no-job', { why: reason }, 'when fixed');
 }

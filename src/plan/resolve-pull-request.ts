@@ -1,4 +1,4 @@
-import { type Context, type EarlyEnd, endEarly } from '../context.ts';
+import type { Context } from '../context.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyNot } from '../prompt/sections.ts';
 import type { PullRequestHead } from '../pull-request.ts';
@@ -14,12 +14,12 @@ import { type CommitTrigger, choosePull, type Trigger } from '../trigger/trigger
 export async function resolvePullRequest(
   context: Context,
   trigger: Extract<Trigger, { kind: 'check' }>,
-): Promise<Context | EarlyEnd> {
+): Promise<Context | Stop> {
   const { inputs, github } = context;
   if ((inputs.prNumber ?? trigger.conversation) !== null) return context;
   const { check } = trigger;
   const isJobKnown = inputs.jobIds.length > 0;
-  const without = (why: Stop) => (isJobKnown ? context : endEarly(why));
+  const without = (why: Stop) => (isJobKnown ? context : why);
   if (check.pulls.length > 0) return without(whySeveral(check, check.pulls));
   let all: readonly PullRequestHead[];
   try {

@@ -1,5 +1,5 @@
-import { type Context, complaint, type EarlyEnd, endEarly, isEarlyEnd } from '../context.ts';
-import { type Stop, stop } from '../job/stop-reasons.ts';
+import type { Context } from '../context.ts';
+import { isStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
 import type { RequestPage } from './conversation/fetch.ts';
@@ -26,11 +26,11 @@ const FIX_IT =
   'Find out why, and fix it. If nothing in the repository is at fault, such as a network, an outage or a secret, ' +
   'change nothing and say so. If only some failures are of that kind, fix the others. Do not weaken the check.';
 
-export async function readRequest(context: Context): Promise<Request | EarlyEnd> {
+export async function readRequest(context: Context): Promise<Request | Stop> {
   const { runtime, trigger, asked } = context;
   const { prompt, command } = context.inputs;
   const files = await readAttached(context);
-  if (isEarlyEnd(files)) return files;
+  if (isStop(files)) return files;
   const words = asked === null ? '' : readWords(asked, command);
   const request = {
     ...{ prompt, words, defaultTask: '', isPrivate: trigger.isPrivate },
@@ -54,22 +54,26 @@ export async function readRequest(context: Context): Promise<Request | EarlyEnd>
     : { ...request, defaultTask: FIX_IT };
 }
 
-async function readAttached({ runtime, inputs }: Context): Promise<readonly Section[] | EarlyEnd> {
+async function readAttached({ runtime, inputs }: Context): Promise<readonly Section[] | Stop> {
   if (inputs.attach === '') return [];
   const { readFiles } = await import(/* webpackChunkName: "carried" */ './attachments.ts');
   const files = readFiles(inputs.attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
-  return files.kind === 'ok' ? files.value : complaint('no-content', files.problem);
+  return files.kind === 'ok'
+    ? files.value
+    : stop('no-content', { why: files.problem }, 'when fixed');
 }
 
 async function readReview(
   context: Context,
   review: CommentTrigger,
   request: Request,
-): Promise<Request | EarlyEnd> {
+): Promise<Request | Stop> {
   const { runtime, inputs } = context;
   const { fetchReview } = await loadReview();
   const read = await fetchReview(review, context, runtime.clock.startedAt + inputs.timeoutMs);
-  if (read.kind === 'problem') return complaint('no-content', read.problem, read.mayPass);
+  if (read.kind === 'problem') {
+    return stop('no-content', { why: read.problem }, read.mayPass ? 'later' : 'when fixed');
+  }
   const { inline, commentsOn, areReplies } = read.value;
   const isBare = inline.length === 0;
   const isEmpty = request.words === '' && isBare && request.prompt === '';
@@ -82,13 +86,12 @@ async function readReview(
   return isReply ? nothing('The review only replies to comments.') : whole;
 }
 
-function nothing(reason: string): EarlyEnd {
-  return endEarly(stop('nothing-to-send', { why: `${reason} There is nothing to send.` }));
+function nothing(reason: string): Stop {
+  return stop('nothing-to-send', { why: `${reason} There is nothing to send.` });
 }
 
-function withoutWords(command: string | null): EarlyEnd {
-  const usageOf = command ?? '';
-  return endEarly(stop('no-words', { command: usageOf }), { answer: { usageOf } });
+function withoutWords(command: string | null): Stop {
+  return stop('no-words', { command: command ?? '' });
 }
 
 function loadReview() {

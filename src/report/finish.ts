@@ -1,13 +1,13 @@
 import { react, reply } from '../comment/answer.ts';
 import { renderProblem, renderUsage } from '../comment/render.ts';
 import { findStarter } from '../comment/starter.ts';
-import type { Context, EarlyEnd } from '../context.ts';
+import type { Context } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
 import { labelOf, NEW_JOB } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
-import { STOP_REASONS, type Stop, stop } from '../job/stop-reasons.ts';
+import { STOP_REASONS, type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import type { Log } from '../runner/logger.ts';
@@ -89,28 +89,35 @@ export function saveUnfinished(runtime: Runtime): void {
   saveOutputs(runtime, toReport(runtime, why, reason));
 }
 
+/** Mistakes that whoever has asked is told: only those who may send get that far. */
+const ANSWERED: ReadonlySet<StopCode> = new Set([
+  ...(['api-key', 'inputs', 'no-content'] as const),
+  ...(['no-job', 'job-unknown', 'several-jobs', 'other-creation'] as const),
+]);
+
 /** Without `context`, it is not known who has asked. */
 export async function reportEarlyEnd(
   runtime: Runtime,
-  end: EarlyEnd,
+  why: Stop,
   context?: Context,
 ): Promise<0 | 1> {
-  const { why, isWarning, isSummarized } = end;
   const { result } = STOP_REASONS[why.code];
   const facts = readFacts(runtime, context);
   const again = context ? howToRetry(why.retry, facts) : '';
   // What people do is told at once only if the cause passes by itself; the answer always tells it.
   const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
-  const url = context === undefined ? '' : await answer(context, end, sentences(fact, again));
+  const url = context === undefined ? '' : await answer(context, why, sentences(fact, again));
   const nothing = facts.isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
   const said = sentences(fact, why.retry === 'later' ? again : '');
-  const isRefusal = end.isRefusal || result === 'error';
+  // Somebody wanted to send.
+  const isRefusal = result === 'error' || ['not-allowed', 'no-secrets'].includes(why.code);
   const reason = sentences(isRefusal ? `${nothing}.` : '', said);
-  const level = isWarning ? 'warning' : 'notice';
+  const level = why.details.isWarning ? 'warning' : 'notice';
   runtime.log[result === 'skipped' ? level : 'error'](reason);
   const report = { ...toReport(runtime, why, reason), commentUrls: [url] };
   const code = saveAtEnd(runtime, report, result === 'skipped' ? 0 : 1);
-  if (result === 'error' || isSummarized) {
+  // Few read the log of a green run.
+  if (result === 'error' || why.code === 'no-secrets') {
     const title = `## ${icon(result === 'error' ? '⚠️' : '⏭️')} ${nothing}`;
     writeSummary(runtime, blocks([title, sentenceToMarkdown(said)]));
   }
@@ -127,13 +134,15 @@ function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
   return { ended: [], withoutJobs: { code, reason, delivery } };
 }
 
-async function answer(context: Context, end: EarlyEnd, said: string): Promise<string> {
-  if (typeof end.answer === 'object') {
-    return reply(context, renderUsage(end.answer.usageOf), 'warning');
+/** Strangers get none. */
+async function answer(context: Context, { code, details }: Stop, said: string): Promise<string> {
+  if (code === 'no-words') {
+    return reply(context, renderUsage(String(details.command)), 'warning');
   }
-  if (end.answer === undefined) return '';
-  await react(context, end.answer === 'denied' ? 'THUMBS_DOWN' : 'CONFUSED');
-  if (end.answer === 'denied') return '';
+  const { command } = context.inputs;
+  if (details.isColleague && command !== null) await react(context, 'THUMBS_DOWN');
+  if (!ANSWERED.has(code)) return '';
+  await react(context, 'CONFUSED');
   // The error of the run is an annotation already.
   return reply(context, renderProblem(said, context.info, findStarter(context.trigger)), 'info');
 }

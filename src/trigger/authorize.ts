@@ -21,14 +21,6 @@ import {
   type Trigger,
 } from './trigger.ts';
 
-/** Why a run may not act. */
-interface Refusal {
-  readonly why: Stop;
-  readonly isWarning?: boolean;
-  /** Whether whoever asks may at least triage: strangers get no answer. */
-  readonly isOfColleague?: boolean;
-}
-
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
   'push',
@@ -53,7 +45,7 @@ export async function authorize(context: {
   readonly info: Pick<RunInfo, 'attempt' | 'triggeringActor'>;
   readonly inputs: Pick<Inputs, 'minimumPermission' | 'allowedBots'>;
   readonly github: GitHub;
-}): Promise<Refusal | undefined> {
+}): Promise<Stop | undefined> {
   const { trigger, github, inputs } = context;
   const { minimumPermission: minimum, allowedBots } = inputs;
   if (isTrusted(trigger)) return undefined;
@@ -66,7 +58,7 @@ export async function authorize(context: {
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
     const allow = quote(`allowed-bots: ${other.login}`);
     const why = `${name} may not trigger messages. To allow it: ${allow}.`;
-    return { why: stop('not-allowed', { why }) };
+    return stop('not-allowed', { why });
   }
   if (minimum === 'none') return undefined;
   for (const person of actors.filter(isPerson)) {
@@ -108,7 +100,7 @@ async function checkPermission(
   trigger: Trigger,
   minimum: Permission,
   github: GitHub,
-): Promise<Refusal | undefined> {
+): Promise<Stop | undefined> {
   const name = quote(person.login, 100);
   try {
     const level = await comparePermission(person, minimum, github);
@@ -156,16 +148,16 @@ export async function comparePermission(
   return level > 0 ? 'too little' : 'none';
 }
 
-/** On comments, a refusal is normal; on other events, it surprises. */
-function denied({ event }: Trigger, why: string, isOfColleague = false): Refusal {
-  if (COMMENT_EVENTS.has(event)) return { why: stop('not-allowed', { why }), isOfColleague };
+/** On comments, a refusal is normal; on other events, it surprises. Strangers get no answer. */
+function denied({ event }: Trigger, why: string, isOfColleague = false): Stop {
+  const isColleague = Number(isOfColleague);
+  if (COMMENT_EVENTS.has(event)) return stop('not-allowed', { why, isColleague });
   const reason =
     `On the event ${quote(event, 100)}, this is checked because people without write access and ` +
     'bots can start it.';
-  const whole = stop('not-allowed', { why: sentences(why, reason) });
-  return { why: whole, isOfColleague, isWarning: true };
+  return stop('not-allowed', { why: sentences(why, reason), isColleague, isWarning: 1 });
 }
 
-function unchecked(why: string, mayPass = false): Refusal {
-  return { why: stop('unchecked', { why }, mayPass ? 'later' : 'never') };
+function unchecked(why: string, mayPass = false): Stop {
+  return stop('unchecked', { why }, mayPass ? 'later' : 'never');
 }

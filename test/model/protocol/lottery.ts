@@ -1,11 +1,10 @@
 import type { Clock } from '../../../src/clock.ts';
-import { isEarlyEnd } from '../../../src/context.ts';
 import { deliver } from '../../../src/delivery/deliver.ts';
 import { openRun, type Run } from '../../../src/delivery/run-state.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { endedNow } from '../../../src/job/overall.ts';
-import { STOP_REASONS } from '../../../src/job/stop-reasons.ts';
+import { isStop, STOP_REASONS } from '../../../src/job/stop-reasons.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';
 import { reportEarlyEnd } from '../../../src/report/finish.ts';
@@ -294,9 +293,9 @@ async function work(world: World, setup: Setup, life: Life) {
   const isRerun = setup.attempt > 1;
   const context = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun };
   const planned = await makePlan(context);
-  if (isEarlyEnd(planned)) {
+  if (isStop(planned)) {
     await reportEarlyEnd(runtime, planned, context);
-    const { result } = STOP_REASONS[planned.why.code];
+    const { result } = STOP_REASONS[planned.code];
     return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
   const task = { prompt: 'Go.', words: '', defaultTask: '', isPrivate: false };

@@ -1,4 +1,5 @@
 import { NEW_JOB } from '../../../src/job/job.ts';
+import { isStop } from '../../../src/job/stop-reasons.ts';
 import { type Decision, decide, type Limit } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import type { MessageId, RecordedJob } from '../../../src/ledger/record.ts';
@@ -139,7 +140,7 @@ function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const trigger = CREATOR as unknown as Trigger;
   const context = { inputs, trigger, isRerun: message.attempt > 1 };
   const jobs = resolveJobs(context, { page: 1, message, ledger: notes });
-  return jobs.kind === 'ok' ? jobs.value[0] : undefined;
+  return isStop(jobs) ? undefined : jobs[0];
 }
 
 /** Decides what becomes of the messages that may still be sent. */

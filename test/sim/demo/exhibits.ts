@@ -5,7 +5,6 @@ import {
   renderReport,
   renderUsage,
 } from '../../../src/comment/render.ts';
-import { endEarly } from '../../../src/context.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
 import {
   type Job,
@@ -314,9 +313,7 @@ export function summaries(): readonly Exhibit[] {
   return [
     {
       name: 'No job',
-      markdown: written((runtime) =>
-        reportEarlyEnd(runtime, endEarly(stop('inputs', { why: problem }))),
-      ),
+      markdown: written((runtime) => reportEarlyEnd(runtime, stop('inputs', { why: problem }))),
     },
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/comment/render.ts';
-import { endEarly } from '../../../src/context.ts';
 import { type Job, labelOf } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
@@ -127,9 +126,7 @@ describe('summarize', () => {
 it('an error is in the annotation, the outputs and the summary, without secrets', async () => {
   const redact = (text: string): string => text.replaceAll('s3cret', '***');
   const { runtime, logged, outputs, summaries } = recordingRuntime({ redact });
-  expect(
-    await reportEarlyEnd(runtime, endEarly(stop('inputs', { why: 'wait is “s3cret”.' }))),
-  ).toBe(1);
+  expect(await reportEarlyEnd(runtime, stop('inputs', { why: 'wait is “s3cret”.' }))).toBe(1);
   expect(logged).toEqual(['error: Nothing was sent. wait is “***”.']);
   expect(outputs).toMatchObject([
     { result: 'error', code: 'inputs', reason: 'Nothing was sent. wait is “***”.' },
