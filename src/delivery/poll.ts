@@ -12,13 +12,7 @@ import {
 import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
 import { askedPause } from '../mintlify/errors.ts';
-import {
-  isRateLimited,
-  LONGEST_OUTAGE_MS,
-  mayPass,
-  pollAgainMs,
-  pollNowAgainMs,
-} from '../mintlify/retry.ts';
+import { LONGEST_OUTAGE_MS, mayPass, pollAgainMs, pollNowAgainMs } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
 import { isKnownStatus } from '../service.ts';
 import { quote, sentences } from '../text.ts';
@@ -52,12 +46,9 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
 
 /** A poll outside a wait: the first one, and the last one before the message. */
 export async function pollNow(run: Run, job: Job): Promise<Stop | undefined> {
-  const { clock, random } = run.runtime;
-  if (clock.now() >= run.plan.deadline) return stopBy('timed-out', run, job);
-  let counted = 0;
+  if (run.runtime.clock.now() >= run.plan.deadline) return stopBy('timed-out', run, job);
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
-    if (!isRateLimited(exchange)) counted += 1;
-    const nextMs = pollNowAgainMs(exchange, { failed: counted, forMs }, random);
+    const nextMs = pollNowAgainMs(exchange, { failed, forMs }, run.runtime.random);
     if (nextMs !== null) return stopIfTooLate(run, job, nextMs, why) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const last = sentences(count, why, askedPause(exchange, run.agent));

@@ -1,10 +1,7 @@
 import { untilAborted } from '../clock.ts';
-import type { PullRequest, PullRequestHead } from '../pull-request.ts';
 import { type RunInfo, type Runtime, readNetworkSettings } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/http.ts';
 import { getOctokit } from '../vendor/actions.ts';
-import type { Annotation, CheckRun, WorkflowRun } from './checks.ts';
-import type { Conversation, InlinePost } from './conversation.ts';
 import {
   classifyError,
   GitHubError,
@@ -17,12 +14,8 @@ import { createFetch, fetchLog } from './fetch.ts';
 import {
   anyObject,
   type Call,
-  type Collaborator,
-  type Comparison,
-  type CreatedComment,
   commentsQuery,
   lastEditQuery,
-  type OwnComment,
   ROUTES,
   reactionMutation,
 } from './responses.ts';
@@ -70,25 +63,22 @@ export class GitHub {
   }
 
   /** All comments there by the identity of the token, the oldest first. */
-  async ownComments(number: number, until: number): Promise<readonly OwnComment[]> {
-    return (await this.#listPages(commentsQuery, { number }, until)).toReversed().flat();
+  async ownComments(number: number, until: number) {
+    return this.#list(commentsQuery, { number }, until);
   }
 
   /** Of the newest comments there, those by the identity of the token. */
-  async newestOwnComments(number: number): Promise<readonly OwnComment[]> {
+  async newestOwnComments(number: number) {
     return (await this.#read(commentsQuery, { number, cursor: null })).nodes;
   }
 
   /** What was said on an issue or pull request, the newest of it. */
-  async conversation(number: number): Promise<Conversation> {
-    const { conversationQuery } = await loadConversation();
-    return this.#read(conversationQuery, { number });
+  async conversation(number: number) {
+    return this.#read((await loadConversation()).conversationQuery, { number });
   }
 
-  /** All inline comments of a review. */
-  async reviewComments(nodeId: string, until: number): Promise<readonly InlinePost[]> {
-    const { reviewQuery } = await loadConversation();
-    return (await this.#listPages(reviewQuery, { id: nodeId }, until)).flat();
+  async reviewComments(nodeId: string, until: number) {
+    return this.#list((await loadConversation()).reviewQuery, { id: nodeId }, until);
   }
 
   /** Collapses comments, each for a reason. */
@@ -104,7 +94,7 @@ export class GitHub {
     await this.#request({ query, answer: anyObject }, variables);
   }
 
-  createComment(number: number, body: string): Promise<CreatedComment> {
+  createComment(number: number, body: string) {
     return this.#request(ROUTES.createComment, { number, body });
   }
 
@@ -121,7 +111,7 @@ export class GitHub {
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
-  async collaborator(login: string): Promise<Collaborator | null> {
+  async collaborator(login: string) {
     try {
       return await this.#read(ROUTES.collaborator, { login });
     } catch (error) {
@@ -130,14 +120,13 @@ export class GitHub {
     }
   }
 
-  async pullRequest(number: number): Promise<PullRequest> {
+  pullRequest(number: number) {
     return this.#read(ROUTES.pullRequest, { number });
   }
 
   /** Of this repository; for a commit on the default branch, the one that brought it there. */
-  async pullRequestsWith(commit: string): Promise<readonly PullRequestHead[]> {
-    const parameters = { sha: commit, per_page: MOST_AT_ONCE };
-    const pulls = await this.#read(ROUTES.pullRequestsWith, parameters);
+  async pullRequestsWith(sha: string) {
+    const pulls = await this.#read(ROUTES.pullRequestsWith, { sha, per_page: MOST_AT_ONCE });
     const here = this.#options.repository.toLowerCase();
     return pulls.filter(({ repositories }) =>
       repositories.every((one) => one.toLowerCase() === here),
@@ -145,14 +134,29 @@ export class GitHub {
   }
 
   /** What has changed from one commit to another; needs `contents: read`. */
-  compare(base: string, head: string): Promise<Comparison> {
+  compare(base: string, head: string) {
     return this.#read(ROUTES.compare, { basehead: `${base}...${head}` });
   }
 
-  /** All runs of workflows on a commit, the newest first. */
-  async runsOn(sha: string, until: number): Promise<readonly WorkflowRun[]> {
-    const { runsRoute } = await loadChecks();
-    return (await this.#listPages(runsRoute, { head_sha: sha }, until)).flat();
+  /** All runs of workflows on a commit, the newest first. It needs `actions: read`. */
+  async runsOn(sha: string, until: number) {
+    return this.#list((await loadChecks()).runsRoute, { head_sha: sha }, until);
+  }
+
+  /** Whether a run of a workflow is over. It needs `actions: read`. */
+  async isRunOver(id: string): Promise<boolean> {
+    return (await this.#read((await loadChecks()).runRoute, { id })).status === 'completed';
+  }
+
+  /** The newest checks on a commit, jobs among them. In private repositories: `checks: read`. */
+  async checksOn(sha: string, until: number) {
+    return this.#list((await loadChecks()).checksRoute, { sha }, until);
+  }
+
+  /** The first annotations of a check or a job. In private repositories: `checks: read`. */
+  async annotations(checkId: number) {
+    const { annotationsRoute } = await loadChecks();
+    return this.#read(annotationsRoute, { checkId, per_page: MOST_AT_ONCE });
   }
 
   /** What has become of a comment or review; `unknown` if GitHub does not tell. */
@@ -167,24 +171,6 @@ export class GitHub {
     }
   }
 
-  /** Whether a run of a workflow is over. It needs `actions: read`. */
-  async isRunOver(id: string): Promise<boolean> {
-    const { runRoute } = await loadChecks();
-    return (await this.#read(runRoute, { id })).status === 'completed';
-  }
-
-  /** The newest checks on a commit, jobs among them. In private repositories: `checks: read`. */
-  async checksOn(sha: string, until: number): Promise<readonly CheckRun[]> {
-    const { checksRoute } = await loadChecks();
-    return (await this.#listPages(checksRoute, { sha }, until)).flat();
-  }
-
-  /** The first annotations of a check or a job. In private repositories: `checks: read`. */
-  async annotations(checkId: number): Promise<readonly Annotation[]> {
-    const { annotationsRoute } = await loadChecks();
-    return this.#read(annotationsRoute, { checkId, per_page: MOST_AT_ONCE });
-  }
-
   /** The log of a job, from the host that GitHub redirects to. */
   async jobLog(jobId: number, signal: AbortSignal): Promise<string> {
     const { headers } = await this.#repeatOnce(() => this.#send(ROUTES.jobLog, { id: jobId }));
@@ -192,7 +178,7 @@ export class GitHub {
     return fetchLog(headers.location ?? '', { proxy, signal, apiUrl: this.#options.apiUrl });
   }
 
-  async #listPages<T>(
+  async #list<T>(
     call: Call<{
       readonly nodes: readonly T[];
       /** Of REST, which has numbers of pages. */
@@ -202,7 +188,7 @@ export class GitHub {
     }>,
     parameters: object,
     until: number,
-  ): Promise<readonly (readonly T[])[]> {
+  ): Promise<readonly T[]> {
     const pages: (readonly T[])[] = [];
     for (let cursor: string | null = null; ; ) {
       if (this.#options.clock.now() > until) {
@@ -213,7 +199,10 @@ export class GitHub {
       const { nodes, total = 0, pageInfo } = await this.#read(call, { ...parameters, ...start });
       pages.push(nodes);
       const isLeft = nodes.length > 0 && pages.length * MOST_AT_ONCE < total;
-      if (!(pageInfo?.hasMore ?? isLeft)) return pages;
+      if (!(pageInfo?.hasMore ?? isLeft)) {
+        const isBackwards = 'query' in call && call.isBackwards;
+        return (isBackwards ? pages.toReversed() : pages).flat();
+      }
       // The list would end too early, or never.
       if (pageInfo && [null, cursor].includes(pageInfo.cursor)) throw unexpectedResponse();
       cursor = pageInfo?.cursor ?? null;

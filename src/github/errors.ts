@@ -186,7 +186,6 @@ function isRateLimit(said: string, status: number, headers: Response['headers'])
 function readRatePause(headers: Response['headers'], now: number): number | undefined {
   const asked = readPause(headers, now);
   if (asked !== null || headers['x-ratelimit-remaining'] !== '0') return asked ?? undefined;
-  const date = readDate(String(headers.date ?? '')) ?? now;
-  const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - date;
+  const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - readDate(headers, now);
   return pauseMs > 0 ? pauseMs : undefined;
 }

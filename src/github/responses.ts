@@ -9,7 +9,7 @@ import { anyText, commitSha, listOf } from '../schema.ts';
 /** A call of REST below the repository, such as `GET pulls/{number}`, or one of GraphQL. */
 export type Call<T> = { readonly answer: z.ZodMiniType<T> } & (
   | { readonly route: string; readonly wantsRedirect?: boolean }
-  | { readonly query: string }
+  | { readonly query: string; readonly isBackwards?: boolean }
 );
 
 export const anyObject = z.record(z.string(), z.unknown());
@@ -35,17 +35,16 @@ const PAGE_OF_COMMENTS = `comments(last: 50, before: $cursor) {
 }`;
 const comment = z.pipe(
   z.object({
+    // `createdAt` is in whole seconds.
     ...{ id: z.string(), body: z.string(), url: z.url(), createdAt: z.string() },
     ...{ isMinimized: z.boolean(), viewerDidAuthor: z.boolean() },
     ...{ lastEditedAt: z.nullable(z.string()), author: actor, editor: actor },
   }),
   z.transform(({ lastEditedAt, author, editor, ...one }) => {
+    // By somebody else, and last.
     return { ...one, isEdited: lastEditedAt !== null && editor?.databaseId !== author?.databaseId };
   }),
 );
-/** `createdAt`: in whole seconds. `isEdited`: whether somebody else has edited it last. */
-export type OwnComment = Readonly<z.infer<typeof comment>>;
-
 /** `cursor`: where the next page begins. */
 export const pageInfo = z.object({
   hasMore: z.boolean(),
@@ -53,6 +52,7 @@ export const pageInfo = z.object({
 });
 
 export const commentsQuery = {
+  isBackwards: true,
   query: `query ($owner: String!, $repo: String!, $number: Int!, $cursor: String) {
   repository(owner: $owner, name: $repo) {
     page: issueOrPullRequest(number: $number) {
@@ -147,8 +147,6 @@ const collaborator = z.pipe(
     return { id, login, permission: PERMISSIONS.findLast(has) ?? ('none' as const) };
   }),
 );
-/** `none` is less than triage. */
-export type Collaborator = Readonly<NonNullable<z.infer<typeof collaborator>>>;
 
 export const ROUTES = {
   collaborator: { route: 'GET collaborators/{login}/permission', answer: collaborator },

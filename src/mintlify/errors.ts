@@ -52,7 +52,8 @@ export function explainExchange(
     return sentences(`Could not reach ${api}: ${why}.`, advice);
   }
   const { status, body } = exchange;
-  const said = body.kind === 'ok' ? quoteError(body.value, context.redact) : '';
+  const said =
+    body.kind === 'ok' ? quoteError(body.value, context.redact) : `, with ${body.problem}`;
   const what = `${whoAnswered(exchange)} answered ${status} ${WHEN[doing]}${said}.`;
   return sentences(what, advise(exchange, isDefaultUrl, context.redact));
 }
@@ -83,7 +84,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 };
 
 function advise(answer: Answer, isDefaultUrl: boolean, redact: Redact): string {
-  const { status, contentType, location, body } = answer;
+  const { status, location, body } = answer;
   const onTheWay = sentences(
     isDefaultUrl ? '' : 'Check the base URL. If it is right:',
     'Ask those who run it to let this runner through, or use another runner.',
@@ -94,12 +95,7 @@ function advise(answer: Answer, isDefaultUrl: boolean, redact: Redact): string {
     const target = host === '' ? '' : ` to ${quote(redact(host))}`;
     return `That is a redirect${target}, which is never followed. ${onTheWay}`;
   }
-  if (status >= 200 && status < 300) {
-    if (body.kind === 'problem') return `The answer had ${body.problem}.`;
-    const type =
-      contentType === '' ? 'no content type' : `the content type ${quote(redact(contentType), 60)}`;
-    return `The answer, with ${type}, was not a record of this job. ${onTheWay}`;
-  }
+  if (status < 300) return `That is no record of this job. ${onTheWay}`;
   const mayPass = status >= 500 || isPassing4xx(status);
   if (!isFromApi(body)) return mayPass ? '' : onTheWay;
   const other = `Check the prompt and the job in the dashboard (${DASHBOARD_URL}).`;

@@ -83,6 +83,8 @@ const FIRST_RATE_LIMIT_PAUSE_MS = 15_000;
 const MOST_JITTER_MS = 1000;
 /** What must be left before the deadline when a POST starts. */
 export const LEAST_POST_MS = 2000;
+/** How often the first poll, and the last one before the message, may fail. */
+const MOST_POLLS = 3;
 
 /** Milliseconds until a message may be sent again after so many failed requests, or null. */
 export function resendAfterMs(
@@ -99,8 +101,6 @@ export function resendAfterMs(
   return isLate || pauseMs > LONGEST_PAUSE_MS ? null : delayMs;
 }
 
-/** How often the first poll, and the last one before the message, may fail. */
-const MOST_POLLS = 3;
 /** For so long, all polls of a wait may fail. */
 export const LONGEST_OUTAGE_MS = 600_000;
 const FIRST_POLL_BACKOFF_MS = 1000;
@@ -108,21 +108,14 @@ const FIRST_POLL_BACKOFF_MS = 1000;
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
 /** Milliseconds until the next poll in a wait. */
-export function pollAgainMs(
-  exchange: Exchange,
-  failedInARow: number,
-  random: () => number,
-): number {
-  const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failedInARow - 1, 10);
+export function pollAgainMs(exchange: Exchange, failed: number, random: () => number): number {
+  const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failed - 1, 10);
   const { pauseMs } = exchange;
   const askedMs = pauseMs === null ? 0 : pauseMs + random() * MOST_JITTER_MS;
   return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, askedMs));
 }
 
-/**
- * Milliseconds until a poll outside a wait is repeated, or null. `failed`: how many have failed in
- * a row for `forMs`, without those refused by the rate limit, which are repeated for two minutes.
- */
+/** Milliseconds until a poll outside a wait is repeated, or null, after all have failed `forMs`. */
 export function pollNowAgainMs(
   exchange: Exchange,
   { failed, forMs }: { readonly failed: number; readonly forMs: number },

@@ -75,22 +75,18 @@ export function readHeader(headers: Response['headers'], name: string): string {
   return [headers[name] ?? []].flat()[0] ?? '';
 }
 
-/** A hundred years, which is within the range of Date. */
-const MOST_PAUSE_MS = 3e12;
-
 /** The pause in milliseconds that Retry-After asks for. A date counts from that of the response. */
 export function readPause(headers: Response['headers'], now: number): number | null {
   const asked = readHeader(headers, 'retry-after');
-  if (/^\d+$/.test(asked)) return Math.min(Number(asked) * 1000, MOST_PAUSE_MS);
-  const until = readDate(asked);
-  const date = readDate(readHeader(headers, 'date')) ?? now;
-  return until === null ? null : Math.max(0, until - date);
+  if (/^\d{1,9}$/.test(asked)) return Number(asked) * 1000;
+  // `Date.parse` also takes numbers.
+  const pauseMs = Date.parse(asked.endsWith(' GMT') ? asked : '') - readDate(headers, now);
+  return Number.isNaN(pauseMs) ? null : Math.max(0, pauseMs);
 }
 
-/** A date in milliseconds since 1970, or null. `Date.parse` alone also takes numbers. */
-export function readDate(text: string): number | null {
-  const time = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? null : time;
+/** When the response was made, in milliseconds since 1970. `now`: by the clock, if it has no date. */
+export function readDate(headers: Response['headers'], now: number): number {
+  return Date.parse(readHeader(headers, 'date')) || now;
 }
 
 /** Errors that Node does not explain well, or that people can mend. */

@@ -37,8 +37,7 @@ describe('explainExchange', () => {
     [answer(404, NO), 'create', 'when the job was to be created: “no”. The project has no such'],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
-    [answer(200, unread), 'send', 'The answer had a body that is odd.'],
-    [answer(200), 'send', 'with no content type, was not a record of this job.'],
+    [answer(200, unread), 'send', '200 to the message, with a body that is odd. That is no record'],
     [answer(400, saying({ error: 'no s3cret' })), 'send', 'to the message: “no ***”.'],
     [answer(400, saying({ error: { message: 'no s3cret' } })), 'send', 'message: “no ***”.'],
     [answer(400, saying({ error: 7, message: 'no' })), 'send', 'to the message: “no”. Check'],
@@ -57,7 +56,11 @@ describe('explainExchange', () => {
   const NOT_FOLLOWED = 'That is a redirect to “login.example”, which is never followed.';
   it.each<[string, Answer, string]>([
     ['401 of a gateway', answer(401, PAGE), `${BEFORE} 401 to the message. ${LET}`],
-    ['403 that cannot be read', answer(403, unread), `${BEFORE} 403 to the message. ${LET}`],
+    [
+      '403, cut off',
+      answer(403, unread),
+      `${BEFORE} 403 to the message, with a body that is odd. ${LET}`,
+    ],
     ['error 1015', answer(429, saying('error code: 1015')), `${BEFORE} 429 to the message.`],
     ['502', answer(502, PAGE), 'The API, or something before it, answered 502 to the message.'],
     ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} ${LET}`],

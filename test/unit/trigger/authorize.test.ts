@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
-import type { Collaborator } from '../../../src/github/responses.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { authorize, isTrusted } from '../../../src/trigger/authorize.ts';
 import { COMMENT_EVENTS } from '../../../src/trigger/trigger.ts';
@@ -21,10 +20,12 @@ import {
   type WebhookEvent,
 } from '../../sim/events.ts';
 
+type Collaborator = Awaited<ReturnType<GitHub['collaborator']>>;
+
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 
 /** A client of GitHub that only answers which permission a login has. */
-function github(collaborator: (login: string) => Promise<Collaborator | null>): GitHub {
+function github(collaborator: (login: string) => Promise<Collaborator>): GitHub {
   return { collaborator } as GitHub;
 }
 
@@ -86,7 +87,7 @@ describe('isTrusted', () => {
 
 describe('authorize', () => {
   const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
-  const writers = async (login: string): Promise<Collaborator | null> => {
+  const writers = async (login: string): Promise<Collaborator> => {
     const id = IDS[login.toLowerCase()];
     return id === undefined ? null : { id, login, permission: 'write' };
   };
@@ -95,7 +96,7 @@ describe('authorize', () => {
     readonly attempt?: number;
     readonly by?: string;
     readonly access?: Partial<Inputs>;
-    readonly collaborator?: (login: string) => Promise<Collaborator | null>;
+    readonly collaborator?: (login: string) => Promise<Collaborator>;
   }
   const comment = issueComment({ number: 7, body: 'x' });
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
