@@ -135,7 +135,7 @@ export function mayPass(exchange: Exchange): boolean {
   return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
-/** All 4xx that pass by themselves; docs/delivery.md lists them. */
+/** All 4xx that pass by themselves. */
 export function isPassing4xx(status: number): boolean {
   return [408, 425, 429, 499].includes(status);
 }

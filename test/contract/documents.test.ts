@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isPassing4xx } from '../../src/mintlify/retry.ts';
 import { isFinal, STATUS_NAMES, STATUSES } from '../../src/service.ts';
 import { TRUSTED_EVENTS } from '../../src/trigger/authorize.ts';
 import { action } from './readme.ts';
@@ -46,7 +45,7 @@ describe('the lists of statuses and results', () => {
   const final = STATUS_NAMES.filter(isFinal);
   const never = final.filter((status) => STATUSES[status].showsWork === 'never');
   it.each<[string, RegExp, readonly string[]]>([
-    ['docs/mintlify.md', /^\| A job is (`.*?)\. /m, STATUS_NAMES],
+    ['docs/mintlify.md', /^- A job is (`.*?)\. /m, STATUS_NAMES],
     ['docs/delivery.md', /^A \*final\* status \((.*?)\)/m, final],
     ['docs/delivery.md', /another final status except (.*?), and then/, never],
   ])('of %s, in %s, is complete', (document, place, words) => {
@@ -68,15 +67,6 @@ it('docs/permissions.md lists what calls to GitHub need', () => {
   const needed = sources.flatMap((text) => [...text.matchAll(/'([a-z-]+: )read'/g)]);
   const missing = needed.filter(([, name]) => !read('docs/permissions.md').includes(`| \`${name}`));
   expect([needed.length > 0, missing]).toEqual([true, []]);
-});
-
-it('docs/delivery.md lists the 4xx that pass by themselves', () => {
-  const [, list = ''] =
-    /if the failure can pass by itself: (.*?)\./s.exec(read('docs/delivery.md')) ?? [];
-  const listed = [...list.matchAll(/\b4\d\d\b/g)].map(([status]) => Number(status));
-  const tolerated = Array.from({ length: 100 }, (_, index) => 400 + index).filter(isPassing4xx);
-  const what = 'change “Will it send twice?” in docs/delivery.md, or isPassing4xx';
-  expect(listed, what).toEqual(tolerated);
 });
 
 describe('CONTRIBUTING.md', () => {
