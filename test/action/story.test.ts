@@ -14,7 +14,8 @@ const BUILT = 3;
 const ENDS = {
   'A change of the code is merged, and the agent gets a job':
     'completed · ✅ Agent opened this pull request',
-  'A person writes a command on an issue': 'completed',
+  'A person writes a command on an issue':
+    'completed · ⏳ · ✅ Agent opened #58 · ✅ Agent opened this pull request',
   'A person reviews the pull request': 'completed · ⏳ · push of 3',
   'A check fails': 'completed · ⏳ · push of 1',
   'It fails again, and so does another workflow':
@@ -183,7 +184,8 @@ function describeEntry({ author, body, reactions }: Entry): string {
 
 /** The first sentence, and whom it mentions. */
 function titleOf(body: string): string {
-  const text = body.replace(/^(?:<!--.*-->\n)+|<[^>]+>|^### /gm, '');
+  const shown = body.replace(/^(?:<!--.*-->\n)+|<[^>]+>|^### /gm, '');
+  const text = shown.replaceAll(/\[(.+?)\]\(\S+\)/g, '$1');
   const [line = ''] = /^⏳|^⚠️? ?Nothing[^.]*\.|^Nothing[^.]*\.|^.*/.exec(text) ?? [];
   const [person = ''] = /^@\w+$/m.exec(text) ?? [];
   return `${line} ${person}`.trim();

@@ -7,13 +7,16 @@ import { renderBeside, toHtml, writeDocument, writePage } from './page.ts';
 import { type PlayedRun, play } from './play.ts';
 import { story } from './story.ts';
 
+const HOW =
+  'The action is the built one; the API and GitHub are simulated. It takes half a minute.';
+
 if (process.argv[2] === 'gallery') {
   const all = { Comment: comments(), Reply: replies(), 'Bad end': badEnds(), Summary: summaries() };
   const parts = Object.entries(all).flatMap(([what, some]) => some.map((one) => show(what, one)));
   const page = writeDocument('gallery.html', renderBeside('Every state', parts));
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(page)}`);
 } else {
-  console.log(`${story.title}\n\n${story.setup}\n`);
+  console.log(`${story.title}\n\n${story.setup}\n${HOW}\n`);
   const page = writePage(await play({ ended: (played) => console.log(describe(played)) }));
   console.log('\nEvery state of the comment and the job summary: npm run demo -- gallery');
   console.log(`All of this story, as GitHub renders it: ${pathToFileURL(page)}`);

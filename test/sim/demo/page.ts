@@ -99,7 +99,10 @@ function renderRun({ run: { about = '' }, result, mails }: PlayedRun): string {
   const conclusion = result?.conclusion === 'success' ? 'The step is green.' : 'The step is red.';
   const end = result === undefined ? 'No runner starts.' : conclusion;
   const mailed = mails.map((mail) => `<li>${renderMail(mail)}</li>`).join('');
-  const list = mailed === '' ? 'GitHub mails nothing.' : `GitHub mails:<ul>${mailed}</ul>`;
+  const list =
+    mailed === ''
+      ? 'The action and the agent write nothing that GitHub mails.'
+      : `GitHub mails what the action and the agent write:<ul>${mailed}</ul>`;
   return `<p>${plain(about)} ${end}</p>\n<div>${list}</div>\n${renderSummary(result?.summary ?? '')}`;
 }
 
@@ -107,7 +110,7 @@ function renderRun({ run: { about = '' }, result, mails }: PlayedRun): string {
 function renderMail(mail: Mail): string {
   if (mail.kind === 'push') return plain(`new commits: ${mail.headlines.join(' · ')}`);
   const lines = mail.body.replace(/^<!--.*-->\n/gm, '').split('\n\n');
-  return `a new comment: ${lines.slice(0, 2).map(toHtml).join('')}`;
+  return `a new comment on #${mail.number}: ${lines.slice(0, 2).map(toHtml).join('')}`;
 }
 
 /** The box in which GitHub shows a job summary. */

@@ -23,11 +23,6 @@ const { CHROMIUM: chromium = 'chromium-headless-shell' } = process.env;
 const { entries } = await play();
 const asked = entries.findIndex(({ body }) => body.startsWith('/agent there is no page'));
 takePictures('command', renderEntries(entries.slice(asked, asked + 2)));
-const fixed = entries.findLast(({ body }) => body.includes('message 3 of 3'));
-takePictures(
-  'comment',
-  renderEntries(fixed === undefined ? [] : [{ ...fixed, isMinimized: false }]),
-);
 
 function takePictures(name: string, body: string): void {
   takePicture(name, 'light', body);

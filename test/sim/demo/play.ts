@@ -38,7 +38,7 @@ export interface PlayedRun {
   readonly result: StepResult | undefined;
   /** The messages that the agent got. */
   readonly messages: readonly string[];
-  /** What GitHub mailed about the pull request, in the order of the mails. */
+  /** What GitHub mailed of what the action and the agent wrote, in the order of the mails. */
   readonly mails: readonly Mail[];
   /** The conversation in which it was triggered, as it was then. */
   readonly entries: readonly Entry[];
@@ -46,7 +46,7 @@ export interface PlayedRun {
 
 /** GitHub mails a new comment as it was then, and a push, but no edit. */
 export type Mail =
-  | { readonly kind: 'comment'; readonly body: string }
+  | { readonly kind: 'comment'; readonly number: number; readonly body: string }
   | { readonly kind: 'push'; readonly headlines: readonly string[] };
 
 type NamedWorkflow = Workflow & { readonly name: string };
@@ -90,8 +90,10 @@ export async function play(options: Options = {}): Promise<Played> {
     changes,
     on(request) {
       const { name = '' } = github.calls().at(-1) ?? {};
-      const isHere = name === 'POST issues/#/comments' && request.path.includes(`/${PULL}/`);
-      if (isHere) mails.push({ kind: 'comment', body: JSON.parse(request.body).body });
+      if (name === 'POST issues/#/comments') {
+        const number = Number(/\/issues\/(\d+)\//.exec(request.path)?.[1]);
+        mails.push({ kind: 'comment', number, body: JSON.parse(request.body).body });
+      }
       return undefined;
     },
   });
