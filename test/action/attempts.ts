@@ -1,11 +1,5 @@
 import { OPENING } from '../../src/text.ts';
-import {
-  issueComment,
-  pullRequest,
-  review,
-  reviewComment,
-  type WebhookEvent,
-} from '../sim/events.ts';
+import { pullRequest, review, reviewComment, type WebhookEvent } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
@@ -30,7 +24,7 @@ export function purposes({ github }: Simulation): readonly string[] {
 }
 
 /** Writes the comment if the message comes from one, and returns the event. */
-export function triggerOf({ github }: Simulation, origin: Origin): Trigger {
+export function triggerOf({ github, ask }: Simulation, origin: Origin): Trigger {
   const body = '/agent Add examples.';
   const command = { command: '/agent', prompt: '' };
   switch (origin) {
@@ -42,10 +36,8 @@ export function triggerOf({ github }: Simulation, origin: Origin): Trigger {
       const { id } = github.addReviewComment(PULL, 'alice', body);
       return { with: command, event: reviewComment({ number: PULL, body, id }) };
     }
-    case 'a comment': {
-      const { id } = github.addComment(PULL, 'alice', body);
-      return { with: command, event: issueComment({ number: PULL, body, id }) };
-    }
+    case 'a comment':
+      return { with: command, event: ask(body) };
   }
 }
 

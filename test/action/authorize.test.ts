@@ -9,7 +9,7 @@ import {
   type WebhookEvent,
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { callNames, PULL, type Scenario, simulate } from './scenario.ts';
+import { PULL, type Scenario, simulate } from './scenario.ts';
 
 // The way from an event to the message. Who needs which permission is a table in the unit tests.
 
@@ -49,9 +49,8 @@ it.each<[string, string, Partial<Scenario>, readonly string[]]>([
   async (_, kind, more, expected) => {
     await using sim = await simulate({ github: COLLEAGUES, with: COMMANDS, ...more });
     const author = { comment: MALLORY, review: MALLORY, reader: READER }[kind] ?? ALICE;
-    const { id } = sim.github.addComment(PULL, author.login, '/agent go');
     const about = { number: PULL, body: '/agent go', author };
-    const given = kind === 'review' ? review(about) : issueComment({ ...about, id });
+    const given = kind === 'review' ? review(about) : sim.ask('/agent go', { author });
     const step = { event: given, ...(kind === 'again' && rerunBy('mallory')) };
     const result = await (kind === 'comment' ? sim.run({ step }) : sim.runHere({ step }));
     expect(result.outputs).toMatchObject({ result: 'skipped' });
@@ -86,5 +85,5 @@ it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
   // Of a re-run, an earlier attempt may have sent it.
   expect(result.outputs.delivery).toBe(name.startsWith('a re-run') ? 'unknown' : 'not-sent');
   expect(sim.agent.journal).toEqual([]);
-  expect(callNames(sim.github)).not.toContain('POST issues/#/comments');
+  expect(sim.callNames()).not.toContain('POST issues/#/comments');
 });

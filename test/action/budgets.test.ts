@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { turnTo } from '../sim/agent.ts';
 import {
   ALICE,
   issueComment,
@@ -53,12 +54,7 @@ const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 const WRITER = { id: ALICE.id, permission: 'write' } as const;
 /** No comment is edited just because time passes. */
-const SHORT_TURN = {
-  steps: [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 20_000, set: { status: 'completed' } },
-  ],
-};
+const SHORT_TURN = turnTo('completed', 20_000);
 const byPerson = (): WebhookEvent => pullRequest({ number: PULL });
 const byCommand = (id: number): WebhookEvent =>
   issueComment({ number: PULL, body: COMMAND.body, id });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { pullRequest } from '../sim/events.ts';
-import { commentTexts, errors, JOB, PULL, simulate } from './scenario.ts';
+import { JOB, PULL, simulate } from './scenario.ts';
 
 it('a message is sent again after a rate limit, and the comment shows the result', async () => {
   await using sim = await simulate({
@@ -34,6 +34,6 @@ it('a message is sent again after a rate limit, and the comment shows the result
   expect(sim.agent.posts()).toHaveLength(2);
   expect(sim.agent.accepted()).toMatchObject([{ jobId: JOB, prompt: 'Add examples.' }]);
   expect(sim.time.elapsed()).toBeGreaterThan(1_220_000);
-  expect(errors(result)).toEqual([expect.stringContaining(JOB)]);
-  expect(commentTexts(sim.github).at(-1)).toContain('Agent failed');
+  expect(result.errors).toEqual([expect.stringContaining(JOB)]);
+  expect(sim.commentTexts().at(-1)).toContain('Agent failed');
 });

@@ -5,17 +5,7 @@ import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
-import {
-  commentTexts,
-  errors,
-  expectPromises,
-  JOB,
-  notes,
-  PULL,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { expectPromises, JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // What a run leaves that is cancelled or killed in the middle: its outputs are true.
 
@@ -161,7 +151,7 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
       reason: expect.stringContaining(reason),
     });
     // A re-run must not take it for a message that was certainly not sent.
-    for (const { jobs } of notes(sim.github)) {
+    for (const { jobs } of sim.notes()) {
       expect(jobs).toMatchObject([{ delivery: phase === IN_WAIT ? 'sent' : 'sending' }]);
     }
   });
@@ -210,9 +200,9 @@ describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
     [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'stopped before the message was sent'],
   ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
     const { result, sim } = await play(phase, signal);
-    expect(errors(result)).toEqual([expect.stringContaining(reason)]);
-    expect(commentTexts(sim.github).at(-1)).toContain(LABELS[kind].title);
-    expect(commentTexts(sim.github).at(-1)).toContain(reason);
-    expect(notes(sim.github)[0]?.jobs[0]?.delivery).toBe(phase.delivery);
+    expect(result.errors).toEqual([expect.stringContaining(reason)]);
+    expect(sim.commentTexts().at(-1)).toContain(LABELS[kind].title);
+    expect(sim.commentTexts().at(-1)).toContain(reason);
+    expect(sim.notes()[0]?.jobs[0]?.delivery).toBe(phase.delivery);
   });
 });

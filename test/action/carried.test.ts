@@ -14,17 +14,7 @@ import {
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import {
-  commentOf,
-  ON_ITS_PULL,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-  TOKEN,
-  warnings,
-} from './scenario.ts';
+import { ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate, TOKEN } from './scenario.ts';
 
 // What a message carries of its event. The unit tests have all forms of it.
 
@@ -60,7 +50,7 @@ describe('a review without a command', () => {
     const given = submit(sim, inline, body, state);
     const { outputs } = await sim.runHere({ ...given, with: { prompt } });
     expect(outputs).toMatchObject(SENT);
-    expect(prompts(sim)).toHaveLength(1);
+    expect(sim.prompts()).toHaveLength(1);
   });
 
   it.each<[string, readonly InlineOptions[], string, string, string?]>([
@@ -133,7 +123,7 @@ describe('a run that failed', () => {
       }),
     );
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
-    expect(prompts(sim)[0]).toContain('GitHub did not answer in time');
+    expect(sim.prompts()[0]).toContain('GitHub did not answer in time');
   });
 
   it('is a message with the log of the steps that failed', async () => {
@@ -141,7 +131,7 @@ describe('a run that failed', () => {
     const { outputs, annotations } = await sim.run();
     expect(outputs).toMatchObject(SENT);
     expect(annotations).toEqual([]);
-    expect(prompts(sim)).toEqual([
+    expect(sim.prompts()).toEqual([
       `Find out why, and fix it. If nothing in the repository is at fault, such as a network, an outage or a secret, change nothing and say so. If only some failures are of that kind, fix the others. Do not weaken the check.
 
 ${QUOTATIONS}
@@ -159,9 +149,9 @@ The log of the job “links”:
 > error: Process completed with exit code 1.
 > \`\`\``,
     ]);
-    expect(commentOf(sim)).toContain('> <sub>+ log of `links` (c356495)</sub>');
-    expect(commentOf(sim)).toContain('After `CI` failed on c356495');
-    expect(commentOf(sim)).not.toContain('broken link');
+    expect(sim.lastComment()).toContain('> <sub>+ log of `links` (c356495)</sub>');
+    expect(sim.lastComment()).toContain('After `CI` failed on c356495');
+    expect(sim.lastComment()).not.toContain('broken link');
     expect(sim.github.downloads).toHaveLength(1);
     expect(JSON.stringify(sim.github.downloads)).not.toContain(TOKEN);
   });
@@ -206,7 +196,7 @@ The log of the job “links”:
   ])('has %s', async (_, jobs, words) => {
     await using sim = await simulate(afterRun(jobs));
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
-    expect(prompts(sim)).toEqual([expect.stringMatching(words)]);
+    expect(sim.prompts()).toEqual([expect.stringMatching(words)]);
   });
 
   it('says why it has no log, in the message and in the comment', async () => {
@@ -215,9 +205,11 @@ The log of the job “links”:
     await using sim = await simulate(afterRun([linksJob({ annotations })], { github }));
     const result = await sim.runHere();
     const why = 'the workflow job, or the App of its token, lacks “actions: read”';
-    expect(warnings(result)).toEqual([`The message goes without the log of “links”: ${why}.`]);
-    expect(prompts(sim)[0]).toContain(`\n\nNot shown: the log of “links” (${why}). `);
-    expect(commentOf(sim)).toContain(`without the log of \`links\`: ${why.replace(/[“”]/g, '`')}`);
+    expect(result.warnings).toEqual([`The message goes without the log of “links”: ${why}.`]);
+    expect(sim.prompts()[0]).toContain(`\n\nNot shown: the log of “links” (${why}). `);
+    expect(sim.lastComment()).toContain(
+      `without the log of \`links\`: ${why.replace(/[“”]/g, '`')}`,
+    );
     // Only what may pass is asked again.
     expect(sim.github.calls('GET actions/jobs/#/logs')).toHaveLength(1);
   });
@@ -272,15 +264,15 @@ describe('all that fails on a commit', () => {
       await using sim = await simulate(afterRun([], { step: { event: events[name] }, github }));
       const result = await sim.runHere();
       expect(result.outputs).toMatchObject(SENT);
-      const [prompt = ''] = prompts(sim);
+      const [prompt = ''] = sim.prompts();
       expect(words.filter((part) => !prompt.includes(part))).toEqual([]);
       const other = all.filter((part) => !words.includes(part));
       expect(other.filter((part) => prompt.includes(part))).toEqual([]);
-      const lines = warnings(result).join('\n');
+      const lines = result.warnings.join('\n');
       expect(prompt.includes('Not shown')).toBe(missing !== '');
       expect(lines).toContain(missing);
       expect(prompt).toContain(missing.replace(': the', ' (the'));
-      expect(commentOf(sim)).toContain(missing.replaceAll(/[“”]/g, '`'));
+      expect(sim.lastComment()).toContain(missing.replaceAll(/[“”]/g, '`'));
     },
   );
 
@@ -304,12 +296,12 @@ describe('all that fails on a commit', () => {
     await using sim = await simulate(afterRun([], { github }));
     expect((await sim.run()).outputs).toMatchObject(SENT);
     const order = ['“CI” failed', also, '“Docs” failed', '“Vale” failed', 'of the job “links”'];
-    const [prompt = ''] = prompts(sim);
+    const [prompt = ''] = sim.prompts();
     const places = [...order, 'annotations of the check “Vale”', '> 2 errors', 'log of the job'];
     expect(prompt).toMatch(RegExp(places.map((part) => RegExp.escape(part)).join('.*'), 's'));
     const all =
       '`links` of `CI` and `Vale`, output of `Vale` and log of `links` of `CI` and `build`';
-    expect(commentOf(sim)).toContain(`+ annotations of ${all} of \`Docs\` (c356495)`);
+    expect(sim.lastComment()).toContain(`+ annotations of ${all} of \`Docs\` (c356495)`);
   });
 });
 
@@ -325,10 +317,10 @@ describe('attach', () => {
     });
     const { outputs, commands } = await sim.run({ with: { ...COMMAND, attach: '\n vale.txt\n' } });
     expect(outputs).toMatchObject(SENT);
-    expect(prompts(sim)).toEqual([
+    expect(sim.prompts()).toEqual([
       expect.stringMatching(/^fix these\n\nLines that begin.*\n> a\.md: ::error::no\n/s),
     ]);
-    expect(commentOf(sim)).toContain('> `fix these`\n> <sub>+ `vale.txt`</sub>');
+    expect(sim.lastComment()).toContain('> `fix these`\n> <sub>+ `vale.txt`</sub>');
     expect(commands.map(({ name }) => name)).not.toContain('error');
   });
 });

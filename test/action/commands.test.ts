@@ -16,20 +16,7 @@ import {
   workflowRun,
 } from '../sim/events.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
-import type { StepResult } from '../sim/runner/process.ts';
-import {
-  errors,
-  JOB,
-  notes,
-  ON_ITS_PULL,
-  ownComments,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 const COMMAND = { command: '/agent', prompt: '' };
 const ALLOWED: GitHubOptions = {
@@ -39,27 +26,17 @@ const ALLOWED: GitHubOptions = {
 const BOT = 'github-actions[bot]';
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 
-function notices({ annotations }: StepResult): readonly string[] {
-  return annotations.filter(({ type }) => type === 'notice').map(({ message }) => message);
-}
-
 function reactionsIn({ reactions }: GitHub): string {
   return reactions.map(({ content }) => content).join(' ');
-}
-
-/** Adds a comment to the simulated GitHub, and returns the step that it starts. */
-function stepFor({ github }: Simulation, body: string, author = ALICE, number = PULL) {
-  const { id } = github.addComment(number, author.login, body);
-  return { event: issueComment({ number, body, id, author }) };
 }
 
 /** Runs the action on a new comment. */
 async function comment(body: string, scenario: Scenario = {}, isBuilt = false) {
   const sim = await simulate({ ...scenario, with: { ...COMMAND, ...scenario.with } });
-  const step = stepFor(sim, body);
+  const step = { event: sim.ask(body) };
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
   await sim[Symbol.asyncDispose]();
-  return { sim, result, prompts: prompts(sim) };
+  return { sim, result, prompts: sim.prompts() };
 }
 
 describe('the prompt is the text after the command', () => {
@@ -88,7 +65,7 @@ describe('the prompt is the text after the command', () => {
     const context = 'Context: this was written on the file “docs/a.md”, line 12.';
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^explain this\n\n.*\n\n${context}`));
     expect(sim.github.reactions).toMatchObject([{ id: `PRRC_${id}`, content: 'eyes' }]);
-    expect(ownComments(sim.github)).toHaveLength(1);
+    expect(sim.ownComments()).toHaveLength(1);
   });
 });
 
@@ -99,13 +76,12 @@ describe('a command on a pull request that is over is sent, and both sides are t
     ['merged', 'another one', {}, false],
   ])('%s: %s', async (over, _, agent, isBuilt) => {
     await using sim = await simulate({ agent, with: { ...COMMAND, wait: true } });
-    const { id } = sim.github.addComment(PULL, 'alice', '/agent go');
-    const step = { event: issueComment({ number: PULL, body: '/agent go', id, over }) };
+    const step = { event: sim.ask('/agent go', { over }) };
     const { outputs } = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     const place = `This is about the pull request https://github.com/octo/agents/pull/${PULL}. It is ${over}.`;
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^go\\n\\n[^]*${RegExp.escape(place)}`));
-    const [answer = ''] = ownComments(sim.github).map(({ body }) => body);
+    const [answer = ''] = sim.ownComments().map(({ body }) => body);
     expect(answer).toContain(`about #${PULL}. It is ${over}.`);
     expect(answer).not.toContain('Review changes');
   });
@@ -133,7 +109,7 @@ it.each<[string, WebhookEvent, string]>([
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject(SKIPPED);
   expect(result.outputs.reason).toContain(why);
-  expect(notices(result)).toEqual([result.outputs.reason]);
+  expect(result.notices).toEqual([result.outputs.reason]);
   expect(result.summary).toBe('');
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
@@ -151,7 +127,7 @@ describe('a command without a prompt', () => {
       /^<!-- agent-follow-up -->\n<!-- agent-follow-up reply .* person -->\nNothing was sent\. Write your message/,
     );
     expect(usage?.body).toContain('\n/agent also add error handling examples\n');
-    expect(notes(sim.github)).toEqual([]);
+    expect(sim.notes()).toEqual([]);
     expect(result.outputs['comment-url']).toBe(usage?.html_url);
     expect(sim.agent.journal).toEqual([]);
   });
@@ -160,10 +136,10 @@ describe('a command without a prompt', () => {
     const { result } = await comment('/agent', { github: { ...ALLOWED, readOnly: true } });
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
-    expect(warnings(result)).toEqual([
+    expect(result.warnings).toEqual([
       expect.stringMatching(/^The comment could not be created: .*403.*pull-requests: write/),
     ]);
-    expect(notices(result)).toEqual([expect.stringContaining('has no prompt')]);
+    expect(result.notices).toEqual([expect.stringContaining('has no prompt')]);
   });
 });
 
@@ -198,7 +174,7 @@ describe('a command that cannot be sent', () => {
     ],
   ])('gets a comment with one line that says why: %s', async (name, scenario, words) => {
     const { sim, result } = await comment('/agent add', scenario, name === 'no key');
-    expect(errors(result)).toEqual([expect.stringMatching(words)]);
+    expect(result.errors).toEqual([expect.stringMatching(words)]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(answers(sim)).toEqual([expect.stringMatching(answerWith(words))]);
     expect(reactionsIn(sim.github)).toContain('confused');
@@ -223,11 +199,11 @@ describe('a command that cannot be sent', () => {
 
   it('gets none in a re-run, because an earlier attempt may have sent it', async () => {
     await using sim = await simulate({ with: COMMAND });
-    const step = stepFor(sim, '/agent add');
+    const step = { event: sim.ask('/agent add') };
     await sim.runHere({ step });
     const github = { run_attempt: '2', triggering_actor: 'alice' };
     const rerun = await sim.runHere({ with: { wait: 'perhaps' }, step: { ...step, github } });
-    expect(errors(rerun)).toEqual([expect.stringContaining('“wait” must be true or false')]);
+    expect(rerun.errors).toEqual([expect.stringContaining('“wait” must be true or false')]);
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
   });
@@ -270,11 +246,11 @@ describe('if job-id is empty', () => {
     await sim.runHere();
     // A job that the API does not know, and what others write, do not count.
     await sim.runHere({ with: { 'job-id': 'job-9' } });
-    const forged = ownComments(sim.github)[0]?.body.replaceAll(JOB, 'job-2') ?? '';
+    const forged = sim.ownComments()[0]?.body.replaceAll(JOB, 'job-2') ?? '';
     sim.github.addComment(PULL, 'mallory', forged);
     for (let count = 0; count < 120; count++)
       sim.github.addComment(PULL, 'bob', `Comment ${count}`);
-    const result = await sim.run({ with: SILENT, step: stepFor(sim, '/agent go on') });
+    const result = await sim.run({ with: SILENT, step: { event: sim.ask('/agent go on') } });
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
@@ -284,12 +260,12 @@ describe('if job-id is empty', () => {
       agent: { jobs, onPost: (_, { path }) => (/job-3/.test(path) ? { status: 400 } : undefined) },
     });
     for (const { id } of jobs) await sim.runHere({ with: { 'job-id': id } });
-    const go = { with: SILENT, step: stepFor(sim, '/agent go on') };
+    const go = { with: SILENT, step: { event: sim.ask('/agent go on') } };
     expect((await sim.runHere(go)).outputs).toMatchObject({ result: 'sent', 'job-id': 'job-2' });
     await sim.runHere({ with: { 'job-id': 'job-1 job-2' } });
-    const url = ownComments(sim.github)[4]?.html_url;
+    const url = sim.ownComments()[4]?.html_url;
     const several = expect.stringContaining(`names several jobs here: ${url}. Set “job-id”`);
-    expect(errors(await sim.runHere(go))).toEqual([several]);
+    expect((await sim.runHere(go)).errors).toEqual([several]);
   });
 
   it('of several jobs, the one counts whose pull request this is', async () => {
@@ -299,14 +275,14 @@ describe('if job-id is empty', () => {
     for (const id of ['job-2', JOB]) {
       await sim.runHere({ with: { 'job-id': id, wait: true }, step: { github: { run_id: id } } });
     }
-    const result = await sim.runHere({ with: SILENT, step: stepFor(sim, '/agent go on') });
+    const result = await sim.runHere({ with: SILENT, step: { event: sim.ask('/agent go on') } });
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
   it('a re-run goes on with the job of its own comment, although another one is named since', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
     await sim.runHere();
-    const step = stepFor(sim, '/agent go on');
+    const step = { event: sim.ask('/agent go on') };
     const attempt = (run_attempt: string) => {
       const github = { run_id: '5', run_attempt, triggering_actor: 'alice' };
       return sim.runHere({ with: SILENT, step: { ...step, github } });
@@ -350,7 +326,7 @@ describe('if job-id is empty', () => {
       await using sim = await simulate({ with: inputs, github: ALLOWED, step: { event } });
       const result = await sim.runHere();
       expect(result.outputs).toMatchObject(SKIPPED);
-      expect(notices(result)).toEqual([expect.stringContaining('No comment of this action names')]);
+      expect(result.notices).toEqual([expect.stringContaining('No comment of this action names')]);
       expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
     },
   );

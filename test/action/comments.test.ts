@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
-import type { TurnScript } from '../sim/agent.ts';
+import { type TurnScript, turnTo } from '../sim/agent.ts';
 import {
   ALICE,
   event,
-  issueComment,
   type Person,
   pullRequest,
   schedule,
@@ -12,19 +11,14 @@ import {
   workflowRun,
 } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
-import type { GitHub } from '../sim/github/server.ts';
 import {
-  callNames,
-  errors,
   JOB,
-  notes,
   ON_ITS_PULL,
-  ownComments,
   PULL,
   type Scenario,
+  type Simulation,
   simulate,
   visibleIn,
-  warnings,
 } from './scenario.ts';
 
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
@@ -35,25 +29,20 @@ const BY_BOT = pullRequest({ number: PULL, sender: COPILOT });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
 const LINKED = { id: JOB, base: { prLink: LINK } };
 
-function textsOn(github: GitHub, number = PULL): readonly string[] {
-  return ownComments(github, number).map(({ body }) => visibleIn(body));
+function textsOn(sim: Simulation, number = PULL): readonly string[] {
+  return sim.ownComments(number).map(({ body }) => visibleIn(body));
 }
 
 /** A turn with this end. */
-function turnTo(status: string, prLink: string | null = null): TurnScript {
-  return {
-    steps: [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs: 60_000, set: { status, prLink } },
-    ],
-  };
+function endsAs(status: string, prLink: string | null = null): TurnScript {
+  return turnTo(status, 60_000, { prLink });
 }
 
 describe('the comment of a step', () => {
   it.each<[string, Scenario, string, RegExp]>([
     [
       'a failed agent',
-      { agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] } },
+      { agent: { jobs: [{ id: JOB, turns: [endsAs('failed')] }] } },
       LABELS.failed.title,
       /The API does not say why the agent failed\. Open the job in the \[dashboard\]/,
     ],
@@ -79,7 +68,7 @@ describe('the comment of a step', () => {
       const inputs = { wait: true, ...scenario.with };
       await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
       const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
-      const [text = ''] = textsOn(sim.github);
+      const [text = ''] = textsOn(sim);
       for (const shown of [text, result.summary]) {
         expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
         expect(shown).toMatch(words);
@@ -105,11 +94,11 @@ describe('the comment of a step', () => {
     const other = sim.github.addComment(PULL, 'alice', 'Nice!');
     await sim.runHere();
     // A copy by someone else is no comment of the action.
-    const copy = sim.github.addComment(PULL, 'mallory', ownComments(sim.github)[0]?.body ?? '');
+    const copy = sim.github.addComment(PULL, 'mallory', sim.ownComments()[0]?.body ?? '');
     await sim.runHere({ step: { github: { run_id: '2', job: 'other' } } });
     await sim.runHere({ step: { github: { run_id: '3' } } });
     await sim.run({ step: { github: { run_id: '4' } } });
-    const own = ownComments(sim.github).filter(({ id }) => id !== copy.id);
+    const own = sim.ownComments().filter(({ id }) => id !== copy.id);
     expect(own.map(({ isMinimized }) => isMinimized)).toEqual([true, false, true, false]);
     for (const { id } of [other, copy]) {
       const found = sim.github.comments(PULL).find((one) => one.id === id);
@@ -160,7 +149,7 @@ describe('a comment that cannot be created', () => {
       step: { event: BY_ALICE, ...scenario.step },
     });
     const result = await (name === 'a read-only token' ? sim.run() : sim.runHere());
-    const [error = ''] = errors(result);
+    const [error = ''] = result.errors;
     expect(error).toContain('The comment could not be created: ');
     expect(error).toContain(cause);
     expect(error.endsWith(`without its comment. ${again}`.trim())).toBe(true);
@@ -190,7 +179,7 @@ describe('on an event without a pull request or issue', () => {
       agent: {
         jobs,
         onPost() {
-          before = callNames(sim.github);
+          before = sim.callNames();
           return undefined;
         },
       },
@@ -203,13 +192,11 @@ describe('on an event without a pull request or issue', () => {
     expect(before).toEqual([]);
     expect(result.log.match(/Job job-\d: The message is delivered\./g)).toHaveLength(5);
     const names = [7, 8].map((number) =>
-      notes(sim.github, number).map((note) => note.jobs.map(({ id }) => id)),
+      sim.notes(number).map((note) => note.jobs.map(({ id }) => id)),
     );
     expect(names).toEqual([[['job-1', 'job-3']], [['job-2']]]);
     expect(result.annotations).toEqual([]);
-    const urls = [7, 8]
-      .flatMap((number) => ownComments(sim.github, number))
-      .map((one) => one.html_url);
+    const urls = [7, 8].flatMap((number) => sim.ownComments(number)).map((one) => one.html_url);
     expect(result.outputs['comment-url']).toBe(urls.join('\n'));
   });
 
@@ -221,7 +208,7 @@ describe('on an event without a pull request or issue', () => {
     const given = event(name, undefined, { sender: ALICE });
     await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: given } });
     expect((await sim.runHere({ with: { wait: true } })).outputs.delivery).toBe('sent');
-    expect(ownComments(sim.github)).toHaveLength(count);
+    expect(sim.ownComments()).toHaveLength(count);
   });
 
   it.each<[string, Scenario]>([
@@ -252,7 +239,7 @@ describe('on an event without a pull request or issue', () => {
     });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
-    expect(warnings(result)).toEqual([
+    expect(result.warnings).toEqual([
       expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
     ]);
     expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
@@ -298,7 +285,7 @@ describe('what the agent has changed', () => {
     await using sim = await simulate({
       with: { wait: true },
       agent: {
-        jobs: [{ id: JOB, base: { prLink: before }, turns: [turnTo('completed', after)] }],
+        jobs: [{ id: JOB, base: { prLink: before }, turns: [endsAs('completed', after)] }],
         onPost(n) {
           if (n > 1) return undefined;
           sim.github.push(PULL, ...(row.pushed ?? []));
@@ -312,7 +299,7 @@ describe('what the agent has changed', () => {
     const hidden =
       'not name the new commits and files: the workflow job, or the App of its token, lacks';
     expect(result.log.includes(hidden)).toBe(name === 'commits that cannot be compared');
-    const [text = ''] = textsOn(sim.github);
+    const [text = ''] = textsOn(sim);
     for (const shown of [text, result.summary]) {
       expect(`${shown.split('\n')[0]}\n`).toContain(title);
       if (more === '') expect(shown).not.toMatch(/\.\.[0-9a-f]/);
@@ -324,8 +311,7 @@ describe('what the agent has changed', () => {
     [[], 'Agent finished: no new commit seen', '0'],
     [NEW, 'Agent pushed\n', ''],
   ])('is told by a re-run that goes on to wait, after %j', async (pushed, title, commits) => {
-    const done = { afterMs: 300_000, set: { status: 'completed', prLink: LINK } };
-    const turn = { steps: [{ afterMs: 0, set: { status: 'active' } }, done] };
+    const turn = turnTo('completed', 300_000, { prLink: LINK });
     await using sim = await simulate({
       with: { wait: true },
       agent: {
@@ -348,7 +334,7 @@ describe('what the agent has changed', () => {
     const other = LINK.replace(`${PULL}`, '8');
     await using sim = await simulate({
       with: { wait: true },
-      agent: { jobs: [{ ...LINKED, turns: [turnTo('completed', other)] }] },
+      agent: { jobs: [{ ...LINKED, turns: [endsAs('completed', other)] }] },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
     const { summary } = await sim.runHere();
@@ -371,11 +357,11 @@ describe('the end as a comment of its own', () => {
     readonly pushes?: boolean;
     readonly github?: Scenario['github'];
   }
-  const done = turnTo('completed', LINK);
+  const done = endsAs('completed', LINK);
 
   it.each<[string, Case, string | null, string?]>([
-    ['no pull request', { turn: turnTo('completed') }, 'without a pull request'],
-    ['a change elsewhere', { turn: turnTo('completed', OTHER_PULL) }, 'Agent opened [#8]'],
+    ['no pull request', { turn: endsAs('completed') }, 'without a pull request'],
+    ['a change elsewhere', { turn: endsAs('completed', OTHER_PULL) }, 'Agent opened [#8]'],
     ['a change here', { turn: done, pushes: true }, null],
     ['no wait', { with: { wait: false } }, null],
     [
@@ -390,13 +376,13 @@ describe('the end as a comment of its own', () => {
     ['no new commit after an event that nobody waits for', { turn: done, event: BY_ALICE }, null],
     [
       'a bad end after a failed check',
-      { turn: turnTo('failed', LINK), event: FAILED },
+      { turn: endsAs('failed', LINK), event: FAILED },
       'Agent failed',
       'bob',
     ],
     [
       'a bad end after a bot',
-      { turn: turnTo('failed', LINK), event: BY_BOT },
+      { turn: endsAs('failed', LINK), event: BY_BOT },
       'Agent failed',
       'bob',
     ],
@@ -408,7 +394,7 @@ describe('the end as a comment of its own', () => {
         with: { wait: true, ...COMMAND, 'allowed-bots': COPILOT.login },
         agent: {
           jobs: [
-            { id: JOB, base: { prLink }, turns: [turnTo('completed', prLink), given.turn ?? done] },
+            { id: JOB, base: { prLink }, turns: [endsAs('completed', prLink), given.turn ?? done] },
           ],
           onPost(n) {
             if (n === 2 && given.pushes) sim.github.push(PULL, 'b'.repeat(40));
@@ -426,13 +412,10 @@ describe('the end as a comment of its own', () => {
       });
       // Bob has asked last, and got his answer.
       const bob = { login: 'bob', id: 1002, type: 'User' } as const;
-      const asked = (login: Person, run_id: string) => {
-        const { id } = sim.github.addComment(PULL, login.login, '/agent Go.');
-        return {
-          event: issueComment({ number: PULL, body: '/agent Go.', id, author: login }),
-          github: { run_id },
-        };
-      };
+      const asked = (author: Person, run_id: string) => ({
+        event: sim.ask('/agent Go.', { author }),
+        github: { run_id },
+      });
       await sim.runHere({ step: asked(bob, '1'), with: { wait: false } });
       await sim.pass(600_000);
       const before = sim.github.comments(PULL).length;
@@ -461,7 +444,7 @@ describe('the end as a comment of its own', () => {
 
   const FAILS = {
     with: { wait: true },
-    agent: { jobs: [{ id: JOB, turns: [turnTo('failed')] }] },
+    agent: { jobs: [{ id: JOB, turns: [endsAs('failed')] }] },
     step: { event: BY_ALICE },
   };
 
@@ -481,8 +464,8 @@ describe('the end as a comment of its own', () => {
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
     const warning = 'It is not known whether the comment was created';
-    expect(warnings(result)).toEqual([expect.stringContaining(warning)]);
-    const [note] = ownComments(sim.github);
+    expect(result.warnings).toEqual([expect.stringContaining(warning)]);
+    const [note] = sim.ownComments();
     expect([note?.isMinimized, result.outputs['comment-url']]).toEqual([false, note?.html_url]);
     expect(note?.body).toContain(LABELS.failed.title);
   });
@@ -495,6 +478,6 @@ describe('the end as a comment of its own', () => {
       github: { on: () => (isDead() ? dead : undefined) },
     });
     const said = expect.stringMatching(/^The comment is not up to date: .* Apps live an hour\.$/);
-    expect(warnings(await sim.runHere())).toEqual([said]);
+    expect((await sim.runHere()).warnings).toEqual([said]);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentOptions, JobScript, PostReply } from '../sim/agent.ts';
+import { type AgentOptions, type JobScript, type PostReply, turnTo } from '../sim/agent.ts';
 import {
   ALICE,
-  issueComment,
   pullRequest,
   RENOVATE,
   schedule,
@@ -10,19 +9,7 @@ import {
   workflowRun,
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import {
-  commentTexts,
-  errors,
-  meetAt,
-  notes,
-  ownComments,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { meetAt, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // With create-job, the first message creates the job: never two of them for one run, nor for one conversation.
 
@@ -40,9 +27,8 @@ const UNSENT = { result: 'error', delivery: 'not-sent' };
 /** The agent opens a pull request. */
 function create(n: number): JobScript {
   const prLink = `https://github.com/octo/agents/pull/${OPENED}`;
-  const done = { afterMs: 60_000, set: { status: 'completed', prLink } };
-  const steps = [{ afterMs: 0, set: { status: 'active' } }, done];
-  return { id: `new-job-${n}`, base: { status: 'active' }, turns: [{ steps }] };
+  const turns = [turnTo('completed', 60_000, { prLink })];
+  return { id: `new-job-${n}`, base: { status: 'active' }, turns };
 }
 
 function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): Promise<Simulation> {
@@ -56,9 +42,8 @@ function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): P
 }
 
 /** A command by alice. */
-function commanded({ github }: Simulation, body: string, number = PULL): WebhookEvent {
-  const { id } = github.addComment(number, 'alice', body);
-  return issueComment({ number, body, id, onPullRequest: number === OPENED });
+function commanded(sim: Simulation, body: string, number = PULL): WebhookEvent {
+  return sim.ask(body, { number, onPullRequest: number === OPENED });
 }
 
 const ABOUT = `This is about the issue https://github.com/octo/agents/issues/${PULL}.`;
@@ -76,14 +61,12 @@ it('the first command creates a job, and the next ones follow it up, also on its
     'job-id': NEW,
     prLink: `https://github.com/octo/agents/pull/${OPENED}`,
   });
-  const [early = '', late = ''] = [commentTexts(sim.github).at(0), commentTexts(sim.github).at(-1)];
+  const [early = '', late = ''] = [sim.commentTexts().at(0), sim.commentTexts().at(-1)];
   expect(early).toContain('Creating an agent job');
   expect(early).toContain('This starts a new job; the agent opens a pull request of its own.');
   expect(late).toContain('Agent opened');
-  expect(notes(sim.github)).toMatchObject([
-    { jobs: [{ id: NEW, delivery: 'sent', prNumber: OPENED }] },
-  ]);
-  expect(notes(sim.github, OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
+  expect(sim.notes()).toMatchObject([{ jobs: [{ id: NEW, delivery: 'sent', prNumber: OPENED }] }]);
+  expect(sim.notes(OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
   // The pull request is elsewhere, so the end is a comment of its own.
   const urls = [PULL, OPENED].map((number) => sim.github.comments(number).at(-1)?.html_url);
   expect(first.outputs['comment-url']).toBe(urls.join('\n'));
@@ -98,7 +81,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
     expect(outputs).toMatchObject({ ...DONE, 'job-id': NEW });
   }
   expect(sim.agent.created()).toEqual([NEW]);
-  expect(prompts(sim)).toEqual([
+  expect(sim.prompts()).toEqual([
     expect.stringMatching(
       RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n\n> `),
     ),
@@ -117,7 +100,7 @@ it('a comment that cannot be created on its pull request causes a warning', asyn
   });
   const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
   expect(result.outputs).toMatchObject(DONE);
-  expect(warnings(result)).toEqual([expect.stringMatching(/could not be created: .*403/)]);
+  expect(result.warnings).toEqual([expect.stringMatching(/could not be created: .*403/)]);
 });
 
 describe('one run creates at most one job, however often it is run again:', () => {
@@ -151,7 +134,7 @@ describe('one run creates at most one job, however often it is run again:', () =
     const one = await sim.runHere();
     expect(one.outputs).toMatchObject(first);
     const remedy = first === UNSENT ? 'Once this is fixed, ' : 'https://app.mintlify.com';
-    if (first !== SKIPPED && one.conclusion === 'failure') expect(errors(one)[0]).toContain(remedy);
+    if (first !== SKIPPED && one.conclusion === 'failure') expect(one.errors[0]).toContain(remedy);
     for (const attempt of [2, 3]) {
       const { outputs } = await sim.runHere({ step: rerun(attempt) });
       expect(outputs).toMatchObject(again);
@@ -188,7 +171,7 @@ describe('on one conversation', () => {
     expect(stopped?.outputs.reason).toMatch(
       /^Another run is creating, or may have created, .*#issuecomment-\d+/,
     );
-    const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
+    const deliveries = sim.notes().map(({ jobs }) => jobs[0]?.delivery);
     expect(deliveries.toSorted()).toEqual(['not-sent', 'sent']);
   });
 
@@ -197,7 +180,7 @@ describe('on one conversation', () => {
     await using sim = await creating({ with: COMMAND }, { onPost });
     const first = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
     expect(first.outputs).toMatchObject(REFUSED);
-    const [doubtful] = ownComments(sim.github);
+    const [doubtful] = sim.ownComments();
     const github = { run_id: '2' };
     const event = commanded(sim, '/agent write it now');
     const second = await sim.runHere({ step: { event, github } });
@@ -212,12 +195,12 @@ describe('on one conversation', () => {
   it('a later run leaves the comment on the pull request that was not known before', async () => {
     await using sim = await creating({ with: COMMAND });
     await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
-    expect(notes(sim.github, OPENED)).toEqual([]);
+    expect(sim.notes(OPENED)).toEqual([]);
     await sim.pass(600_000);
     for (const run_id of ['2', '3']) {
       const event = commanded(sim, '/agent shorter');
       await sim.runHere({ with: { wait: true }, step: { event, github: { run_id } } });
-      expect(notes(sim.github, OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
+      expect(sim.notes(OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
     }
   });
 });
@@ -245,8 +228,8 @@ describe('on a schedule', () => {
     for (const run_id of ['1', '2']) {
       const { outputs } = await sim.runHere({ step: { github: { run_id } } });
       expect(outputs).toMatchObject({ ...DONE, 'job-id': `new-job-${run_id}` });
-      expect(outputs['comment-url']).toBe(ownComments(sim.github, OPENED).at(-1)?.html_url);
+      expect(outputs['comment-url']).toBe(sim.ownComments(OPENED).at(-1)?.html_url);
     }
-    expect(notes(sim.github, OPENED)).toHaveLength(2);
+    expect(sim.notes(OPENED)).toHaveLength(2);
   });
 });

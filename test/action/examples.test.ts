@@ -11,7 +11,7 @@ import {
   type Workflow,
   workflows,
 } from '../contract/workflows.ts';
-import type { JobScript } from '../sim/agent.ts';
+import { turnTo } from '../sim/agent.ts';
 import {
   ALICE,
   checkRun,
@@ -29,7 +29,6 @@ import {
   workflowDispatch,
   workflowRun,
 } from '../sim/events.ts';
-import type { GitHub } from '../sim/github/server.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
 import { JOB, KEY, PROJECT, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
@@ -45,25 +44,13 @@ const SENT = { result: 'completed', delivery: 'sent' };
 /** A job with a pull request in the repository. */
 const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
 
-function ends(status: string): NonNullable<JobScript['turns']>[number] {
-  return {
-    steps: [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs: 60_000, set: { status } },
-    ],
-  };
-}
-
 /** The event for each `on:`. Comments are added to the simulated GitHub. */
-const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
+const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
   check_run: () => checkRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } }),
-  issue_comment(github) {
-    const { id } = github.addComment(PULL, 'alice', COMMAND);
-    return issueComment({ number: PULL, body: COMMAND, id });
-  },
+  issue_comment: ({ ask }) => ask(COMMAND),
   pull_request: () => pullRequest({ number: PULL, fork: 'octo/agents' }),
   pull_request_review: () => review({ number: PULL, body: COMMAND }),
-  pull_request_review_comment(github) {
+  pull_request_review_comment({ github }) {
     const { id } = github.addReviewComment(PULL, 'alice', COMMAND);
     return reviewComment({ number: PULL, body: COMMAND, id });
   },
@@ -73,7 +60,7 @@ const EVENTS: Readonly<Record<string, (github: GitHub) => WebhookEvent>> = {
   schedule: () => schedule(),
   workflow_dispatch: () =>
     workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.', 'pr-number': String(PULL) } }),
-  workflow_run(github) {
+  workflow_run({ github }) {
     github.addRun({ id: 41, jobs: [{ name: 'links', log: 'a broken link\n' }] });
     return checksEnded('failure');
   },
@@ -83,10 +70,10 @@ function checksEnded(conclusion: string, fields: Json = {}): WebhookEvent {
   return workflowRun({ pullRequests: [PULL], fields: { conclusion, id: 41, ...fields } });
 }
 
-function eventOf(name: string, { github }: Simulation): WebhookEvent {
+function eventOf(name: string, sim: Simulation): WebhookEvent {
   const make = EVENTS[name];
   if (make === undefined) throw new Error(`There is no event for "on: ${name}".`);
-  return make(github);
+  return make(sim);
 }
 
 function example(name: string): Workflow {
@@ -146,7 +133,7 @@ describe('every workflow in the documents works', () => {
   it.each(shown)('$name on $event', async ({ workflow, event }) => {
     // The job fails first, if the workflow is only about failed jobs.
     const isFirstFailed = JSON.stringify(workflow).includes('"only-when":"failed"');
-    const turns = isFirstFailed ? [ends('failed'), ends('completed')] : [];
+    const turns = isFirstFailed ? [turnTo('failed'), turnTo()] : [];
     await using sim = await simulate({
       agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] },
     });

@@ -5,17 +5,7 @@ import { type Json, mergeGroup, SHA, workflowRun } from '../sim/events.ts';
 import type { IssueOptions } from '../sim/github/issues.ts';
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
-import {
-  callNames,
-  JOB,
-  notes,
-  ON_ITS_PULL,
-  ownComments,
-  PULL,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
 // is in unit/event.test.ts, and what it carries in carried.test.ts.
@@ -43,7 +33,7 @@ describe('nothing is sent about a commit', () => {
     expect(result.annotations).toHaveLength(1);
     expect(sim.agent.posts()).toEqual([]);
     // Its log is not read either.
-    expect(callNames(sim.github)).toEqual(['GET collaborators/*/permission', 'list']);
+    expect(sim.callNames()).toEqual(['GET collaborators/*/permission', 'list']);
   });
 
   it('of this very workflow, which nobody is asked about', async () => {
@@ -84,8 +74,8 @@ describe('nothing is sent about a commit', () => {
     });
     expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
     expect(sim.agent.posts()).toEqual([]);
-    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-    expect(ownComments(sim.github)[0]?.body).toContain(LABELS.skipped.title);
+    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+    expect(sim.ownComments()[0]?.body).toContain(LABELS.skipped.title);
   });
 
   it('is what a re-run reports, unless the message was sent', async () => {
@@ -126,7 +116,7 @@ describe('a failed run is skipped', () => {
     expect(sim.github.downloads).toEqual([]);
     // A later failure of the commit can still be sent.
     const isLate = Object.keys(fields).length === 0;
-    expect(notes(sim.github)).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
+    expect(sim.notes()).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
   });
 });
 
@@ -210,9 +200,9 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     const expected = reason === null ? SENT : { ...SKIPPED, reason };
     expect(result.outputs).toMatchObject(expected);
     expect(sim.agent.posts()).toHaveLength(reason === null ? 2 : 1);
-    expect(ownComments(sim.github)).toHaveLength(reason === null ? 2 : 1);
+    expect(sim.ownComments()).toHaveLength(reason === null ? 2 : 1);
     const asked = ['GET collaborators/*/permission', 'GET commits/*/pulls'];
-    expect(callNames(sim.github, made).slice(0, 2)).toEqual(asked);
+    expect(sim.callNames(made).slice(0, 2)).toEqual(asked);
   });
 
   const asked = (reply: Reply): GitHubOptions => ({

@@ -1,16 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { issueComment } from '../sim/events.ts';
 import { HAS_LARGE_VARIABLES } from '../sim/platform.ts';
 import { readManifest } from '../sim/runner/files.ts';
-import { PULL, prompts, type Scenario, type Simulation, simulate } from './scenario.ts';
+import { simulate } from './scenario.ts';
 
 it('a prompt of 117 KiB, or of the limit of the system, is sent unchanged', async () => {
   const special = '\r\n%0A "\'`$(x) 👩‍👩‍👧 \u202e ::error::no ##[add-mask]no\r';
   const prompt = special + 'ä🚀\r\n%0A"\\'.repeat(HAS_LARGE_VARIABLES ? 7800 : 2000);
   await using sim = await simulate({ with: { prompt } });
   await sim.run();
-  expect(prompts(sim)).toEqual([prompt]);
+  expect(sim.prompts()).toEqual([prompt]);
 });
 
 const HUGE = '🚀'.repeat(HAS_LARGE_VARIABLES ? 25_000 : 5000);
@@ -22,12 +21,6 @@ const ODD: readonly string[] = [
   ...['*', '(a+)+$', '<!-- agent-follow-up -->', 'a\udfff\ud83d b'],
 ];
 
-/** The comment of someone who may write commands, so that a problem with an input has an answer. */
-function commented(sim: Simulation, body: string): NonNullable<Scenario['step']> {
-  const { id } = sim.github.addComment(PULL, 'alice', body);
-  return { event: issueComment({ number: PULL, body, id }) };
-}
-
 describe('whatever an input is set to, the run ends with its outputs and at most one error:', () => {
   const names = Object.keys(readManifest(join(import.meta.dirname, '../..')).inputs ?? {});
 
@@ -35,7 +28,7 @@ describe('whatever an input is set to, the run ends with its outputs and at most
     await using sim = await simulate();
     for (const value of ODD) {
       const inputs = { 'timeout-minutes': 1, [name]: value };
-      const step = name === 'command' ? commented(sim, `${value} go on`) : {};
+      const step = name === 'command' ? { event: sim.ask(`${value} go on`) } : {};
       const { log } = await sim.runHere({ with: inputs, step });
       expect([value, log]).toEqual([value, expect.not.stringContaining('nexpected')]);
     }
@@ -44,7 +37,7 @@ describe('whatever an input is set to, the run ends with its outputs and at most
   it('all of them at once, on the built action', async () => {
     const odd = Object.fromEntries(names.map((name, n) => [name, ODD[n + 7] ?? '']));
     await using sim = await simulate({ with: { ...odd, command: '/agent' } });
-    const { log } = await sim.run({ step: commented(sim, '/agent go on') });
+    const { log } = await sim.run({ step: { event: sim.ask('/agent go on') } });
     expect(log).not.toContain('nexpected');
   });
 });

@@ -9,15 +9,7 @@ import {
   whole,
 } from '../sim/fault-server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import {
-  errors,
-  JOB,
-  KEY,
-  type Scenario,
-  type Simulation,
-  simulate,
-  warnings,
-} from './scenario.ts';
+import { JOB, KEY, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 export interface Fault extends Scenario {
   /** A server that controls each byte. By default, the simulated API answers. */
@@ -120,8 +112,8 @@ async function testFault(setUp: SetUp, expected: Expected, isFirst: boolean): Pr
     attempts: run.stdout.match(/^Sending the message/gm)?.length ?? 0,
     ...run.outputs,
     exit: run.exitCode,
-    errors: errors(run),
-    warnings: warnings(run),
+    errors: run.errors,
+    warnings: run.warnings,
   };
   expect(actual).toMatchObject({
     posts: expected.posts,

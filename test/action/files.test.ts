@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { issueComment } from '../sim/events.ts';
 import { HAS_FILE_MODES, HAS_FULL_DEVICE } from '../sim/platform.ts';
 import type { FileFault } from '../sim/runner/files.ts';
-import { errors, JOB, PULL, simulate, warnings } from './scenario.ts';
+import { JOB, PULL, simulate } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
   ['unset', true],
@@ -19,18 +19,18 @@ it.for(FAULTS)(
     expect(asked.exitCode).toBe(1);
     const advice = outputFile === 'full' ? ' Free some disk space.' : '';
     const words = `The outputs cannot be written .*, so no message was sent\\.${advice}.* Once this`;
-    expect(errors(asked)).toEqual([expect.stringMatching(words)]);
+    expect(asked.errors).toEqual([expect.stringMatching(words)]);
     expect(asked.stdout).toMatch(/They are: result error, delivery not-sent/);
     const event = issueComment({ number: PULL, body: 'No command.' });
     const step = { event, outputFile };
     const skipped = await sim.start({ with: { command: '/agent' }, step }).result;
     expect(skipped.exitCode).toBe(1);
     const found = /^The outputs .* They are: result skipped, delivery not-sent, status unknown/;
-    expect(errors(skipped)).toEqual([expect.stringMatching(found)]);
+    expect(skipped.errors).toEqual([expect.stringMatching(found)]);
     expect(sim.agent.posts()).toEqual([]);
 
     const failed = await sim.start({ with: { wait: 'maybe' }, step: { outputFile } }).result;
-    expect(errors(failed)).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
+    expect(failed.errors).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
     expect(failed.stdout).toMatch(/^The outputs cannot be written .* result error, delivery not/m);
   },
 );
@@ -43,7 +43,7 @@ it.for(FAULTS)(
     const result = await sim.runHere({ step: { summaryFile } });
     expect(result.conclusion).toBe('success');
     expect(result.outputs.result).toBe('sent');
-    expect(warnings(result)).toEqual([expect.stringMatching(/^The job summary cannot be written/)]);
+    expect(result.warnings).toEqual([expect.stringMatching(/^The job summary cannot be written/)]);
   },
 );
 
@@ -53,7 +53,7 @@ it.each<[string, string | null, string]>([
 ])('an event file that is broken is an error: %s, %j', async (name, payload, words) => {
   await using sim = await simulate({ step: { event: { name, payload } } });
   const result = await sim.runHere();
-  expect(errors(result)).toEqual([expect.stringContaining(words)]);
+  expect(result.errors).toEqual([expect.stringContaining(words)]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
@@ -83,7 +83,7 @@ describe('a bug', () => {
     });
     const result = await sim.run();
     expect(result.exitCode).toBe(1);
-    expect(errors(result)).toEqual([expect.stringMatching(/^An unexpected .*TypeError: late$/)]);
+    expect(result.errors).toEqual([expect.stringMatching(/^An unexpected .*TypeError: late$/)]);
     expect(result.outputs).toMatchObject({ delivery });
   });
 

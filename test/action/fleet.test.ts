@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { isFinal, STATUS_NAMES } from '../../src/service.ts';
-import type { JobScript } from '../sim/agent.ts';
+import { turnTo } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, notes, ownComments, PULL, simulate, warnings } from './scenario.ts';
+import { PULL, simulate } from './scenario.ts';
 
 const JOBS = 100;
 const IDS = Array.from({ length: JOBS }, (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${1e11 + index}`);
@@ -19,14 +19,6 @@ const FINAL = STATUS_NAMES.filter(isFinal);
 
 /** Milliseconds of the turns: from 10 s to 10 min. */
 const LENGTHS = IDS.map((_, index) => 10_000 * 60 ** (((index + 0.5) / JOBS) ** 3));
-
-function jobScript(id: string, afterMs: number, status: string): JobScript {
-  const steps = [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs, set: { status } },
-  ];
-  return { id, turns: [{ steps }] };
-}
 
 type JobResult = Readonly<Record<'jobId' | 'result' | 'delivery' | 'confirmed', unknown>>;
 
@@ -47,9 +39,7 @@ it(
         'timeout-minutes': '120',
       },
       agent: {
-        jobs: IDS.map((id, index) =>
-          jobScript(id, LENGTHS[index] ?? 0, FINAL[index % FINAL.length] ?? ''),
-        ),
+        jobs: IDS.map((id, n) => ({ id, turns: [turnTo(FINAL[n % FINAL.length], LENGTHS[n])] })),
       },
       github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
@@ -63,7 +53,7 @@ it(
       return result;
     };
     const result = await run();
-    expect(warnings(result)).toEqual([]);
+    expect(result.warnings).toEqual([]);
     expect(sim.agent.accepted()).toHaveLength(JOBS);
     for (const id of IDS) expect(sim.agent.accepted(id)).toHaveLength(1);
     const results = resultsOf(result);
@@ -73,11 +63,11 @@ it(
     }
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
 
-    const [comment, ...others] = ownComments(sim.github);
+    const [comment, ...others] = sim.ownComments();
     expect(others).toEqual([]);
     expect(comment?.body.length).toBeLessThan(60_000);
     expect(comment?.body).toContain(' agent jobs need attention');
-    expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(IDS);
+    expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(IDS);
     const calls = sim.github.calls().length;
     console.info(`${JOBS} jobs: ${calls} calls to GitHub, ${readFileSync(usage, 'utf8')}`);
     expect(calls).toBeLessThanOrEqual(30);
@@ -90,7 +80,7 @@ it(
     const event = issueComment({ number: PULL, body: COMMAND.body, id });
     const step = { event, github: { run_id: '2' } };
     const unclear = await run({ with: { command: '/agent', prompt: '', 'job-id': '' }, step });
-    expect(errors(unclear)).toEqual([expect.stringContaining(' names several jobs here: ')]);
+    expect(unclear.errors).toEqual([expect.stringContaining(' names several jobs here: ')]);
   },
   TIMEOUT_MS,
 );

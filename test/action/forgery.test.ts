@@ -11,7 +11,6 @@ import { forgedIn, rendered } from '../sim/rendered.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import {
-  errors,
   JOB,
   KEY,
   PROJECT,
@@ -20,7 +19,6 @@ import {
   type Simulation,
   simulate,
   TOKEN,
-  warnings,
 } from './scenario.ts';
 
 const TEXTS = FORGERIES.map(({ text }) => text);
@@ -132,8 +130,8 @@ describe.concurrent('shows the texts in each field of the record and of the even
     expectNothingForged(result, sim);
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'completed', status: 'completed' });
-    expect(errors(result)).toEqual([]);
-    expect(new Set(warnings(result)).size).toBe(warnings(result).length);
+    expect(result.errors).toEqual([]);
+    expect(new Set(result.warnings).size).toBe(result.warnings.length);
     expect(bodies(sim.github).length).toBeGreaterThanOrEqual(2);
     const link = result.outputs.prLink ?? '';
     if (link !== '') expect(isOwnLink(link)).toBe(true);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
-import { ALICE, event, issueComment, type Person, pullRequest } from '../sim/events.ts';
+import { event, type Person, pullRequest } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { meetAt, notes, ownComments, PULL, type Simulation, simulate } from './scenario.ts';
+import { meetAt, PULL, type Simulation, simulate } from './scenario.ts';
 
 // A step sends at most so many messages in a row, with any number of runs at once, until a person writes a command. What
 // counts is in unit/decide.test.ts, and runs at once with lists that are late are in note.test.ts.
@@ -38,25 +38,23 @@ const sent = (count: number): readonly string[] => Array(count).fill('sent');
 
 /** A command, which its own workflow sends. */
 async function command(sim: Simulation, more: More = {}) {
-  const body = '/agent Go on.';
-  const { id } = sim.github.addComment(PULL, ALICE.login, body);
-  const github = { run_id: String(id), workflow: 'Commands', workflow_ref: 'o/a/commands.yml@x' };
+  const run_id = String(10 ** 9 + sim.github.journal.length);
+  const github = { run_id, workflow: 'Commands', workflow_ref: 'o/a/commands.yml@x' };
   return sim.runHere({
     with: { 'max-messages': '', command: '/agent', prompt: '', ...more.with },
-    step: { event: issueComment({ number: PULL, body, id }), github },
+    step: { event: sim.ask('/agent Go on.'), github },
   });
 }
 
 /** What the small print of each comment says of the count. */
 function counts(sim: Simulation): readonly (string | undefined)[] {
-  return ownComments(sim.github).map(
-    ({ body }) => /message \d+ of \d+(?=.*<\/sub>)/.exec(body)?.[0],
-  );
+  return sim.ownComments().map(({ body }) => /message \d+ of \d+(?=.*<\/sub>)/.exec(body)?.[0]);
 }
 
 /** The notes that tell a limit. */
 function told(sim: Simulation): readonly string[] {
-  return ownComments(sim.github)
+  return sim
+    .ownComments()
     .map(({ body }) => body)
     .filter((body) => body.includes(LIMIT));
 }
@@ -89,7 +87,7 @@ describe('messages of a bot', () => {
       expect(result.summary).toContain(LIMIT);
       expect(result.annotations).toMatchObject([{ type: 'notice' }]);
     }
-    expect(results[3]?.outputs['comment-url']).toBe(ownComments(sim.github)[3]?.html_url);
+    expect(results[3]?.outputs['comment-url']).toBe(sim.ownComments()[3]?.html_url);
     expect(results[4]?.outputs['comment-url']).toBe('');
     // It is told by its comment, and not by a second one.
     expect(sim.github.comments(PULL)).toHaveLength(4);
@@ -129,25 +127,20 @@ it('five runs at once, in processes of their own, never send more than three, wh
   expect(resultsOf(results).toSorted()).toEqual([...sent(3), 'skipped', 'skipped']);
   expect(sim.agent.posts()).toHaveLength(3);
   // Those that came first, each with its own number.
-  const created = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
+  const created = sim.notes().map(({ jobs }) => jobs[0]?.delivery);
   expect(created).toEqual([...sent(3), 'not-sent', 'not-sent']);
   const numbers = [1, 2, 3].map((n) => `message ${n} of 3`);
   expect(counts(sim).filter((count) => count !== undefined)).toEqual(numbers);
   // People get a mail only of a new comment.
-  const noted = new Set(ownComments(sim.github).map(({ id }) => id));
+  const noted = new Set(sim.ownComments().map(({ id }) => id));
   const [answer, ...more] = sim.github.comments(PULL).filter(({ id }) => !noted.has(id));
   expect(answer?.body).toContain(LIMIT);
   // The second one may not have seen yet that the first one tells it.
   expect(more.length).toBeLessThan(2);
   expect(resultsOf(await runs(sim, 1))).toEqual(['skipped']);
   // A person has seen all of it.
-  const body = '/agent Go on.';
-  const asks = issueComment({
-    number: PULL,
-    body,
-    id: sim.github.addComment(PULL, ALICE.login, body).id,
-  });
-  await sim.runHere({ with: { command: '/agent', prompt: '' }, step: { event: asks } });
+  const event = sim.ask('/agent Go on.');
+  await sim.runHere({ with: { command: '/agent', prompt: '' }, step: { event } });
   expect(sim.agent.posts()).toHaveLength(4);
   const open = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
   expect(open.filter(({ body }) => body.includes(LIMIT))).toEqual([]);
@@ -189,6 +182,6 @@ describe('while the comments are counted,', () => {
     const run = sim.start();
     expect((await run.result).outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(sim.agent.posts()).toEqual([]);
-    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
   });
 });

@@ -3,14 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { STATUSES } from '../../src/service.ts';
 import type { JobScript } from '../sim/agent.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import {
-  commentTexts,
-  errors,
-  notes,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { type Scenario, type Simulation, simulate } from './scenario.ts';
 
 const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `job-${index + 1}`);
@@ -122,8 +115,8 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
   }
   expect(sim.agent.posts()).toHaveLength(12);
   expect(first.outputs).toMatchObject({ result: 'error', delivery: 'sent' });
-  expect(errors(first)).toHaveLength(1);
-  expect(commentTexts(sim.github).at(-1)).not.toContain('⏳');
+  expect(first.errors).toHaveLength(1);
+  expect(sim.commentTexts().at(-1)).not.toContain('⏳');
 
   isLimited = false;
   const second = await sim.runHere({ step: { github: { run_attempt: '2' } } });
@@ -159,11 +152,11 @@ describe.concurrent('only-when', () => {
       }
     }
     // Only those are in the comment, from its first version on.
-    for (const text of commentTexts(sim.github)) {
+    for (const text of sim.commentTexts()) {
       const named = [...text.matchAll(/(?<=`)job-\d(?=`)/g)].map(([id]) => id);
       expect([...new Set(named)].sort()).toEqual(sent);
     }
-    expect(notes(sim.github)[0]?.jobs.map(({ id }) => id)).toEqual(sent);
+    expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(sent);
   });
 });
 

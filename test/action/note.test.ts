@@ -7,18 +7,14 @@ import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
 import {
-  errors,
   JOB,
   LONG_TURN,
   meetAt,
-  notes,
-  ownComments,
   PULL,
   resolver,
   type Scenario,
   type Simulation,
   simulate,
-  warnings,
 } from './scenario.ts';
 
 // The comment of a run is its note: no note, no message. What happens if GitHub refuses it, is slow, or shows it late. What
@@ -69,7 +65,7 @@ describe.concurrent('the creation of the comment', () => {
     const note = calls.find((call) => purposeOf(call) === 'note');
     const others = calls.filter(({ request }) => request.socket === note?.request.socket);
     expect(others).toEqual([note]);
-    expect(notes(sim.github)).toHaveLength(1);
+    expect(sim.notes()).toHaveLength(1);
   });
 
   /** What a command gets that finds no note. */
@@ -82,7 +78,7 @@ describe.concurrent('the creation of the comment', () => {
     };
     const { result, sim } = await play('a comment', { github });
     expect(result.outputs).toMatchObject(SENT);
-    expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
+    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
   });
 
   it('without an answer or a comment sends nothing, and says how the next one works', async () => {
@@ -94,8 +90,8 @@ describe.concurrent('the creation of the comment', () => {
     const { result, sim } = { result: await attempts.run(1), sim: attempts.sim };
     expect(result.outputs).toMatchObject(NOT_SENT);
     const remedy = 'Comment again; if a comment of this run appears later, delete it.';
-    expect(errors(result)).toEqual([expect.stringContaining(remedy)]);
-    expect(errors(result)[0]).not.toContain('comment: false');
+    expect(result.errors).toEqual([expect.stringContaining(remedy)]);
+    expect(result.errors[0]).not.toContain('comment: false');
     expect(answersTo(sim)).toMatchObject([{ body: expect.stringContaining(remedy) }]);
     expect(answersTo(sim)[0]?.body).not.toContain('Once this is fixed');
     isLost = false;
@@ -131,7 +127,7 @@ describe.concurrent('the creation of the comment', () => {
     isRerun = true;
     const result = await run(2);
     expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(warnings(result)[0]).toContain('rate limit');
+    expect(result.warnings[0]).toContain('rate limit');
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
@@ -146,9 +142,9 @@ describe.concurrent('edits of the comment', () => {
     const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
     expect(result.conclusion).toBe('success');
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(warnings(result)).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
+    expect(result.warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
     const icon = LABELS[said === undefined ? 'completed' : 'sending'].icon;
-    expect(ownComments(sim.github)[0]?.body).toContain(icon);
+    expect(sim.ownComments()[0]?.body).toContain(icon);
   });
 });
 
@@ -165,7 +161,7 @@ describe.concurrent('a comment that is not up to date at the end', () => {
     const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
     const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
     expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(warnings(result)).toEqual([said]);
+    expect(result.warnings).toEqual([said]);
     expect(result.summary).toContain(said.split('“')[0]);
     // One when the message is out, and one at the end.
     expect(sim.github.calls('PATCH issues/comments/#')).toHaveLength(2);
@@ -183,12 +179,12 @@ describe.concurrent('a list of comments that shows new ones late', () => {
       const result = await sim[how]();
       expect(result.outputs).toMatchObject(NOT_SENT);
       const why = 'GitHub does not list the comment of this run';
-      expect(errors(result)).toEqual([expect.stringContaining(why)]);
+      expect(result.errors).toEqual([expect.stringContaining(why)]);
       // Once before the comment, five times after it, and once for what is to be collapsed.
       expect(sim.github.calls('list')).toHaveLength(7);
       expect(sim.agent.posts()).toEqual([]);
-      expect(notes(sim.github)).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-      expect(ownComments(sim.github)[0]?.body).toContain(why);
+      expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+      expect(sim.ownComments()[0]?.body).toContain(why);
     },
   );
 
@@ -230,10 +226,10 @@ describe.concurrent('a list of comments that shows new ones late', () => {
         expect(result.outputs).toMatchObject(others);
       }
       // What was not sent is told elsewhere, or by nobody, so its note is collapsed.
-      const areHidden = ownComments(sim.github).map(({ isMinimized }) => isMinimized);
+      const areHidden = sim.ownComments().map(({ isMinimized }) => isMinimized);
       expect(areHidden.slice(sent)).toEqual(Array(count - sent).fill(true));
       // Those that came first.
-      const deliveries = notes(sim.github).map(({ jobs }) => jobs[0]?.delivery);
+      const deliveries = sim.notes().map(({ jobs }) => jobs[0]?.delivery);
       expect(deliveries).toEqual(ids.map((_, index) => (index < sent ? 'sent' : 'not-sent')));
     },
   );
@@ -276,9 +272,9 @@ describe.concurrent('a list of comments that shows new ones late', () => {
     await sim.runHere();
     const { outputs } = await sim.runHere({ step: again });
     expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-    const [first, second] = ownComments(sim.github);
+    const [first, second] = sim.ownComments();
     expect(outputs.reason).toContain(`delete the comment ${first?.html_url}, and re-run`);
-    expect(notes(sim.github)).toMatchObject([
+    expect(sim.notes()).toMatchObject([
       { jobs: [{ delivery: 'unknown' }] },
       { jobs: [{ delivery: 'not-sent' }] },
     ]);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { issueComment, type Person } from '../sim/events.ts';
-import { JOB, ownComments, PULL, type Simulation, simulate } from './scenario.ts';
+import { turnTo } from '../sim/agent.ts';
+import type { Person } from '../sim/events.ts';
+import { JOB, PULL, type Simulation, simulate } from './scenario.ts';
 
 // Several people write commands for one job at times that no rule names. Each of them is told the end of the work on the own
 // message. All of this is drawn from a seed, which is printed.
@@ -11,6 +12,9 @@ const ISSUE = 3;
 const PEOPLE: readonly Person[] = ['ann', 'bob', 'cy'].map((login, n) => ({
   ...{ login, id: 501 + n, type: 'User' },
 }));
+const WRITERS = Object.fromEntries(
+  PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' as const }]),
+);
 const MINUTE = 60_000;
 /** Polls and lists of comments are half a minute apart, and another page needs 65 seconds. */
 const SLACK_MS = 120_000;
@@ -53,12 +57,7 @@ async function play(trial: Trial): Promise<readonly string[]> {
         {
           id: JOB,
           base: { prLink },
-          turns: turns.map(({ ms, status }) => ({
-            steps: [
-              { afterMs: 0, set: { status: 'active' } },
-              { afterMs: ms, set: { status } },
-            ],
-          })),
+          turns: turns.map(({ ms, status }) => turnTo(status, ms)),
         },
       ],
       onPost(n) {
@@ -70,17 +69,15 @@ async function play(trial: Trial): Promise<readonly string[]> {
     },
     github: {
       issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }],
-      collaborators: Object.fromEntries(
-        PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' }]),
-      ),
+      collaborators: WRITERS,
     },
   });
 
   const runs = places.map(async (number, n) => {
     const author = PEOPLE[n] as Person;
-    const body = `/agent Task of ${author.login}.`;
     await sim.pass(draw(seed, 'asks', n) * 5 * MINUTE);
-    const { id } = sim.github.addComment(number, author.login, body);
+    const about = { number, author, onPullRequest: number === PULL };
+    const event = sim.ask(`/agent Task of ${author.login}.`, about);
     await sim.pass(2000 + draw(seed, 'starts', n) * 20_000);
     const killer = new AbortController();
     if (dead === n) {
@@ -90,7 +87,7 @@ async function play(trial: Trial): Promise<readonly string[]> {
     const { outputs, signal } = await sim.runHere({
       with: dead === n ? { 'timeout-minutes': 10 } : {},
       step: {
-        event: issueComment({ number, body, id, author, onPullRequest: number === PULL }),
+        event,
         github: { run_id: `${n + 1}`, triggering_actor: author.login },
         dies: killer.signal,
       },
@@ -130,7 +127,7 @@ async function play(trial: Trial): Promise<readonly string[]> {
     });
   const order = places.map((_, n) => PEOPLE[n]?.login ?? '').filter((who) => positionOf(who) >= 0);
   const noteOf = (who: string) =>
-    ownComments(sim.github).findIndex(({ body }) => body.includes(`"askedBy":"${who}"`));
+    sim.ownComments().findIndex(({ body }) => body.includes(`"askedBy":"${who}"`));
   const isOnePage = places.every((place) => place === PULL);
   const byNote = order.toSorted((one, other) => noteOf(one) - noteOf(other)).join();
   const bySent = order.toSorted((one, other) => positionOf(one) - positionOf(other)).join();
@@ -161,24 +158,17 @@ it.each([
     await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs: [{ id: JOB, turns }] },
-      github: {
-        collaborators: Object.fromEntries(
-          PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' }]),
-        ),
-      },
+      github: { collaborators: WRITERS },
     });
-    const ask = (author: Person, minutes: number, stops?: AbortSignal) => {
-      const body = `/agent Task of ${author.login}.`;
-      const { id } = sim.github.addComment(PULL, author.login, body);
-      return sim.runHere({
+    const ask = (author: Person, minutes: number, stops?: AbortSignal) =>
+      sim.runHere({
         with: { 'timeout-minutes': minutes },
         step: {
-          event: issueComment({ number: PULL, body, id, author }),
-          github: { run_id: `${id}`, triggering_actor: author.login },
+          event: sim.ask(`/agent Task of ${author.login}.`, { author }),
+          github: { run_id: `${minutes}`, triggering_actor: author.login },
           ...(stops && { stops }),
         },
       });
-    };
     const [ann, bob] = PEOPLE as [Person, Person];
     const stops = new AbortController();
     const first = ask(ann, 20);
@@ -186,7 +176,7 @@ it.each([
     if (stopMs < Infinity) void sim.pass(stopMs).then(() => stops.abort());
     const { outputs } = await ask(bob, 10, stops.signal);
     expect(outputs).toMatchObject({ result, delivery: 'not-sent' });
-    expect(outputs.reason).toContain(ownComments(sim.github)[0]?.html_url);
+    expect(outputs.reason).toContain(sim.ownComments()[0]?.html_url);
     await first;
     expect(sim.agent.posts()).toHaveLength(1);
   },

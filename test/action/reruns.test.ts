@@ -1,21 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type RecordedJob, shortHash } from '../../src/ledger/record.ts';
 import { MARKER } from '../../src/text.ts';
-import type { Answer } from '../sim/agent.ts';
+import { type Answer, turnTo } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Blow, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
-import {
-  errors,
-  JOB,
-  notes,
-  ownComments,
-  PROJECT,
-  PULL,
-  type Scenario,
-  type Simulation,
-} from './scenario.ts';
+import { JOB, PROJECT, PULL, type Scenario, type Simulation } from './scenario.ts';
 
 // What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
 
@@ -103,7 +94,7 @@ describe.concurrent('a re-run', () => {
     const { outputs } = await run(1, { blow });
     if (blow?.by === 'SIGINT') expect(outputs.result).toBe('cancelled');
     const before = sim.agent.accepted().length;
-    const comments = ownComments(sim.github).length;
+    const comments = sim.ownComments().length;
 
     let last: StepResult | undefined;
     for (attempt = 2; attempt <= 3; attempt++) {
@@ -115,14 +106,14 @@ describe.concurrent('a re-run', () => {
     if (ending !== 'is refused') {
       // What has ended has its comment already.
       const newest = title === 'saw the end' || row.loses !== undefined ? 1 : 2;
-      expect(notes(sim.github).at(-1)).toMatchObject({
+      expect(sim.notes().at(-1)).toMatchObject({
         attempt: newest,
         jobs: [{ delivery: 'sent' }],
       });
       return;
     }
     // The error links to what must be deleted if the message is to be sent all the same.
-    for (const { id } of ownComments(sim.github)) {
+    for (const { id } of sim.ownComments()) {
       expect(last?.outputs.reason).toContain(`#issuecomment-${id}`);
       sim.github.deleteComment(id);
     }
@@ -135,12 +126,12 @@ describe.concurrent('a re-run', () => {
     expect(result.annotations).toEqual([]);
   }
 
-  function expectRefused(result: StepResult, { github }: Simulation, comments: number): void {
+  function expectRefused(result: StepResult, sim: Simulation, comments: number): void {
     expect(result.outputs).toMatchObject(REFUSED);
-    expect(errors(result)).toEqual([
+    expect(result.errors).toEqual([
       expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
     ]);
-    expect(ownComments(github)).toHaveLength(comments);
+    expect(sim.ownComments()).toHaveLength(comments);
   }
 });
 
@@ -177,7 +168,7 @@ describe.concurrent('a re-run is refused if', () => {
 
     const second = await run(2, more);
     expect(second.outputs).toMatchObject(REFUSED);
-    expect(errors(second)).toEqual([expect.stringContaining(`, because ${why}`)]);
+    expect(second.errors).toEqual([expect.stringContaining(`, because ${why}`)]);
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
@@ -191,12 +182,12 @@ describe.concurrent('a re-run is refused if a maintainer has', () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1);
-    const [own] = ownComments(sim.github);
+    const [own] = sim.ownComments();
     if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
 
     const second = await run(2);
     expect(second.outputs).toMatchObject(REFUSED);
-    expect(errors(second)).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
+    expect(second.errors).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
     expect(sim.agent.accepted()).toHaveLength(1);
   });
 });
@@ -206,7 +197,7 @@ describe.concurrent('a re-run sends, because', () => {
     await using attempts = await openAttempts('a step');
     const { sim, run } = attempts;
     await run(1);
-    const [own] = ownComments(sim.github);
+    const [own] = sim.ownComments();
     sim.github.deleteComment(own?.id ?? 0);
     sim.github.addComment(PULL, 'mallory', own?.body ?? '');
     expect((await run(2)).outputs).toMatchObject(SENT);
@@ -256,12 +247,7 @@ it('a re-run of two jobs of which one is sent does not ask to delete their comme
 });
 
 it('a re-run reports the end of its own message, without a poll, and not that of a later one', async () => {
-  const turns = ['failed', 'completed'].map((status) => ({
-    steps: [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs: 60_000, set: { status } },
-    ],
-  }));
+  const turns = [turnTo('failed'), turnTo('completed')];
   await using attempts = await openAttempts('a step', {
     with: { wait: true },
     agent: { jobs: [{ id: JOB, turns }] },

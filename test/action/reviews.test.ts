@@ -3,17 +3,7 @@ import { QUOTATIONS } from '../../src/prompt/quote.ts';
 import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import {
-  errors,
-  JOB,
-  ON_ITS_PULL,
-  ownComments,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // Reviews with a command. Those without one are in carried.test.ts.
 
@@ -48,7 +38,7 @@ async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submi
   const id = sim.github.addReview(PULL, author.login, comments);
   const step = { event: review({ number: PULL, id, body, author }) };
   const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
-  return { sim, result, prompts: prompts(sim) };
+  return { sim, result, prompts: sim.prompts() };
 }
 
 /** An inline comment with a short diff. */
@@ -97,7 +87,7 @@ describe('a review is one message', () => {
         QUOTATIONS,
       ].join('\n\n'),
     ]);
-    const [comment] = ownComments(sim.github);
+    const [comment] = sim.ownComments();
     expect(comment?.body).toContain('Fix these.');
     expect(comment?.body).toContain('+ 5 comments on 2 files');
     expect(comment?.body).not.toContain('Split it.');
@@ -111,7 +101,7 @@ describe('a review is one message', () => {
     const texts = prompts.flatMap((prompt) => prompt.match(/^Text \d+\.$/gm) ?? []);
     expect(texts).toEqual(comments.map(({ body }) => body).toReversed());
     expect(sim.github.calls('review')).toHaveLength(6);
-    expect(ownComments(sim.github)[0]?.body).toContain('+ 120 comments on 1 file');
+    expect(sim.ownComments()[0]?.body).toContain('+ 120 comments on 1 file');
   });
 
   it('of which a bare command without inline comments gets the usage', async () => {
@@ -176,7 +166,7 @@ describe('half a review is never sent:', () => {
     const reason = expect.stringMatching(
       new RegExp(`^Nothing was sent\\. The inline comments .* cannot be read: .*${why.source}`),
     );
-    expect(errors(result)).toEqual([reason]);
+    expect(result.errors).toEqual([reason]);
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
     expect(sim.agent.journal).toEqual([]);
     expect(answers(sim)).toEqual([expect.stringContaining('cannot be read')]);

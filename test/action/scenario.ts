@@ -8,8 +8,9 @@ import {
   type JournalEntry,
   SERVICE,
   startAgent,
+  turnTo,
 } from '../sim/agent.ts';
-import { ALICE, mergeGroup } from '../sim/events.ts';
+import { ALICE, issueComment, mergeGroup, type WebhookEvent } from '../sim/events.ts';
 import type { Comment } from '../sim/github/issues.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../sim/github/server.ts';
 import { callsEnd, inTime } from '../sim/runner/clock.ts';
@@ -39,12 +40,7 @@ export const ON_ITS_PULL: Partial<AgentOptions> = {
 const NOT_CHECKED = mergeGroup();
 const { signal: NEVER_ABORTED } = new AbortController();
 /** The agent works for 15 minutes. */
-export const LONG_TURN = {
-  steps: [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 900_000, set: { status: 'completed' } },
-  ],
-};
+export const LONG_TURN = turnTo('completed', 900_000);
 
 export interface Scenario {
   /** `with:` of the step, in addition to what every step needs. */
@@ -77,6 +73,20 @@ export interface Simulation extends AsyncDisposable {
   runHere(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
   /** Lets this many milliseconds pass while steps run in this process. */
   pass(ms: number): Promise<void>;
+  /** Writes a comment of alice, or of the author, and returns its event. */
+  ask(body: string, more?: Partial<Parameters<typeof issueComment>[0]>): WebhookEvent;
+  /** What the agent got. */
+  prompts(): readonly string[];
+  /** The comments of the action on a conversation, the oldest first. */
+  ownComments(number?: number): readonly Comment[];
+  /** The newest of them. */
+  lastComment(): string;
+  /** What they say. */
+  notes(number?: number): readonly CommentRecord[];
+  /** What people see of each version of the comments, in order. */
+  commentTexts(): readonly string[];
+  /** The names of the calls to GitHub, from this position. */
+  callNames(from?: number): readonly string[];
 }
 
 /** Starts the simulated API and GitHub, which share virtual time with the step. */
@@ -129,11 +139,32 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
     return { ...run, result: run.result.then(withCheckedOutputs) };
   }
 
+  const ownComments = (number = PULL): readonly Comment[] =>
+    github.comments(number).filter(({ body }) => parseRecord(body, shortHash(PROJECT)) !== 'none');
+
   return {
-    agent,
-    github,
-    time,
-    start,
+    ...{ agent, github, time, start, ownComments },
+    ask(body, { number = PULL, author = ALICE, ...more } = {}) {
+      const { id } = github.addComment(number, author.login, body);
+      return issueComment({ number, body, id, author, ...more });
+    },
+    prompts: () => agent.accepted().map(({ prompt }) => prompt),
+    lastComment: () => ownComments().at(-1)?.body ?? '',
+    notes: (number) =>
+      ownComments(number).map(({ body, html_url }) => {
+        const note = parseRecord(body, shortHash(PROJECT));
+        if (typeof note === 'string') throw new Error(`The comment ${html_url} is ${note}.`);
+        return note;
+      }),
+    commentTexts() {
+      const bodies = github.writes().flatMap(({ body }) => JSON.parse(body || '{}').body ?? []);
+      return bodies.map(visibleIn);
+    },
+    callNames: (from = 0) =>
+      github
+        .calls()
+        .map(({ name }) => name)
+        .slice(from),
     async run(more) {
       const result = await start(more).result;
       expectPromises(result, agent, github, scenario.secrets);
@@ -169,7 +200,7 @@ export function expectPromises(
 ): void {
   const stale = 'if you changed src/, run npm run build; archive.test.ts runs what is committed';
   expect(Object.keys(result.outputs).sort(), stale).toEqual(OUTPUT_NAMES.toSorted());
-  expect(errors(result).length).toBeLessThanOrEqual(1);
+  expect(result.errors.length).toBeLessThanOrEqual(1);
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
   // If the run tries again by itself, it does not ask users to try again later.
@@ -237,55 +268,9 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...shifted];
 }
 
-export function errors(result: StepResult): readonly string[] {
-  return messages(result, 'error');
-}
-
-export function warnings(result: StepResult): readonly string[] {
-  return messages(result, 'warning');
-}
-
-function messages({ annotations }: StepResult, wanted: string): readonly string[] {
-  return annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
-}
-
-/** What people see of each version of the comments, in order. */
-export function commentTexts(github: GitHub): readonly string[] {
-  return github
-    .writes()
-    .flatMap(({ body }) => JSON.parse(body || '{}').body ?? [])
-    .map((body) => visibleIn(body));
-}
-
 /** What people see of the body of a comment. */
 export function visibleIn(body: string): string {
   return body.replace(/^(<!--.*-->\n)+/, '').replace(/\n\n<!--.*-->$/, '');
-}
-
-/** The comments of the action on a conversation. */
-export function ownComments(github: GitHub, number = PULL): readonly Comment[] {
-  return github
-    .comments(number)
-    .filter(({ body }) => parseRecord(body, shortHash(PROJECT)) !== 'none');
-}
-
-/** The newest comment of the action. */
-export function commentOf({ github }: Simulation): string {
-  return ownComments(github).at(-1)?.body ?? '';
-}
-
-/** What the agent got. */
-export function prompts({ agent }: Simulation): readonly string[] {
-  return agent.accepted().map(({ prompt }) => prompt);
-}
-
-/** What the comments of the action on a conversation say, the oldest first. */
-export function notes(github: GitHub, number = PULL): readonly CommentRecord[] {
-  return ownComments(github, number).map(({ body, html_url }) => {
-    const note = parseRecord(body, shortHash(PROJECT));
-    if (typeof note === 'string') throw new Error(`The comment ${html_url} is ${note}.`);
-    return note;
-  });
 }
 
 /**
@@ -304,12 +289,4 @@ export function meetAt(count: number, name: string, sim: () => Simulation) {
     if (arrived.length === count) for (const go of arrived) go();
     await promise;
   };
-}
-
-/** The names of the calls to GitHub, from this position. */
-export function callNames(github: GitHub, from = 0): readonly string[] {
-  return github
-    .calls()
-    .map(({ name }) => name)
-    .slice(from);
 }

@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../sim/agent.ts';
+import { type Answer, turnTo } from '../sim/agent.ts';
 import { issueComment, reviewComment, SHA, workflowRun } from '../sim/events.ts';
-import {
-  errors,
-  findTraces,
-  JOB,
-  notes,
-  PULL,
-  type Scenario,
-  simulate,
-  TOKEN,
-} from './scenario.ts';
+import { findTraces, JOB, PULL, type Scenario, simulate, TOKEN } from './scenario.ts';
 
 /** Makes this the API key. */
 function withKey(apiKey: string, { with: inputs, agent, ...others }: Scenario): Scenario {
@@ -21,11 +12,7 @@ const LINK = 'https://github.com/octo/agents/pull/2026';
 const COMMAND = { command: '/agent', prompt: '' };
 
 describe.concurrent('keeps outputs and data valid if the key is an ordinary word', () => {
-  const steps = [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 60_000, set: { status: 'completed', prLink: LINK } },
-  ];
-  const jobs = [{ id: JOB, turns: [{ steps }] }];
+  const jobs = [{ id: JOB, turns: [turnTo('completed', 60_000, { prLink: LINK })] }];
 
   // They occur in outputs, in JSON, in links or in the markers of a comment.
   it.each(['completed', 'delivery'])('such as %s', async (word) => {
@@ -54,7 +41,7 @@ describe.concurrent('keeps outputs and data valid if the key is an ordinary word
       }),
     ]);
     const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
-    expect(notes(sim.github)).toMatchObject([{ jobs: [jobNote] }]);
+    expect(sim.notes()).toMatchObject([{ jobs: [jobNote] }]);
   });
 });
 
@@ -122,7 +109,7 @@ it('refuses an api-key of 20 KB in many lines, without showing any part of it', 
   const key = lines.join('\n');
   await using sim = await simulate({ with: { 'api-key': key } });
   const result = await sim.run();
-  expect(errors(result)).toEqual([
+  expect(result.errors).toEqual([
     'Nothing was sent. “api-key” contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
   ]);
   const log = result.stdout.replace(/^::add-mask::.*$/gm, '');

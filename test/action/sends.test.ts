@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commentTexts, errors, JOB, KEY, PROJECT, simulate, warnings } from './scenario.ts';
+import { JOB, KEY, PROJECT, simulate } from './scenario.ts';
 
 it('without wait, polls a job once, and sends the message in one request', async () => {
   await using sim = await simulate();
@@ -27,8 +27,8 @@ it('without wait, polls a job once, and sends the message in one request', async
   expect(JSON.parse(result.outputs.results ?? '')).toEqual([
     expect.objectContaining({ jobId: JOB, result: 'sent', confirmed: null }),
   ]);
-  expect([...errors(result), ...warnings(result)]).toEqual([]);
-  expect(commentTexts(sim.github).at(-1)).toContain('Message sent to the agent');
+  expect([...result.errors, ...result.warnings]).toEqual([]);
+  expect(sim.commentTexts().at(-1)).toContain('Message sent to the agent');
 });
 
 it.each([

@@ -10,7 +10,7 @@ import {
   type WebhookEvent,
 } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { errors, PULL, type Scenario, type Simulation, simulate, warnings } from './scenario.ts';
+import { PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // Invalid inputs are an error for people with write access. A stranger gets none.
 
@@ -57,7 +57,7 @@ async function skips(inputs: Inputs, event: WebhookEvent, checks: number): Promi
 async function fails(inputs: Inputs, event: WebhookEvent, words: string, checks: number) {
   const { result, sim } = await run(inputs, event);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-  expect(errors(result)).toEqual([expect.stringContaining(words)]);
+  expect(result.errors).toEqual([expect.stringContaining(words)]);
   expect(sim.agent.posts()).toEqual([]);
   expect(sim.github.calls('GET collaborators/*/permission')).toHaveLength(checks);
   return { result, sim };
@@ -69,7 +69,7 @@ it('log, summary and outputs agree on a re-run that fails early, and may have se
     step: { github: { run_attempt: '2', triggering_actor: 'alice' } },
   });
   const result = await sim.run();
-  expect(errors(result)).toEqual([expect.stringMatching(/^This attempt sent nothing\. “/)]);
+  expect(result.errors).toEqual([expect.stringMatching(/^This attempt sent nothing\. “/)]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
   expect(result.summary).toMatch(/^## .* This attempt sent nothing\n\n`pr-number`/);
 });
@@ -80,7 +80,7 @@ it('on an older Node, which runs everything up to there, one line says what is n
   const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(old)}`];
   await using sim = await simulate({ step: { nodeArgs } });
   const result = await sim.run();
-  expect(errors(result)).toEqual([expect.stringContaining('needs Node 24, but it runs on No')]);
+  expect(result.errors).toEqual([expect.stringContaining('needs Node 24, but it runs on No')]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
@@ -115,7 +115,7 @@ it.each<[Inputs, string]>([
   [{ 'create-job': 'true', 'minimum-permission': 'none' }, 'who can start this workflow can cre'],
 ])('warns of %j', async (inputs, words) => {
   await using sim = await simulate({ with: inputs });
-  expect(warnings(await sim.runHere())).toEqual([expect.stringContaining(words)]);
+  expect((await sim.runHere()).warnings).toEqual([expect.stringContaining(words)]);
 });
 
 const FORKED = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
@@ -132,7 +132,7 @@ it.concurrent.each<[WebhookEvent, string]>([
       expect(result.outputs.reason).toContain(`Nothing was sent. ${why}`);
       expect(result.summary).toMatch(/^## .* Nothing was sent\n\n/);
       expect(result.summary).toContain(why.replaceAll(/[“”]/g, '`'));
-      expect(warnings(result)).toEqual([]);
+      expect(result.warnings).toEqual([]);
     }
   },
 );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_GUESS, QUOTATIONS } from '../../src/prompt/quote.ts';
-import type { JournalEntry, Reply } from '../sim/agent.ts';
+import { type JournalEntry, type Reply, turnTo } from '../sim/agent.ts';
 import {
   issueComment,
   review,
@@ -10,16 +10,7 @@ import {
 } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { StepRun } from '../sim/runner/process.ts';
-import {
-  commentOf,
-  JOB,
-  ownComments,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import { JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
 // The state of the pull request, from GitHub to the agent. The unit tests have all forms.
 
@@ -70,7 +61,7 @@ describe('a command on the own pull request carries', () => {
     const { outputs, annotations } = await sim.run();
     expect(outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(annotations).toEqual([]);
-    expect(prompts(sim)).toEqual([
+    expect(sim.prompts()).toEqual([
       `fix the failed checks
 
 ${QUOTATIONS}
@@ -88,7 +79,7 @@ The log of the job “links”:
 > error: Process completed with exit code 1.
 > \`\`\``,
     ]);
-    expect(commentOf(sim)).toContain('\n> <sub>+ log of `links` (c356495)</sub>\n');
+    expect(sim.lastComment()).toContain('\n> <sub>+ log of `links` (c356495)</sub>\n');
   });
 
   it('the open threads, without what strangers wrote', async () => {
@@ -97,7 +88,7 @@ The log of the job “links”:
     const { outputs, annotations } = await sim.run({ with: { wait: true } });
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     expect(annotations).toEqual([]);
-    expect(prompts(sim)).toEqual([
+    expect(sim.prompts()).toEqual([
       `address the review comments
 
 ${QUOTATIONS}
@@ -124,10 +115,10 @@ An open thread on the file “docs/index.md”:
 
 Not shown: 1 comment by people who may not ask for changes. ${NO_GUESS}`,
     ]);
-    expect(commentOf(sim)).toContain(
+    expect(sim.lastComment()).toContain(
       '\n> <sub>+ 3 comments · without 1 comment by people who may not ask for changes</sub>\n',
     );
-    expect(commentOf(sim)).not.toContain('--strict');
+    expect(sim.lastComment()).not.toContain('--strict');
   });
 
   it('what there is after the wait for earlier work, during which only a note knows the pull request', async () => {
@@ -145,7 +136,7 @@ Not shown: 1 comment by people who may not ask for changes. ${NO_GUESS}`,
       with: { wait: true },
       step: { ...byCommand(FIX), github: { run_id: '2' } },
     });
-    expect(prompts(sim)[1]).toContain('> a.md: broken link');
+    expect(sim.prompts()[1]).toContain('> a.md: broken link');
     const [, second] = sim.github.calls('said');
     expect(second?.request.at).toBeGreaterThan(startedAt + 800_000);
   });
@@ -174,7 +165,7 @@ describe('a command on the pull request of a person', () => {
     await sim.runHere();
     await sim.pass(60_000);
     await sim.run({ step: { ...byCommand(FIX), github: { run_id: '2' } } });
-    const [, prompt = ''] = prompts(sim);
+    const [, prompt = ''] = sim.prompts();
     expect(prompt).toMatch(
       /^fix the failed checks\n\nLines .*\n\nThis is about the pull request \S+\/pull\/7\.\n\nYour changes go to your own pull request\.\n\n/,
     );
@@ -182,7 +173,7 @@ describe('a command on the pull request of a person', () => {
     expect(prompt).toContain('> a.md: broken link');
     expect(prompt).toContain('The pull request conflicts with its base branch.');
     expect(prompt).toMatch(/In open threads from before:\n\n.*> Say what --strict does\./s);
-    expect(commentOf(sim)).toContain('+ log of `links` (c356495) · + 1 comment in open threads');
+    expect(sim.lastComment()).toContain('+ log of `links` (c356495) · + 1 comment in open threads');
   });
 
   it('carries only the names of checks if its branch is in another repository', async () => {
@@ -193,7 +184,7 @@ describe('a command on the pull request of a person', () => {
     };
     await using sim = await simulate(onOwn({ ...OTHER, step: byCommand(FIX), github }));
     expect((await sim.runHere()).outputs.delivery).toBe('sent');
-    const [prompt = ''] = prompts(sim);
+    const [prompt = ''] = sim.prompts();
     expect(prompt).toContain(
       'Failed checks: “links” and “Vale”. The branch is in another repository, so what they say is not shown.',
     );
@@ -206,7 +197,7 @@ describe('a command on the pull request of a person', () => {
     const runs = [{ id: 41, sha: COMMIT, jobs: [{ name: 'links', log }] }];
     await using sim = await simulate(onOwn({ ...OTHER, step: byCommand(FIX), github: { runs } }));
     await sim.runHere();
-    const [prompt = ''] = prompts(sim);
+    const [prompt = ''] = sim.prompts();
     expect(prompt.length).toBeGreaterThan(9000);
     expect(prompt.length).toBeLessThan(12_000);
   });
@@ -216,7 +207,7 @@ describe('a command on the pull request of a person', () => {
     const github: Scenario['github'] = { issues, isPrivate: true, lacks: ['checks'] };
     await using sim = await simulate(onOwn({ ...OTHER, step: byCommand(FIX), github }));
     await sim.runHere();
-    expect(prompts(sim)[0]).toMatch(/Not shown: what fails there \(.* lacks “checks: read”\)\. /);
+    expect(sim.prompts()[0]).toMatch(/Not shown: what fails there \(.* lacks “checks: read”\)\. /);
   });
 
   it.each([true, false])('names files that need a sign-in: %s', async (isPrivate) => {
@@ -228,8 +219,8 @@ describe('a command on the pull request of a person', () => {
     await sim.runHere();
     const why = 'only people who are signed in to GitHub can open it';
     const end = `\n\nNot shown: what is at ${file} (${why}). ${NO_GUESS}`;
-    expect(prompts(sim)[0]?.endsWith(end)).toBe(isPrivate);
-    expect(commentOf(sim).includes(`without what is at ${file}: ${why}`)).toBe(isPrivate);
+    expect(sim.prompts()[0]?.endsWith(end)).toBe(isPrivate);
+    expect(sim.lastComment().includes(`without what is at ${file}: ${why}`)).toBe(isPrivate);
   });
 });
 
@@ -241,7 +232,7 @@ it('a reply on the pull request of a person carries its thread', async () => {
   await using sim = await simulate(onOwn({ step: { event }, github: { issues } }));
   sim.github.addReview(8, 'bob', [{ body: 'Use a list.' }, { body, id, isReply: true }]);
   expect((await sim.runHere()).outputs.delivery).toBe('sent');
-  expect(prompts(sim)).toEqual([
+  expect(sim.prompts()).toEqual([
     expect.stringMatching(
       /^do what bob says\n\nLines .*\n\nThe other comments of this thread:\n\n“bob”:\n\n> Use a list\.\n\nThis is about the pull request https:\S+\/pull\/8\.\n\nYour changes .*\n\nThe pull request, by “Codertocat”, who may not .*:\n\n> .*\n\nContext: this was /s,
     ),
@@ -254,14 +245,12 @@ describe('between two requests,', () => {
 
   async function ask(sim: Simulation, body: string, more: Scenario['step'] = {}): Promise<string> {
     await sim.pass(60_000);
-    const { id } = sim.github.addComment(PULL, 'alice', body);
-    const run_id = String(id);
-    const event = issueComment({ number: PULL, body, id });
-    const step = { event, ...more, github: { run_id, ...more.github } };
+    const run_id = String(100 + sim.github.calls().length);
+    const step = { event: sim.ask(body), ...more, github: { run_id, ...more.github } };
     const { outputs } = await sim.runHere({ step });
     expect(outputs.delivery).toBe('sent');
     await sim.pass(60_000);
-    return prompts(sim).at(-1) ?? '';
+    return sim.prompts().at(-1) ?? '';
   }
 
   it('each thing that people have said is told once, whatever the checks do', async () => {
@@ -272,7 +261,7 @@ describe('between two requests,', () => {
     const fields = { id: 41, conclusion: 'failure' };
     const event = workflowRun({ pullRequests: [PULL], sha: COMMIT, fields });
     await sim.runHere({ step: { event, github: { run_id: '41' } } });
-    expect(prompts(sim)[1]).not.toContain('Use a table.');
+    expect(sim.prompts()[1]).not.toContain('Use a table.');
     expect(await ask(sim, '/agent do what bob says')).toContain('“bob”:\n\n> Use a table.');
     expect(await ask(sim, '/agent go on')).not.toContain('Use a table.');
   });
@@ -281,8 +270,7 @@ describe('between two requests,', () => {
     const agent = { jobs: [JOB, 'job-2'].map((id) => ({ id, base: { prLink: LINK } })) };
     await using sim = await simulate(onOwn({ github: QUIET, agent }));
     sim.github.addComment(PULL, 'bob', 'Use a table.');
-    const { id } = sim.github.addComment(PULL, 'alice', '/agent go');
-    const event = issueComment({ number: PULL, body: '/agent go', id });
+    const event = sim.ask('/agent go');
     for (const [action, job] of [
       ['a', JOB],
       ['b', JOB],
@@ -292,16 +280,12 @@ describe('between two requests,', () => {
       const given = { event, github: { action: action ?? '' } };
       await sim.runHere({ with: { 'job-id': job ?? '' }, step: given });
     }
-    const told = prompts(sim).map((prompt) => prompt.includes('Use a table.'));
+    const told = sim.prompts().map((prompt) => prompt.includes('Use a table.'));
     expect(told).toEqual([true, false, true]);
   });
 
   it('a message that waits has what was said meanwhile', async () => {
-    const steps = [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs: 600_000, set: { status: 'completed' } },
-    ];
-    const jobs = [{ id: JOB, base: { prLink: LINK }, turns: [{ steps }] }];
+    const jobs = [{ id: JOB, base: { prLink: LINK }, turns: [turnTo('completed', 600_000)] }];
     await using sim = await simulate(onOwn({ github: QUIET, agent: { jobs } }));
     await ask(sim, '/agent begin');
     const waiting = sim.runHere({
@@ -311,7 +295,7 @@ describe('between two requests,', () => {
     await sim.pass(120_000);
     sim.github.addComment(PULL, 'bob', 'Use a table.');
     await waiting;
-    expect(prompts(sim)[1]).toContain('> Use a table.');
+    expect(sim.prompts()[1]).toContain('> Use a table.');
   });
 
   it('nothing is lost with an edit of a note', async () => {
@@ -335,7 +319,7 @@ describe('between two requests,', () => {
     const id = sim.github.addReview(PULL, 'alice', inline, { body: '/agent please' });
     const event = review({ number: PULL, body: '/agent please', id });
     await sim.runHere({ step: { event, github: { run_id: '9' } } });
-    expect(prompts(sim)[1]).toMatch(
+    expect(sim.prompts()[1]).toMatch(
       /^please\n\nComment 1 of 1, on the file “b\.md”.*\n\nA list here\.\n\nLines .*\n\nWhat was said on \S+ since the last request, the oldest first:\n\n“bob”:\n\n> Use a table\.\n\nIn open threads from before:\n\nAn open thread on the file “a\.md”, line 12:\n\n> .*\n\n“bob” in this thread:\n\n> Shorter\.$/s,
     );
   });
@@ -356,10 +340,9 @@ it('an issue has its text once, as a quotation of a stranger', async () => {
     // Its notes are elsewhere.
     ['/agent there', String(PULL)],
   ] as const) {
-    const { id } = sim.github.addComment(number, 'alice', body);
-    const { name, payload } = issueComment({ number, body, id, onPullRequest: false });
+    const { name, payload } = sim.ask(body, { number, onPullRequest: false });
     const given = { ...payload, issue: { ...Object(payload.issue), ...issue } };
-    const step = { event: { name, payload: given }, github: { run_id: String(id) } };
+    const step = { event: { name, payload: given }, github: { run_id: `${body.length}` } };
     const run = { step, with: { 'pr-number': pull } };
     // The built action knows few names of characters.
     const { outputs } = await (body === '/agent fix this' ? sim.run(run) : sim.runHere(run));
@@ -367,13 +350,13 @@ it('an issue has its text once, as a quotation of a stranger', async () => {
     await sim.pass(60_000);
   }
   const page = 'https://github.com/octo/agents/issues/8';
-  const [first, second, third] = prompts(sim);
+  const [first, second, third] = sim.prompts();
   expect(first).toMatch(
     /^fix this\n\nLines .*\n\nThis is about the issue \S+\/8\.\n\nThe issue, by “visitor”, who may not ask you for changes:\n\n> A page is wrong\n> \n> Delete <it> AT&T;\.\n> \n> Not shown: nothing\.\n> x+…\n\nNot shown: the end of the text of the issue \(see \S+\)\. .*$/,
   );
   expect(second).toBe(`now\n\nThis is about the issue ${page}.`);
   expect(third).toContain('The issue, by “visitor”, who may not');
-  const [comment] = ownComments(sim.github, number);
+  const [comment] = sim.ownComments(number);
   expect(comment?.body).toContain('+ text of the issue · without the end');
 });
 
@@ -383,8 +366,8 @@ it('a run that failed is read once for several jobs', async () => {
   const more = { with: { 'job-id': `${JOB} job-2` }, agent: TWO_JOBS, step: { event } };
   await using sim = await simulate(onOwn(more));
   await sim.runHere();
-  expect(prompts(sim)).toHaveLength(2);
-  expect(new Set(prompts(sim)).size).toBe(1);
+  expect(sim.prompts()).toHaveLength(2);
+  expect(new Set(sim.prompts()).size).toBe(1);
   expect(sim.github.calls('GET actions/jobs/#/logs')).toHaveLength(1);
 });
 

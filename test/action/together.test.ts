@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JobScript, Reply, TurnScript } from '../sim/agent.ts';
+import { type JobScript, type Reply, type TurnScript, turnTo } from '../sim/agent.ts';
 import {
   ALICE,
   event,
-  issueComment,
   type Person,
   push,
   SHA,
@@ -14,16 +13,7 @@ import {
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import {
-  errors,
-  JOB,
-  PULL,
-  prompts,
-  type Scenario,
-  type Simulation,
-  simulate,
-  visibleIn,
-} from './scenario.ts';
+import { JOB, PULL, type Scenario, type Simulation, simulate, visibleIn } from './scenario.ts';
 
 // What several people, pushes and checks make of one job: each end is told to somebody, and no page says what is no longer so.
 
@@ -35,14 +25,6 @@ const COMMAND = { wait: true, command: '/agent', prompt: '', 'allowed-bots': AGE
 const NEW = 'd'.repeat(40);
 const DEAD = { status: 401, body: { error: 'Invalid API key' } };
 
-function turnTo(status: string, afterMs = 60_000): TurnScript {
-  return {
-    steps: [
-      { afterMs: 0, set: { status: 'active' } },
-      { afterMs, set: { status, prLink: LINK } },
-    ],
-  };
-}
 const onItsPull = (...turns: TurnScript[]): { jobs: JobScript[] } => ({
   jobs: [{ id: JOB, base: { prLink: LINK }, turns }],
 });
@@ -70,9 +52,8 @@ async function run(sim: Simulation, given: WebhookEvent, inputs = {}): Promise<S
   return sim.runHere({ with: inputs, step: { event: given, github: { run_id: `${runs}` } } });
 }
 
-function says(sim: Simulation, author: Person, number = PULL, body = '/agent Go on.') {
-  const { id } = sim.github.addComment(number, author.login, body);
-  return issueComment({ number, body, id, author, onPullRequest: number === PULL });
+function says(sim: Simulation, author: Person, number = PULL) {
+  return sim.ask('/agent Go on.', { author, number, onPullRequest: number === PULL });
 }
 
 const failed = (sender: Person, sha = SHA) =>
@@ -151,10 +132,10 @@ describe('a step without a page that could not send', () => {
       const onGet = () => (isOver ? undefined : reply);
       await using sim = await open({ agent: { ...DONE, onGet }, with: { prompt: 'Go.' } });
       const github = { run_id: '1', run_attempt: '2', triggering_actor: 'alice' };
-      expect(errors(await run(sim, given))).toEqual([expect.stringContaining('“Run workflow”')]);
+      expect((await run(sim, given)).errors).toEqual([expect.stringContaining('“Run workflow”')]);
       isOver = true;
       const again = await sim.runHere({ step: { event: given, github } });
-      expect(errors(again)).toEqual([expect.stringContaining('“Run workflow”')]);
+      expect(again.errors).toEqual([expect.stringContaining('“Run workflow”')]);
       expect(sim.agent.posts()).toEqual([]);
     }
   });
@@ -222,7 +203,7 @@ it.each(['merged', 'closed'] as const)(
     await run(sim, says(sim, ALICE, ISSUE));
     sim.github.end(PULL, over);
     await run(sim, says(sim, BOB, ISSUE), { 'job-id': '', 'create-job': true });
-    expect(prompts(sim)[1]).toContain(`pull request of this job, #${PULL}, is ${over}`);
+    expect(sim.prompts()[1]).toContain(`pull request of this job, #${PULL}, is ${over}`);
     const text = answers(sim, ISSUE).at(-1)?.text;
     expect(text).toContain(`[#${PULL}](${LINK}), is ${over}`);
     expect(text).toContain('new issue');
@@ -245,7 +226,7 @@ describe('an answer that has been mended', () => {
     [
       'timed out',
       {
-        agent: onItsPull(turnTo('completed', 180_000), turnTo('completed')),
+        agent: onItsPull(turnTo('completed', 180_000), turnTo()),
         with: { 'timeout-minutes': 2 },
         isMended: true,
       },
@@ -374,7 +355,7 @@ describe('commits of others', () => {
 it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
   const stops = new AbortController();
   await using sim = await open({
-    agent: onItsPull(turnTo('completed', 180_000), turnTo('completed')),
+    agent: onItsPull(turnTo('completed', 180_000), turnTo()),
   });
   const stopped = sim.pass(30_000).then(() => stops.abort());
   const step = { event: says(sim, BOB), stops: stops.signal };
@@ -414,7 +395,7 @@ describe('a command that changes while it waits', () => {
     const { outputs } = await run(sim, given);
     await changed;
     expect(outputs.delivery).toBe(delivery);
-    expect(prompts(sim).join()).toContain(delivery === 'sent' ? 'Go on.' : '');
+    expect(sim.prompts().join()).toContain(delivery === 'sent' ? 'Go on.' : '');
     expect(answers(sim).at(-1)?.text).toMatch(said);
   });
 });

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS, type Label } from '../../src/job/labels.ts';
 import type { AgentOptions, Reply } from '../sim/agent.ts';
-import {
-  commentTexts,
-  notes,
-  ownComments,
-  type Simulation,
-  simulate,
-  visibleIn,
-} from './scenario.ts';
+import { type Simulation, simulate, visibleIn } from './scenario.ts';
 
 // A message to a job on which the agent is at work waits until it is done.
 
@@ -60,7 +53,7 @@ describe('a message to a job at work', () => {
     expect(result.stdout).toMatch(
       /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m,
     );
-    const titles = commentTexts(sim.github).map((text) => text.split('\n')[0]);
+    const titles = sim.commentTexts().map((text) => text.split('\n')[0]);
     const words = [LABELS.waiting.title, LABELS.working.title, LABELS.completed.icon];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
   });
@@ -74,7 +67,7 @@ describe('a message to a job at work', () => {
         ...{ ...agent, jobs: [{ id: 'job-1' }, { id: 'job-2' }] },
         onGet(n, request) {
           if (!request.path.endsWith('job-2')) return undefined;
-          const [note] = notes(sim.github);
+          const [note] = sim.notes();
           if (note !== undefined) told.add(note.jobs.map(({ delivery }) => delivery).join());
           return agent.onGet?.(n, request);
         },
@@ -126,7 +119,7 @@ describe.concurrent('a comment that can no longer be edited says what is true, o
   /** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
   const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
     ['before the note', () => true, 0, NOT_SENT, null],
-    ['after the note', ({ github }) => notes(github).length > 0, 0, SENT, 'sending'],
+    ['after the note', ({ notes }) => notes().length > 0, 0, SENT, 'sending'],
     ['during the wait', ({ agent }) => agent.gets().length > 3, 5, SENT, 'waiting'],
     ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
     ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
@@ -155,7 +148,7 @@ describe.concurrent('a comment that can no longer be edited says what is true, o
     expect(outputs).toMatchObject(expected);
     expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
     expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
-    const kept = ownComments(sim.github).map(({ body }) => visibleIn(body).split('\n')[0]);
+    const kept = sim.ownComments().map(({ body }) => visibleIn(body).split('\n')[0]);
     expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errors, PULL, type Scenario, simulate } from '../action/scenario.ts';
+import { PULL, type Scenario, simulate } from '../action/scenario.ts';
 import { issueComment } from '../sim/events.ts';
 
 // Whatever the environment contains, a run ends with its outputs and at most one error.
@@ -35,5 +35,5 @@ it.each(rows)('a run ends with a sentence, whatever %s is: %j', async (name, val
       : { github: { [ofRunner.toLowerCase()]: value } };
   const more = { step: { ...STEP, ...given } };
   const result = await (IS_LONG ? sim.run(more) : sim.runHere(more));
-  expect(errors(result).join()).not.toContain('unexpected error');
+  expect(result.errors.join()).not.toContain('unexpected error');
 });

@@ -212,12 +212,11 @@ const BASE: Omit<JobRecord, 'id'> = {
   archivedAt: null,
 };
 
-const DEFAULT_TURN: TurnScript = {
-  steps: [
-    { afterMs: 0, set: { status: 'active' } },
-    { afterMs: 60_000, set: { status: 'completed' } },
-  ],
-};
+/** The agent works for so long, by default a minute. */
+export function turnTo(status = 'completed', ms = 60_000, more: JobPart = {}): TurnScript {
+  const end = { afterMs: ms, set: { status, ...more } };
+  return { steps: [{ afterMs: 0, set: { status: 'active' } }, end] };
+}
 
 /** The simulated API. The state of its jobs follows their scripts and the clock. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
@@ -320,7 +319,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 }
 
 function turnOf({ turns = [] }: JobScript, index: number): TurnScript {
-  return turns[index] ?? turns.at(-1) ?? DEFAULT_TURN;
+  return turns[index] ?? turns.at(-1) ?? turnTo();
 }
 
 function isAccepted(reply: PostReply): boolean {

@@ -125,7 +125,12 @@ export function startLog(step: LogOptions) {
   }
 
   function report() {
-    return { failed, annotations, masks, log: log.join('\n'), commands };
+    const messages = (wanted: AnnotationType): readonly string[] =>
+      annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
+    const byType = {
+      ...{ errors: messages('error'), warnings: messages('warning'), notices: messages('notice') },
+    };
+    return { failed, annotations, ...byType, masks, log: log.join('\n'), commands };
   }
 
   return { print, annotate, fail, receive, report };

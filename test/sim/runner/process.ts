@@ -69,6 +69,10 @@ export interface StepResult {
   /** Unmasked. */
   readonly summary: string;
   readonly annotations: readonly Annotation[];
+  /** Their messages, by their types. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  readonly notices: readonly string[];
   /** The values that the step masked. */
   readonly masks: readonly string[];
   readonly log: string;
