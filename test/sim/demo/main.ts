@@ -32,6 +32,7 @@ function show(what: string, { name, markdown }: Exhibit) {
 function describe({ run, result, entries }: PlayedRun): string {
   const [url] = result?.outputs['comment-url']?.split('\n') ?? [];
   const answer = entries.find(({ html_url }) => html_url === url);
-  const [title] = answer?.body.replace(/^<!--.*-->\n|<[^>]+>|^#+ /gm, '').split('\n') ?? [];
+  const text = answer?.body.replace(/^<!--.*-->\n|<[^>]+>|^#+ |`/gm, '');
+  const [title] = text?.replaceAll(/\[(.+?)\]\(\S+\)/g, '$1').split('\n') ?? [];
   return `  ${run.title}: ${title ?? result?.outputs.reason ?? 'No runner starts.'}`;
 }
