@@ -17,37 +17,34 @@ function omitFiles(text: string): Section {
   return { slot: 'about', omissions: files.map((file) => ({ what: `what is at ${file}`, why })) };
 }
 
-type PromptRuntime = Pick<Runtime, 'log' | 'redact' | 'signal'>;
-
 /** What is sent, and what people see of it. */
 export class Prompt {
-  readonly #runtime: PromptRuntime;
-  readonly #request: Request;
+  readonly request: Request;
+  readonly #runtime: Runtime;
   readonly #logged = new Set<string>();
+  #origin = '';
   #sections: readonly Section[] = [];
-  #completed: readonly [readonly Section[], string] = [[], ''];
   text = '';
   /** Settled when it is complete, with why all jobs stop if it is not sent. */
   completion?: Promise<Stop | undefined>;
 
   /** `origin`: the paragraph that says where it comes from, or an empty text. */
-  constructor(runtime: PromptRuntime, request: Request, origin: string) {
+  constructor(runtime: Runtime, request: Request, origin: string) {
     this.#runtime = runtime;
-    this.#request = request;
+    this.request = request;
     this.complete([], origin);
   }
 
   /** Takes what was fetched, instead of what was fetched for an earlier try. */
-  complete(fetched: readonly Section[], origin: string, destination = ''): void {
-    this.#completed = [fetched, origin];
-    const { prompt, words, defaultTask, sections, isPrivate } = this.#request;
+  complete(fetched: readonly Section[], origin: string): void {
     const { log, redact, signal } = this.#runtime;
-    const task = [prompt, words, defaultTask];
-    const about: Section = { slot: 'about', parts: [origin, destination] };
-    const withAll = formatMessage(task, [about, ...fetched, ...sections]);
-    const files = isPrivate ? [omitFiles(redact(withAll))] : [];
-    this.#sections = [...fetched, ...sections, ...files];
-    this.text = formatMessage(task, [about, ...this.#sections]);
+    this.#origin = origin;
+    this.#sections = [...fetched, ...this.request.sections];
+    this.setDestination('');
+    if (this.request.isPrivate) {
+      this.#sections = [...this.#sections, omitFiles(redact(this.text))];
+      this.setDestination('');
+    }
     for (const { level, text } of formatLogLines(this.#sections)) {
       // A cancelled run reports that alone.
       if (!signal.aborted && !this.#logged.has(text)) log[level](text);
@@ -57,17 +54,15 @@ export class Prompt {
 
   /** A sentence about where it goes. */
   setDestination(sentence: string): void {
-    this.complete(...this.#completed, sentence);
-  }
-
-  get commentsOn(): ReadonlyMap<string, number> {
-    return this.#request.commentsOn;
+    const { prompt, words } = this.request;
+    const about: Section = { slot: 'about', parts: [this.#origin, sentence] };
+    this.text = formatMessage([prompt, words], [about, ...this.#sections]);
   }
 
   /** It is cut later: a part of a secret would not be recognized. */
   get preview(): Pick<RunReport, 'prompt' | 'attached' | 'message'> {
     const { redact } = this.#runtime;
-    const { prompt, words } = this.#request;
+    const { prompt, words } = this.request;
     return {
       prompt: redact(blocks([prompt, words])),
       attached: formatPreview(this.#sections),

@@ -1,8 +1,13 @@
 import type { Context } from '../context.ts';
-import { isStop, type Stop, stop } from '../job/stop-reasons.ts';
+import { type Stop, stop } from '../job/stop-reasons.ts';
+import { ok, problem, type Result } from '../result.ts';
+import { readInside } from '../runner/files.ts';
+import type { Redact } from '../runner/logger.ts';
+import { listing, quote } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
 import type { RequestPage } from './conversation/fetch.ts';
+import { type Output, toOutput } from './logs/quote-outputs.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Section } from './sections.ts';
 
@@ -13,8 +18,6 @@ export interface Request {
   readonly prompt: string;
   /** Of a person; empty for none. */
   readonly words: string;
-  /** If nobody asks for anything; or empty. */
-  readonly defaultTask: string;
   /** Of the event and of `attach`. */
   readonly sections: readonly Section[];
   /** How many inline comments of the review there are on each file. */
@@ -28,20 +31,19 @@ const FIX_IT =
 
 export async function readRequest(context: Context): Promise<Request | Stop> {
   const { runtime, trigger, asked } = context;
-  const { prompt, command } = context.inputs;
-  const files = await readAttached(context);
-  if (isStop(files)) return files;
+  const { prompt, command, attach } = context.inputs;
+  const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
+  if (files.kind === 'problem') return stop('no-content', { why: files.problem }, 'when fixed');
   const words = asked === null ? '' : readWords(asked, command);
-  const request = {
-    ...{ prompt, words, defaultTask: '', isPrivate: trigger.isPrivate },
-    ...{ sections: files, commentsOn: new Map<string, number>() },
-  };
+  const commentsOn = new Map<string, number>();
+  const { isPrivate } = trigger;
+  const request = { prompt, words, sections: files.value, commentsOn, isPrivate };
   if (asked?.kind === 'review') return readReview(context, asked, request);
   if (asked !== null) {
     if (prompt === '' && words === '') return withoutWords(command);
     if (asked.context === null) return request;
     const { formatCode } = await loadReview();
-    return { ...request, sections: [formatCode(asked.context, runtime.redact), ...files] };
+    return { ...request, sections: [formatCode(asked.context, runtime.redact), ...files.value] };
   }
   if (prompt !== '') return request;
   if (trigger.kind !== 'check') {
@@ -51,16 +53,48 @@ export async function readRequest(context: Context): Promise<Request | Stop> {
   }
   return trigger.check.failure === null
     ? nothing(`${whyNoFailure(trigger.check)}, and “prompt” is empty.`)
-    : { ...request, defaultTask: FIX_IT };
+    : { ...request, sections: [{ slot: 'task', parts: [FIX_IT] }, ...files.value] };
 }
 
-async function readAttached({ runtime, inputs }: Context): Promise<readonly Section[] | Stop> {
-  if (inputs.attach === '') return [];
-  const { readFiles } = await import(/* webpackChunkName: "carried" */ './attachments.ts');
-  const files = readFiles(inputs.attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
-  return files.kind === 'ok'
-    ? files.value
-    : stop('no-content', { why: files.problem }, 'when fixed');
+const MOST_FILES = 5;
+const MOST_BYTES = 10 * 1024 * 1024;
+
+/** `paths` has one in each line. The problem is that of the input “attach”. */
+export function readFiles(
+  paths: string,
+  workspace: string,
+  redact: Redact,
+): Result<readonly Section[]> {
+  const lines = paths.split(/[\r\n]+/).map((line) => line.trim());
+  const names = lines.filter((line) => line !== '');
+  if (names.length === 0) return ok([]);
+  if (names.length > MOST_FILES) {
+    return problem(`“attach” names ${names.length} files; name at most ${MOST_FILES}.`);
+  }
+  const outputs: Output[] = [];
+  for (const name of names) {
+    const shown = quote(redact(name), 60);
+    const file = readInside(workspace, name, MOST_BYTES);
+    if (file.kind === 'problem') {
+      const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
+      return problem(`“attach”: ${shown} ${file.problem}.${form}`);
+    }
+    const text = decode(file.value);
+    if (text === undefined) return problem(`“attach”: ${shown} is no UTF-8 text.`);
+    outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, text, redact));
+  }
+  const shown = listing(names.map((name) => quote(redact(name), 60)));
+  return ok([{ slot: 'logs', outputs, shown }]);
+}
+
+/** UTF-16 without a mark is valid UTF-8 with zeros. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readReview(

@@ -71,7 +71,7 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
   }
   const range = { before: before.sha, after: now.sha };
   try {
-    const { commentsOn } = run.prompt;
+    const { commentsOn } = run.prompt.request;
     const more = now.commits - (before.commits ?? now.commits);
     const compared = await run.github.compare(before.sha, now.sha);
     return parseComparison(compared, { more, range, commentsOn, redact: run.runtime.redact });

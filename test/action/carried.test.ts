@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { QUOTATIONS } from '../../src/prompt/quote.ts';
+import { QUOTATIONS } from '../../src/prompt/sections.ts';
 import {
   checkRun,
   issueComment,
@@ -322,5 +322,13 @@ describe('attach', () => {
     ]);
     expect(sim.lastComment()).toContain('> `fix these`\n> <sub>+ `vale.txt`</sub>');
     expect(commands.map(({ name }) => name)).not.toContain('error');
+  });
+
+  it('is enough for a message that has only links else', async () => {
+    const github = { lacks: ['actions' as const] };
+    const step = { workspace, event: ofCommit() };
+    await using sim = await simulate(afterRun([], { step, github }));
+    const { outputs } = await sim.run({ with: { attach: 'vale.txt' } });
+    expect(outputs).toMatchObject(SENT);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QUOTATIONS } from '../../src/prompt/quote.ts';
+import { QUOTATIONS } from '../../src/prompt/sections.ts';
 import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';

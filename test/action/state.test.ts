@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NO_GUESS, QUOTATIONS } from '../../src/prompt/quote.ts';
+import { NO_GUESS, QUOTATIONS } from '../../src/prompt/sections.ts';
 import { type JournalEntry, type Reply, turnTo } from '../sim/agent.ts';
 import {
   issueComment,

@@ -1,8 +1,8 @@
-import { QUOTATIONS } from '../../src/prompt/quote.ts';
 import {
   formatLogLines,
   formatMessage,
   formatPreview,
+  QUOTATIONS,
   type Section,
 } from '../../src/prompt/sections.ts';
 

@@ -1,19 +1,13 @@
 import type { Context } from '../../context.ts';
 import { lacking } from '../../github/errors.ts';
 import { type Stop, stop } from '../../job/stop-reasons.ts';
+import { problem } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
-import { type CommitTrigger, FAILURES } from '../../trigger/trigger.ts';
+import type { CommitTrigger } from '../../trigger/trigger.ts';
 import { fetchOrExplain, limitTime, type Omission, type Section } from '../sections.ts';
-import { whyNeverStarted } from './annotations.ts';
-import { formatFailures, listNames, quoteName, type Source } from './format.ts';
-import {
-  type FailedCheck,
-  isOutdated,
-  type Lists,
-  newestChecks,
-  selectFailures,
-} from './select.ts';
+import { formatFailures, listNames, quoteName, type Source, whyNeverStarted } from './format.ts';
+import { type FailedCheck, isOutdated, type Lists, selectFailures } from './select.ts';
 
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
 const MOST_SOURCES = 8;
@@ -22,35 +16,24 @@ const CHECKS = 'checks: read';
 /** What runs and logs need. */
 const ACTIONS = 'actions: read';
 
-/** A commit, and the run or check of the event on it, if that failed. */
-interface CommitToRead {
-  readonly sha: string;
-  readonly own: CommitTrigger | null;
-  /** The page of its pull request, if the message does not say that elsewhere; or empty. */
-  readonly page: string;
-}
-
-interface Failing {
-  readonly sections: readonly Section[];
-  /** Whether a workflow may have run there. */
-  readonly hasRuns: boolean;
-  /** Why the message about the run or check of the event is not sent. */
-  readonly end?: Stop | undefined;
-}
-
-/** What fails on a commit: runs of workflows, jobs and checks of apps. `until`: of the clock. */
+/**
+ * What fails on a commit: runs of workflows, jobs and checks of apps. `own`: the run or check of
+ * the event, if that failed. `page`: that of the pull request, if the message does not say it
+ * elsewhere; or empty. `until`: a time of the clock.
+ */
 export async function fetchFailures(
-  start: Context,
-  { sha, own, page }: CommitToRead,
+  context: Context,
+  { sha, own, page }: { sha: string; own: CommitTrigger | null; page: string },
   until: number,
-): Promise<Failing> {
-  const { github, info, runtime } = start;
+) {
+  const { github, info, runtime, inputs } = context;
   const { redact } = runtime;
   const signal = limitTime(runtime, until);
   const [runs, checks] = await Promise.all([
     fetchOrExplain(() => github.runsOn(sha, until), ACTIONS, signal),
     fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal),
   ]);
+  /** Whether a workflow may have run there. */
   const hasRuns = runs.kind === 'problem' || runs.value.length > 0;
   if (own !== null && isOutdated(own, { runs, checks })) {
     const why = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
@@ -59,40 +42,42 @@ export async function fetchFailures(
   const failures = selectFailures({ runs, checks }, own, info);
   const ranked = failures.checks.toSorted((one, other) => rankCheck(one) - rankCheck(other));
   const read = await Promise.all(
-    ranked.slice(0, MOST_SOURCES).map((check) => readSource(start, check, signal)),
+    ranked.slice(0, MOST_SOURCES).map((check) => fetchSource(context, check, signal)),
   );
   const sources = read.filter(({ check, neverStarted }) => check.hasFailed || neverStarted);
   const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
   const pull = page === '' ? '' : ` of the pull request ${page}`;
   const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
   const where = ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
-  const isQuiet = failures.runs.length === 0 && failures.checks.length === 0;
-  const sections = [
+  const unread = omitLists({ runs, checks }, own);
+  const isQuiet = failures.runs.length + failures.checks.length === 0;
+  // If nothing fails, the log alone names this permission.
+  const omissions = unread.filter(({ what, why }) => {
+    const isLogged = isQuiet && why === lacking(CHECKS);
+    if (isLogged) runtime.log.info(`The message goes without ${what}: ${why}.`);
+    return !isLogged;
+  });
+  const sections: readonly Section[] = [
     ...formatFailures(failures, sources, { sha, where, left, redact }),
-    omitLists(start, { runs, checks }, own, isQuiet),
+    { slot: 'about', omissions },
   ];
-  const end = own === null ? undefined : (endUnstarted(sources, redact) ?? endRefused(sections));
+  const end = own
+    ? (endUnstarted(sources, redact) ?? endRefused(sections, inputs.attach))
+    : undefined;
   return { sections, hasRuns, end };
 }
 
 /** Of a branch in another repository only the names: strangers control what its checks say. */
-export async function nameFailures(
-  { github, runtime }: Context,
-  sha: string,
-  until: number,
-): Promise<Failing> {
+export async function nameFailures({ github, info, runtime }: Context, sha: string, until: number) {
   const signal = limitTime(runtime, until);
   const checks = await fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal);
-  if (checks.kind === 'problem') {
-    const omission = { what: 'what fails there', why: checks.problem, isFault: true };
-    return { sections: [{ slot: 'about', omissions: [omission] }], hasRuns: true };
-  }
-  const names = newestChecks(checks.value)
-    .filter(({ conclusion }) => FAILURES.has(conclusion))
-    .map(({ name }) => quoteName(name, runtime.redact));
+  const failures = selectFailures({ runs: problem(''), checks }, null, info);
+  const names = failures.checks.map(({ name }) => quoteName(name, runtime.redact));
   const why = 'The branch is in another repository, so what they say is not shown.';
   const parts = names.length === 0 ? [] : [`Failed checks: ${listNames(names)}. ${why}`];
-  return { sections: [{ slot: 'about', parts }], hasRuns: checks.value.length > 0 };
+  const omissions = checks.kind === 'ok' ? [] : [omit('what fails there', checks.problem)];
+  const sections: readonly Section[] = [{ slot: 'about', parts, omissions }];
+  return { sections, hasRuns: checks.kind === 'problem' || checks.value.length > 0 };
 }
 
 /** Those of the event, checks of apps, other jobs, and what was cancelled or never started. */
@@ -113,8 +98,8 @@ function endUnstarted(sources: readonly Source[], redact: Redact): Stop | undefi
 }
 
 /** If permissions alone keep each log and annotation away. What is too large is worth a message. */
-function endRefused(sections: readonly Section[]): Stop | undefined {
-  if (sections.some(({ outputs = [] }) => outputs.length > 0)) return undefined;
+function endRefused(sections: readonly Section[], attach: string): Stop | undefined {
+  if (attach !== '' || sections.some(({ outputs = [] }) => outputs.length > 0)) return undefined;
   const omissions = sections.flatMap(({ omissions: some = [] }) => some);
   const reasons = [...new Set(omissions.map(({ why }) => why))];
   const refusals = [lacking(CHECKS), lacking(ACTIONS)];
@@ -123,7 +108,7 @@ function endRefused(sections: readonly Section[]): Stop | undefined {
   return stop('no-content', { why }, 'when fixed');
 }
 
-async function readSource({ github }: Context, check: FailedCheck, signal: AbortSignal) {
+async function fetchSource({ github }: Context, check: FailedCheck, signal: AbortSignal) {
   const { id, kind, annotations: count, hasFailed } = check;
   const [annotations, log] = await Promise.all([
     count > 0 ? fetchOrExplain(() => github.annotations(id), CHECKS, signal) : null,
@@ -138,23 +123,15 @@ async function readSource({ github }: Context, check: FailedCheck, signal: Abort
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
-/** `isQuiet`: nothing fails, so that the log alone names a missing permission. */
-function omitLists(
-  { runtime }: Context,
-  { runs, checks }: Lists,
-  own: CommitTrigger | null,
-  isQuiet: boolean,
-): Section {
-  const omissions: Omission[] = [];
-  if (runs.kind === 'problem') {
-    const what = own === null ? 'what fails there' : 'what else fails there';
-    omissions.push({ what, why: runs.problem, isFault: true });
-  }
-  if (checks.kind === 'problem') {
-    const what = 'failed jobs, checks of apps and annotations';
-    if (isQuiet && checks.problem === lacking(CHECKS)) {
-      runtime.log.info(`The message goes without ${what}: ${checks.problem}.`);
-    } else omissions.push({ what, why: checks.problem, isFault: true });
-  }
-  return { slot: 'about', omissions };
+function omitLists({ runs, checks }: Lists, own: CommitTrigger | null): readonly Omission[] {
+  return [
+    ...(runs.kind === 'ok' ? [] : [omit(`what ${own ? 'else ' : ''}fails there`, runs.problem)]),
+    ...(checks.kind === 'ok'
+      ? []
+      : [omit('failed jobs, checks of apps and annotations', checks.problem)]),
+  ];
+}
+
+function omit(what: string, why: string): Omission {
+  return { what, why, isFault: true };
 }

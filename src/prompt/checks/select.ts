@@ -2,17 +2,17 @@ import type { CheckRun, WorkflowRun } from '../../github/checks.ts';
 import { blocks } from '../../markdown.ts';
 import type { Result } from '../../result.ts';
 import type { RunInfo } from '../../runner/environment.ts';
-import { type CommitTrigger, FAILURES } from '../../trigger/trigger.ts';
+import { type CommitTrigger, FAILURES, sameLogin } from '../../trigger/trigger.ts';
 
-/** What GitHub lists of a commit. */
+/** What GitHub lists of a commit, the newest runs first. */
 export interface Lists {
-  /** The newest first. */
   readonly runs: Result<readonly WorkflowRun[]>;
   readonly checks: Result<readonly CheckRun[]>;
 }
 
+/** A run of a workflow, or a check. */
 export interface FailedRun {
-  readonly kind: 'workflow';
+  readonly kind: 'workflow' | 'check' | 'job';
   readonly id: number;
   readonly name: string;
   readonly url: string;
@@ -22,8 +22,7 @@ export interface FailedRun {
   readonly isOwn: boolean;
 }
 
-export interface FailedCheck extends Omit<FailedRun, 'kind'> {
-  readonly kind: 'check' | 'job';
+export interface FailedCheck extends FailedRun {
   /** Of a job; null if that run is not known. */
   readonly run: FailedRun | null;
   /** The title, summary and text of its output; empty for none. */
@@ -34,23 +33,20 @@ export interface FailedCheck extends Omit<FailedRun, 'kind'> {
   readonly hasFailed: boolean;
 }
 
-export interface Failures {
-  /** That of the event first. */
-  readonly runs: readonly FailedRun[];
-  readonly checks: readonly FailedCheck[];
-  /** Names. */
-  readonly unfinished: readonly string[];
-}
+export type Failures = ReturnType<typeof selectFailures>;
 
-/** `own`: the run or check of the event, if that failed. */
+/** `own`: the run or check of the event, if that failed; it comes first. */
 export function selectFailures(
   { runs, checks }: Lists,
   own: CommitTrigger | null,
   info: Pick<RunInfo, 'repository' | 'workflow' | 'runId'>,
-): Failures {
+) {
   const newest = runs.kind === 'ok' ? newestRuns(runs.value, info) : [];
   const failed: FailedRun[] = [];
-  if (own?.kind === 'workflow_run') failed.push({ ...atEvent(own), kind: 'workflow' });
+  if (own?.kind === 'workflow_run') {
+    const { id, name, url, failure } = own;
+    failed.push({ kind: 'workflow', id, name, url, failure: failure ?? '', isOwn: true });
+  }
   for (const run of newest) {
     const failure = FAILURES.get(run.conclusion);
     if (failure === undefined || run.id === own?.id) continue;
@@ -66,12 +62,13 @@ export function selectFailures(
     const runId = parseRunId(check);
     return !isOwnCheck(check, own) && (runId === null || !isLeftOut(runId));
   });
+  const unfinished = others.filter((one) => isUnfinished(one) && parseRunId(one) === null);
   return {
     runs: failed,
-    checks: [...ownCheck(own, listed), ...others.flatMap((one) => toFailedCheck(one, byId))],
+    checks: [...findOwnCheck(own, listed), ...others.flatMap((one) => toFailedCheck(one, byId))],
     unfinished: [
       ...newest.filter(isUnfinished).map(({ name, path }) => name || path),
-      ...others.flatMap((one) => (isUnfinished(one) && parseRunId(one) === null ? [one.name] : [])),
+      ...unfinished.map(({ name }) => name),
     ],
   };
 }
@@ -112,17 +109,13 @@ function newestRuns(
     // GitHub can add a ref.
     const file = run.path.replace(/@.*$/, '');
     const key = `${run.workflow_id ?? file} ${run.event}`;
-    if (!isSame(home, repository) || isSame(`${home}/${file}`, workflow)) return false;
+    if (!sameLogin(home, repository) || sameLogin(`${home}/${file}`, workflow)) return false;
     return hasResult(run) && !seen.has(key) && Boolean(seen.add(key));
   });
 }
 
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}
-
 /** Of each app and name, in the order of their IDs. Jobs of several workflows can have one name. */
-export function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
+function newestChecks(all: readonly CheckRun[]): readonly CheckRun[] {
   const newest = new Map<string, CheckRun>();
   for (const check of all.toSorted((one, other) => one.id - other.id)) {
     newest.set(`${check.app?.id ?? ''} ${parseRunId(check) ?? ''} ${check.name}`, check);
@@ -146,16 +139,12 @@ export function isOwnCheck({ id, name, app }: CheckRun, own: CommitTrigger | nul
 }
 
 /** As it is listed or, without that, as the event has it. */
-function ownCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): FailedCheck[] {
+function findOwnCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): FailedCheck[] {
   if (own?.kind !== 'check_run') return [];
-  const now = listed.find((one) => isOwnCheck(one, own));
-  const [check] = now === undefined ? [] : toFailedCheck(now, new Map());
-  const withoutAny = { kind: 'check', run: null, output: '', annotations: 0 } as const;
-  return [{ ...(check ?? { ...atEvent(own), ...withoutAny, hasFailed: true }), isOwn: true }];
-}
-
-function atEvent({ id, name, url, failure }: CommitTrigger) {
-  return { id, name, url, failure: failure ?? 'failed', isOwn: true };
+  const output = { title: '', summary: '', text: '', annotations_count: 0 };
+  const inEvent = { ...own, app: null, html_url: own.url, details_url: null, output };
+  const now = listed.find((one) => isOwnCheck(one, own)) ?? inEvent;
+  return toFailedCheck(now, new Map()).map((check) => ({ ...check, isOwn: true }));
 }
 
 function toFailedCheck(check: CheckRun, runs: ReadonlyMap<number, FailedRun>): FailedCheck[] {

@@ -4,9 +4,8 @@ import type { Redact } from '../../runner/logger.ts';
 import { cut, hasVisibleText, oneLine, plural, quote, withoutInvisible } from '../../text.ts';
 import type { Account, CommentTrigger } from '../../trigger/trigger.ts';
 import { fenced } from '../logs/clean.ts';
-import { cutQuoted, quoteLines } from '../quote.ts';
 import { sanitize, sanitizeStrict } from '../sanitize/sanitize.ts';
-import { omitForRoom, type Section } from '../sections.ts';
+import { cutQuoted, omitForRoom, quoteLines, type Section } from '../sections.ts';
 import { quoteLogin, type Standing } from './authors.ts';
 import type { PostGroup } from './select.ts';
 

@@ -298,7 +298,7 @@ async function work(world: World, setup: Setup, life: Life) {
     const { result } = STOP_REASONS[planned.code];
     return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
-  const task = { prompt: 'Go.', words: '', defaultTask: '', isPrivate: false };
+  const task = { prompt: 'Go.', words: '', isPrivate: false };
   const request = { ...task, sections: [], commentsOn: new Map<string, number>() };
   const opened = openRun({ ...planned, request }, () => ok(null));
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };

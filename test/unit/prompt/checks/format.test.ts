@@ -97,7 +97,8 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
     ...github,
   };
   const info = { repository: 'octo/agents', workflow: 'octo/agents/own.yml', runId: '1' };
-  const start = { runtime, info: info as RunInfo, github: calls as GitHub } as Context;
+  const inputs = { attach: '' };
+  const start = { runtime, info: info as RunInfo, github: calls as GitHub, inputs } as Context;
   const page = own === null ? '' : PULL;
   const until = systemClock.now() + leftMs;
   const failing = await fetchFailures(start, { sha: COMMIT, own, page }, until);
@@ -112,7 +113,13 @@ describe('a check of the event', () => {
   it.each<[string, CommitTrigger, readonly Said[], string, string]>([
     ['that is not listed', CHECK, [], CHECK_FAILED, ''],
     ['without a page', without({ url: '', name: 'a secret' }), [], `The check “a ***” ${LOST}`, ''],
-    ['that took too long', without({ failure: 'timed out', branch: null }), [], LATE, ''],
+    [
+      'that took too long',
+      without({ failure: 'timed out', conclusion: 'timed_out', branch: null }),
+      [],
+      LATE,
+      '',
+    ],
     [
       'with what it says',
       CHECK,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
 import { GitHub as Client } from '../../../../src/github/client.ts';
 import { fetchConversation, type RequestPage } from '../../../../src/prompt/conversation/fetch.ts';
-import { NO_GUESS } from '../../../../src/prompt/quote.ts';
+import { NO_GUESS } from '../../../../src/prompt/sections.ts';
 import { readRunInfo } from '../../../../src/runner/environment.ts';
 import { MARKER } from '../../../../src/text.ts';
 import type { JournalEntry, Reply } from '../../../sim/agent.ts';

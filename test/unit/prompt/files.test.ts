@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { readFiles } from '../../../src/prompt/attachments.ts';
+import { readFiles } from '../../../src/prompt/request.ts';
 import { told } from '../told.ts';
 
 const MIB = 1024 * 1024;
