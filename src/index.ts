@@ -4,11 +4,11 @@ import { EOL } from 'node:os';
 import { systemClock } from './clock.ts';
 import { stop } from './job/stop-reasons.ts';
 import { crash, reportEarlyEnd } from './report/finish.ts';
-import { serialise } from './report/outputs.ts';
 import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
 import { append } from './runner/files.ts';
 import { createLog, maskInLog, redactor } from './runner/logger.ts';
+import { serialise } from './runner/outputs.ts';
 
 const LEAST_NODE = 24;
 

@@ -5,10 +5,10 @@ import { openRun } from './delivery/run-state.ts';
 import { isStop, stop } from './job/stop-reasons.ts';
 import { makePlan } from './plan/plan.ts';
 import { readRequest } from './prompt/request.ts';
-import { report, reportEarlyEnd, saveUnfinished } from './report/finish.ts';
-import { saveOutputs } from './report/outputs.ts';
+import { report, reportEarlyEnd } from './report/finish.ts';
 import type { Runtime } from './runner/environment.ts';
 import { adviseOnSettings } from './runner/inputs.ts';
+import { saveUnfinished } from './runner/outputs.ts';
 
 /** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
@@ -19,7 +19,7 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const cancelled = stop('cancelled', { phase: 'early' });
   if (runtime.signal.aborted) return reportEarlyEnd(runtime, cancelled, context);
   if (isStop(ready)) return reportEarlyEnd(runtime, ready, context);
-  const opened = openRun(ready, (outputs) => saveOutputs(runtime, outputs));
+  const opened = openRun(ready);
   // The report does not wait for the reaction.
   const reaction = react(context, 'EYES');
   const done = await deliver(opened);

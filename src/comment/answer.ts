@@ -1,8 +1,11 @@
 import type { Context } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import { describeError } from '../github/errors.ts';
+import type { Stop, StopCode } from '../job/stop-reasons.ts';
 import { composeReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
 import { identifyMessage } from '../ledger/record.ts';
+import { renderProblem, renderUsage } from './render.ts';
+import { findStarter } from './starter.ts';
 import { createComment } from './tracking-comment.ts';
 
 /** A comment without a record. */
@@ -42,4 +45,25 @@ export async function react(
   } catch (error) {
     runtime.log.debug(`The reaction ${content} was not added: ${describeError(error)}.`);
   }
+}
+
+/** Mistakes that whoever has asked is told: only those who may send get that far. */
+const ANSWERED: ReadonlySet<StopCode> = new Set([
+  ...(['api-key', 'inputs', 'no-content'] as const),
+  ...(['no-job', 'job-unknown', 'several-jobs', 'other-creation'] as const),
+]);
+
+/** Answers a command that acts on no job, in `said`; strangers get no answer. Resolves as `reply`. */
+export async function answer(
+  context: Context,
+  { code, details }: Stop,
+  said: string,
+): Promise<string> {
+  const { info, inputs, trigger } = context;
+  if (code === 'no-words') return reply(context, renderUsage(String(details.command)), 'warning');
+  if (details.isColleague && inputs.command !== null) await react(context, 'THUMBS_DOWN');
+  if (!ANSWERED.has(code)) return '';
+  await react(context, 'CONFUSED');
+  // The error of the run is an annotation already.
+  return reply(context, renderProblem(said, info, findStarter(trigger)), 'info');
 }

@@ -11,7 +11,7 @@ import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.t
 
 // The tracking comment, which is there before the message, and the second list below it.
 
-interface Announced extends Pick<Run, 'comment' | 'takesNoComment'> {
+interface Announced extends Pick<Run, 'comment'> {
   /**
    * The records above the comment, if they decide: those of other runs may have been created since
    * the first list.
@@ -49,7 +49,7 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<Announ
   // Messages of earlier attempts, and jobs without a message, are still waited for.
   if (left.length === 0) runtime.log.warning(created.problem);
   for (const job of left) endJob(run, job, stopWithoutComment(run, created));
-  return { takesNoComment: created.cause === 'rate limit' };
+  return {};
 }
 
 /** Milliseconds before each further list. */
@@ -133,10 +133,9 @@ function renderComment(
   conversation: number,
   limit: number,
 ): string {
-  const [job, ...others] = jobs;
-  const isLimit = others.length === 0 && job?.end?.label === 'limited';
   // GitHub mails the first text alone: without a page of its own, a run writes only at its end.
-  const told = isLimit || run.plan.comments.kind !== 'tracking comment' ? jobs : [];
+  const isAtEnd = run.plan.comments.kind !== 'tracking comment';
+  const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
   const people = told.map((one) => findPersonToMention(run.trigger, knownRecords(run.ledger), one));
   const person = people.find((login) => login !== '') ?? '';
   const place = { conversation, limit: limit - ROOM_FOR_NAME };

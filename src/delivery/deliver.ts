@@ -2,9 +2,11 @@ import { showStatus } from '../job/explain.ts';
 import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { knownRecords } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
 import { findOwnPull } from '../plan/own-pull-request.ts';
+import type { Result } from '../result.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import { listing } from '../text.ts';
 import { announce } from './announce.ts';
@@ -18,7 +20,8 @@ import { waitForAgent, waitForTurn } from './wait.ts';
 // follows each job that is left.
 
 export async function deliver(ready: Run): Promise<Run> {
-  const decisions = decideAll(ready);
+  const { ledger } = ready;
+  const decisions = decideAll(ready, ledger);
   // What earlier attempts sent comes first: no answer of the API may end that.
   for (const [job, decision] of decisions) {
     if (decision.kind === 'resume' || 'isInDoubt' in decision) apply(ready, job, decision);
@@ -32,22 +35,23 @@ export async function deliver(ready: Run): Promise<Run> {
     return decision?.kind === 'stop' && decision.isNews === true;
   });
   const { above, ...announced } = await announce(ready, untold);
-  const isDecided = above !== undefined;
-  const run = { ...ready, ...announced, ...(isDecided && { isUnsure: false, ledger: above }) };
-  if (isDecided) decideBelow(run);
+  const isUnsure = ready.isUnsure && above === undefined;
+  // What is known of the queue stays if the second list fails.
+  const run = { ...ready, ...announced, isUnsure, ledger: above?.kind === 'ok' ? above : ledger };
+  if (above !== undefined) decideBelow(run, above);
   await Promise.all(run.jobs.map((job) => followJob(run, job)));
   return run;
 }
 
 /** Other runs may have come first since the first list. */
-function decideBelow(run: Run): void {
+function decideBelow(run: Run, above: Result<Ledger>): void {
   const unsent = pendingJobs(run).length;
-  for (const [job, decision] of decideAll(run)) apply(run, job, decision);
+  for (const [job, decision] of decideAll(run, above)) apply(run, job, decision);
   if (pendingJobs(run).length < unsent) run.comment?.write();
 }
 
-function decideAll(run: Run): ReadonlyMap<Job, Decision> {
-  const { inputs, isRerun, ledger, plan } = run;
+function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<Job, Decision> {
+  const { inputs, isRerun, plan } = run;
   const { command, jobIds } = inputs;
   const question = { ...plan, ledger, isRerun, command, isJobFound: jobIds.length === 0 };
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));

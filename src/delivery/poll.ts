@@ -98,10 +98,11 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const read = await getJob(run.agent, job.id);
   if (read.kind === 'missed') return read;
   const record = read.value;
-  const before = job.record?.status;
-  const isFirst = job.after.seenAt === undefined;
+  // Of the first poll after the message, that nothing has changed is news, too.
+  const isFirst = job.message.kind === 'sent' && job.after.seenAt === undefined;
+  const isNews = isFirst || record.status !== job.record?.status;
   recordPoll(job, record, from, clock.now());
-  logRecord(run, job, record, before, isFirst);
+  logRecord(run, job, record, isNews);
   if (!isKnownStatus(record.status)) {
     const what =
       record.status === undefined
@@ -122,39 +123,17 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
 export function takeResponse(run: Run, job: Job, record: JobRecord): void {
   const before = job.record?.status;
   recordResponse(job, record);
-  logRecord(run, job, record, before, false);
+  logRecord(run, job, record, record.status !== before);
 }
 
-/** Of the first poll after the message, that nothing has changed is news, too. */
-function logRecord(
-  run: Run,
-  job: Job,
-  { status, linkProblem }: JobRecord,
-  before: string | undefined,
-  isFirst: boolean,
-): void {
-  if (status !== undefined && (status !== before || (isFirst && isFromBefore(job)))) {
-    run.log.say(job, describeStatus(run, job, status));
+function logRecord(run: Run, job: Job, { status, linkProblem }: JobRecord, isNews: boolean): void {
+  if (status !== undefined && isNews) {
+    const when = mayBeSent(job) ? 'Before the message, the' : 'The';
+    const isOld = job.message.kind === 'sent' && status === job.base?.status;
+    const still = isOld && job.after.work !== 'our message' ? 'still ' : '';
+    run.log.say(job, `${when} job is ${still}${showStatus(status)}.`);
   }
   if (linkProblem !== undefined) {
     run.log.warn(job, `The pull request link of the job is left out: ${linkProblem}.`);
   }
-}
-
-function describeStatus({ runtime }: Run, job: Job, status: string): string {
-  const { message } = job;
-  if (isFromBefore(job)) return `The job still shows ${showStatus(status)} from before.`;
-  // The runner of an earlier attempt may have had another time.
-  if (message.kind === 'sent' && !message.isEarlier) {
-    const since = duration(runtime.clock.now() - message.at);
-    return `The job is ${showStatus(status)}, ${since} after the message.`;
-  }
-  return `${mayBeSent(job) ? 'Before the message, the' : 'The'} job is ${showStatus(status)}.`;
-}
-
-/** Whether the status may be older than the message. */
-function isFromBefore(job: Job): boolean {
-  const { base, after, record } = job;
-  if (job.message.kind !== 'sent' || after.work === 'our message') return false;
-  return base !== undefined && record?.status === base.status;
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
 import { type Job, mayBeSent, newJob, phaseOf, update } from '../job/job.ts';
 import { toOutcome } from '../job/outcome.ts';
-import { type Ended, endedNow } from '../job/overall.ts';
+import { endedNow } from '../job/overall.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
@@ -16,6 +16,7 @@ import type { Plan, Planned } from '../plan/plan.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
+import { saveOutputs } from '../runner/outputs.ts';
 import { sentences } from '../text.ts';
 import { JobLog } from './job-log.ts';
 
@@ -40,38 +41,25 @@ export interface Run extends Context {
     /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
     readonly stop: AbortController;
   };
-  readonly writeOutputs: WriteOutputs;
   /**
    * Whether an earlier attempt may have sent the message: a re-run knows it below its own comment.
    */
   readonly isUnsure: boolean;
   /** The comment of this process; missing before it is created, or if there is none. */
   readonly comment?: TrackingComment;
-  /** Whether GitHub has taken no comment because of a rate limit. */
-  readonly takesNoComment?: boolean;
 }
-
-/** A problem says that this was not possible. */
-export type WriteOutputs = (report: {
-  readonly ended: readonly Ended[];
-  readonly commentUrls: readonly string[];
-}) => Result<null>;
 
 const MOST_FIRST_POLLS_AT_ONCE = 10;
 const MOST_SENDS_AT_ONCE = 4;
 
-interface Ready extends Planned {
-  readonly request: Request;
-}
-
-export function openRun(ready: Ready, writeOutputs: WriteOutputs): Run {
+export function openRun(ready: Planned & { readonly request: Request }): Run {
   const { context, plan, ledger, jobIds, request } = ready;
   const { runtime, info, inputs, isRerun } = context;
   const { deadline } = plan;
   const jobs = jobIds.map(newJob);
   return {
     ...context,
-    ...{ plan, ledger, jobs, writeOutputs, isUnsure: isRerun },
+    ...{ plan, ledger, jobs, isUnsure: isRerun },
     prompt: new Prompt(runtime, request, describePage({ ...context, plan, ledger, jobs })),
     agent: {
       ...runtime,
@@ -115,8 +103,10 @@ export function describeRun(run: Run): RunReport {
   };
 }
 
-export function save({ writeOutputs, inputs, jobs, comment }: Run): Result<null> {
-  return writeOutputs({ ended: endedNow(jobs, inputs.wait), commentUrls: [comment?.url ?? ''] });
+/** The outputs as they are if the run ends now. */
+export function save({ runtime, inputs, jobs, comment }: Run): Result<null> {
+  const ended = endedNow(jobs, inputs.wait);
+  return saveOutputs(runtime, { ended, commentUrls: [comment?.url ?? ''] });
 }
 
 export function pendingJobs({ jobs }: Run): readonly Job[] {

@@ -73,7 +73,9 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
   const startedAt = clock.now();
   let listedAt = startedAt;
   const own = { message: plan.message, jobId: job.id };
-  let first = messageBefore(knownRecords(run.ledger), { ...own, now: startedAt });
+  // Before a further wait, some of them may have ended.
+  const above = job.waitedMs === undefined ? knownRecords(run.ledger) : await listAbove(run);
+  let first = messageBefore(above, { ...own, now: startedAt });
   // Whether a run on another page may still wait for the end that was seen.
   let isOfOthers = false;
   for (let isFirst = true; ; isFirst = false) {

@@ -1,22 +1,20 @@
-import { react, reply } from '../comment/answer.ts';
-import { renderProblem, renderUsage } from '../comment/render.ts';
-import { findStarter } from '../comment/starter.ts';
+import { answer } from '../comment/answer.ts';
+import { type RunReport, renderReport } from '../comment/render.ts';
 import type { Context } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
-import { A_RUN, explain, howToRetry, type RunFacts } from '../job/explain.ts';
-import { labelOf, NEW_JOB } from '../job/job.ts';
+import { A_RUN, explain, howToRetry } from '../job/explain.ts';
+import { type Job, labelOf, NEW_JOB } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
-import { STOP_REASONS, type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
-import { blocks, icon, sentenceToMarkdown } from '../markdown.ts';
+import { STOP_REASONS, type Stop } from '../job/stop-reasons.ts';
+import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import type { Log } from '../runner/logger.ts';
+import { saveAtEnd, saveOutputs, saveSummary, withoutJobs } from '../runner/outputs.ts';
 import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { notify } from './notify.ts';
-import { type Report, saveAtEnd, saveOutputs } from './outputs.ts';
-import { summarize, writeSummary } from './summary.ts';
 
 /** The outputs come first: a second signal may end the process. What follows changes no result. */
 export async function report(run: Run): Promise<0 | 1> {
@@ -31,8 +29,28 @@ export async function report(run: Run): Promise<0 | 1> {
   const { commentUrls, outdated } = await notify(run);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
-  summarize(runtime, describeRun(run), jobs, commentUrls, outdated);
+  saveSummary(runtime, renderSummary(describeRun(run), jobs, commentUrls, outdated));
   return code;
+}
+
+/** Characters. The message may add 60,000 of three bytes; the runner drops more than 1 MiB. */
+const SUMMARY_LIMIT = 250_000;
+
+/** `outdated`: why the comment is not up to date; empty if it is. */
+export function renderSummary(
+  about: RunReport,
+  jobs: readonly Job[],
+  commentUrls: readonly string[],
+  outdated = '',
+): string {
+  const links = commentUrls
+    .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
+    .sort((one, other) => one.number - other.number)
+    .map(({ url, number }) => link(`#${number}`, url));
+  const label = links.length === 1 ? 'Comment on' : 'Comments on';
+  const linked = links.length === 0 ? '' : `${label} ${links.join(', ')}`;
+  const comments = blocks([linked, sentenceToMarkdown(outdated)]);
+  return renderReport(about, jobs, { limit: SUMMARY_LIMIT, comments });
 }
 
 export function crash({ log, redact }: Pick<Runtime, 'log' | 'redact'>, error: unknown): 1 {
@@ -80,69 +98,32 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
 }
 
-// A run that acts on no job.
-
-/** What is true if the process is killed before it knows more, or ends because of a bug. */
-export function saveUnfinished(runtime: Runtime): void {
-  const why = stop('ended-early', { phase: 'early' });
-  const reason = explain(why, readFacts(runtime));
-  saveOutputs(runtime, toReport(runtime, why, reason));
-}
-
-/** Mistakes that whoever has asked is told: only those who may send get that far. */
-const ANSWERED: ReadonlySet<StopCode> = new Set([
-  ...(['api-key', 'inputs', 'no-content'] as const),
-  ...(['no-job', 'job-unknown', 'several-jobs', 'other-creation'] as const),
-]);
-
-/** Without `context`, it is not known who has asked. */
+/** Of a run that acts on no job. Without `context`, it is not known who has asked. */
 export async function reportEarlyEnd(
   runtime: Runtime,
   why: Stop,
   context?: Context,
 ): Promise<0 | 1> {
   const { result } = STOP_REASONS[why.code];
-  const facts = readFacts(runtime, context);
+  const isRerun = readRunInfo(runtime.env).attempt > 1;
+  const facts = { ...A_RUN, isCommand: Boolean(context?.asked), isRerun };
   const again = context ? howToRetry(why.retry, facts) : '';
   // What people do is told at once only if the cause passes by itself; the answer always tells it.
   const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));
-  const url = context === undefined ? '' : await answer(context, why, sentences(fact, again));
-  const nothing = facts.isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
+  const nothing = isRerun ? 'This attempt sent nothing' : 'Nothing was sent';
   const said = sentences(fact, why.retry === 'later' ? again : '');
   // Somebody wanted to send.
   const isRefusal = result === 'error' || ['not-allowed', 'no-secrets'].includes(why.code);
   const reason = sentences(isRefusal ? `${nothing}.` : '', said);
+  const url = context === undefined ? '' : await answer(context, why, sentences(fact, again));
   const level = why.details.isWarning ? 'warning' : 'notice';
   runtime.log[result === 'skipped' ? level : 'error'](reason);
-  const report = { ...toReport(runtime, why, reason), commentUrls: [url] };
-  const code = saveAtEnd(runtime, report, result === 'skipped' ? 0 : 1);
+  const ended = { ...withoutJobs(runtime, why.code, reason), commentUrls: [url] };
+  const code = saveAtEnd(runtime, ended, result === 'skipped' ? 0 : 1);
   // Few read the log of a green run.
   if (result === 'error' || why.code === 'no-secrets') {
     const title = `## ${icon(result === 'error' ? '⚠️' : '⏭️')} ${nothing}`;
-    writeSummary(runtime, blocks([title, sentenceToMarkdown(said)]));
+    saveSummary(runtime, blocks([title, sentenceToMarkdown(said)]));
   }
   return code;
-}
-
-function readFacts({ env }: Runtime, context?: Context): RunFacts {
-  const isRerun = readRunInfo(env).attempt > 1;
-  return { ...A_RUN, isCommand: Boolean(context?.asked), isRerun };
-}
-
-function toReport(runtime: Runtime, { code }: Stop, reason: string): Report {
-  const delivery = readFacts(runtime).isRerun ? 'unknown' : 'not-sent';
-  return { ended: [], withoutJobs: { code, reason, delivery } };
-}
-
-/** Strangers get none. */
-async function answer(context: Context, { code, details }: Stop, said: string): Promise<string> {
-  if (code === 'no-words') {
-    return reply(context, renderUsage(String(details.command)), 'warning');
-  }
-  const { command } = context.inputs;
-  if (details.isColleague && command !== null) await react(context, 'THUMBS_DOWN');
-  if (!ANSWERED.has(code)) return '';
-  await react(context, 'CONFUSED');
-  // The error of the run is an annotation already.
-  return reply(context, renderProblem(said, context.info, findStarter(context.trigger)), 'info');
 }

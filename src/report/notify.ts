@@ -51,16 +51,12 @@ export async function notify(run: Run): Promise<Notified> {
 
 /** Where no comment tells that nothing was sent. Resolves to the URL, or to an empty text. */
 async function replyToEnd(run: Run, worst: Ended): Promise<string> {
-  const { trigger, info, runtime } = run;
+  const { trigger, info } = run;
   const { result, explanation } = worst.end;
   if (result !== 'error' && result !== 'skipped') return '';
   if (!run.jobs.every((job) => deliveryOf(job) === 'not-sent')) return '';
   if (trigger.kind === 'check') {
     return result === 'error' ? reportUnsentCheck(run, trigger.check.sha, worst) : '';
-  }
-  if (run.takesNoComment) {
-    runtime.log.info('No comment says this, because GitHub limits their rate.');
-    return '';
   }
   const login = result === 'error' ? findStarter(trigger) : '';
   return reply(run, renderProblem(explanation, info, login), 'info');
@@ -99,7 +95,8 @@ async function finishComment(
   const edited = await comment.edit();
   const created = await createEndComment(run, comment, ended);
   const url = created.kind === 'ok' ? created.value : '';
-  const gaveWay = ended.every(({ end }) => end.code === 'commit-taken');
+  const isOfNoUse = ['commit-taken', 'request-deleted'];
+  const gaveWay = ended.every(({ end }) => isOfNoUse.includes(end.code));
   const itself = url === '' ? null : 'DUPLICATE';
   const isUseful = ended.some((job) => deliveryOf(job) === 'sent' || job.end.result === 'skipped');
   await collapseAround(run, comment, {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { type CommentRecord, shortHash } from '../../src/ledger/record.ts';
-import { toOutputs } from '../../src/report/outputs.ts';
+import { toOutputs } from '../../src/runner/outputs.ts';
 import {
   type Agent,
   type AgentOptions,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endedNow } from '../../src/job/overall.ts';
 import { FAIL_ON, RESULT_NAMES } from '../../src/job/results.ts';
-import { toOutputs } from '../../src/report/outputs.ts';
 import { USER_AGENT } from '../../src/runner/http.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
+import { toOutputs } from '../../src/runner/outputs.ts';
 import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
@@ -37,7 +37,7 @@ describe('action.yml', () => {
 
   it('declares exactly the outputs that the code writes, in the same order', () => {
     const written = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
-    const where = 'change toOutputs in src/report/outputs.ts, or action.yml';
+    const where = 'change toOutputs in src/runner/outputs.ts, or action.yml';
     expect(Object.keys(action.outputs), where).toEqual(written);
   });
 

@@ -9,10 +9,10 @@ import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';
 import { reportEarlyEnd } from '../../../src/report/finish.ts';
 import { notify } from '../../../src/report/notify.ts';
-import { toOutputs } from '../../../src/report/outputs.ts';
 import { ok } from '../../../src/result.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 import { readInputs } from '../../../src/runner/inputs.ts';
+import { toOutputs } from '../../../src/runner/outputs.ts';
 import { askedBy } from '../../../src/trigger/command.ts';
 import { triggerOf, type WebhookEvent } from '../../sim/events.ts';
 import { recordingRuntime } from '../../unit/recording-runtime.ts';
@@ -300,7 +300,7 @@ async function work(world: World, setup: Setup, life: Life) {
   }
   const task = { prompt: 'Go.', words: '', isPrivate: false };
   const request = { ...task, sections: [], commentsOn: new Map<string, number>() };
-  const opened = openRun({ ...planned, request }, () => ok(null));
+  const opened = openRun({ ...planned, request });
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
   const { commentUrls } = await notify(run);

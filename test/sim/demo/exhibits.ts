@@ -18,8 +18,7 @@ import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts'
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
-import { reportEarlyEnd } from '../../../src/report/finish.ts';
-import { summarize } from '../../../src/report/summary.ts';
+import { renderSummary, reportEarlyEnd } from '../../../src/report/finish.ts';
 
 import type { Runtime } from '../../../src/runner/environment.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
@@ -252,7 +251,7 @@ export function summaryOf(
   story: Partial<RunReport> = {},
   commentUrls: readonly string[] = [],
 ): string {
-  return written((runtime) => summarize(runtime, { ...REPORT, ...story }, jobs, commentUrls));
+  return renderSummary({ ...REPORT, ...story }, jobs, commentUrls);
 }
 
 /** What a run writes to its job summary. */

@@ -3,11 +3,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../src/clock.ts';
-import { serialise } from '../../../src/report/outputs.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
 import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log, type Redact, redactor } from '../../../src/runner/logger.ts';
+import { serialise } from '../../../src/runner/outputs.ts';
 import './preload.ts';
 import { inTime } from './clock.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';

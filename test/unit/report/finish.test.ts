@@ -4,8 +4,8 @@ import { type Job, labelOf } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { endedNow, failing } from '../../../src/job/overall.ts';
 import { type Outcome, stop } from '../../../src/job/stop-reasons.ts';
-import { annotate, crash, reportEarlyEnd } from '../../../src/report/finish.ts';
-import { summarize } from '../../../src/report/summary.ts';
+import { annotate, crash, renderSummary, reportEarlyEnd } from '../../../src/report/finish.ts';
+import { saveSummary } from '../../../src/runner/outputs.ts';
 import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 
@@ -81,15 +81,10 @@ describe('crash', () => {
   });
 });
 
-describe('summarize', () => {
+describe('renderSummary', () => {
   const story: RunReport = {
     ...{ info: INFO, cause: '', prompt: '', attached: '', message: '' },
     ...{ startedAt: START, command: null },
-  };
-  const summaryOf = (jobs: readonly Job[], urls: readonly string[] = []): string => {
-    const { runtime, summaries } = recordingRuntime();
-    summarize(runtime, story, jobs, urls);
-    return summaries.join();
   };
 
   it.each([
@@ -102,7 +97,7 @@ describe('summarize', () => {
       '\n\nComments on [#8](https://github.com/o/r/issues/8#i-2), [#10](',
     ],
   ])('links to the comments %j', (urls, words) => {
-    expect(summaryOf([ended({})], urls)).toContain(words);
+    expect(renderSummary(story, [ended({})], urls)).toContain(words);
   });
 
   it('is small enough for 100 jobs with the longest texts', () => {
@@ -111,14 +106,14 @@ describe('summarize', () => {
       const id = `${'j'.repeat(250)}${n}`;
       return ended({ explanation: `${'あ'.repeat(2000)}${n}` }, { id, record: record({ prLink }) });
     });
-    const text = summaryOf(jobs);
+    const text = renderSummary(story, jobs, []);
     expect(Buffer.byteLength(text)).toBeLessThan(1_000_000);
     expect(text).toMatch(/\n- Jobs not shown for lack of room: \d+\./);
   });
 
   it('warns if it cannot be written', () => {
     const { runtime, logged } = recordingRuntime({}, false);
-    summarize(runtime, story, [ended({})], []);
+    saveSummary(runtime, 'All is well.');
     expect(logged).toEqual(['warning: The job summary cannot be written (ENOSPC).']);
   });
 });

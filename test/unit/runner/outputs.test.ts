@@ -3,7 +3,7 @@ import type { Job } from '../../../src/job/job.ts';
 import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/overall.ts';
 import { type JobResult, RESULT_NAMES } from '../../../src/job/results.ts';
 import type { Outcome } from '../../../src/job/stop-reasons.ts';
-import { toOutputs } from '../../../src/report/outputs.ts';
+import { toOutputs } from '../../../src/runner/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
 
 function endOf(id: string, end: Partial<Outcome>, parts: Partial<Job> = {}): Ended {

@@ -1,11 +1,11 @@
-import { adviseOnFile, showStatus } from '../job/explain.ts';
+import { A_RUN, adviseOnFile, explain, showStatus } from '../job/explain.ts';
 import { DELIVERIES, type Delivery, deliveryOf, elapsedMs } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
-import { STOP_REASONS, type StopCode } from '../job/stop-reasons.ts';
+import { STOP_REASONS, type StopCode, stop } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
-import type { Runtime } from '../runner/environment.ts';
-import { codeOf } from '../runner/files.ts';
 import { oneLine, sentences } from '../text.ts';
+import { type Runtime, readRunInfo } from './environment.ts';
+import { codeOf } from './files.ts';
 
 // The jobs -> the declared outputs, as one text.
 
@@ -75,6 +75,19 @@ function toEntry(job: Ended) {
   };
 }
 
+/** Of a run that acts on no job. */
+export function withoutJobs({ env }: Runtime, code: StopCode, reason: string): Report {
+  const delivery = readRunInfo(env).attempt > 1 ? 'unknown' : 'not-sent';
+  return { ended: [], withoutJobs: { code, reason, delivery } };
+}
+
+/** What is true if the process is killed before it knows more, or ends because of a bug. */
+export function saveUnfinished(runtime: Runtime): void {
+  const isRerun = readRunInfo(runtime.env).attempt > 1;
+  const reason = explain(stop('ended-early', { phase: 'early' }), { ...A_RUN, isRerun });
+  saveOutputs(runtime, withoutJobs(runtime, 'ended-early', reason));
+}
+
 /** If that is not possible, the step fails, with one error at most. */
 export function saveAtEnd(runtime: Runtime, report: Report, code: 0 | 1): 0 | 1 {
   const saved = saveOutputs(runtime, report);
@@ -107,4 +120,12 @@ export function serialise(outputs: Readonly<Record<string, string>>, delimiter: 
   return Object.entries(outputs)
     .map(([name, value]) => `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
     .join('');
+}
+
+export function saveSummary(runtime: Runtime, markdown: string): void {
+  try {
+    runtime.writeSummary(`${markdown}\n`);
+  } catch (error) {
+    runtime.log.warning(`The job summary cannot be written (${codeOf(error)}).`);
+  }
 }
