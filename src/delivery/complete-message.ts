@@ -1,7 +1,7 @@
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import { describePage, isOwnPage } from '../plan/own-pull-request.ts';
-import type { RequestPage } from '../prompt/conversation/fetch.ts';
+import type { RequestPage } from '../prompt/conversation/select.ts';
 import { fetchSections } from '../prompt/request.ts';
 import type { Section } from '../prompt/sections.ts';
 import type { Run } from './run-state.ts';
@@ -47,7 +47,7 @@ function pageOf(run: Run): RequestPage | null {
     number,
     isOwn,
     isPull: trigger.isPullRequest || number !== asked.conversation,
-    unknown: ledger.kind === 'problem' ? ledger.problem : '',
+    ledger,
     ...summarizeRequests(knownRecords(ledger), ids, isOwn && number === asked.conversation),
   };
 }

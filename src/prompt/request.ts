@@ -6,7 +6,7 @@ import type { Redact } from '../runner/logger.ts';
 import { listing, quote } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
-import type { RequestPage } from './conversation/fetch.ts';
+import type { RequestPage } from './conversation/select.ts';
 import { type Output, toOutput } from './logs/quote-outputs.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Section } from './sections.ts';
@@ -132,19 +132,23 @@ function loadReview() {
   return import(/* webpackChunkName: "carried" */ './conversation/review.ts');
 }
 
-/** Fetches what changes until the message is sent; or why that is not sent. Ends by `until`. */
+/** For all that is fetched for a message. */
+const MOST_FETCHING_MS = 60_000;
+
+/** Fetches what changes until the message is sent; or why that is not sent. Ends by `latest`. */
 export async function fetchSections(
   context: Context,
   page: RequestPage | null,
-  until: number,
+  latest: number,
 ): Promise<{ readonly sections: readonly Section[]; readonly end?: Stop | undefined }> {
+  const { runtime, trigger, info, inputs } = context;
+  const until = Math.min(latest, runtime.clock.now() + MOST_FETCHING_MS);
   if (page !== null) {
     const { fetchConversation } = await import(
       /* webpackChunkName: "carried" */ './conversation/fetch.ts'
     );
     return { sections: await fetchConversation(context, page, until) };
   }
-  const { trigger, info, inputs } = context;
   if (trigger.kind !== 'check' || trigger.check.failure === null) return { sections: [] };
   const { fetchFailures } = await import(/* webpackChunkName: "carried" */ './checks/fetch.ts');
   const pull = inputs.prNumber ?? trigger.conversation;

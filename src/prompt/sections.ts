@@ -46,10 +46,13 @@ export interface Omission {
   readonly what: string;
   /** Such as `GitHub answered 502`; empty if it goes without saying. */
   readonly why: string;
-  /** Whether the paragraphs have it, so that the last line of the message has not. */
-  readonly isInParts?: boolean;
   /** Whether GitHub or a permission is the cause, so that the log has a warning. */
   readonly isFault?: boolean;
+}
+
+/** What GitHub, or a permission that is missing, keeps away. */
+export function omitProblem(what: string, read: Result<unknown>): readonly Omission[] {
+  return read.kind === 'ok' ? [] : [{ what, why: read.problem, isFault: true }];
 }
 
 /** How many comments have no end, and how many are left out. `url`: where people find them. */
@@ -77,8 +80,8 @@ export function formatMessage(task: readonly string[], sections: readonly Sectio
   });
   const carried = blocks(others);
   const hasQuotations = /^>/m.test(`${tasks}\n${carried}`);
-  const omitted = listOmissions(sections).filter(({ isInParts }) => !isInParts);
-  const named = omitted.map(({ what, why }) => what + (why && ` (${why})`)).join('; ');
+  const omitted = listOmissions(sections).map(({ what, why }) => what + (why && ` (${why})`));
+  const named = omitted.join('; ');
   const end = named === '' ? '' : `Not shown: ${named}. ${NO_GUESS}`;
   return blocks([...task, tasks, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
@@ -105,16 +108,12 @@ function formatWithout({ what, why }: Omission): string {
   return `without ${what}${why && `: ${why}`}`;
 }
 
-/** For all that is fetched for a message. */
-export const MOST_FETCHING_MS = 60_000;
-
 /** `until`: a time of the clock. */
 export function limitTime(
   { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
   until: number,
 ): AbortSignal {
-  const ms = Math.min(MOST_FETCHING_MS, until - clock.now());
-  return AbortSignal.any([clock.timeout(ms), signal]);
+  return AbortSignal.any([clock.timeout(until - clock.now()), signal]);
 }
 
 /** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`; or empty. */

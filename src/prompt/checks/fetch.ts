@@ -5,9 +5,9 @@ import { problem } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
-import { fetchOrExplain, limitTime, type Omission, type Section } from '../sections.ts';
+import { fetchOrExplain, limitTime, omitProblem, type Section } from '../sections.ts';
 import { formatFailures, listNames, quoteName, type Source, whyNeverStarted } from './format.ts';
-import { type FailedCheck, isOutdated, type Lists, selectFailures } from './select.ts';
+import { type FailedCheck, isOutdated, selectFailures } from './select.ts';
 
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
 const MOST_SOURCES = 8;
@@ -23,7 +23,7 @@ const ACTIONS = 'actions: read';
  */
 export async function fetchFailures(
   context: Context,
-  { sha, own, page }: { sha: string; own: CommitTrigger | null; page: string },
+  { sha, own, page = '' }: { sha: string; own: CommitTrigger | null; page?: string },
   until: number,
 ) {
   const { github, info, runtime, inputs } = context;
@@ -49,7 +49,10 @@ export async function fetchFailures(
   const pull = page === '' ? '' : ` of the pull request ${page}`;
   const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
   const where = ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
-  const unread = omitLists({ runs, checks }, own);
+  const unread = [
+    ...omitProblem(`what ${own ? 'else ' : ''}fails there`, runs),
+    ...omitProblem('failed jobs, checks of apps and annotations', checks),
+  ];
   const isQuiet = failures.runs.length + failures.checks.length === 0;
   // If nothing fails, the log alone names this permission.
   const omissions = unread.filter(({ what, why }) => {
@@ -75,7 +78,7 @@ export async function nameFailures({ github, info, runtime }: Context, sha: stri
   const names = failures.checks.map(({ name }) => quoteName(name, runtime.redact));
   const why = 'The branch is in another repository, so what they say is not shown.';
   const parts = names.length === 0 ? [] : [`Failed checks: ${listNames(names)}. ${why}`];
-  const omissions = checks.kind === 'ok' ? [] : [omit('what fails there', checks.problem)];
+  const omissions = omitProblem('what fails there', checks);
   const sections: readonly Section[] = [{ slot: 'about', parts, omissions }];
   return { sections, hasRuns: checks.kind === 'problem' || checks.value.length > 0 };
 }
@@ -121,17 +124,4 @@ async function fetchSource({ github }: Context, check: FailedCheck, signal: Abor
   const all = annotations?.kind === 'ok' && !hasLog ? annotations.value : [];
   const neverStarted = whyNeverStarted(all);
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
-}
-
-function omitLists({ runs, checks }: Lists, own: CommitTrigger | null): readonly Omission[] {
-  return [
-    ...(runs.kind === 'ok' ? [] : [omit(`what ${own ? 'else ' : ''}fails there`, runs.problem)]),
-    ...(checks.kind === 'ok'
-      ? []
-      : [omit('failed jobs, checks of apps and annotations', checks.problem)]),
-  ];
-}
-
-function omit(what: string, why: string): Omission {
-  return { what, why, isFault: true };
 }

@@ -32,53 +32,49 @@ export function formatPosts(
   { slot, heading, where = '' }: { slot: 'reply' | 'words'; heading: string; where?: string },
 ): Section {
   const parts: string[] = [];
-  const strangers = new Map<string, { count: number; why: string }>();
-  let [room, count, left, shortened, isFull] = [ROOM, 0, 0, 0, false];
+  const strangers: Extract<Standing, { kind: 'not quoted' }>[] = [];
+  let [room, count, left, shortened] = [ROOM, 0, 0, 0];
   for (const group of groups.toReversed()) {
-    const own: string[] = [];
     const head = formatThread(group, redact);
+    const own: string[] = [];
     left += group.older;
     for (const post of group.posts.toReversed()) {
       const standing = judge(post.author);
-      if (standing.kind === 'not quoted') {
-        const { who, why } = standing;
-        strangers.set(who, { count: (strangers.get(who)?.count ?? 0) + 1, why });
-        continue;
-      }
       const whole = redact(sanitize(post.body));
-      if (!hasVisibleText(whole)) continue;
+      if (standing.kind === 'not quoted') strangers.push(standing);
+      if (standing.kind === 'not quoted' || !hasVisibleText(whole)) continue;
       const words = cutQuoted(whole, LONGEST_POST);
       const program = standing.kind === 'program' ? ', which is a program' : '';
       const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${program}`;
       const text = `${by}:\n\n${quoteLines(words)}`;
-      const size = blocks([...(own.length === 0 ? head : []), text]).length + 2;
-      isFull ||= size > room;
-      if (isFull) {
+      // What is older than one without room has none, either.
+      room -= blocks([own.length === 0 ? head : '', text]).length + 2;
+      if (room < 0) {
         left += 1;
         continue;
       }
-      room -= size;
       count += 1;
       shortened += words === whole ? 0 : 1;
       own.unshift(text);
     }
-    if (own.length > 0) parts.unshift(...head, ...own);
+    if (own.length > 0) parts.unshift(head, ...own);
   }
-  const byStrangers = [...strangers].map(([who, { count: posts, why }]) => {
-    return { what: `${plural(posts, 'comment')} ${who}`, why, isFault: why !== '' };
+  const byStrangers = [...Map.groupBy(strangers, ({ who }) => who)].map(([who, all]) => {
+    const why = all[0]?.why ?? '';
+    return { what: `${plural(all.length, 'comment')} ${who}`, why, isFault: why !== '' };
   });
   return {
     slot,
-    parts: parts.length === 0 ? [] : [heading, ...parts],
+    parts: count === 0 ? [] : [heading, ...parts],
     shown: count === 0 ? '' : `${plural(count, 'comment')}${where}`,
     omissions: [...omitForRoom({ shortened, left }, 'older comment', url), ...byStrangers],
   };
 }
 
-function formatThread({ location }: PostGroup, redact: Redact): readonly string[] {
-  if (location === null) return [];
+function formatThread({ location }: PostGroup, redact: Redact): string {
+  if (location === null) return '';
   const { where, diff } = formatLocation(location, redact);
-  return [blocks([`An open thread on ${where}:`, diff])];
+  return blocks([`An open thread on ${where}:`, diff]);
 }
 
 function formatKind({ key, state }: Post, { location }: PostGroup): string {
@@ -152,7 +148,7 @@ export async function formatTopic(
     ],
     shown: `${hasText ? 'text' : 'title'} of the ${what}`,
     omissions: [
-      ...(why === '' ? [] : [{ what: permission, why, isInParts: true, isFault: true }]),
+      ...(why === '' ? [] : [{ what: permission, why, isFault: true }]),
       ...(text === whole && sanitized.isWhole ? [] : [end]),
     ],
   };

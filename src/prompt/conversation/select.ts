@@ -7,11 +7,22 @@ import {
   type Post,
   type Thread,
 } from '../../github/conversation.ts';
+import type { Result } from '../../result.ts';
 import { MARKER } from '../../text.ts';
 import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.ts';
 
-export interface Scope {
+/** Where a command or a review was written. */
+export interface RequestPage {
   readonly asked: CommentTrigger;
+  /** The number of the issue or pull request. */
+  readonly number: number;
+  readonly isPull: boolean;
+  /** Whether it is the pull request of the job, and the message goes to that job alone. */
+  readonly isOwn: boolean;
+  /** Whether a job has got no message here yet, so that the message has its title and text. */
+  readonly isNew: boolean;
+  /** What has been sent before; a problem says why that is not known. */
+  readonly ledger: Result<unknown>;
   /** When the comment of the last message was created, in milliseconds; -Infinity for none. */
   readonly since: number;
   /** The keys of comments and reviews that have been sent, or may have been. */
@@ -29,20 +40,10 @@ export interface PostGroup {
 }
 
 /** All of it is in the order of time. */
-export interface PostSelection {
-  /** The thread that the command replies to, without the command; undefined if it was not read. */
-  readonly reply: PostGroup | undefined;
-  readonly recent: readonly PostGroup[];
-  /** Open threads without a comment since the last request. */
-  readonly earlier: readonly PostGroup[];
-  /** What was not read, and may have more of it. */
-  readonly unread: readonly string[];
-}
-
 export function selectPosts(
   { comments, reviews = NONE, threads = NONE }: Conversation,
-  { asked, since, sent }: Scope,
-): PostSelection {
+  { asked, since, sent }: RequestPage,
+) {
   const own = keyOfComment(asked);
   const isNew = ({ at }: Post): boolean => !(at <= since);
   const isTask = ({ key, review }: Post): boolean =>
@@ -52,8 +53,8 @@ export function selectPosts(
   };
   const isReplied = ({ first, posts }: Thread): boolean =>
     first === `review-comment:${asked.replyTo}` || posts.some(({ key }) => key === own);
-  const replied = asked.replyTo === null ? undefined : threads.all.find(isReplied);
-  const open = threads.all.filter((one) => !one.isResolved && one !== replied);
+  const replied = asked.replyTo === null ? [] : threads.all.filter(isReplied).slice(0, 1);
+  const open = threads.all.filter((one) => !one.isResolved && !replied.includes(one));
   const toGroups = (some: readonly Thread[]): readonly PostGroup[] =>
     some.map(withoutTask).filter(({ posts }) => posts.length > 0);
   const words = [
@@ -67,13 +68,15 @@ export function selectPosts(
   const hasUnread = ({ hasMore, all: [oldest] }: Conversation['comments']): boolean =>
     hasMore && (oldest === undefined || isNew(oldest));
   return {
-    // The code above it is in the event.
-    reply: replied && { ...withoutTask(replied), location: null },
+    // The thread that the command replies to, without it. The code above it is in the event.
+    reply: replied.map((thread): PostGroup => ({ ...withoutTask(thread), location: null })),
     recent: [
       ...words.map((post): PostGroup => ({ location: null, posts: [post], older: 0 })),
       ...toGroups(recent),
     ].toSorted((one, other) => newestIn(one) - newestIn(other)),
+    /** Open threads without a comment since the last request. */
     earlier: toGroups(open.filter((thread) => !recent.includes(thread))),
+    /** What was not read, and may have more of it. */
     unread: [
       ...(hasUnread(comments) ? [`all comments before the newest ${MOST_COMMENTS}`] : []),
       ...(hasUnread(reviews) ? [`all reviews before the newest ${MOST_REVIEWS}`] : []),

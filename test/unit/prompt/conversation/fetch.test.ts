@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
 import { GitHub as Client } from '../../../../src/github/client.ts';
-import { fetchConversation, type RequestPage } from '../../../../src/prompt/conversation/fetch.ts';
+import { fetchConversation } from '../../../../src/prompt/conversation/fetch.ts';
+import type { RequestPage } from '../../../../src/prompt/conversation/select.ts';
 import { NO_GUESS } from '../../../../src/prompt/sections.ts';
+import { ok, problem } from '../../../../src/result.ts';
 import { readRunInfo } from '../../../../src/runner/environment.ts';
 import { MARKER } from '../../../../src/text.ts';
 import type { JournalEntry, Reply } from '../../../sim/agent.ts';
@@ -78,7 +80,7 @@ async function read(play: Play, given: Given = {}) {
   const asked = commentOf(eventOf(given));
   const github = new Client({ ...runtime, token, repository, apiUrl });
   const inputs = { ...INPUTS, minimumPermission, allowedBots: new Set(allowedBots) };
-  const own = { number: PULL, isPull: true, isOwn: true, isNew: false, unknown: '' };
+  const own = { number: PULL, isPull: true, isOwn: true, isNew: false, ledger: ok(null) };
   const scope = { asked, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
   const start = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun: false };
@@ -532,7 +534,9 @@ it.each<[string, readonly WorkflowRunOptions[], string]>([
 });
 
 it('if the notes cannot be read, all three say so', async () => {
-  const { text, line, log } = await read(() => {}, { about: { unknown: 'GitHub answered 502' } });
+  const { text, line, log } = await read(() => {}, {
+    about: { ledger: problem('GitHub answered 502') },
+  });
   const what = 'what this action has sent before';
   expect(text).toBe(`Not shown: ${what} (GitHub answered 502). ${NO_GUESS}`);
   expect(line).toBe(`without ${what}: GitHub answered 502`);
