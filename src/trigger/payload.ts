@@ -14,75 +14,27 @@ import {
 
 // Fields have the types that GitHub documents; simulators of runners leave out many.
 
-type Partly<T> = T extends readonly (infer E)[]
-  ? readonly Partly<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]?: Partly<T[K]> | null }
-    : T;
-
-interface WithId {
-  readonly id: number;
-}
-
-/** The fields that are read: https://docs.github.com/en/webhooks/webhook-events-and-payloads. */
-type Payload = Partly<
-  {
-    action: string;
-    /** A full name on a push, otherwise the name of a branch or tag. */
-    ref: string;
-    ref_type: string;
-    sender: Account;
-    repository: WithId & { default_branch: string; private: boolean };
-  } & Record<
-    'issue' | 'pull_request',
-    {
-      number: number;
-      state: string;
-      title: string;
-      body: string;
-      user: Account;
-      merged_at: string;
-      /** Of an issue. */
-      pull_request: { merged_at: string };
-      head: { repo: WithId };
-    }
-  > &
-    Record<
-      'review' | 'comment',
-      WithId & {
-        node_id: string;
-        body: string;
-        user: WithId;
-        state: string;
-        performed_via_github_app: object;
-        in_reply_to_id: number;
-        path: string;
-        subject_type: string;
-        line: number;
-        start_line: number;
-        diff_hunk: string;
-      }
-    > &
-    Record<
-      'workflow_run' | 'check_run',
-      WithId & {
-        head_sha: string;
-        conclusion: string;
-        name: string;
-        html_url: string;
-        pull_requests: readonly {
-          number: number;
-          head: { sha: string; ref: string; repo: WithId };
-          base: { repo: WithId };
-        }[];
-        head_branch: string;
-        head_repository: WithId;
-        path: string;
-        app: WithId;
-        check_suite: { head_branch: string };
-      }
-    >
->;
+/**
+ * A payload, or an object in it, with the fields that are read:
+ * https://docs.github.com/en/webhooks/webhook-events-and-payloads.
+ */
+type Payload = {
+  readonly [Field in
+    | ('sender' | 'user' | 'issue' | 'pull_request' | 'review' | 'comment')
+    | ('repository' | 'repo' | 'head' | 'base' | 'head_repository' | 'performed_via_github_app')
+    | ('workflow_run' | 'check_run' | 'check_suite' | 'app')]?: Payload | null;
+} & {
+  readonly [Field in
+    | ('action' | 'login' | 'type' | 'node_id' | 'state' | 'title' | 'body' | 'merged_at')
+    // On a push, “ref” is a full name, otherwise that of a branch or tag.
+    | ('ref' | 'ref_type' | 'default_branch' | 'head_branch' | 'sha' | 'head_sha')
+    | ('conclusion' | 'name' | 'html_url' | 'path' | 'subject_type' | 'diff_hunk')]?: string | null;
+} & {
+  readonly [Field in 'id' | 'number' | 'in_reply_to_id' | 'line' | 'start_line']?: number | null;
+} & {
+  readonly private?: boolean | null;
+  readonly pull_requests?: readonly Payload[] | null;
+};
 
 export function parseTrigger(event: string, file: Uint8Array | null): Result<Trigger> {
   if (file === null) return problem('the event file cannot be read');
@@ -135,34 +87,33 @@ function parseAccount(account: Payload['sender']): Account | null {
 }
 
 function parseComment(
-  { comment, review, issue, pull_request }: Payload,
+  payload: Payload,
   { event, conversation, sender }: ReturnType<typeof parseFacts>,
 ): CommentTrigger | null {
   const kind = COMMENT_EVENTS.get(event);
-  const written = kind === 'review' ? review : comment;
+  const written = kind === 'review' ? payload.review : payload.comment;
   if (kind === undefined || !written?.id || sender === null || conversation === null) return null;
-  const on = issue ?? pull_request;
+  const { path, line, start_line: startLine, diff_hunk: diffHunk } = written;
+  const on = payload.issue ?? payload.pull_request;
   return {
     kind,
     conversation,
     id: written.id,
     nodeId: written.node_id ?? '',
     body: written.body ?? '',
-    approves: kind === 'review' && review?.state?.toLowerCase() === 'approved',
+    approves: written.state?.toLowerCase() === 'approved',
     authorId: written.user?.id ?? null,
     sender,
-    viaApp: kind !== 'review' && Boolean(comment?.performed_via_github_app),
+    viaApp: Boolean(written.performed_via_github_app),
     context:
       kind === 'review-comment'
         ? {
-            path: comment?.path ?? '',
-            line: comment?.subject_type === 'file' ? null : (comment?.line ?? null),
-            startLine: comment?.start_line ?? null,
-            diffHunk: comment?.diff_hunk ?? '',
-            isOutdated: false,
+            ...{ path: path ?? '', diffHunk: diffHunk ?? '', isOutdated: false },
+            line: written.subject_type === 'file' ? null : (line ?? null),
+            startLine: startLine ?? null,
           }
         : null,
-    replyTo: comment?.in_reply_to_id ?? null,
+    replyTo: written.in_reply_to_id ?? null,
     topic: { title: on?.title ?? '', body: on?.body ?? '', author: parseAccount(on?.user) },
   };
 }
@@ -171,36 +122,34 @@ function parseComment(
 const HAS_ENDED: ReadonlySet<string | null | undefined> = new Set(['completed', 'created']);
 
 function parseCheck(kind: CommitTrigger['kind'], payload: Payload): CommitTrigger | null {
-  const { workflow_run: run, check_run: checkRun, repository } = payload;
-  const isRun = kind === 'workflow_run';
-  const about = isRun ? run : checkRun;
+  const about = payload[kind];
   if (!about?.id || !about.head_sha) return null;
-  const branch = (isRun ? run?.head_branch : checkRun?.check_suite?.head_branch) ?? null;
+  const isRun = kind === 'workflow_run';
+  const here = payload.repository?.id;
+  const branch = (isRun ? about : about.check_suite)?.head_branch ?? null;
   const conclusion = (HAS_ENDED.has(payload.action) && about.conclusion) || '';
-  const pulls = pullsIn(about, repository?.id);
+  const pulls = pullsIn(about, here);
   const found = {
     kind,
     id: about.id,
     sha: about.head_sha,
     branch,
     // GitHub can add a ref.
-    workflow: (isRun && run?.path?.split('@')[0]) || '',
+    workflow: about.path?.split('@')[0] ?? '',
     // Only a run names the repository of its commit. A check of a fork has no branch.
-    isElsewhere: isRun
-      ? run?.head_repository?.id !== repository?.id
-      : branch === null && pulls.length === 0,
+    isElsewhere: isRun ? about.head_repository?.id !== here : branch === null && pulls.length === 0,
     conclusion,
     failure: FAILURES.get(conclusion) ?? null,
     name: about.name ?? '',
     url: about.html_url ?? '',
-    app: checkRun?.app?.id ?? null,
+    app: about.app?.id ?? null,
     pulls,
   };
   return { ...found, head: choosePull(pulls, found)?.sha ?? null };
 }
 
 function pullsIn(
-  { pull_requests }: NonNullable<Payload['check_run']>,
+  { pull_requests }: Payload,
   here: number | null | undefined,
 ): readonly PullRequestHead[] {
   return (pull_requests ?? []).flatMap(({ number, head, base }) => {
