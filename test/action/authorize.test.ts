@@ -1,13 +1,6 @@
 import { expect, it } from 'vitest';
-import {
-  ALICE,
-  event,
-  issueComment,
-  type Person,
-  RENOVATE,
-  review,
-  type WebhookEvent,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, type Person, RENOVATE, type WebhookEvent } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { PULL, type Scenario, simulate } from './scenario.ts';
 
@@ -16,10 +9,10 @@ import { PULL, type Scenario, simulate } from './scenario.ts';
 const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
 const READER: Person = { login: 'reader', id: 3, type: 'User' };
 const COMMANDS = { command: '/agent', prompt: '' };
-const COMMENT = issueComment({ number: PULL, body: '/agent go' });
+const COMMENT = on.issueComment({ number: PULL, body: '/agent go' });
 const by = (author: Person): WebhookEvent =>
-  issueComment({ number: PULL, body: '/agent go', author });
-const labeled = event('issues', 'labeled', { issue: { number: PULL }, sender: RENOVATE });
+  on.issueComment({ number: PULL, body: '/agent go', author });
+const labeled = on.event('issues', 'labeled', { issue: { number: PULL }, sender: RENOVATE });
 const rerunBy = (login: string) => ({ github: { run_attempt: '2', triggering_actor: login } });
 const NONE = { 'minimum-permission': 'none' };
 const BOTS = { 'allowed-bots': RENOVATE.login, prompt: 'Go.' };
@@ -50,7 +43,7 @@ it.each<[string, string, Partial<Scenario>, readonly string[]]>([
     await using sim = await simulate({ github: COLLEAGUES, with: COMMANDS, ...more });
     const author = { comment: MALLORY, review: MALLORY, reader: READER }[kind] ?? ALICE;
     const about = { number: PULL, body: '/agent go', author };
-    const given = kind === 'review' ? review(about) : sim.ask('/agent go', { author });
+    const given = kind === 'review' ? on.review(about) : sim.ask('/agent go', { author });
     const step = { event: given, ...(kind === 'again' && rerunBy('mallory')) };
     const result = await (kind === 'comment' ? sim.run({ step }) : sim.runHere({ step }));
     expect(result.outputs).toMatchObject({ result: 'skipped' });

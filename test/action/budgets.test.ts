@@ -1,15 +1,7 @@
 import { expect, it } from 'vitest';
 import { turnTo } from '../sim/agent.ts';
-import {
-  ALICE,
-  issueComment,
-  pullRequest,
-  push,
-  review,
-  SHA,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, SHA, type WebhookEvent } from '../sim/events.ts';
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
@@ -55,12 +47,12 @@ const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
 const WRITER = { id: ALICE.id, permission: 'write' } as const;
 /** No comment is edited just because time passes. */
 const SHORT_TURN = turnTo('completed', 20_000);
-const byPerson = (): WebhookEvent => pullRequest({ number: PULL });
+const byPerson = (): WebhookEvent => on.pullRequest({ number: PULL });
 const byCommand = (id: number): WebhookEvent =>
-  issueComment({ number: PULL, body: COMMAND.body, id });
-const byReview = (): WebhookEvent => review({ number: PULL, body: COMMAND.body });
-const byPush = (): WebhookEvent => push();
-const byCheck = (): WebhookEvent => workflowRun({ pullRequests: [PULL] });
+  on.issueComment({ number: PULL, body: COMMAND.body, id });
+const byReview = (): WebhookEvent => on.review({ number: PULL, body: COMMAND.body });
+const byPush = (): WebhookEvent => on.push();
+const byCheck = (): WebhookEvent => on.workflowRun({ pullRequests: [PULL] });
 const command = { command: '/agent', prompt: '' };
 const annotated = (name: string) => ({ name, annotations: [{ message: 'a' }] });
 
@@ -135,7 +127,8 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'about a run that failed, waiting: one more for its pull request, one for runs and checks, and one for all logs and annotations',
-    event: () => workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
+    event: () =>
+      on.workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
     with: { wait: true },
     own: [
       { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map(annotated) },
@@ -219,7 +212,7 @@ it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
     });
     if (own !== undefined) sim.github.addReview(PULL, 'bob', [{ body: 'Shorter.' }]);
     // An earlier run of the step leaves a comment that names the job.
-    const earlier = { event: push(), github: { run_id: '1' } };
+    const earlier = { event: on.push(), github: { run_id: '1' } };
     await sim.runHere({ step: earlier, with: { 'pr-number': PULL, wait: true } });
     const made = sim.github.calls().length;
     const expected = [...before, [MESSAGE], ...after];

@@ -1,20 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MARKER } from '../../src/text.ts';
 import type { AgentOptions, TurnScript } from '../sim/agent.ts';
-import {
-  ALICE,
-  event,
-  issueComment,
-  type Person,
-  pullRequest,
-  push,
-  RENOVATE,
-  review,
-  reviewComment,
-  schedule,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, type Person, RENOVATE, type WebhookEvent } from '../sim/events.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
 import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
@@ -59,7 +47,7 @@ describe('the prompt is the text after the command', () => {
     await using sim = await simulate({ with: COMMAND, agent: ON_ITS_PULL });
     const body = '/agent explain this';
     const { id } = sim.github.addReviewComment(PULL, 'alice', body);
-    const event = reviewComment({ number: PULL, body, id, path: 'docs/a.md', line: 12 });
+    const event = on.reviewComment({ number: PULL, body, id, path: 'docs/a.md', line: 12 });
     const result = await sim.runHere({ step: { event } });
     expect(result.outputs.result).toBe('sent');
     const context = 'Context: this was written on the file “docs/a.md”, line 12.';
@@ -88,8 +76,8 @@ describe('a command on a pull request that is over is sent, and both sides are t
 });
 
 it.each([
-  push(),
-  event('check_suite', 'completed', { check_suite: { conclusion: 'failure' }, sender: ALICE }),
+  on.push(),
+  on.event('check_suite', 'completed', { check_suite: { conclusion: 'failure' }, sender: ALICE }),
 ])('$name without a prompt has nothing to send, beside a command', async (given) => {
   await using sim = await simulate({ with: COMMAND, step: { event: given } });
   const { conclusion, outputs } = await sim.runHere();
@@ -98,8 +86,8 @@ it.each([
 });
 
 it.each<[string, WebhookEvent, string]>([
-  ['no command', issueComment({ number: PULL, body: 'Nice work!' }), 'does not begin with'],
-  ['a bot', issueComment({ number: PULL, body: '/agent go', author: RENOVATE }), 'only people'],
+  ['no command', on.issueComment({ number: PULL, body: 'Nice work!' }), 'does not begin with'],
+  ['a bot', on.issueComment({ number: PULL, body: '/agent go', author: RENOVATE }), 'only people'],
 ])('the run is skipped without any request for %s', async (name, event, why) => {
   const inputs = { ...COMMAND, prompt: 'Go.', 'allowed-bots': RENOVATE.login };
   // Whoever starts the run, its settings do not make it fail.
@@ -297,13 +285,13 @@ describe('if job-id is empty', () => {
   const NOBODY = 'No comment of this action names an agent job here, and “job-id” is empty. Set';
   const LONE = '“job-id” is empty. Set “job-id” to the ID of a job. If it comes from a variable';
   const bot = { 'allowed-bots': RENOVATE.login };
-  const opened = (sender: Person) => pullRequest({ number: PULL, sender });
+  const opened = (sender: Person) => on.pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
 
   it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
-    ['a schedule', 'skipped', schedule(), { 'job-id': '[]' }, EMPTY, false],
-    ['a push, without comments', 'skipped', push(), { comment: false }, EMPTY, false],
-    ['a schedule with pr-number', 'error', schedule(), onPull, NOBODY, false],
+    ['a schedule', 'skipped', on.schedule(), { 'job-id': '[]' }, EMPTY, false],
+    ['a push, without comments', 'skipped', on.push(), { comment: false }, EMPTY, false],
+    ['a schedule with pr-number', 'error', on.schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
     ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],
     ['a pull request of a bot', 'error', opened(RENOVATE), bot, NOBODY, false],
@@ -319,7 +307,7 @@ describe('if job-id is empty', () => {
     expect(sim.agent.posts()).toEqual([]);
   });
 
-  it.each([workflowRun({ pullRequests: [PULL] }), review({ number: PULL, body: 'Fix it.' })])(
+  it.each([on.workflowRun({ pullRequests: [PULL] }), on.review({ number: PULL, body: 'Fix it.' })])(
     '$name without a command is skipped where no comment names a job',
     async (event) => {
       const inputs = { 'job-id': '', prompt: 'Fix it.' };

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { type TurnScript, turnTo } from '../sim/agent.ts';
-import {
-  ALICE,
-  event,
-  type Person,
-  pullRequest,
-  schedule,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, type Person, type WebhookEvent } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import {
   JOB,
@@ -23,9 +16,9 @@ import {
 
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ELSEWHERE = LINK.replace('agents', 'docs');
-const BY_ALICE = pullRequest({ number: PULL, action: 'labeled' });
+const BY_ALICE = on.pullRequest({ number: PULL, action: 'labeled' });
 const COPILOT = { login: 'Copilot', id: 9, type: 'Bot' } as const;
-const BY_BOT = pullRequest({ number: PULL, sender: COPILOT });
+const BY_BOT = on.pullRequest({ number: PULL, sender: COPILOT });
 /** A job with a pull request in the repository, on which the agent then works for a minute. */
 const LINKED = { id: JOB, base: { prLink: LINK } };
 
@@ -175,7 +168,7 @@ describe('on an event without a pull request or issue', () => {
     let before: readonly string[] = ['none yet'];
     await using sim = await simulate({
       with: { 'job-id': jobs.map(({ id }) => id).join(' '), wait: true },
-      step: { event: schedule() },
+      step: { event: on.schedule() },
       agent: {
         jobs,
         onPost() {
@@ -205,7 +198,7 @@ describe('on an event without a pull request or issue', () => {
     ['repository_dispatch', 1],
     ['status', 0],
   ])('after an event that a person starts, not after one of programs: %s', async (name, count) => {
-    const given = event(name, undefined, { sender: ALICE });
+    const given = on.event(name, undefined, { sender: ALICE });
     await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: given } });
     expect((await sim.runHere({ with: { wait: true } })).outputs.delivery).toBe('sent');
     expect(sim.ownComments()).toHaveLength(count);
@@ -219,7 +212,7 @@ describe('on an event without a pull request or issue', () => {
     ],
     ['comment is false', { with: { comment: false }, agent: { jobs: [LINKED] } }],
   ])('no comment and no call to GitHub if %s', async (name, scenario) => {
-    await using sim = await simulate({ step: { event: schedule() }, ...scenario });
+    await using sim = await simulate({ step: { event: on.schedule() }, ...scenario });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({
       delivery: expect.stringMatching(/sent/),
@@ -233,7 +226,7 @@ describe('on an event without a pull request or issue', () => {
 
   it('a comment that cannot be created is one warning', async () => {
     await using sim = await simulate({
-      step: { event: schedule() },
+      step: { event: on.schedule() },
       agent: { jobs: [LINKED] },
       github: { readOnly: true, issues: [{ number: PULL, pullRequest: true }] },
     });
@@ -346,7 +339,7 @@ describe('what the agent has changed', () => {
 describe('the end as a comment of its own', () => {
   const OTHER_PULL = LINK.replace(`${PULL}`, '8');
   const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
-  const FAILED = workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
+  const FAILED = on.workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
   const COMMAND = { command: '/agent', prompt: '' };
 
   interface Case {

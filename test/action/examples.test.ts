@@ -12,23 +12,8 @@ import {
   workflows,
 } from '../contract/workflows.ts';
 import { turnTo } from '../sim/agent.ts';
-import {
-  ALICE,
-  checkRun,
-  DEPENDABOT,
-  event,
-  issueComment,
-  type Json,
-  pullRequest,
-  push,
-  repositoryDispatch,
-  review,
-  reviewComment,
-  schedule,
-  type WebhookEvent,
-  workflowDispatch,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, DEPENDABOT, type Json, type WebhookEvent } from '../sim/events.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
 import { JOB, KEY, PROJECT, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
@@ -46,20 +31,20 @@ const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
 
 /** The event for each `on:`. Comments are added to the simulated GitHub. */
 const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
-  check_run: () => checkRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } }),
+  check_run: () => on.checkRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } }),
   issue_comment: ({ ask }) => ask(COMMAND),
-  pull_request: () => pullRequest({ number: PULL, fork: 'octo/agents' }),
-  pull_request_review: () => review({ number: PULL, body: COMMAND }),
+  pull_request: () => on.pullRequest({ number: PULL, fork: 'octo/agents' }),
+  pull_request_review: () => on.review({ number: PULL, body: COMMAND }),
   pull_request_review_comment({ github }) {
     const { id } = github.addReviewComment(PULL, 'alice', COMMAND);
-    return reviewComment({ number: PULL, body: COMMAND, id });
+    return on.reviewComment({ number: PULL, body: COMMAND, id });
   },
-  push: () => push(),
-  release: () => event('release', 'published', { release: { html_url: RELEASE } }),
-  repository_dispatch: () => repositoryDispatch({ compare: COMPARE }),
-  schedule: () => schedule(),
+  push: () => on.push(),
+  release: () => on.event('release', 'published', { release: { html_url: RELEASE } }),
+  repository_dispatch: () => on.repositoryDispatch({ compare: COMPARE }),
+  schedule: () => on.schedule(),
   workflow_dispatch: () =>
-    workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.', 'pr-number': String(PULL) } }),
+    on.workflowDispatch({ inputs: { 'job-id': JOB, prompt: 'Go on.', 'pr-number': String(PULL) } }),
   workflow_run({ github }) {
     github.addRun({ id: 41, jobs: [{ name: 'links', log: 'a broken link\n' }] });
     return checksEnded('failure');
@@ -67,7 +52,7 @@ const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
 };
 
 function checksEnded(conclusion: string, fields: Json = {}): WebhookEvent {
-  return workflowRun({ pullRequests: [PULL], fields: { conclusion, id: 41, ...fields } });
+  return on.workflowRun({ pullRequests: [PULL], fields: { conclusion, id: 41, ...fields } });
 }
 
 function eventOf(name: string, sim: Simulation): WebhookEvent {
@@ -155,15 +140,15 @@ describe('loop.yml starts no agent for', () => {
   const ofFork = { conclusion: 'failure', check_suite: { head_branch: null } };
 
   it.each<[string, WebhookEvent, readonly string[]]>([
-    ['any comment', issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
-    ['inline comments and replies without a review', review({ number: PULL, body: null }), []],
-    ['a command by a stranger', issueComment(byStranger), ['skipped']],
+    ['any comment', on.issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
+    ['inline comments and replies without a review', on.review({ number: PULL, body: null }), []],
+    ['a command by a stranger', on.issueComment(byStranger), ['skipped']],
     ['a run that passed', checksEnded('success'), []],
     ['a run that was cancelled', checksEnded('cancelled'), []],
     ['a failed run of main', checksEnded('failure', { event: 'push' }), []],
     ['a failed run of a fork', checksEnded('failure', { head_repository: { id: 2 } }), []],
-    ['a failed check of a fork', checkRun({ fields: ofFork }), ['skipped']],
-    ['a check that passed', checkRun({ fields: { conclusion: 'success' } }), []],
+    ['a failed check of a fork', on.checkRun({ fields: ofFork }), ['skipped']],
+    ['a check that passed', on.checkRun({ fields: { conclusion: 'success' } }), []],
   ])('%s', async (_, event, expected) => {
     await using sim = await simulate();
     const jobs = await playOn(sim, example('loop'), event);
@@ -178,16 +163,16 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const workflow = example('docs-for-each-pull-request');
     const here = { number: PULL, fork: 'octo/agents' };
     await using sim = await simulate({ agent: { jobs: [] } });
-    await playOn(sim, workflow, pullRequest(here));
+    await playOn(sim, workflow, on.pullRequest(here));
     await sim.pass(600_000);
-    const pushed = pullRequest({ ...here, action: 'synchronize' });
+    const pushed = on.pullRequest({ ...here, action: 'synchronize' });
     expect(outputsOf(await playOn(sim, workflow, pushed))).toMatchObject([SENT]);
     const prompt = expect.stringContaining(`the changes in ${LINK} `);
     expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt }]);
     expect(sim.agent.posts()).toHaveLength(2);
     for (const event of [
-      pullRequest({ number: PULL, fork: 'stranger/agents' }),
-      pullRequest({ ...here, author: DEPENDABOT }),
+      on.pullRequest({ number: PULL, fork: 'stranger/agents' }),
+      on.pullRequest({ ...here, author: DEPENDABOT }),
     ]) {
       expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
     }
@@ -219,7 +204,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const workflow = example('commands-only');
     const command = eventOf('issue_comment', sim);
     expect(outputsOf(await playOn(sim, workflow, command))).toMatchObject([SENT]);
-    const other = issueComment({ number: PULL, body: 'I would ask the /agent.' });
+    const other = on.issueComment({ number: PULL, body: 'I would ask the /agent.' });
     expect(await playOn(sim, workflow, other)).toMatchObject([{ skipped: true }]);
     expect(sim.agent.posts()).toHaveLength(1);
   },
@@ -229,7 +214,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     await using sim = await simulate(LINKED);
     await nameJob(sim);
     const submitted = (state: string, ref: string): WebhookEvent => {
-      const event = review({ number: PULL, body: 'Please shorten this.' });
+      const event = on.review({ number: PULL, body: 'Please shorten this.' });
       const { review: given, pull_request: pull } = event.payload as Record<string, Json>;
       const head = { ...(pull?.head as Json), ref, repo: { full_name: 'octo/agents' } };
       const payload = {
@@ -255,7 +240,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     await using sim = await simulate(LINKED);
     const workspace = mkdtempSync(join(tmpdir(), 'report-'));
     writeFileSync(join(workspace, 'broken-links.txt'), 'guides/start.mdx: /gone is broken\n');
-    const played = await playOn(sim, example('report'), schedule(), workspace);
+    const played = await playOn(sim, example('report'), on.schedule(), workspace);
     rmSync(workspace, { recursive: true });
     expect(outputsOf(played)).toMatchObject([SENT]);
     const prompt = expect.stringContaining('/gone is broken');
@@ -266,7 +251,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     const workflow = example('on-label');
     const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
     const labeled = (name: string, fork = 'octo/agents'): WebhookEvent => {
-      const event = pullRequest({ number: PULL, action: 'labeled', fork });
+      const event = on.pullRequest({ number: PULL, action: 'labeled', fork });
       return { ...event, payload: { ...event.payload, label: { name } } };
     };
     await using sim = await simulate({ github: { collaborators: people } });

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ALICE,
-  DEPENDABOT,
-  event,
-  issueComment,
-  type Person,
-  pullRequest,
-  push,
-  type WebhookEvent,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, DEPENDABOT, type Person, type WebhookEvent } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
 
@@ -28,9 +20,9 @@ const COMMAND = { command: '/agent now' };
 
 const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
 const commentBy = (author: Person, body: string): WebhookEvent =>
-  issueComment({ number: PULL, body, author });
+  on.issueComment({ number: PULL, body, author });
 const issueBy = (sender: Person): WebhookEvent =>
-  event('issues', 'opened', { issue: { number: PULL }, sender });
+  on.event('issues', 'opened', { issue: { number: PULL }, sender });
 
 interface Ran {
   readonly result: StepResult;
@@ -118,11 +110,14 @@ it.each<[Inputs, string]>([
   expect((await sim.runHere()).warnings).toEqual([expect.stringContaining(words)]);
 });
 
-const FORKED = pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
+const FORKED = on.pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
 // test/unit/trigger/payload.test.ts has all events without access to secrets.
 it.concurrent.each<[WebhookEvent, string]>([
   [FORKED, 'no secrets to runs for pull requests from forks. Use a branch of this repository or'],
-  [push({ sender: DEPENDABOT }), 'only the Dependabot secrets to runs by Dependabot. Save the key'],
+  [
+    on.push({ sender: DEPENDABOT }),
+    'only the Dependabot secrets to runs by Dependabot. Save the key',
+  ],
 ])(
   'an event without access to secrets is skipped, whatever is set: $name',
   async (event, words) => {

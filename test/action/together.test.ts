@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JobScript, type Reply, type TurnScript, turnTo } from '../sim/agent.ts';
-import {
-  ALICE,
-  event,
-  type Person,
-  push,
-  SHA,
-  schedule,
-  type WebhookEvent,
-  workflowDispatch,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
+import { ALICE, type Person, SHA, type WebhookEvent } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { JOB, PULL, type Scenario, type Simulation, simulate, visibleIn } from './scenario.ts';
@@ -57,8 +48,8 @@ function says(sim: Simulation, author: Person, number = PULL) {
 }
 
 const failed = (sender: Person, sha = SHA) =>
-  workflowRun({ pullRequests: [PULL], sha, sender, fields: { id: 5, conclusion: 'failure' } });
-const merged = event('pull_request', 'closed', {
+  on.workflowRun({ pullRequests: [PULL], sha, sender, fields: { id: 5, conclusion: 'failure' } });
+const merged = on.event('pull_request', 'closed', {
   ...{ number: PULL, sender: BOB },
   pull_request: { number: PULL, merged: true, state: 'closed', user: ALICE },
 });
@@ -84,12 +75,12 @@ function mentions(sim: Simulation, number = PULL): readonly string[] {
 
 describe('a bad end is told to a person', () => {
   const CALLED: readonly [string, WebhookEvent, readonly string[]][] = [
-    ['who pushed', push({ sender: BOB }), ['@bob']],
+    ['who pushed', on.push({ sender: BOB }), ['@bob']],
     ['who merged', merged, ['@bob']],
-    ['who started it by hand', workflowDispatch({ sender: BOB }), ['@bob']],
-    ['who published it', event('release', 'published', { sender: BOB }), ['@bob']],
-    ['nobody on a schedule', schedule(), []],
-    ['no bot', push({ sender: AGENT, ref: 'refs/heads/master' }), []],
+    ['who started it by hand', on.workflowDispatch({ sender: BOB }), ['@bob']],
+    ['who published it', on.event('release', 'published', { sender: BOB }), ['@bob']],
+    ['nobody on a schedule', on.schedule(), []],
+    ['no bot', on.push({ sender: AGENT, ref: 'refs/heads/master' }), []],
   ];
   it.each(CALLED)('%s', async (_, given, people) => {
     await using sim = await open({ agent: FAILS });
@@ -101,7 +92,7 @@ describe('a bad end is told to a person', () => {
 
   it('after a check, who started the work, and then who commanded last', async () => {
     await using sim = await open({ agent: FAILS });
-    await run(sim, push({ sender: BOB }), { prompt: 'Go.' });
+    await run(sim, on.push({ sender: BOB }), { prompt: 'Go.' });
     await run(sim, failed(AGENT), { prompt: '' });
     expect(mentions(sim)).toEqual(['@bob', '@bob']);
     await run(sim, says(sim, ALICE));
@@ -123,9 +114,9 @@ describe('a bad end is told to a person', () => {
 
 describe('a step without a page that could not send', () => {
   it.each([
-    ['push', push()],
-    ['schedule', schedule()],
-    ['release', event('release', 'published', { sender: ALICE })],
+    ['push', on.push()],
+    ['schedule', on.schedule()],
+    ['release', on.event('release', 'published', { sender: ALICE })],
   ])('names a way that exists, and its re-run sends nothing: %s', async (_, given) => {
     for (const reply of [DEAD, { status: 503 }]) {
       let isOver = false;

@@ -1,37 +1,28 @@
 import { expect, it } from 'vitest';
 import { formatCause, formatFailure } from '../../../src/comment/starter.ts';
-import {
-  issueComment,
-  pullRequest,
-  push,
-  repositoryDispatch,
-  schedule,
-  triggerOf,
-  type WebhookEvent,
-  workflowDispatch,
-  workflowRun,
-} from '../../sim/events.ts';
+import type { WebhookEvent } from '../../sim/events.ts';
+import * as on from '../../sim/events.ts';
 
 const BOT = { login: 'github-actions[bot]', id: 9, type: 'Bot' } as const;
 const WORKFLOW = 'By the workflow `Every *** night`';
-const on = (action: string): WebhookEvent => pullRequest({ number: 7, action });
-const run = (fields: object) => workflowRun({ fields: { name: 'CI s3cret', ...fields } });
+const acted = (action: string): WebhookEvent => on.pullRequest({ number: 7, action });
+const run = (fields: object) => on.workflowRun({ fields: { name: 'CI s3cret', ...fields } });
 
 function startBy(event: WebhookEvent) {
   const redact = (text: string): string => text.replaceAll('s3cret', '***');
   const env = { GITHUB_WORKFLOW: 'Every s3cret night' };
-  return { trigger: triggerOf(event), runtime: { redact, env } };
+  return { trigger: on.triggerOf(event), runtime: { redact, env } };
 }
 
 it.each<[string, WebhookEvent, string]>([
-  ['a command', issueComment({ number: 7, body: '/agent go' }), 'Asked by `alice`'],
-  ['a run by hand', workflowDispatch(), 'Asked by `alice`'],
-  ['a run by a program', workflowDispatch({ sender: BOT }), WORKFLOW],
-  ['a label', on('labeled'), 'Asked by `alice`'],
-  ['a new pull request', on('opened'), WORKFLOW],
-  ['a push', push(), WORKFLOW],
-  ['a clock', schedule(), WORKFLOW],
-  ['a program with a token of a person', repositoryDispatch({}), WORKFLOW],
+  ['a command', on.issueComment({ number: 7, body: '/agent go' }), 'Asked by `alice`'],
+  ['a run by hand', on.workflowDispatch(), 'Asked by `alice`'],
+  ['a run by a program', on.workflowDispatch({ sender: BOT }), WORKFLOW],
+  ['a label', acted('labeled'), 'Asked by `alice`'],
+  ['a new pull request', acted('opened'), WORKFLOW],
+  ['a push', on.push(), WORKFLOW],
+  ['a clock', on.schedule(), WORKFLOW],
+  ['a program with a token of a person', on.repositoryDispatch({}), WORKFLOW],
   ['a run that passed', run({ conclusion: 'success' }), 'After `CI ***` on 0123456'],
   ['a run that failed', run({ conclusion: 'timed_out' }), 'After `CI ***` timed out on 0123456'],
 ])('says who asked, or what else started it: %s', (_, event, said) => {

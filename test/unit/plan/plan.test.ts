@@ -7,26 +7,14 @@ import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { isFinal, STATUS_NAMES } from '../../../src/service.ts';
 import { askedBy } from '../../../src/trigger/command.ts';
-import {
-  COPILOT,
-  checkRun,
-  event,
-  issueComment,
-  mergeGroup,
-  pullRequest,
-  push,
-  RENOVATE,
-  review,
-  schedule,
-  triggerOf,
-  workflowRun,
-} from '../../sim/events.ts';
+import * as on from '../../sim/events.ts';
+import { COPILOT, RENOVATE } from '../../sim/events.ts';
 import { INFO, INPUTS, START } from '../record.ts';
 
-const PERSON = pullRequest({ number: 7 });
-const BOT = pullRequest({ number: 7, sender: RENOVATE });
-const COMMAND = issueComment({ number: 7, body: '/a x' });
-const FAILED = workflowRun({ pullRequests: [7] });
+const PERSON = on.pullRequest({ number: 7 });
+const BOT = on.pullRequest({ number: 7, sender: RENOVATE });
+const COMMAND = on.issueComment({ number: 7, body: '/a x' });
+const FAILED = on.workflowRun({ pullRequests: [7] });
 const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
@@ -43,14 +31,14 @@ type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
 /** An event, the inputs that differ, and the parts of the plan that matter. */
 type Row = [
   name: string,
-  given: Parameters<typeof triggerOf>[0],
+  given: Parameters<typeof on.triggerOf>[0],
   inputs: Partial<Inputs>,
   expected: object,
   info?: Rerun,
 ];
 
 function planOf(given: Row[1], parts: Partial<Inputs>, rerun: Rerun = FIRST) {
-  const trigger = triggerOf(given);
+  const trigger = on.triggerOf(given);
   const inputs = { ...INPUTS, ...parts };
   const info = { ...INFO, ...rerun };
   const runtime = { clock: { ...systemClock, startedAt: START } };
@@ -80,9 +68,9 @@ const none = (why: string): object => ({ comments: { kind: 'none', why } });
 it.each<Row>([
   ['comment: false', PERSON, { comment: false }, none(OFF)],
   ['pr-number', PERSON, { prNumber: 9 }, { comments: { ...NOTE, conversation: 9 } }],
-  ['a push', push(), {}, { comments: { kind: 'pull requests of the jobs' } }],
-  ['a status, by a program', event('status'), { createJob: true }, none(NOWHERE)],
-  ['a schedule without a token', schedule(), { githubToken: '' }, none(NOWHERE)],
+  ['a push', on.push(), {}, { comments: { kind: 'pull requests of the jobs' } }],
+  ['a status, by a program', on.event('status'), { createJob: true }, none(NOWHERE)],
+  ['a schedule without a token', on.schedule(), { githubToken: '' }, none(NOWHERE)],
 ])('draftPlan, the comment: %s', check);
 
 it.each<Row>([
@@ -100,7 +88,7 @@ it.each<Row>([
 
 it('draftPlan asks for no newest commit on another pull request than that of the event', () => {
   expect(planOf(FAILED, { prNumber: 8 }).headOf).toBe(undefined);
-  expect(planOf(checkRun(), { prNumber: 8 }).headOf).toBe(undefined);
+  expect(planOf(on.checkRun(), { prNumber: 8 }).headOf).toBe(undefined);
 });
 
 const branch = { ref: 'refs/heads/agent', sender: RENOVATE };
@@ -119,24 +107,29 @@ it.each<Row>([
   ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
     'a bot without a suffix, re-run by it',
-    pullRequest({ number: 7, sender: COPILOT }),
+    on.pullRequest({ number: 7, sender: COPILOT }),
     {},
     { limit: { most: 3 } },
     { attempt: 2, triggeringActor: 'copilot' },
   ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
-  ['a bot, a branch', push(branch), {}, forBot(ABOUT_JOBS)],
-  ['a limit for a bot', push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
-  ['a limit with pr-number', schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
+  ['a bot, a branch', on.push(branch), {}, forBot(ABOUT_JOBS)],
+  ['a limit for a bot', on.push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
+  [
+    'a limit with pr-number',
+    on.schedule(),
+    { maxMessages: 3, prNumber: 7 },
+    { limit: { most: 3 } },
+  ],
 ])('draftPlan, a limit: %s', check);
 
 it.each<Row>([
   ['a person', PERSON, {}, byBot(false)],
   ['a command', COMMAND, { command: '/a', maxMessages: 5 }, {}],
-  ['a review without a command', review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
-  ['a limit on a schedule, which has no page', schedule(), { maxMessages: 3 }, {}],
-  ['a bot on a trusted event', mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
+  ['a review without a command', on.review({ number: 7, body: 'x' }), { maxMessages: 5 }, {}],
+  ['a limit on a schedule, which has no page', on.schedule(), { maxMessages: 3 }, {}],
+  ['a bot on a trusted event', on.mergeGroup({ sender: RENOVATE }), {}, byBot(true)],
   ['re-run by a person', PERSON, { maxMessages: 5 }, {}, AGAIN],
 ])('draftPlan, no limit: %s', (_, given, inputs, expected, info) => {
   const plan = planOf(given, inputs, info);

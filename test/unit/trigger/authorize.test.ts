@@ -6,19 +6,8 @@ import { GitHubError } from '../../../src/github/errors.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { authorize, isTrusted } from '../../../src/trigger/authorize.ts';
 import { COMMENT_EVENTS } from '../../../src/trigger/trigger.ts';
-import {
-  ALICE,
-  COPILOT,
-  event,
-  issueComment,
-  type Person,
-  push,
-  RENOVATE,
-  SHA,
-  schedule,
-  triggerOf,
-  type WebhookEvent,
-} from '../../sim/events.ts';
+import * as on from '../../sim/events.ts';
+import { ALICE, COPILOT, type Person, RENOVATE, SHA, type WebhookEvent } from '../../sim/events.ts';
 
 type Collaborator = Awaited<ReturnType<GitHub['collaborator']>>;
 
@@ -30,7 +19,7 @@ function github(collaborator: (login: string) => Promise<Collaborator>): GitHub 
 }
 
 const create = (refType: string, ref: string, sender: Person): WebhookEvent =>
-  event('create', undefined, { ref, ref_type: refType, sender });
+  on.event('create', undefined, { ref, ref_type: refType, sender });
 
 /** All events that GitHub's workflow parser accepts in `on:`. */
 const GRAMMAR = '../../../node_modules/@actions/workflow-parser/dist/workflow-v1.0.min.json';
@@ -55,7 +44,7 @@ describe('every event but those that need push access or a clock is checked', ()
       ? { issue: body, comment: body, review: body }
       : { workflow_run: body, check_run: body };
     for (const sender of [MALLORY, RENOVATE]) {
-      const trigger = triggerOf({ name, payload: { action: 'created', ...parts, sender } });
+      const trigger = on.triggerOf({ name, payload: { action: 'created', ...parts, sender } });
       const asked: string[] = [];
       const client = github(async (login) => {
         asked.push(login);
@@ -74,14 +63,14 @@ describe('isTrusted', () => {
   const branch = { ref: 'refs/heads/agent/fix' };
 
   it.each<[string, WebhookEvent, boolean]>([
-    ['a push to it by a bot', push({ ref: 'refs/heads/master', sender: RENOVATE }), true],
-    ['a push to another branch', push(branch), true],
-    ['a push to another branch by a bot', push({ ...branch, sender: RENOVATE }), false],
+    ['a push to it by a bot', on.push({ ref: 'refs/heads/master', sender: RENOVATE }), true],
+    ['a push to another branch', on.push(branch), true],
+    ['a push to another branch by a bot', on.push({ ...branch, sender: RENOVATE }), false],
     ['a branch', create('branch', 'agent/fix', ALICE), true],
     ['a branch by a bot', create('branch', 'agent/fix', RENOVATE), false],
     ['a push by nobody', { name: 'push', payload: { ...branch, repository: {} } }, false],
   ])('%s: %j', (_, given, expected) => {
-    expect(isTrusted(triggerOf(given))).toBe(expected);
+    expect(isTrusted(on.triggerOf(given))).toBe(expected);
   });
 });
 
@@ -98,7 +87,7 @@ describe('authorize', () => {
     readonly access?: Partial<Inputs>;
     readonly collaborator?: (login: string) => Promise<Collaborator>;
   }
-  const comment = issueComment({ number: 7, body: 'x' });
+  const comment = on.issueComment({ number: 7, body: 'x' });
   const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
   const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
   const noCheck = { minimumPermission: 'none' } as const;
@@ -122,7 +111,7 @@ describe('authorize', () => {
       return collaborator(login);
     });
     const refusal = await authorize({
-      trigger: triggerOf(of),
+      trigger: on.triggerOf(of),
       info: { attempt, triggeringActor: by },
       inputs: { minimumPermission: 'write', allowedBots: new Set(), ...access },
       github: client,
@@ -152,7 +141,7 @@ describe('authorize', () => {
     ['a re-run by nobody', { attempt: 2 }, 'unchecked', []],
     ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'not-allowed', []],
     ['a re-run by a bot of one word', { ...copilot, attempt: 2, by: 'copilot' }, undefined, []],
-    ['a trusted event, re-run by nobody', { event: schedule(), attempt: 2 }, undefined, []],
+    ['a trusted event, re-run by nobody', { event: on.schedule(), attempt: 2 }, undefined, []],
   ])('decides about %s', async (_, run, code, requested) => {
     expect(await authorizeRun(run)).toMatchObject({ code, requested });
   });
@@ -177,7 +166,7 @@ describe('authorize', () => {
   it.each<[string, Run, boolean]>([
     ['a bot', { event: issues(RENOVATE) }, false],
     ['a stranger', { event: issues(MALLORY) }, true],
-    ['a commenter', { event: issueComment({ number: 7, body: 'x', author: MALLORY }) }, false],
+    ['a commenter', { event: on.issueComment({ number: 7, body: 'x', author: MALLORY }) }, false],
   ])('refuses %s, with a warning: %s', async (_, run, isWarning) => {
     const { code, details } = await authorizeRun(run);
     expect([code, Boolean(details?.isWarning)]).toEqual(['not-allowed', isWarning]);

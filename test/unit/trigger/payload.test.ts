@@ -1,26 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { parseTrigger } from '../../../src/trigger/payload.ts';
 import { isBot, isPerson, whyNoSecrets } from '../../../src/trigger/trigger.ts';
+import * as on from '../../sim/events.ts';
 import {
   ALICE,
-  checkOf,
-  checkRun,
-  commentOf,
   DEPENDABOT,
-  event,
-  issueComment,
   type Json,
-  pullOfCommit,
-  pullRequest,
-  push,
   RENOVATE,
-  review,
-  reviewComment,
   SHA,
-  schedule,
-  triggerOf,
   type WebhookEvent,
-  workflowRun,
 } from '../../sim/events.ts';
 
 function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
@@ -29,21 +17,21 @@ function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
 
 describe('parseTrigger finds the conversation of', () => {
   it.each<[string, WebhookEvent, number | null, boolean]>([
-    ['pull_request', pullRequest({ number: 7 }), 7, true],
-    ['issue_comment on a pull request', issueComment({ number: 8, body: 'x' }), 8, true],
+    ['pull_request', on.pullRequest({ number: 7 }), 7, true],
+    ['issue_comment on a pull request', on.issueComment({ number: 8, body: 'x' }), 8, true],
     [
       'issue_comment on an issue',
-      issueComment({ number: 8, body: 'x', onPullRequest: false }),
+      on.issueComment({ number: 8, body: 'x', onPullRequest: false }),
       8,
       false,
     ],
-    ['issues', event('issues', 'opened', { issue: { number: 9 } }), 9, false],
-    ['pull_request_review', review({ number: 10, body: 'x' }), 10, true],
-    ['pull_request_review_comment', reviewComment({ number: 11, body: 'x' }), 11, true],
-    ['schedule', schedule(), null, false],
+    ['issues', on.event('issues', 'opened', { issue: { number: 9 } }), 9, false],
+    ['pull_request_review', on.review({ number: 10, body: 'x' }), 10, true],
+    ['pull_request_review_comment', on.reviewComment({ number: 11, body: 'x' }), 11, true],
+    ['schedule', on.schedule(), null, false],
     ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, false],
   ])('%s', (_, webhook, conversation, isPullRequest) => {
-    expect(triggerOf(webhook)).toMatchObject({ conversation, isPullRequest });
+    expect(on.triggerOf(webhook)).toMatchObject({ conversation, isPullRequest });
   });
 });
 
@@ -53,26 +41,26 @@ const OTHER = 'b'.repeat(40);
 
 /** An event about a commit, with these fields. */
 function aboutCommit(name: (typeof ABOUT_COMMITS)[number], fields: Json): WebhookEvent {
-  const { payload } = name === 'workflow_run' ? workflowRun() : checkRun();
+  const { payload } = name === 'workflow_run' ? on.workflowRun() : on.checkRun();
   return { name, payload: { ...payload, [name]: { ...(payload[name] as Json), ...fields } } };
 }
 
 describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
-  const own = pullOfCommit(7);
-  const foreign = pullOfCommit(8, SHA, 2);
+  const own = on.pullOfCommit(7);
+  const foreign = on.pullOfCommit(8, SHA, 2);
   const elsewhere = { ...own, number: 8, head: { ...(own.head as Json), ref: 'agent/8' } };
   const hundred = (repositoryId: number): readonly Json[] =>
-    Array.from({ length: 100 }, (_, index) => pullOfCommit(100 + index, SHA, repositoryId));
+    Array.from({ length: 100 }, (_, index) => on.pullOfCommit(100 + index, SHA, repositoryId));
 
   it.each<[string, Json, number | null]>([
     ['the only pull request', { pull_requests: [own] }, 7],
     ['the only one of 101', { pull_requests: [...hundred(2), own] }, 7],
     ['none', { pull_requests: [] }, null],
     ['none in this repository', { pull_requests: [foreign] }, null],
-    ['two', { pull_requests: [own, pullOfCommit(8)] }, null],
-    ['the only one of two with its head', { pull_requests: [own, pullOfCommit(8, OTHER)] }, 7],
+    ['two', { pull_requests: [own, on.pullOfCommit(8)] }, null],
+    ['the only one of two with its head', { pull_requests: [own, on.pullOfCommit(8, OTHER)] }, 7],
     ['the only one of two with its head and branch', { pull_requests: [elsewhere, own] }, 7],
-    ['none of two', { pull_requests: [8, 9].map((n) => pullOfCommit(n, OTHER)) }, null],
+    ['none of two', { pull_requests: [8, 9].map((n) => on.pullOfCommit(n, OTHER)) }, null],
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['no list', { pull_requests: null }, null],
     [
@@ -83,7 +71,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
     ['one whose repository is gone', { pull_requests: [{ ...own, base: {} }] }, null],
   ])('%s', (_, fields, conversation) => {
     const head = conversation === null ? null : SHA;
-    expect(triggerOf(aboutCommit(name, fields))).toMatchObject({
+    expect(on.triggerOf(aboutCommit(name, fields))).toMatchObject({
       ...{ conversation, check: { sha: SHA, head, isElsewhere: false } },
     });
   });
@@ -98,7 +86,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
   it.each(['requested', 'rerequested', 'requested_action'])('no new failure when %s', (action) => {
     const about = aboutCommit(name, { conclusion: 'failure' });
     const again = { ...about, payload: { ...about.payload, action } };
-    expect(triggerOf(again)).toMatchObject({ check: { failure: null } });
+    expect(on.triggerOf(again)).toMatchObject({ check: { failure: null } });
   });
 
   it.each([
@@ -109,7 +97,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
     ['cancelled', null],
     [null, null],
   ])('how it failed: %s', (conclusion, failure) => {
-    expect(checkOf(aboutCommit(name, { conclusion }))).toMatchObject({ failure });
+    expect(on.checkOf(aboutCommit(name, { conclusion }))).toMatchObject({ failure });
   });
 });
 
@@ -120,21 +108,21 @@ it.each([
     { id: 5, url: 'https://github.com/x' },
   ],
 ])('parseTrigger finds what a check says: %j', (fields, expected) => {
-  expect(checkOf(aboutCommit('check_run', fields))).toMatchObject(expected);
+  expect(on.checkOf(aboutCommit('check_run', fields))).toMatchObject(expected);
 });
 
 it.each([
-  { name: 'push', payload: workflowRun({ pullRequests: [7] }).payload },
-  event('check_suite', 'completed', { check_suite: { pull_requests: [pullOfCommit(7)] } }),
+  { name: 'push', payload: on.workflowRun({ pullRequests: [7] }).payload },
+  on.event('check_suite', 'completed', { check_suite: { pull_requests: [on.pullOfCommit(7)] } }),
 ])('parseTrigger takes no other event for one about a commit: $name', (given) => {
-  expect(triggerOf(given)).toMatchObject({ kind: 'workflow', conversation: null });
+  expect(on.triggerOf(given)).toMatchObject({ kind: 'workflow', conversation: null });
 });
 
 it.each([
   ['the conversation', { issue: undefined }],
   ['the sender', { sender: undefined }],
 ])('parseTrigger reports a comment event without %s as a problem', (_, parts) => {
-  const { name, payload } = issueComment({ number: 7, body: '/agent go' });
+  const { name, payload } = on.issueComment({ number: 7, body: '/agent go' });
   const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
   expect(parseTrigger(name, file)).toMatchObject({
     problem: 'the event file does not say who wrote the comment, and where',
@@ -142,9 +130,9 @@ it.each([
 });
 
 it('parseTrigger finds no line of a comment on a whole file', () => {
-  const { name, payload } = reviewComment({ number: 7, body: 'x' });
+  const { name, payload } = on.reviewComment({ number: 7, body: 'x' });
   const comment = { ...(payload.comment as object), subject_type: 'file', line: 1 };
-  const { context } = commentOf({ name, payload: { ...payload, comment } });
+  const { context } = on.commentOf({ name, payload: { ...payload, comment } });
   expect(context).toMatchObject({ path: 'docs/guide.md', line: null });
 });
 
@@ -157,27 +145,31 @@ it.each([
 });
 
 it.each<[string, WebhookEvent, string | null]>([
-  ['a pull request from a fork', pullRequest({ number: 7, fork: 'mallory/agents' }), 'from forks'],
-  ['a pull request from a deleted fork', pullRequest({ number: 7, fork: null }), 'from forks'],
-  ['a pull request from a branch', pullRequest({ number: 7 }), null],
-  ['one by a bot', pullRequest({ number: 7, sender: RENOVATE }), null],
-  ['one by Dependabot', pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
-  ['one by a person', pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
-  ['pull_request_target', pullRequest({ number: 7, fork: null, target: true }), null],
-  ['a review of one from a fork', ofFork(review({ number: 7, body: 'x' })), 'from forks'],
-  ['a review of one from a branch', review({ number: 7, body: 'x' }), null],
-  ['a review comment there', ofFork(reviewComment({ number: 7, body: 'x' })), 'from forks'],
-  ['a push by Dependabot', push({ sender: DEPENDABOT }), 'Dependabot secrets'],
+  [
+    'a pull request from a fork',
+    on.pullRequest({ number: 7, fork: 'mallory/agents' }),
+    'from forks',
+  ],
+  ['a pull request from a deleted fork', on.pullRequest({ number: 7, fork: null }), 'from forks'],
+  ['a pull request from a branch', on.pullRequest({ number: 7 }), null],
+  ['one by a bot', on.pullRequest({ number: 7, sender: RENOVATE }), null],
+  ['one by Dependabot', on.pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
+  ['one by a person', on.pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
+  ['pull_request_target', on.pullRequest({ number: 7, fork: null, target: true }), null],
+  ['a review of one from a fork', ofFork(on.review({ number: 7, body: 'x' })), 'from forks'],
+  ['a review of one from a branch', on.review({ number: 7, body: 'x' }), null],
+  ['a review comment there', ofFork(on.reviewComment({ number: 7, body: 'x' })), 'from forks'],
+  ['a push by Dependabot', on.push({ sender: DEPENDABOT }), 'Dependabot secrets'],
   [
     'a deployment of it',
-    { ...push({ sender: DEPENDABOT }), name: 'deployment_status' },
+    { ...on.push({ sender: DEPENDABOT }), name: 'deployment_status' },
     'Dependabot',
   ],
-  ['a branch of it', { ...push({ sender: DEPENDABOT }), name: 'create' }, 'Dependabot secrets'],
-  ['a push by another bot', push({ sender: RENOVATE }), null],
-  ['a comment', issueComment({ number: 7, body: 'x' }), null],
+  ['a branch of it', { ...on.push({ sender: DEPENDABOT }), name: 'create' }, 'Dependabot secrets'],
+  ['a push by another bot', on.push({ sender: RENOVATE }), null],
+  ['a comment', on.issueComment({ number: 7, body: 'x' }), null],
 ])('whyNoSecrets: %s, %j', (_, given, expected) => {
-  const why = whyNoSecrets(triggerOf(given));
+  const why = whyNoSecrets(on.triggerOf(given));
   expect(why).toEqual(expected && expect.stringContaining(expected));
 });
 
