@@ -42,7 +42,7 @@ describe('the comment of a step', () => {
     [
       'an agent at work on something else until the end',
       {
-        with: { 'timeout-minutes': '2' },
+        with: { 'timeout-minutes': 2 },
         agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
       },
       LABELS['not-sent'].title,
@@ -206,21 +206,16 @@ describe('on an event without a pull request or issue', () => {
 
   it.each<[string, Scenario]>([
     ['the job has no pull request', {}],
-    [
-      'it is in another repository',
-      { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } },
-    ],
+    ['it is elsewhere', { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } }],
     ['comment is false', { with: { comment: false }, agent: { jobs: [LINKED] } }],
   ])('no comment and no call to GitHub if %s', async (name, scenario) => {
     await using sim = await simulate({ step: { event: on.schedule() }, ...scenario });
     const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({
-      delivery: expect.stringMatching(/sent/),
-      'comment-url': '',
-    });
+    const delivery = expect.stringMatching(/sent/);
+    expect(result.outputs).toMatchObject({ delivery, 'comment-url': '' });
     expect(result.annotations.filter(({ type }) => type !== 'notice')).toEqual([]);
     const isSaid = result.log.includes(`No comment about ${JOB}: `);
-    expect(isSaid).toBe(/pull request|another repository/.test(name));
+    expect(isSaid).toBe(/pull request|elsewhere/.test(name));
     expect(sim.github.journal).toEqual([]);
   });
 
@@ -268,11 +263,7 @@ describe('what the agent has changed', () => {
     ],
     ['a new pull request', { links: [null, LINK], commits: '1' }, 'Agent opened '],
     ['a GitHub that never answers', { github: HANGS }, LABELS.completed.title],
-    [
-      'a message that was sent again',
-      { pushed: NEW, isLimited: true, commits: '0' },
-      'no new commit',
-    ],
+    ['a message sent again', { pushed: NEW, isLimited: true, commits: '0' }, 'no new commit'],
   ])('is the title if it is known: %s', async (name, row, title, more = '') => {
     const { links: [before, after] = [LINK, LINK] } = row;
     await using sim = await simulate({
@@ -367,18 +358,8 @@ describe('the end as a comment of its own', () => {
       null,
     ],
     ['no new commit after an event that nobody waits for', { turn: done, event: BY_ALICE }, null],
-    [
-      'a bad end after a failed check',
-      { turn: endsAs('failed', LINK), event: FAILED },
-      'Agent failed',
-      'bob',
-    ],
-    [
-      'a bad end after a bot',
-      { turn: endsAs('failed', LINK), event: BY_BOT },
-      'Agent failed',
-      'bob',
-    ],
+    ['a failed check', { turn: endsAs('failed', LINK), event: FAILED }, 'Agent failed', 'bob'],
+    ['a bot', { turn: endsAs('failed', LINK), event: BY_BOT }, 'Agent failed', 'bob'],
   ])(
     'is there for what GitHub does not mail, and mentions whom it concerns: %s',
     async (name, given, title, mention) => {

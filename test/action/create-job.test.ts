@@ -33,12 +33,8 @@ function create(n: number): JobScript {
 
 function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): Promise<Simulation> {
   const given = { ...CREATES, ...scenario.with };
-  return simulate({
-    github: ISSUE,
-    agent: { jobs: [], create, ...agent },
-    ...scenario,
-    with: given,
-  });
+  const usual = { jobs: [], create, ...agent };
+  return simulate({ github: ISSUE, agent: usual, ...scenario, with: given });
 }
 
 /** A command by alice. */
@@ -82,9 +78,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
   }
   expect(sim.agent.created()).toEqual([NEW]);
   expect(sim.prompts()).toEqual([
-    expect.stringMatching(
-      RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n\n> `),
-    ),
+    expect.stringMatching(RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n`)),
     `shorter, please (2)\n\n${ABOUT}`,
     'shorter, please (3)',
   ]);

@@ -119,9 +119,8 @@ describe('every workflow in the documents works', () => {
     // The job fails first, if the workflow is only about failed jobs.
     const isFirstFailed = JSON.stringify(workflow).includes('"only-when":"failed"');
     const turns = isFirstFailed ? [turnTo('failed'), turnTo()] : [];
-    await using sim = await simulate({
-      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns }] },
-    });
+    const jobs = [{ id: JOB, base: { prLink: LINK }, turns }];
+    await using sim = await simulate({ agent: { jobs } });
     // Commands can leave out the job once the comment names it.
     await sim.runHere();
     await sim.pass(120_000);

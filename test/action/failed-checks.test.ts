@@ -214,18 +214,8 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     ['a refusal', asked({ status: 403 }), { 'job-id': '' }, { ...SKIPPED, reason: /403/ }],
     ['no answer, with job-id', asked({ status: 502 }), {}, SENT],
     ['none, with job-id', { issues: [{ ...pull, commits: [NEWER] }] }, {}, SENT],
-    [
-      'the merged one that brought it to main',
-      { issues: [{ ...pull, branch: 'x', over: 'merged' }] },
-      {},
-      SENT,
-    ],
-    [
-      'its own one, which is merged, with job-id',
-      { issues: [{ ...pull, over: 'merged' }] },
-      {},
-      SKIPPED,
-    ],
+    ['the one merged to main', { issues: [{ ...pull, branch: 'x', over: 'merged' }] }, {}, SENT],
+    ['its own merged one, with job-id', { issues: [{ ...pull, over: 'merged' }] }, {}, SKIPPED],
     ['it is not asked, with pr-number', asked({ status: 502 }), { 'pr-number': PULL }, SENT],
   ])('%s', async (_, github, given, expected) => {
     await using sim = await simulate({ github, step: { event: NAMELESS } });

@@ -141,10 +141,7 @@ describe('sends nothing if a poll before the message', () => {
     ...[307, 401].map(
       (status): Row => [
         `gets ${status}, which is final`,
-        {
-          ...withPolls(() => ({ status, headers: { location }, body: { error: '' } })),
-          also: polls(1),
-        },
+        { ...withPolls(() => ({ status, headers: { location }, body: {} })), also: polls(1) },
         unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
       ],
     ),

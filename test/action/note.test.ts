@@ -23,10 +23,7 @@ import {
 const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
-const RATE: Answer = {
-  status: 403,
-  body: { message: 'You have exceeded a secondary rate limit.' },
-};
+const RATE: Answer = { status: 403, body: { message: 'Over a secondary rate limit.' } };
 const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 /** Answers the calls to GitHub that are for this. */

@@ -53,13 +53,7 @@ async function play(trial: Trial): Promise<readonly string[]> {
   await using sim: Simulation = await simulate({
     with: { wait: true, command: '/agent', prompt: '', 'timeout-minutes': 45 },
     agent: {
-      jobs: [
-        {
-          id: JOB,
-          base: { prLink },
-          turns: turns.map(({ ms, status }) => turnTo(status, ms)),
-        },
-      ],
+      jobs: [{ id: JOB, base: { prLink }, turns: turns.map((one) => turnTo(one.status, one.ms)) }],
       onPost(n) {
         const push = () => sim.github.push(PULL, `${n}`.repeat(40));
         const turn = turns[n - 1];

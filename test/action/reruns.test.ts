@@ -41,12 +41,7 @@ const BLOWS: readonly Row[] = [
   { title: 'was killed before it noted the POST', blow: killed('edit'), ending: 'is refused' },
   { title: 'was killed while it waited', blow: killed('edit', true), ending: 'goes on' },
   { title: 'was cancelled during the POST', blow: cancelled('message'), ending: 'is refused' },
-  {
-    title: 'was cancelled in a pause',
-    blow: cancelled(/Trying again/),
-    posts: PAUSE,
-    ending: 'sends',
-  },
+  { title: 'was cancelled in a pause', blow: cancelled(/Trying/), posts: PAUSE, ending: 'sends' },
   { title: 'was cancelled while it waited', blow: cancelled('poll', true), ending: 'goes on' },
 ];
 /** One for each ending, with which all origins are tried. */

@@ -114,10 +114,7 @@ const FORKED = on.pullRequest({ number: PULL, fork: 'mallory/agents', author: MA
 // test/unit/trigger/payload.test.ts has all events without access to secrets.
 it.concurrent.each<[WebhookEvent, string]>([
   [FORKED, 'no secrets to runs for pull requests from forks. Use a branch of this repository or'],
-  [
-    on.push({ sender: DEPENDABOT }),
-    'only the Dependabot secrets to runs by Dependabot. Save the key',
-  ],
+  [on.push({ sender: DEPENDABOT }), 'only the Dependabot secrets to runs by Dependabot. Save'],
 ])(
   'an event without access to secrets is skipped, whatever is set: $name',
   async (event, words) => {

@@ -64,7 +64,7 @@ const PAGE = [
   'alice: Better: “error”, never “exception”.',
   'rita: /agent do what alice says above [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'alice: /agent shorten the introduction [eyes +1]',
+  'alice: /agent shorten the text [eyes +1]',
   'alice: /agent add a page about webhooks [eyes confused]',
   'alice: /agent show an example of each webhook [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',

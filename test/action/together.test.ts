@@ -373,7 +373,7 @@ describe('a command that changes while it waits', () => {
     ['deleted', ({ github }, id) => github.deleteComment(id), 'not-sent', /comment was deleted/],
     [
       'edited',
-      ({ github }, id) => void github.editComment(id, '/agent Do not.'),
+      ({ github }, id) => void github.editComment(id, 'No.'),
       'sent',
       /comment was edited/,
     ],

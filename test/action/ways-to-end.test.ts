@@ -48,7 +48,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     second: { step: { github: { triggering_actor: 'mallory' } } },
     code: 'not-allowed',
   },
-  'nobody is said to re-run it': {
+  'nobody re-runs it': {
     second: { step: { github: { triggering_actor: '' } } },
     code: 'unchecked',
   },

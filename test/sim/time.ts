@@ -265,10 +265,7 @@ function timeoutSignal(ms: number): AbortSignal {
   return controller.signal;
 }
 
-const replaced = {
-  setTimeout: virtualSetTimeout,
-  clearTimeout: clear,
-};
+const replaced = { setTimeout: virtualSetTimeout, clearTimeout: clear };
 Object.assign(globalThis, replaced);
 Object.assign(timers, replaced);
 AbortSignal.timeout = timeoutSignal;

@@ -46,12 +46,8 @@ function show(
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
   });
   const of = {
-    info: INFO,
-    cause: 'Asked',
-    prompt: 'Go.',
-    attached: '',
-    message: '',
-    startedAt: START,
+    ...{ info: INFO, cause: 'Asked', prompt: 'Go.', attached: '' },
+    ...{ message: '', startedAt: START },
   };
   return renderReport({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
 }
@@ -60,9 +56,7 @@ function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<Jo
   return ended(end, { endedAt: START + 10_000, ...parts, record: { ...RECORD, ...known } });
 }
 function because(text: string): Partial<Job> {
-  return {
-    ...ended({ result: 'failed', explanation: `The API said ${quote(text)}.` }),
-  };
+  return ended({ result: 'failed', explanation: `The API said ${quote(text)}.` });
 }
 function by(text: string): Partial<RunReport> {
   return { cause: `Asked by ${code(text, 100)}` };

@@ -11,8 +11,8 @@ it.each([
   ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],
   ['It is at https://app.mintlify.com.', /^It is at https:\/\/app\.mintlify\.com\.$/],
   [
-    'It said: “a dashboard (https://app.mintlify.com)”.',
-    /`a dashboard \(https:\/\/app\.mintlify\.com\)`/,
+    'It said: “the page (https://app.mintlify.com)”.',
+    /`the page \(https:\/\/app\.mintlify\.com\)`/,
   ],
 ])('a sentence has named links: %s', (sentence, expected) => {
   expect(sentenceToMarkdown(sentence)).toMatch(expected);

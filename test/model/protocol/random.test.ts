@@ -78,13 +78,7 @@ async function playPlan(world: World, plan: Plan, luck: Luck): Promise<Outcome[]
   return outcomes;
 }
 
-const IN_TROUBLE: Luck = {
-  loses: 0.15,
-  drops: 0.3,
-  fails: 0.05,
-  doubts: 0.15,
-  refuses: 0.15,
-};
+const IN_TROUBLE: Luck = { loses: 0.15, drops: 0.3, fails: 0.05, doubts: 0.15, refuses: 0.15 };
 
 /** Every process ends by itself, and none of them has sent anything. */
 const REFUSED: Luck = { loses: 0.4, drops: 0, fails: 0, doubts: 0, refuses: 1 };

@@ -206,7 +206,7 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The agent changes nothing',
-    trigger: comment('alice', '/agent shorten the introduction'),
+    trigger: comment('alice', '/agent shorten the text'),
     work: {},
   },
   {
@@ -241,10 +241,7 @@ const RUNS: readonly Run[] = [
     about: 'The message is not sent twice.',
     trigger: { kind: 're-run', by: 'rita' },
   },
-  {
-    title: 'A stranger writes a command',
-    trigger: comment('visitor', '/agent delete all pages'),
-  },
+  { title: 'A stranger writes a command', trigger: comment('visitor', '/agent delete all pages') },
   {
     title: 'A colleague without write access writes one',
     trigger: comment('tim', '/agent fix the typo in the title'),
@@ -281,20 +278,14 @@ const RUNS: readonly Run[] = [
     },
     work: {},
   },
-  {
-    title: 'A command without words',
-    trigger: comment('alice', '/agent'),
-  },
+  { title: 'A command without words', trigger: comment('alice', '/agent') },
   {
     title: 'The answer of the API to a message is lost',
     trigger: comment('rita', '/agent explain idempotency'),
     api: { post: { fault: 'reset', accept: true } },
     work: commits(['Explain idempotency', 'docs/guides/retries.mdx']),
   },
-  {
-    title: 'Run again, it is not sent twice',
-    trigger: { kind: 're-run', by: 'rita' },
-  },
+  { title: 'Run again, it is not sent twice', trigger: { kind: 're-run', by: 'rita' } },
   {
     title: 'The API key has expired',
     trigger: comment('alice', '/agent sort the error codes'),
@@ -312,14 +303,8 @@ const RUNS: readonly Run[] = [
     about: 'This is the last message in a row without a person.',
     work: commits(['Reword the link to /errors#429', 'docs/errors.mdx']),
   },
-  {
-    ...failure(3, 'It fails a fourth time'),
-    about: 'A new comment asks for a person, and GitHub mails it.',
-  },
-  {
-    ...failure(3, 'It fails once more on the same commit'),
-    about: 'Nothing is said twice.',
-  },
+  { ...failure(3, 'It fails a fourth time'), about: 'A comment asks for a person, and is mailed.' },
+  { ...failure(3, 'It fails once more on the same commit'), about: 'Nothing is said twice.' },
   {
     title: 'A person goes on',
     about: 'With the words, the agent gets what fails on the pull request now.',

@@ -7,13 +7,8 @@ import { readJson } from './repository.ts';
 import type { Forbids } from './rest.ts';
 
 const SCHEMA = buildSchema(`
-  type Query {
-    repository(owner: String!, name: String!): Repository
-    node(id: ID!): Node
-  }
-  type Repository {
-    issueOrPullRequest(number: Int!): IssueOrPullRequest
-  }
+  type Query { repository(owner: String!, name: String!): Repository, node(id: ID!): Node }
+  type Repository { issueOrPullRequest(number: Int!): IssueOrPullRequest }
   union IssueOrPullRequest = Issue | PullRequest
   type Issue { comments(last: Int, before: String): IssueCommentConnection! }
   type PullRequest {
@@ -30,10 +25,7 @@ const SCHEMA = buildSchema(`
   enum PullRequestReviewState { APPROVED CHANGES_REQUESTED COMMENTED DISMISSED PENDING }
   enum MergeableState { CONFLICTING MERGEABLE UNKNOWN }
   scalar GitObjectID
-  type PullRequestReviewThreadConnection {
-    nodes: [PullRequestReviewThread]
-    pageInfo: PageInfo!
-  }
+  type PullRequestReviewThreadConnection { nodes: [PullRequestReviewThread], pageInfo: PageInfo! }
   type PullRequestReviewThread {
     isResolved: Boolean!
     isOutdated: Boolean!

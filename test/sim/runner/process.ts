@@ -203,10 +203,7 @@ function isCovered({ action }: Step): boolean {
 
 /** Variables that only the tests need. */
 function ownVariables(step: Step, time: VirtualTime): Record<string, string> {
-  return {
-    ...timeVariables(time),
-    ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}),
-  };
+  return { ...timeVariables(time), ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}) };
 }
 
 function timeVariables(time: VirtualTime): Record<string, string> {

@@ -34,16 +34,8 @@ it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
     { ...AFTER, waitedMs: 900_000 },
     'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
   ],
-  [
-    'timed-out',
-    { ...AFTER, why: 'So {again}.' },
-    'keep working. The last poll failed: So {again}.',
-  ],
-  [
-    'timed-out',
-    { ...AFTER, status: 'failed' },
-    'is failed, but within 30 min it was not confirmed',
-  ],
+  ['timed-out', { ...AFTER, why: 'So {x}.' }, 'keep working. The last poll failed: So {x}.'],
+  ['timed-out', { ...AFTER, status: 'failed' }, 'is failed, but within 30 min it was not'],
   ['timed-out', { ...BEFORE, why: 'So.' }, 'be sent within 30 min. So. Re-run the workflow.'],
   ['timed-out', { ...BEFORE, phase: 'waiting', why: 'So.' }, 'what it was already doing. The last'],
   ['timed-out', { ...BEFORE, phase: 'waiting' }, ' Re-run the workflow later.', A_RUN, 'later'],

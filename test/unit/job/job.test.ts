@@ -138,10 +138,8 @@ describe('a poll', () => {
   it('before the message is the base, and is no evidence', () => {
     const one = newJob('job-1');
     recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
-    expect(one).toMatchObject({
-      base: { status: FAILED, prLink: null },
-      after: { work: 'earlier work' },
-    });
+    const after = { work: 'earlier work' };
+    expect(one).toMatchObject({ base: { status: FAILED, prLink: null }, after });
     // The last one counts, also for what it leaves out.
     recordPoll(one, { id: 'job-1' }, START + 2000, START + 2300);
     expect(one.base).toEqual({});

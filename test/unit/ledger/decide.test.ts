@@ -155,11 +155,7 @@ describe('a limit', () => {
     ['not from one that is still to be sent', [note('2'), command('sending')], 2],
     ['not from one of a bot', [note('2'), command('sent', { byBot: true })], 2],
     ['not from its re-run', [command(), note('2'), command('sent', { attempt: 2 })], 1],
-    [
-      'where it was sent, also if its last edit is late',
-      [note('2', 'sending'), command(), again('2')],
-      0,
-    ],
+    ['where it was sent, if an edit is late', [note('2', 'sending'), command(), again('2')], 0],
     ['where only the re-run has sent', [note('2', 'not-sent'), command(), again('2')], 1],
   ])('counts %s', (_, notes, count) => {
     const numberUnder = (most: number) => ask(notes, { limit: { most } });
@@ -204,7 +200,7 @@ describe('an event about a commit', () => {
 
   it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
     [
-      'a message about the commit',
+      'a message about it',
       [about('sent')],
       { outdated: stop('newer-commits') },
       'taken this commit',

@@ -111,7 +111,8 @@ describe('composeComment', () => {
   it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
     const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
     const jobs = Array.from({ length: 100 }, (_, n) => ({
-      ...{ ...longest, id: `${n}`.padStart(256, 'x') },
+      ...longest,
+      id: `${n}`.padStart(256, 'x'),
     }));
     const limits: number[] = [];
     const body = composeComment({ ...FULL, jobs }, (limit) => {
@@ -127,7 +128,7 @@ describe('composeComment', () => {
 it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   [
-    'a re-run that is refused',
+    'a refused re-run',
     job({ message: { kind: 'unknown', isEarlier: true } }),
     { delivery: 'not-sent' },
   ],

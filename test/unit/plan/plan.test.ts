@@ -97,12 +97,7 @@ const byBot = (is: boolean) => ({ message: { byBot: is } });
 const uncounted = (why: string) => ({ limit: { uncounted: stop('uncounted', { why }) } });
 
 it.each<Row>([
-  [
-    'a person who comments',
-    COMMAND,
-    { maxMessages: 5 },
-    { decidesBelow: true, limit: { most: 5 } },
-  ],
+  ['a comment', COMMAND, { maxMessages: 5 }, { decidesBelow: true, limit: { most: 5 } }],
   ['a bot', BOT, {}, { ...byBot(true), limit: { most: 3 } }],
   ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
@@ -116,12 +111,7 @@ it.each<Row>([
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],
   ['a bot, a branch', on.push(branch), {}, forBot(ABOUT_JOBS)],
   ['a limit for a bot', on.push({ sender: RENOVATE }), { maxMessages: 3 }, uncounted(ABOUT_JOBS)],
-  [
-    'a limit with pr-number',
-    on.schedule(),
-    { maxMessages: 3, prNumber: 7 },
-    { limit: { most: 3 } },
-  ],
+  ['with pr-number', on.schedule(), { maxMessages: 3, prNumber: 7 }, { limit: { most: 3 } }],
 ])('draftPlan, a limit: %s', check);
 
 it.each<Row>([

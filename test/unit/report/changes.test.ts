@@ -69,12 +69,7 @@ it('tells the files, the first lines and the authors, without secrets', () => {
 it.each<[string, Compared['files'], readonly string[], boolean]>([
   ['another file', files('a.md'), ['***/c.md'], true],
   ['the file', files('s3cret/c.md'), [], true],
-  [
-    'the file under another name',
-    [{ filename: 'd.md', previous_filename: 's3cret/c.md' }],
-    [],
-    true,
-  ],
+  ['the file, renamed', [{ filename: 'd.md', previous_filename: 's3cret/c.md' }], [], true],
   ['more files than GitHub lists', files(...Array(300).fill('a.md')), [], false],
   ['files that cannot be read', null, [], false],
 ])('the commits change %s', (_, changed, untouched, isKnown) => {

@@ -66,11 +66,7 @@ describe('readInputs accepts', () => {
       { 'fail-on': 'skipped,completed\nfailed' },
       { failOn: new Set(['skipped', 'completed', 'failed'] as const) },
     ],
-    [
-      'bots',
-      { 'allowed-bots': '@A[bot], Copilot,' },
-      { allowedBots: new Set(['a[bot]', 'copilot']) },
-    ],
+    ['bots', { 'allowed-bots': '@A[bot], b,' }, { allowedBots: new Set(['a[bot]', 'b']) }],
   ])('%s', (_, inputs, expected) => {
     expect(valid(inputs)).toMatchObject(expected);
   });
@@ -106,11 +102,7 @@ describe('readInputs refuses', () => {
       ['mint_a\nX-Evil: 1', 'a\0b', 'a\tb', 'a\u2028b', '"mint_a"', "'mint_a'"],
       'contains quotation marks, a space, a line break',
     ],
-    [
-      'api-key',
-      ['mint_dsc_x', 'mint_us_x'],
-      'is an assistant key or an index key; create an admin',
-    ],
+    ['api-key', ['mint_dsc_x', 'mint_us_x'], 'is an assistant key or an index key; create'],
     [
       'api-key',
       ['${{ secrets.X }}', '$KEY', 'secrets.MINTLIFY_API_KEY', 'vars.KEY'],
@@ -141,16 +133,12 @@ describe('readInputs refuses', () => {
     [
       'project-id',
       ['https://a.mintlify.app'],
-      'a link; give the ID alone: the page of the API keys has it,',
+      'a link; give the ID alone: the page of the API keys',
     ],
     ['job-id', ['a;b', 'a|b', manyIds(101)], 'must be at most 100 IDs with commas between them'],
     ['project-id', [''], 'is empty. If it comes from a variable or a secret'],
     ['project-id', [...hostileIds, 'a\tb', 'a,b', 'x'.repeat(257), '\u2066a\u200d'], ID_RULE],
-    [
-      'job-id',
-      [...hostileIds, 'x'.repeat(257), 'job-1\u200b', '["a b"]', 'a, b/c', '{"a"}'],
-      ID_RULE,
-    ],
+    ['job-id', [...hostileIds, 'x'.repeat(257), 'job-1\u200b', '["a b"]', 'a, b/c', '{}'], ID_RULE],
     [
       'job-id',
       ['["a", 7]', '["a"', '[a, b]', '["a", ["b"]]'],
@@ -179,11 +167,7 @@ describe('readInputs refuses', () => {
       [...minutes, '1.', '.5', '9'.repeat(30)],
       'must be a plain number, more than 0 and at most 7200',
     ],
-    [
-      'max-messages',
-      ['101', '1.5', 'x'],
-      'must be a whole number from 1 to 100, or left out; it is “',
-    ],
+    ['max-messages', ['101', '1.5', 'x'], 'must be a whole number from 1 to 100, or left out; it'],
     ...['wait', 'comment', 'create-job'].map((name): [string, readonly string[], string] => [
       ...([name, ['yes', '1'], 'must be true or false; it is “'] as const),
     ]),

@@ -145,11 +145,7 @@ it.each([
 });
 
 it.each<[string, WebhookEvent, string | null]>([
-  [
-    'a pull request from a fork',
-    on.pullRequest({ number: 7, fork: 'mallory/agents' }),
-    'from forks',
-  ],
+  ['one from a fork', on.pullRequest({ number: 7, fork: 'mallory/agents' }), 'from forks'],
   ['a pull request from a deleted fork', on.pullRequest({ number: 7, fork: null }), 'from forks'],
   ['a pull request from a branch', on.pullRequest({ number: 7 }), null],
   ['one by a bot', on.pullRequest({ number: 7, sender: RENOVATE }), null],
@@ -160,11 +156,7 @@ it.each<[string, WebhookEvent, string | null]>([
   ['a review of one from a branch', on.review({ number: 7, body: 'x' }), null],
   ['a review comment there', ofFork(on.reviewComment({ number: 7, body: 'x' })), 'from forks'],
   ['a push by Dependabot', on.push({ sender: DEPENDABOT }), 'Dependabot secrets'],
-  [
-    'a deployment of it',
-    { ...on.push({ sender: DEPENDABOT }), name: 'deployment_status' },
-    'Dependabot',
-  ],
+  ['a deployment', { ...on.push({ sender: DEPENDABOT }), name: 'deployment_status' }, 'Dependabot'],
   ['a branch of it', { ...on.push({ sender: DEPENDABOT }), name: 'create' }, 'Dependabot secrets'],
   ['a push by another bot', on.push({ sender: RENOVATE }), null],
   ['a comment', on.issueComment({ number: 7, body: 'x' }), null],

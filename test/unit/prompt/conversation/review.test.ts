@@ -89,9 +89,8 @@ describe('formatInline', () => {
       ', line 12:\n\n```suggestion\n  <!-- vale off -->\n```',
     ],
   ])('quotes %s', (_, place, body, expected) => {
-    expect(quoted(inline(body, place))).toEqual([
-      `Comment 1 of 1, on the file “${CODE.path}”${expected}`,
-    ]);
+    const start = `Comment 1 of 1, on the file “${CODE.path}”`;
+    expect(quoted(inline(body, place))).toEqual([start + expected]);
   });
 
   it('has no room for more than two of nine long comments', () => {

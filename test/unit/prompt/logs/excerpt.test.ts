@@ -64,11 +64,7 @@ describe('a line says what failed', () => {
 
   it.each<[string, readonly string[], readonly number[]]>([
     ['without errors', ['checking', '[warn] docs/a.md', '[warn] Code style issues'], [1, 2]],
-    [
-      'that count as errors',
-      ['a.md:3: WARNING: b', 'failed (with warnings treated as errors)'],
-      [0, 1],
-    ],
+    ['that count as errors', ['a.md:3: WARNING: b', 'failed (warnings treated as errors)'], [0, 1]],
     ['beside errors', ['warning: a', 'Error: b'], [1]],
   ])('warnings %s', (_, lines, telling) => {
     expect(findErrors(lines.join('\n')).all).toEqual(telling);
