@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
@@ -127,24 +127,26 @@ async function play(phase: Phase, signal: NodeJS.Signals): Promise<Played> {
   return { result, sim };
 }
 
-describe.runIf(HAS_SIGNALS).concurrent('after a signal, a step ends with the right outputs', () => {
-  it.each(PHASES)('$name: $delivery', async (phase) => {
+it.runIf(HAS_SIGNALS).concurrent.each(PHASES)(
+  'after a signal, a step ends with the right outputs $name: $delivery',
+  async (phase) => {
     const { result } = await play(phase, 'SIGINT');
     expect(result.exitCode).toBe(1);
     const { delivery, result: ended = 'cancelled' } = phase;
     expect(result.outputs).toMatchObject({ result: ended, delivery });
     expect(result.virtualMs).toBeLessThan(60_000);
-  });
-});
+  },
+);
 
-describe.concurrent('a step that is killed has already set its outputs', () => {
-  it.each([
-    [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
-    [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
-    [IN_LIST, 'error', '', 'This attempt ended before it sent anything.'],
-    [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
-    [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
-  ])('$0.name', async (phase, ended, id, reason) => {
+it.concurrent.each([
+  [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
+  [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
+  [IN_LIST, 'error', '', 'This attempt ended before it sent anything.'],
+  [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
+  [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
+])(
+  'a step that is killed has already set its outputs $0.name',
+  async (phase, ended, id, reason) => {
     const { result, sim } = await play(phase, 'SIGKILL');
     expect(result.outputs).toMatchObject({
       ...{ result: ended, delivery: phase.delivery, 'job-id': id },
@@ -154,8 +156,8 @@ describe.concurrent('a step that is killed has already set its outputs', () => {
     for (const { jobs } of sim.notes()) {
       expect(jobs).toMatchObject([{ delivery: phase === IN_WAIT ? 'sent' : 'sending' }]);
     }
-  });
-});
+  },
+);
 
 it.each([
   ['killed', ['SIGKILL'], null, {}],
@@ -193,16 +195,14 @@ it.each([
   },
 );
 
-describe.runIf(HAS_SIGNALS)('a cancelled run', () => {
-  it.each([
-    [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
-    [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
-    [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'stopped before the message was sent'],
-  ] as const)('says what it knows: %o', async (phase, signal, kind, reason) => {
-    const { result, sim } = await play(phase, signal);
-    expect(result.errors).toEqual([expect.stringContaining(reason)]);
-    expect(sim.commentTexts().at(-1)).toContain(LABELS[kind].title);
-    expect(sim.commentTexts().at(-1)).toContain(reason);
-    expect(sim.notes()[0]?.jobs[0]?.delivery).toBe(phase.delivery);
-  });
+it.runIf(HAS_SIGNALS).each([
+  [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
+  [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
+  [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'stopped before the message was sent'],
+] as const)('a cancelled run says what it knows: %o', async (phase, signal, kind, reason) => {
+  const { result, sim } = await play(phase, signal);
+  expect(result.errors).toEqual([expect.stringContaining(reason)]);
+  expect(sim.commentTexts().at(-1)).toContain(LABELS[kind].title);
+  expect(sim.commentTexts().at(-1)).toContain(reason);
+  expect(sim.notes()[0]?.jobs[0]?.delivery).toBe(phase.delivery);
 });

@@ -57,12 +57,13 @@ describe('the prompt is the text after the command', () => {
   });
 });
 
-describe('a command on a pull request that is over is sent, and both sides are told', () => {
-  it.each<['merged' | 'closed', string, Partial<AgentOptions>, boolean]>([
-    ['merged', 'the own one', ON_ITS_PULL, true],
-    ['closed', 'the own one', ON_ITS_PULL, false],
-    ['merged', 'another one', {}, false],
-  ])('%s: %s', async (over, _, agent, isBuilt) => {
+it.each<['merged' | 'closed', string, Partial<AgentOptions>, boolean]>([
+  ['merged', 'the own one', ON_ITS_PULL, true],
+  ['closed', 'the own one', ON_ITS_PULL, false],
+  ['merged', 'another one', {}, false],
+])(
+  'a command on a pull request that is over is sent, and both sides are told %s: %s',
+  async (over, _, agent, isBuilt) => {
     await using sim = await simulate({ agent, with: { ...COMMAND, wait: true } });
     const step = { event: sim.ask('/agent go', { over }) };
     const { outputs } = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
@@ -72,8 +73,8 @@ describe('a command on a pull request that is over is sent, and both sides are t
     const [answer = ''] = sim.ownComments().map(({ body }) => body);
     expect(answer).toContain(`about #${PULL}. It is ${over}.`);
     expect(answer).not.toContain('Review changes');
-  });
-});
+  },
+);
 
 it.each([
   on.push(),

@@ -100,41 +100,41 @@ describe('the comment of a step', () => {
   });
 });
 
-describe('a comment that cannot be created', () => {
-  const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
-  const LOCKED = 'The conversation is locked';
-  const BROKEN_PROXY = {
-    github: { api_url: 'https://github.invalid/api/v3' },
-    env: { HTTPS_PROXY: '[' },
-  };
-  const issue = (locked: boolean, readOnly = false): Scenario => ({
-    github: { issues: [{ number: PULL, locked }], readOnly },
-  });
-  const refusing = (reply: object): Scenario => ({
-    github: {
-      on: ({ method, path }) =>
-        method === 'POST' && path.endsWith('/comments') ? reply : undefined,
-    },
-  });
-  const FIXED = 'Once this is fixed, re-run the workflow.';
-  const WITHOUT = `${FIXED} To send without a comment, set “comment: false”.`;
-  const LATER = 'Re-run the workflow later.';
+const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
+const LOCKED = 'The conversation is locked';
+const BROKEN_PROXY = {
+  github: { api_url: 'https://github.invalid/api/v3' },
+  env: { HTTPS_PROXY: '[' },
+};
+const issue = (locked: boolean, readOnly = false): Scenario => ({
+  github: { issues: [{ number: PULL, locked }], readOnly },
+});
+const refusing = (reply: object): Scenario => ({
+  github: {
+    on: ({ method, path }) => (method === 'POST' && path.endsWith('/comments') ? reply : undefined),
+  },
+});
+const FIXED = 'Once this is fixed, re-run the workflow.';
+const WITHOUT = `${FIXED} To send without a comment, set “comment: false”.`;
+const LATER = 'Re-run the workflow later.';
 
-  it.each<[string, Scenario, string, string, string]>([
-    ['a read-only token', issue(false, true), '403: “Resource not', RIGHTS, WITHOUT],
-    ['a locked conversation', issue(true), '403: “Unable to create comment', LOCKED, WITHOUT],
-    [
-      'a locked conversation where a job is created',
-      { ...issue(true), with: { 'create-job': true, 'job-id': '' } },
-      '403: “Unable to create comment',
-      LOCKED,
-      FIXED,
-    ],
-    ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be', '', WITHOUT],
-    ['a redirect', refusing({ status: 307, body: {} }), 'answered 307, a redirect', '', ''],
-    ['451', refusing({ status: 451, body: { message: 'No.' } }), 'answered 451: “No.”', '', ''],
-    ['a rate limit', refusing({ status: 429, body: {} }), 'answered 429', '', LATER],
-  ])('is one error with its remedy and a way out, and nothing is sent: %s', async (...row) => {
+it.each<[string, Scenario, string, string, string]>([
+  ['a read-only token', issue(false, true), '403: “Resource not', RIGHTS, WITHOUT],
+  ['a locked conversation', issue(true), '403: “Unable to create comment', LOCKED, WITHOUT],
+  [
+    'a locked conversation where a job is created',
+    { ...issue(true), with: { 'create-job': true, 'job-id': '' } },
+    '403: “Unable to create comment',
+    LOCKED,
+    FIXED,
+  ],
+  ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be', '', WITHOUT],
+  ['a redirect', refusing({ status: 307, body: {} }), 'answered 307, a redirect', '', ''],
+  ['451', refusing({ status: 451, body: { message: 'No.' } }), 'answered 451: “No.”', '', ''],
+  ['a rate limit', refusing({ status: 429, body: {} }), 'answered 429', '', LATER],
+])(
+  'a comment that cannot be created is one error with its remedy and a way out, and nothing is sent: %s',
+  async (...row) => {
     const [name, scenario, cause, remedy, again] = row;
     await using sim = await simulate({
       ...scenario,
@@ -151,8 +151,8 @@ describe('a comment that cannot be created', () => {
     expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
     expect(result.outputs['comment-url']).toBe('');
     expect(sim.agent.posts()).toEqual([]);
-  });
-});
+  },
+);
 
 describe('on an event without a pull request or issue', () => {
   it('each pull request of the jobs gets one comment, which names all its jobs', async () => {

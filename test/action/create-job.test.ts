@@ -199,31 +199,27 @@ describe('on one conversation', () => {
   });
 });
 
-describe('nothing is created', () => {
-  const failed = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
-  const byAlice = (name: string): WebhookEvent => ({ name, payload: { sender: ALICE } });
+const failed = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
+const byAlice = (name: string): WebhookEvent => ({ name, payload: { sender: ALICE } });
 
-  it.each<[string, WebhookEvent]>([
-    ['after a failed run', workflowRun(failed)],
-    ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
-    ['after a status with the token of a person', byAlice('status')],
-  ])('%s', async (_, event) => {
-    await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
-    const { conclusion, outputs } = await sim.runHere();
-    expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
-    expect(sim.agent.journal).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-  });
+it.each<[string, WebhookEvent]>([
+  ['after a failed run', workflowRun(failed)],
+  ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
+  ['after a status with the token of a person', byAlice('status')],
+])('nothing is created %s', async (_, event) => {
+  await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
+  const { conclusion, outputs } = await sim.runHere();
+  expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
+  expect(sim.agent.journal).toEqual([]);
+  expect(sim.github.writes()).toEqual([]);
 });
 
-describe('on a schedule', () => {
-  it('each run creates a job, whose pull request gets a comment at the end', async () => {
-    await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
-    for (const run_id of ['1', '2']) {
-      const { outputs } = await sim.runHere({ step: { github: { run_id } } });
-      expect(outputs).toMatchObject({ ...DONE, 'job-id': `new-job-${run_id}` });
-      expect(outputs['comment-url']).toBe(sim.ownComments(OPENED).at(-1)?.html_url);
-    }
-    expect(sim.notes(OPENED)).toHaveLength(2);
-  });
+it('on a schedule each run creates a job, whose pull request gets a comment at the end', async () => {
+  await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
+  for (const run_id of ['1', '2']) {
+    const { outputs } = await sim.runHere({ step: { github: { run_id } } });
+    expect(outputs).toMatchObject({ ...DONE, 'job-id': `new-job-${run_id}` });
+    expect(outputs['comment-url']).toBe(sim.ownComments(OPENED).at(-1)?.html_url);
+  }
+  expect(sim.notes(OPENED)).toHaveLength(2);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import {
   eventsOf,
@@ -104,18 +104,17 @@ function outputsOf(jobs: readonly Played[]) {
   return jobs.flatMap(({ results }) => results.map(({ outputs }) => outputs));
 }
 
-describe('every workflow in the documents works', () => {
-  const shown = workflows()
-    .filter(({ name }) => name.includes('.md:'))
-    .map(({ name, text }) => ({ name, workflow: parse(text) as Workflow }))
-    .filter(({ workflow }) =>
-      Object.values(workflow.jobs).some(({ steps = [] }) => steps.some(isThisAction)),
-    )
-    .flatMap(({ name, workflow }) =>
-      eventsOf(workflow).map((event) => ({ name, event, workflow })),
-    );
+const shown = workflows()
+  .filter(({ name }) => name.includes('.md:'))
+  .map(({ name, text }) => ({ name, workflow: parse(text) as Workflow }))
+  .filter(({ workflow }) =>
+    Object.values(workflow.jobs).some(({ steps = [] }) => steps.some(isThisAction)),
+  )
+  .flatMap(({ name, workflow }) => eventsOf(workflow).map((event) => ({ name, event, workflow })));
 
-  it.each(shown)('$name on $event', async ({ workflow, event }) => {
+it.each(shown)(
+  'every workflow in the documents works $name on $event',
+  async ({ workflow, event }) => {
     // The job fails first, if the workflow is only about failed jobs.
     const isFirstFailed = JSON.stringify(workflow).includes('"only-when":"failed"');
     const turns = isFirstFailed ? [turnTo('failed'), turnTo()] : [];
@@ -131,30 +130,28 @@ describe('every workflow in the documents works', () => {
     expect(outputs).not.toEqual([]);
     const sent = outputs.filter(({ delivery }) => delivery === 'sent');
     expect(sim.agent.accepted()).toHaveLength(1 + sent.length);
-  });
-});
+  },
+);
 
-describe('loop.yml starts no agent for', () => {
-  const byStranger = { number: PULL, body: COMMAND, author: MALLORY };
-  const ofFork = { conclusion: 'failure', check_suite: { head_branch: null } };
+const byStranger = { number: PULL, body: COMMAND, author: MALLORY };
+const ofFork = { conclusion: 'failure', check_suite: { head_branch: null } };
 
-  it.each<[string, WebhookEvent, readonly string[]]>([
-    ['any comment', on.issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
-    ['inline comments and replies without a review', on.review({ number: PULL, body: null }), []],
-    ['a command by a stranger', on.issueComment(byStranger), ['skipped']],
-    ['a run that passed', checksEnded('success'), []],
-    ['a run that was cancelled', checksEnded('cancelled'), []],
-    ['a failed run of main', checksEnded('failure', { event: 'push' }), []],
-    ['a failed run of a fork', checksEnded('failure', { head_repository: { id: 2 } }), []],
-    ['a failed check of a fork', on.checkRun({ fields: ofFork }), ['skipped']],
-    ['a check that passed', on.checkRun({ fields: { conclusion: 'success' } }), []],
-  ])('%s', async (_, event, expected) => {
-    await using sim = await simulate();
-    const jobs = await playOn(sim, example('loop'), event);
-    expect(jobs).toMatchObject([{ failed: false, skipped: expected.length === 0 }]);
-    expect(outputsOf(jobs).map(({ result }) => result)).toEqual(expected);
-    expect(sim.agent.journal).toEqual([]);
-  });
+it.each<[string, WebhookEvent, readonly string[]]>([
+  ['any comment', on.issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
+  ['inline comments and replies without a review', on.review({ number: PULL, body: null }), []],
+  ['a command by a stranger', on.issueComment(byStranger), ['skipped']],
+  ['a run that passed', checksEnded('success'), []],
+  ['a run that was cancelled', checksEnded('cancelled'), []],
+  ['a failed run of main', checksEnded('failure', { event: 'push' }), []],
+  ['a failed run of a fork', checksEnded('failure', { head_repository: { id: 2 } }), []],
+  ['a failed check of a fork', on.checkRun({ fields: ofFork }), ['skipped']],
+  ['a check that passed', on.checkRun({ fields: { conclusion: 'success' } }), []],
+])('loop.yml starts no agent for %s', async (_, event, expected) => {
+  await using sim = await simulate();
+  const jobs = await playOn(sim, example('loop'), event);
+  expect(jobs).toMatchObject([{ failed: false, skipped: expected.length === 0 }]);
+  expect(outputsOf(jobs).map(({ result }) => result)).toEqual(expected);
+  expect(sim.agent.journal).toEqual([]);
 });
 
 const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
@@ -312,15 +309,13 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-describe.concurrent('every example works', () => {
-  // story.test.ts plays these.
-  const others = files('examples/*.yml').filter(
-    ({ name }) => !/(loop|every-night|take-over)\.yml$/.test(name),
-  );
+// story.test.ts plays these.
+const others = files('examples/*.yml').filter(
+  ({ name }) => !/(loop|every-night|take-over)\.yml$/.test(name),
+);
 
-  it.each(others)('$name', async ({ name }) => {
-    const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
-    if (check === undefined) throw new Error('No test plays this example.');
-    await check();
-  });
+it.concurrent.each(others)('every example works $name', async ({ name }) => {
+  const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
+  if (check === undefined) throw new Error('No test plays this example.');
+  await check();
 });

@@ -91,33 +91,31 @@ describe('nothing is sent about a commit', () => {
   });
 });
 
-describe('a failed run is skipped', () => {
-  const links = { id: 42, sha: SHA, name: 'Links', path: 'links.yml', jobs: [{ name: 'links' }] };
-  const changed = '“CI” has passed since, was cancelled, or runs again.';
-  const ci = (more: Partial<WorkflowRunOptions>) => ({ id: 41, sha: SHA, jobs: [], ...more });
+const links = { id: 42, sha: SHA, name: 'Links', path: 'links.yml', jobs: [{ name: 'links' }] };
+const changed = '“CI” has passed since, was cancelled, or runs again.';
+const ci = (more: Partial<WorkflowRunOptions>) => ({ id: 41, sha: SHA, jobs: [], ...more });
 
-  it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
-    ['that has passed since', [ci({ conclusion: 'success' }), links], {}, changed],
-    ['that runs again', [ci({ conclusion: null }), links], {}, changed],
-    [
-      'that was cancelled',
-      [ci({ conclusion: 'cancelled' })],
-      { conclusion: 'cancelled' },
-      'The run was cancelled. There is nothing to send.',
-    ],
-  ])('%s', async (_, runs, fields, reason) => {
-    const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });
-    const scenario = { agent: ON_ITS_PULL, github: { runs }, step: { event } };
-    await using sim = await simulate({ ...scenario, with: { prompt: '', command: '/agent' } });
-    const { outputs, conclusion } = await sim.run();
-    expect(outputs).toMatchObject({ ...SKIPPED, reason });
-    expect(conclusion).toBe('success');
-    expect(sim.agent.posts()).toEqual([]);
-    expect(sim.github.downloads).toEqual([]);
-    // A later failure of the commit can still be sent.
-    const isLate = Object.keys(fields).length === 0;
-    expect(sim.notes()).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
-  });
+it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
+  ['that has passed since', [ci({ conclusion: 'success' }), links], {}, changed],
+  ['that runs again', [ci({ conclusion: null }), links], {}, changed],
+  [
+    'that was cancelled',
+    [ci({ conclusion: 'cancelled' })],
+    { conclusion: 'cancelled' },
+    'The run was cancelled. There is nothing to send.',
+  ],
+])('a failed run is skipped %s', async (_, runs, fields, reason) => {
+  const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });
+  const scenario = { agent: ON_ITS_PULL, github: { runs }, step: { event } };
+  await using sim = await simulate({ ...scenario, with: { prompt: '', command: '/agent' } });
+  const { outputs, conclusion } = await sim.run();
+  expect(outputs).toMatchObject({ ...SKIPPED, reason });
+  expect(conclusion).toBe('success');
+  expect(sim.agent.posts()).toEqual([]);
+  expect(sim.github.downloads).toEqual([]);
+  // A later failure of the commit can still be sent.
+  const isLate = Object.keys(fields).length === 0;
+  expect(sim.notes()).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
 });
 
 it('what has passed while the agent was at work again is not sent', async () => {
@@ -137,19 +135,17 @@ it('what has passed while the agent was at work again is not sent', async () => 
   expect(sim.github.downloads).toHaveLength(1);
 });
 
-describe('a message about a commit is sent', () => {
-  it.each<[string, Reply]>([
-    ['is reset', { fault: 'reset' }],
-    ['has no answer', { fault: 'hang' }],
-  ])('if the question for its pull request %s', async (_, reply) => {
-    await using sim = await simulate({
-      github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? reply : undefined) },
-      step: { event: FAILED },
-    });
-    sim.github.end(PULL, 'closed');
-    sim.github.push(PULL, NEWER);
-    expect((await sim.runHere()).outputs).toMatchObject(SENT);
+it.each<[string, Reply]>([
+  ['is reset', { fault: 'reset' }],
+  ['has no answer', { fault: 'hang' }],
+])('a message about a commit is sent if the question for its pull request %s', async (_, reply) => {
+  await using sim = await simulate({
+    github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? reply : undefined) },
+    step: { event: FAILED },
   });
+  sim.github.end(PULL, 'closed');
+  sim.github.push(PULL, NEWER);
+  expect((await sim.runHere()).outputs).toMatchObject(SENT);
 });
 
 describe('of an event that names no pull request, GitHub is asked for it:', () => {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import {
   answer,
   type FaultServerOptions,
@@ -43,52 +43,46 @@ function resolved(results: string) {
 const LARGE = { with: { prompt: 'x'.repeat(HAS_LARGE_VARIABLES ? 120_000 : 30_000) } };
 const SILENCE = { ...NOT_SENT, atLeastMs: 30_000, withinMs: 36_000 } as const;
 
-describe('polls three times, and sends nothing, if no connection can be opened:', () => {
-  const host = 'agent.invalid';
-  const unknown = { with: { 'base-url': `https://${host}` }, step: resolver(host, 'ENOTFOUND') };
-  const error =
-    /: 3 polls failed in a row\. Could not reach .* “agent\.invalid”: .*DNS\. Check the/;
-  testFaults([['an unknown host', unknown, { ...NOT_SENT, attempts: 0, error }]]);
-});
+const host = 'agent.invalid';
+const unknown = { with: { 'base-url': `https://${host}` }, step: resolver(host, 'ENOTFOUND') };
+const error = /: 3 polls failed in a row\. Could not reach .* “agent\.invalid”: .*DNS\. Check the/;
+testFaults('polls three times, and sends nothing, if no connection can be opened:', [
+  ['an unknown host', unknown, { ...NOT_SENT, attempts: 0, error }],
+]);
 
-describe('tries up to three times to open the connection of the message:', () => {
-  const outage = { ...NOT_SENT, attempts: 3, withinMs: 20_000 };
-  const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  const hangs = { onConnection: onItsConnection('hang' as const) };
-  const handshakeHangs = secure({ ...SILENT, ...trusting }, hangs);
-  const error = /^Job job-1: Could not reach .* “localhost:\d+”: DNS did not answer/;
-  testFaults([
-    ['DNS fails once', resolved('127.0.0.1;EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
-    ['DNS keeps failing', resolved('127.0.0.1;EAI_AGAIN'), { ...outage, error }],
-    ['a TLS handshake that hangs', handshakeHangs, { ...SILENCE, attempts: 3 }],
-  ]);
-});
+/** Node reads additional CAs only from its environment at the start. */
+const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
+const noDns = /^Job job-1: Could not reach .* “localhost:\d+”: DNS did not answer/;
+const outage = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: noDns };
+const hangs = { onConnection: onItsConnection('hang' as const) };
+const handshakeHangs = secure({ ...SILENT, ...trusting }, hangs);
+testFaults('tries up to three times to open the connection of the message:', [
+  ['DNS fails once', resolved('127.0.0.1;EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
+  ['DNS keeps failing', resolved('127.0.0.1;EAI_AGAIN'), outage],
+  ['a TLS handshake that hangs', handshakeHangs, { ...SILENCE, attempts: 3 }],
+]);
 
-describe('does not send the message again once the request may have been written:', () => {
-  const lost = { ...UNKNOWN, error: /was lost after the request was written.*not sent again\./ };
-  const unread = { ...lost, posts: 0, attempts: 1 };
-  const minute = { atLeastMs: 60_000, withinMs: 62_000 };
-  const onConnection = onItsConnection('end' as const);
-  const half = (ending: 'reset' | 'hang', more: Fault = {}): SetUp => {
-    const onFirstBytes = onItsConnection(answer('', ending));
-    return onMessage(answer(''), { ...more, ...LARGE }, { onFirstBytes });
-  };
-  testFaults([
-    ['the connection ends at once', onMessage(answer(''), {}, { onConnection }), unread],
-    ['the server reads half of it, then a reset', half('reset'), unread],
-    ['the server reads half of it, then nothing', half('hang', SILENT), { ...unread, ...minute }],
-    ['the server reads it, then a reset', onMessage(answer('', 'reset')), lost],
-    ['the server reads it, then its end', onMessage(answer('', 'end')), lost],
-    ['the server reads it', onMessage(answer('', 'hang'), SILENT), { ...lost, ...minute }],
-  ]);
-});
+const lost = { ...UNKNOWN, error: /was lost after the request was written.*not sent again\./ };
+const unread = { ...lost, posts: 0, attempts: 1 };
+const minute = { atLeastMs: 60_000, withinMs: 62_000 };
+const onConnection = onItsConnection('end' as const);
+const half = (ending: 'reset' | 'hang', more: Fault = {}): SetUp => {
+  const onFirstBytes = onItsConnection(answer('', ending));
+  return onMessage(answer(''), { ...more, ...LARGE }, { onFirstBytes });
+};
+testFaults('does not send the message again once the request may have been written:', [
+  ['the connection ends at once', onMessage(answer(''), {}, { onConnection }), unread],
+  ['the server reads half of it, then a reset', half('reset'), unread],
+  ['the server reads half of it, then nothing', half('hang', SILENT), { ...unread, ...minute }],
+  ['the server reads it, then a reset', onMessage(answer('', 'reset')), lost],
+  ['the server reads it, then its end', onMessage(answer('', 'end')), lost],
+  ['the server reads it', onMessage(answer('', 'hang'), SILENT), { ...lost, ...minute }],
+]);
 
-describe('takes the answer', () => {
-  const onFirstBytes = onItsConnection(answer(whole(413, { error: 'too large' }), 'hang'));
-  const early = onMessage(answer(''), LARGE, { onFirstBytes });
-  const error = /answered 413 to the message: “too large”/;
-  testFaults([['before the request is over', early, { ...REFUSED, posts: 0, attempts: 1, error }]]);
-});
+const onFirstBytes = onItsConnection(answer(whole(413, { error: 'too large' }), 'hang'));
+const early = onMessage(answer(''), LARGE, { onFirstBytes });
+const tooLarge = { ...REFUSED, posts: 0, attempts: 1, error: /413 to the message: “too large”/ };
+testFaults('takes the answer', [['before the request is over', early, tooLarge]]);
 
 function secure(more: Fault = {}, options: FaultServerOptions = {}): SetUp {
   return async (use) => {
@@ -98,22 +92,18 @@ function secure(more: Fault = {}, options: FaultServerOptions = {}): SetUp {
   };
 }
 
-describe('sends the message only over trusted TLS:', () => {
-  /** Node reads additional CAs only from its environment at the start. */
-  const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
-  /** After a single poll: what is set up wrongly stays so. */
-  const once = (error: RegExp) => ({ ...NOT_SENT, attempts: 0, withinMs: 1000, error });
-  const plain: SetUp = async (use) => {
-    const onFirstBytes = () => answer(whole(400, 'Bad Request'), 'end');
-    const server = await use(startFaultServer({ onFirstBytes }));
-    return { server, with: { 'base-url': `https://127.0.0.1:${server.port}` } };
-  };
-  testFaults([
-    ['a private CA that is trusted', secure(trusting), SENT],
-    ['one that is not trusted', secure(), once(/not reach .*certificate.*NODE_EXTRA_CA_CERTS/)],
-    ['plain HTTP on the port of https', plain, once(/^Job job-1: Could not reach .*TLS/)],
-  ]);
-});
+/** After a single poll: what is set up wrongly stays so. */
+const once = (error: RegExp) => ({ ...NOT_SENT, attempts: 0, withinMs: 1000, error });
+const plain: SetUp = async (use) => {
+  const onFirstBytes = () => answer(whole(400, 'Bad Request'), 'end');
+  const server = await use(startFaultServer({ onFirstBytes }));
+  return { server, with: { 'base-url': `https://127.0.0.1:${server.port}` } };
+};
+testFaults('sends the message only over trusted TLS:', [
+  ['a private CA that is trusted', secure(trusting), SENT],
+  ['one that is not trusted', secure(), once(/not reach .*certificate.*NODE_EXTRA_CA_CERTS/)],
+  ['plain HTTP on the port of https', plain, once(/^Job job-1: Could not reach .*TLS/)],
+]);
 
 it('waits for a slow host, although its next address cannot be reached', async () => {
   // Each connection is opened or refused after 400 ms, which is longer than Node waits by default.

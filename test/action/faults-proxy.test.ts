@@ -1,4 +1,4 @@
-import { afterAll, describe, expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import {
   answer,
   type FaultRequest,
@@ -76,31 +76,27 @@ const once = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 0, error });
 const unreachable = (why: RegExp): Expected =>
   once(new RegExp(`^Job job-1: 3 polls failed in a row\\. Could not reach .* ${why.source}`));
 
-describe('uses a proxy:', () => {
-  const trust = { NODE_EXTRA_CA_CERTS: TRUSTED.file };
-  const issue = () => TRUSTED.issue('agent.invalid');
-  const untrusted = once(/“agent\.invalid”: .* does not match certificate/);
-  const accepted = answer(whole(200, RECORD));
-  const named = { credentials: `user:${PASSWORD}` };
-  const onConnect = (n: number): ProxyReply =>
-    n === 2 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' };
-  const other = resolvedByProxy(() => TRUSTED.issue(), trust);
-  testFaults([
-    ['with credentials', withProxy(named, { env: httpProxy(CREDENTIALS), connects: 2 }), SENT],
-    ['again after 502', withProxy({ onConnect }, { connects: 3 }), { ...SENT, attempts: 2 }],
-    ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
-    ['refuses the certificate of another host', other, untrusted],
-  ]);
-});
+const trust = { NODE_EXTRA_CA_CERTS: TRUSTED.file };
+const issue = () => TRUSTED.issue('agent.invalid');
+const untrusted = once(/“agent\.invalid”: .* does not match certificate/);
+const accepted = answer(whole(200, RECORD));
+const named = { credentials: `user:${PASSWORD}` };
+const onConnect = (n: number): ProxyReply =>
+  n === 2 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' };
+const other = resolvedByProxy(() => TRUSTED.issue(), trust);
+testFaults('uses a proxy:', [
+  ['with credentials', withProxy(named, { env: httpProxy(CREDENTIALS), connects: 2 }), SENT],
+  ['again after 502', withProxy({ onConnect }, { connects: 3 }), { ...SENT, attempts: 2 }],
+  ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
+  ['refuses the certificate of another host', other, untrusted],
+]);
 
-describe('sends nothing if the proxy', () => {
-  const refusing: ProxyOptions = { onConnect: () => ({ kind: 'answer', status: 502 }) };
-  const hanging: ProxyOptions = { onConnect: () => ({ kind: 'hang' }) };
-  const secret = { credentials: `user:${PASSWORD}` };
-  const late = { ...unreachable(/no connection within 10 s/), atLeastMs: 30_000 };
-  testFaults([
-    ['answers 502', withProxy(refusing, { connects: 3 }), unreachable(/the proxy refused .*502/)],
-    ['hangs', withProxy(hanging, { ...SILENT, connects: 3 }), { ...late, withinMs: 36_000 }],
-    ['requires credentials', withProxy(secret, { connects: 1 }), once(/other credentials \(407\)/)],
-  ]);
-});
+const refusing: ProxyOptions = { onConnect: () => ({ kind: 'answer', status: 502 }) };
+const hanging: ProxyOptions = { onConnect: () => ({ kind: 'hang' }) };
+const secret = { credentials: `user:${PASSWORD}` };
+const late = { ...unreachable(/no connection within 10 s/), atLeastMs: 30_000 };
+testFaults('sends nothing if the proxy', [
+  ['answers 502', withProxy(refusing, { connects: 3 }), unreachable(/the proxy refused .*502/)],
+  ['hangs', withProxy(hanging, { ...SILENT, connects: 3 }), { ...late, withinMs: 36_000 }],
+  ['requires credentials', withProxy(secret, { connects: 1 }), once(/other credentials \(407\)/)],
+]);

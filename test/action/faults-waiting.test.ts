@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
 import {
@@ -44,58 +44,55 @@ const timedOut: Expected = {
   ...{ error: /within 5 min/, atLeastMs: 300_000, withinMs: 302_500 },
 };
 
-describe('waits for a job with', () => {
-  const linked = (first: string | null, second: string | null): Fault => ({
-    ...job({}, at(0, 'active'), ended(9000, first), ended(11_000, second)),
-    also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
-  });
-  const ends = ['failed', 'failed', 'active', 'completed'];
-  const gone = (n: number) =>
-    n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } };
-  testFaults([
-    [
-      'a link that leads to no pull request',
-      {
-        ...job({}, at(0, 'active'), ended(9000, 'https://evil.example/pull/1')),
-        also: ({ outputs }) => expect(outputs.prLink).toBe(''),
-      },
-      { ...completed, warns: [/link of the job is left out/] },
-    ],
-    [
-      'an end from before that four polls show after work',
-      {
-        ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')),
-        ...{ with: { ...WAIT, ...FIVE_MINUTES } },
-      },
-      timedOut,
-    ],
-    ['a link that comes three seconds after the end', linked(null, LINK), completed],
-    ['a link that the second look at the end does not show', linked(LINK, null), completed],
-    ['an API that is gone after another end than before', withPolls(gone), completed],
-    [
-      'a status that only the answer to the message shows',
-      {
-        with: WAIT,
-        agent: { jobs: IDLE_JOBS, onPost: () => ({ body: RECORD, accept: true }) },
-      },
-      { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/end of earlier work/] },
-    ],
-    ['statuses in other letters', job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')), completed],
-    ...[' needs input ', undefined].map(
-      (status): Row => [
-        `a constant status ${status}`,
-        {
-          ...job({}, at(0, status)),
-          with: { ...WAIT, ...FIVE_MINUTES },
-          // Once, not with each poll.
-          also: ({ stdout }) =>
-            expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
-        },
-        { ...timedOut, warns: [/no status|status “needs input”, which this action does not know/] },
-      ],
-    ),
-  ]);
+const linked = (first: string | null, second: string | null): Fault => ({
+  ...job({}, at(0, 'active'), ended(9000, first), ended(11_000, second)),
+  also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
 });
+const ends = ['failed', 'failed', 'active', 'completed'];
+const gone = (n: number) => (n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } });
+testFaults('waits for a job with', [
+  [
+    'a link that leads to no pull request',
+    {
+      ...job({}, at(0, 'active'), ended(9000, 'https://evil.example/pull/1')),
+      also: ({ outputs }) => expect(outputs.prLink).toBe(''),
+    },
+    { ...completed, warns: [/link of the job is left out/] },
+  ],
+  [
+    'an end from before that four polls show after work',
+    {
+      ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')),
+      ...{ with: { ...WAIT, ...FIVE_MINUTES } },
+    },
+    timedOut,
+  ],
+  ['a link that comes three seconds after the end', linked(null, LINK), completed],
+  ['a link that the second look at the end does not show', linked(LINK, null), completed],
+  ['an API that is gone after another end than before', withPolls(gone), completed],
+  [
+    'a status that only the answer to the message shows',
+    {
+      with: WAIT,
+      agent: { jobs: IDLE_JOBS, onPost: () => ({ body: RECORD, accept: true }) },
+    },
+    { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/end of earlier work/] },
+  ],
+  ['statuses in other letters', job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')), completed],
+  ...[' needs input ', undefined].map(
+    (status): Row => [
+      `a constant status ${status}`,
+      {
+        ...job({}, at(0, status)),
+        with: { ...WAIT, ...FIVE_MINUTES },
+        // Once, not with each poll.
+        also: ({ stdout }) =>
+          expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
+      },
+      { ...timedOut, warns: [/no status|status “needs input”, which this action does not know/] },
+    ],
+  ),
+]);
 
 /** The polls fail for this long, after two minutes. The agent works for 15. */
 function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Fault {
@@ -109,102 +106,96 @@ function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Faul
   return { with: { ...WAIT, ...inputs }, agent: { onGet } };
 }
 
-describe('waits through an outage of', () => {
-  const survived = { ...COMPLETED, atLeastMs: 900_000, withinMs: 990_000 };
-  const late = (error: RegExp): Expected => ({ ...timedOut, error });
-  testFaults([
-    ['9 minutes of 503', outage(9, { status: 503 }), survived],
-    [
-      'resets until the deadline',
-      outage(60, { fault: 'reset' }, FIVE_MINUTES),
-      late(/within 5 min.*The last poll failed: .*reset/i),
-    ],
-  ]);
-});
+const survived = { ...COMPLETED, atLeastMs: 900_000, withinMs: 990_000 };
+const late = (error: RegExp): Expected => ({ ...timedOut, error });
+testFaults('waits through an outage of', [
+  ['9 minutes of 503', outage(9, { status: 503 }), survived],
+  [
+    'resets until the deadline',
+    outage(60, { fault: 'reset' }, FIVE_MINUTES),
+    late(/within 5 min.*The last poll failed: .*reset/i),
+  ],
+]);
 
-describe('sends nothing if a poll before the message', () => {
-  const unsent = (error: RegExp, withinMs: number): Expected => ({
-    ...NOT_SENT,
-    ...{ attempts: 0, error, withinMs },
-  });
-  const location = 'https://evil.example/';
-  const asks = (retryAfter: string): Reply => ({
-    status: 429,
-    headers: { 'retry-after': retryAfter },
-    body: { error: 'not now' },
-  });
-  const polls =
-    (count: number): NonNullable<Fault['also']> =>
-    (_, { agent }) =>
-      expect(agent.gets()).toHaveLength(count);
-  testFaults([
-    ...[307, 401].map(
-      (status): Row => [
-        `gets ${status}, which is final`,
-        { ...withPolls(() => ({ status, headers: { location }, body: {} })), also: polls(1) },
-        unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
-      ],
+const unsent = (error: RegExp, withinMs: number): Expected => ({
+  ...NOT_SENT,
+  ...{ attempts: 0, error, withinMs },
+});
+const location = 'https://evil.example/';
+const asks = (retryAfter: string): Reply => ({
+  status: 429,
+  headers: { 'retry-after': retryAfter },
+  body: { error: 'not now' },
+});
+const polls =
+  (count: number): NonNullable<Fault['also']> =>
+  (_, { agent }) =>
+    expect(agent.gets()).toHaveLength(count);
+testFaults('sends nothing if a poll before the message', [
+  ...[307, 401].map(
+    (status): Row => [
+      `gets ${status}, which is final`,
+      { ...withPolls(() => ({ status, headers: { location }, body: {} })), also: polls(1) },
+      unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
+    ],
+  ),
+  [
+    'gets 500 each time, just before it',
+    { ...withPolls((n) => (n > 1 ? { status: 500 } : undefined)), also: polls(4) },
+    unsent(/: 3 polls failed in a row\. The API, or something before it, answered 500/, 10_000),
+  ],
+  [
+    'fails, unless it succeeds after 500 and a reset',
+    withPolls((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
+    completed,
+  ],
+  [
+    'gets 429 that asks for an hour',
+    { ...withPolls(() => asks('3600')), also: polls(1) },
+    unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Once this is fixed, start a/, 2000),
+  ],
+  [
+    'gets 429 for two minutes',
+    withPolls(() => asks('20')),
+    { ...unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000), atLeastMs: 99_000 },
+  ],
+  [
+    'gets 429 until the deadline',
+    withPolls(() => asks('20'), { 'timeout-minutes': '1' }),
+    { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
+  ],
+  [
+    'fails, unless it succeeds after four refusals for its rate',
+    withPolls((n) => (n < 5 ? asks('1') : undefined)),
+    completed,
+  ],
+]);
+
+const hanging =
+  (behaviour: Behaviour): SetUp =>
+  async (use) => ({
+    ...SILENT,
+    with: { ...WAIT, 'timeout-minutes': '1' },
+    server: await use(
+      startFaultServer({
+        onRequest({ method, n }) {
+          if (method === 'POST') return answer(whole(200, RECORD));
+          return n < 3 ? IDLE : behaviour;
+        },
+      }),
     ),
-    [
-      'gets 500 each time, just before it',
-      { ...withPolls((n) => (n > 1 ? { status: 500 } : undefined)), also: polls(4) },
-      unsent(/: 3 polls failed in a row\. The API, or something before it, answered 500/, 10_000),
-    ],
-    [
-      'fails, unless it succeeds after 500 and a reset',
-      withPolls((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
-      completed,
-    ],
-    [
-      'gets 429 that asks for an hour',
-      { ...withPolls(() => asks('3600')), also: polls(1) },
-      unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Once this is fixed, start a/, 2000),
-    ],
-    [
-      'gets 429 for two minutes',
-      withPolls(() => asks('20')),
-      { ...unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000), atLeastMs: 99_000 },
-    ],
-    [
-      'gets 429 until the deadline',
-      withPolls(() => asks('20'), { 'timeout-minutes': '1' }),
-      { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
-    ],
-    [
-      'fails, unless it succeeds after four refusals for its rate',
-      withPolls((n) => (n < 5 ? asks('1') : undefined)),
-      completed,
-    ],
-  ]);
-});
-
-describe('stops waiting at the deadline', () => {
-  const hanging =
-    (behaviour: Behaviour): SetUp =>
-    async (use) => ({
+  });
+// The last poll has its 30 s.
+const minute = { ...timedOut, error: /within 1 min/, atLeastMs: 60_000, withinMs: 92_500 };
+testFaults('stops waiting at the deadline', [
+  ['during a response that does not start', hanging(answer('', 'hang')), minute],
+  [
+    'during the message, which has its 60 s',
+    {
       ...SILENT,
-      with: { ...WAIT, 'timeout-minutes': '1' },
-      server: await use(
-        startFaultServer({
-          onRequest({ method, n }) {
-            if (method === 'POST') return answer(whole(200, RECORD));
-            return n < 3 ? IDLE : behaviour;
-          },
-        }),
-      ),
-    });
-  // The last poll has its 30 s.
-  const minute = { ...timedOut, error: /within 1 min/, atLeastMs: 60_000, withinMs: 92_500 };
-  testFaults([
-    ['during a response that does not start', hanging(answer('', 'hang')), minute],
-    [
-      'during the message, which has its 60 s',
-      {
-        ...SILENT,
-        with: { 'timeout-minutes': '0.5' },
-        agent: { onPost: () => ({ fault: 'hang', accept: true }) },
-      },
-      { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
-    ],
-  ]);
-});
+      with: { 'timeout-minutes': '0.5' },
+      agent: { onPost: () => ({ fault: 'hang', accept: true }) },
+    },
+    { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
+  ],
+]);

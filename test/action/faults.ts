@@ -88,9 +88,9 @@ export function onItsConnection<T>(value: T): (connection: number) => T | undefi
 }
 
 /** Tests a table of faults of one kind, with one fault per row. */
-export function testFaults(rows: readonly Row[]): void {
+export function testFaults(title: string, rows: readonly Row[]): void {
   const all = rows.map((row, index) => [...row, index === 0] as const);
-  it.concurrent.each(all)('%s', (_, setUp, expected, isFirst) =>
+  it.concurrent.each(all)(`${title} %s`, (_, setUp, expected, isFirst) =>
     testFault(setUp, expected, isFirst),
   );
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ACTION_URL } from '../../src/comment/render.ts';
 import { LABELS } from '../../src/job/labels.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
@@ -107,8 +107,9 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
   };
 }
 
-describe.concurrent('shows the texts in each field of the record and of the event as text', () => {
-  it.each(RUNS.filter((run) => run % 2 === 0))('group %i', async (run) => {
+it.concurrent.each(RUNS.filter((run) => run % 2 === 0))(
+  'shows the texts in each field of the record and of the event as text group %i',
+  async (run) => {
     const text = (slot: number): string => textAt(run * TEXTS_PER_RUN + slot);
     const last = (slot: number): string => text(slot + 3);
     const other = (slot: number): string => text(slot * 11 + 5);
@@ -135,5 +136,5 @@ describe.concurrent('shows the texts in each field of the record and of the even
     expect(bodies(sim.github).length).toBeGreaterThanOrEqual(2);
     const link = result.outputs.prLink ?? '';
     if (link !== '') expect(isOwnLink(link)).toBe(true);
-  });
-});
+  },
+);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { event, type Person, pullRequest } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
@@ -59,39 +59,37 @@ function told(sim: Simulation): readonly string[] {
     .filter((body) => body.includes(LIMIT));
 }
 
-describe('messages of a bot', () => {
-  it('end after three in a row, which one comment tells', async () => {
-    await using sim = await simulate({ with: BOT, step: { event: BY_BOT } });
-    const results: StepResult[] = [];
-    for (const run_id of ['1', '2', '3', '4', '5', '6']) {
-      results.push(await sim.run({ step: { github: { run_id } } }));
-    }
-    expect(resultsOf(results)).toEqual([...sent(3), 'skipped', 'skipped', 'skipped']);
-    expect(sim.agent.posts()).toHaveLength(3);
-    expect(counts(sim)).toEqual(['message 1 of 3', 'message 2 of 3', 'message 3 of 3', undefined]);
-    const [first] = told(sim);
-    expect(told(sim)).toHaveLength(1);
-    const [, title, reason, prompt] = first?.split(/\n+/) ?? [];
-    expect(title).toMatch(/^### .* Limit reached/);
-    expect(reason).toBe(
-      'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
-        '3 messages. Look at what the agent did. To send this message, re-run the workflow.',
-    );
-    expect(prompt).toBe('> `Add error handling examples.`');
-    for (const result of results.slice(3)) {
-      expect(result.conclusion).toBe('success');
-      expect(result.outputs).toMatchObject({
-        ...SKIPPED,
-        reason: expect.stringContaining('may have sent, 3 messages'),
-      });
-      expect(result.summary).toContain(LIMIT);
-      expect(result.annotations).toMatchObject([{ type: 'notice' }]);
-    }
-    expect(results[3]?.outputs['comment-url']).toBe(sim.ownComments()[3]?.html_url);
-    expect(results[4]?.outputs['comment-url']).toBe('');
-    // It is told by its comment, and not by a second one.
-    expect(sim.github.comments(PULL)).toHaveLength(4);
-  });
+it('messages of a bot end after three in a row, which one comment tells', async () => {
+  await using sim = await simulate({ with: BOT, step: { event: BY_BOT } });
+  const results: StepResult[] = [];
+  for (const run_id of ['1', '2', '3', '4', '5', '6']) {
+    results.push(await sim.run({ step: { github: { run_id } } }));
+  }
+  expect(resultsOf(results)).toEqual([...sent(3), 'skipped', 'skipped', 'skipped']);
+  expect(sim.agent.posts()).toHaveLength(3);
+  expect(counts(sim)).toEqual(['message 1 of 3', 'message 2 of 3', 'message 3 of 3', undefined]);
+  const [first] = told(sim);
+  expect(told(sim)).toHaveLength(1);
+  const [, title, reason, prompt] = first?.split(/\n+/) ?? [];
+  expect(title).toMatch(/^### .* Limit reached/);
+  expect(reason).toBe(
+    'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
+      '3 messages. Look at what the agent did. To send this message, re-run the workflow.',
+  );
+  expect(prompt).toBe('> `Add error handling examples.`');
+  for (const result of results.slice(3)) {
+    expect(result.conclusion).toBe('success');
+    expect(result.outputs).toMatchObject({
+      ...SKIPPED,
+      reason: expect.stringContaining('may have sent, 3 messages'),
+    });
+    expect(result.summary).toContain(LIMIT);
+    expect(result.annotations).toMatchObject([{ type: 'notice' }]);
+  }
+  expect(results[3]?.outputs['comment-url']).toBe(sim.ownComments()[3]?.html_url);
+  expect(results[4]?.outputs['comment-url']).toBe('');
+  // It is told by its comment, and not by a second one.
+  expect(sim.github.comments(PULL)).toHaveLength(4);
 });
 
 it('a new count begins after a command, and its end is told again, once', async () => {
@@ -164,8 +162,9 @@ it('a limit that another run tells before the own comment is there is told once'
   expect(sim.github.comments(PULL)).toHaveLength(3);
 });
 
-describe('while the comments are counted,', () => {
-  it.runIf(HAS_SIGNALS)('a run that is cancelled reports that', async () => {
+it.runIf(HAS_SIGNALS)(
+  'while the comments are counted, a run that is cancelled reports that',
+  async () => {
     await using sim = await simulate({
       with: { 'max-messages': 5 },
       github: {
@@ -183,5 +182,5 @@ describe('while the comments are counted,', () => {
     expect((await run.result).outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
     expect(sim.agent.posts()).toEqual([]);
     expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-  });
-});
+  },
+);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { STATUSES } from '../../src/service.ts';
 import type { JobScript } from '../sim/agent.ts';
 import type { StepResult } from '../sim/runner/process.ts';
@@ -124,12 +124,13 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
   expect(acceptedBy(sim)).toEqual(names.toSorted());
 });
 
-describe.concurrent('only-when', () => {
-  const idOf = ({ id }: { readonly id: string }): string => id;
-  const statuses = [...Object.keys(STATUSES), 'odd'];
-  const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
+const idOf = ({ id }: { readonly id: string }): string => id;
+const statuses = [...Object.keys(STATUSES), 'odd'];
+const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
 
-  it.each(Object.keys(STATUSES))('sends the message only to jobs that are %s', async (onlyWhen) => {
+it.concurrent.each(Object.keys(STATUSES))(
+  'only-when sends the message only to jobs that are %s',
+  async (onlyWhen) => {
     // An undocumented status counts as active.
     const wanted = onlyWhen === 'active' ? ['active', 'odd'] : [onlyWhen];
     const sent = mixed.filter((_, index) => wanted.includes(statuses[index] ?? '')).map(idOf);
@@ -157,8 +158,8 @@ describe.concurrent('only-when', () => {
       expect([...new Set(named)].sort()).toEqual(sent);
     }
     expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(sent);
-  });
-});
+  },
+);
 
 it('an API that limits the rate of polls delays the messages to a hundred jobs, and stops none', async () => {
   const names = ids(100);

@@ -129,31 +129,30 @@ describe.concurrent('the creation of the comment', () => {
   });
 });
 
-describe.concurrent('edits of the comment', () => {
-  it.each<[string, (nth: number) => boolean, Reply, string?]>([
-    ['are made again', (nth) => nth <= 2, { status: 502 }],
-    ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
-  ])('that fail %s, and the result stays', async (_, fails, reply, said) => {
-    const replies = answering('edit', (nth) => (fails(nth) ? reply : undefined));
-    const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
-    const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(result.warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
-    const icon = LABELS[said === undefined ? 'completed' : 'sending'].icon;
-    expect(sim.ownComments()[0]?.body).toContain(icon);
-  });
+it.concurrent.each<[string, (nth: number) => boolean, Reply, string?]>([
+  ['are made again', (nth) => nth <= 2, { status: 502 }],
+  ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
+])('edits of the comment that fail %s, and the result stays', async (_, fails, reply, said) => {
+  const replies = answering('edit', (nth) => (fails(nth) ? reply : undefined));
+  const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
+  const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
+  expect(result.conclusion).toBe('success');
+  expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
+  expect(result.warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
+  const icon = LABELS[said === undefined ? 'completed' : 'sending'].icon;
+  expect(sim.ownComments()[0]?.body).toContain(icon);
 });
 
-describe.concurrent('a comment that is not up to date at the end', () => {
-  it.each<[string, Answer, string]>([
-    ['somebody has deleted it', { status: 404 }, 'Somebody has deleted the comment.'],
-    [
-      'the token is dead',
-      { status: 401, body: { message: 'Bad credentials' } },
-      'The comment is not up to date: GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live an hour.',
-    ],
-  ])('is one warning, and said in the summary: %s', async (_, reply, said) => {
+it.concurrent.each<[string, Answer, string]>([
+  ['somebody has deleted it', { status: 404 }, 'Somebody has deleted the comment.'],
+  [
+    'the token is dead',
+    { status: 401, body: { message: 'Bad credentials' } },
+    'The comment is not up to date: GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live an hour.',
+  ],
+])(
+  'a comment that is not up to date at the end is one warning, and said in the summary: %s',
+  async (_, reply, said) => {
     const replies = answering('edit', () => reply);
     const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
     const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
@@ -162,8 +161,8 @@ describe.concurrent('a comment that is not up to date at the end', () => {
     expect(result.summary).toContain(said.split('“')[0]);
     // One when the message is out, and one at the end.
     expect(sim.github.calls('PATCH issues/comments/#')).toHaveLength(2);
-  });
-});
+  },
+);
 
 describe.concurrent('a list of comments that shows new ones late', () => {
   it.each(['run', 'runHere'] as const)(

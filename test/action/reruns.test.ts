@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type RecordedJob, shortHash } from '../../src/ledger/record.ts';
 import { MARKER } from '../../src/text.ts';
 import { type Answer, turnTo } from '../sim/agent.ts';
@@ -66,8 +66,9 @@ const CASES = ORIGINS.flatMap((origin) =>
   [...COMMON, ...(origin === 'a step' ? OF_STEPS : [])].map((row) => ({ ...row, origin })),
 );
 
-describe.concurrent('a re-run', () => {
-  it.each(CASES)('of $origin $ending if the attempt before $title', async (row) => {
+it.concurrent.each(CASES)(
+  'a re-run of $origin $ending if the attempt before $title',
+  async (row) => {
     const { title, origin, ending, blow, posts, polls, isBusy = false } = row;
     let attempt = 1;
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
@@ -114,90 +115,84 @@ describe.concurrent('a re-run', () => {
     }
     expectDone(await run(attempt));
     expect(sim.agent.accepted()).toHaveLength(before + 1);
-  });
+  },
+);
 
-  function expectDone(result: StepResult): void {
-    expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    expect(result.annotations).toEqual([]);
-  }
+function expectDone(result: StepResult): void {
+  expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+  expect(result.annotations).toEqual([]);
+}
 
-  function expectRefused(result: StepResult, sim: Simulation, comments: number): void {
-    expect(result.outputs).toMatchObject(REFUSED);
-    expect(result.errors).toEqual([
-      expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
-    ]);
-    expect(sim.ownComments()).toHaveLength(comments);
-  }
-});
+function expectRefused(result: StepResult, sim: Simulation, comments: number): void {
+  expect(result.outputs).toMatchObject(REFUSED);
+  expect(result.errors).toEqual([
+    expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
+  ]);
+  expect(sim.ownComments()).toHaveLength(comments);
+}
 
 const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
-describe.concurrent('a re-run is refused if', () => {
-  const DATA = `{"version":2,"project":"${shortHash(PROJECT)}"}`;
-  const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
-  const unread = 'the comments of the conversation cannot be read: GitHub';
-  const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
+const DATA = `{"version":2,"project":"${shortHash(PROJECT)}"}`;
+const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
+const unread = 'the comments of the conversation cannot be read: GitHub';
+const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
 
-  it.each<[string, Origin, string, Scenario, string?]>([
-    ['the list of comments fails', 'a step', `${unread} answered`, failing],
-    [
-      'a comment of the action cannot be read',
-      'a step',
-      `a comment of this action cannot be read, https://github.com/octo/agents/pull/${PULL}#issuecomment-`,
-      {},
-      DAMAGED,
-    ],
-    [
-      'there is no conversation',
-      'a step',
-      'the event has no pull request or issue',
-      { step: { event: schedule() } },
-    ],
-    ['comment is false', 'a step', '“comment: false” is set', { with: { comment: false } }],
-  ])('%s', async (_, origin, why, more, body) => {
-    await using attempts = await openAttempts(origin, more);
-    const { sim, run } = attempts;
-    if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
-    expect((await run(1, more)).outputs).toMatchObject(SENT);
+it.concurrent.each<[string, Origin, string, Scenario, string?]>([
+  ['the list of comments fails', 'a step', `${unread} answered`, failing],
+  [
+    'a comment of the action cannot be read',
+    'a step',
+    `a comment of this action cannot be read, https://github.com/octo/agents/pull/${PULL}#issuecomment-`,
+    {},
+    DAMAGED,
+  ],
+  [
+    'there is no conversation',
+    'a step',
+    'the event has no pull request or issue',
+    { step: { event: schedule() } },
+  ],
+  ['comment is false', 'a step', '“comment: false” is set', { with: { comment: false } }],
+])('a re-run is refused if %s', async (_, origin, why, more, body) => {
+  await using attempts = await openAttempts(origin, more);
+  const { sim, run } = attempts;
+  if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
+  expect((await run(1, more)).outputs).toMatchObject(SENT);
 
-    const second = await run(2, more);
-    expect(second.outputs).toMatchObject(REFUSED);
-    expect(second.errors).toEqual([expect.stringContaining(`, because ${why}`)]);
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
+  const second = await run(2, more);
+  expect(second.outputs).toMatchObject(REFUSED);
+  expect(second.errors).toEqual([expect.stringContaining(`, because ${why}`)]);
+  expect(sim.agent.accepted()).toHaveLength(1);
 });
 
-describe.concurrent('a re-run is refused if a maintainer has', () => {
-  it.each<[string, (body: string) => string]>([
-    ['written above the comment', (body) => `Careful.\n\n${body}`],
-    ['quoted all of it', (body) => body.replace(/^/gm, '> ')],
-    ['deleted its first line', (body) => body.replace(/^.*\n/, '')],
-  ])('%s', async (_, change) => {
-    await using attempts = await openAttempts('a step');
-    const { sim, run } = attempts;
-    await run(1);
-    const [own] = sim.ownComments();
-    if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
+it.concurrent.each<[string, (body: string) => string]>([
+  ['written above the comment', (body) => `Careful.\n\n${body}`],
+  ['quoted all of it', (body) => body.replace(/^/gm, '> ')],
+  ['deleted its first line', (body) => body.replace(/^.*\n/, '')],
+])('a re-run is refused if a maintainer has %s', async (_, change) => {
+  await using attempts = await openAttempts('a step');
+  const { sim, run } = attempts;
+  await run(1);
+  const [own] = sim.ownComments();
+  if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
 
-    const second = await run(2);
-    expect(second.outputs).toMatchObject(REFUSED);
-    expect(second.errors).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
-    expect(sim.agent.accepted()).toHaveLength(1);
-  });
+  const second = await run(2);
+  expect(second.outputs).toMatchObject(REFUSED);
+  expect(second.errors).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
+  expect(sim.agent.accepted()).toHaveLength(1);
 });
 
-describe.concurrent('a re-run sends, because', () => {
-  it('a copy of its note by someone else does not count', async () => {
-    await using attempts = await openAttempts('a step');
-    const { sim, run } = attempts;
-    await run(1);
-    const [own] = sim.ownComments();
-    sim.github.deleteComment(own?.id ?? 0);
-    sim.github.addComment(PULL, 'mallory', own?.body ?? '');
-    expect((await run(2)).outputs).toMatchObject(SENT);
-    expect(sim.agent.accepted()).toHaveLength(2);
-  });
+it.concurrent('a re-run sends, because a copy of its note by someone else does not count', async () => {
+  await using attempts = await openAttempts('a step');
+  const { sim, run } = attempts;
+  await run(1);
+  const [own] = sim.ownComments();
+  sim.github.deleteComment(own?.id ?? 0);
+  sim.github.addComment(PULL, 'mallory', own?.body ?? '');
+  expect((await run(2)).outputs).toMatchObject(SENT);
+  expect(sim.agent.accepted()).toHaveLength(2);
 });
 
 it.each<[Origin, Answer]>([

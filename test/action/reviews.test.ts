@@ -144,34 +144,32 @@ it('the answer names the files of inline comments that the commits do not change
   expect(summary).toMatch(/<summary>The message \([\d,]+ characters\)<\/summary>/);
 });
 
-describe('half a review is never sent:', () => {
-  const losesFrom = (page: number): GitHubOptions => ({
-    trouble: { loses: ({ name, nth }) => name === 'review' && nth >= page },
-  });
-  const answering = (reply: object): GitHubOptions => ({
-    on: ({ body }) => (body.includes('diffHunk') ? reply : undefined),
-  });
+const losesFrom = (page: number): GitHubOptions => ({
+  trouble: { loses: ({ name, nth }) => name === 'review' && nth >= page },
+});
+const answering = (reply: object): GitHubOptions => ({
+  on: ({ body }) => (body.includes('diffHunk') ? reply : undefined),
+});
 
-  it.each<[string, GitHubOptions, RegExp]>([
-    [
-      'a rate limit',
-      answering({ status: 429, body: {} }),
-      /429.*rate limit of GitHub for the token\. Comment again later\.$/,
-    ],
-    ['no answer to page two', losesFrom(2), /could not be reached: .* Comment again later\.$/],
-    ['silence', answering({ fault: 'hang' }), /did not answer in time\. Comment again later\.$/],
-  ])('%s', async (_, github, why) => {
-    const comments = Array.from({ length: 101 }, (_, index) => inline(`Text ${index}.`));
-    const { sim, result } = await submit({ comments, scenario: { github } });
-    const reason = expect.stringMatching(
-      new RegExp(`^Nothing was sent\\. The inline comments .* cannot be read: .*${why.source}`),
-    );
-    expect(result.errors).toEqual([reason]);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
-    expect(sim.agent.journal).toEqual([]);
-    expect(answers(sim)).toEqual([expect.stringContaining('cannot be read')]);
-    expect(sim.github.reactions).toMatchObject([
-      { id: expect.stringMatching(/^PRR_/), content: 'confused' },
-    ]);
-  });
+it.each<[string, GitHubOptions, RegExp]>([
+  [
+    'a rate limit',
+    answering({ status: 429, body: {} }),
+    /429.*rate limit of GitHub for the token\. Comment again later\.$/,
+  ],
+  ['no answer to page two', losesFrom(2), /could not be reached: .* Comment again later\.$/],
+  ['silence', answering({ fault: 'hang' }), /did not answer in time\. Comment again later\.$/],
+])('half a review is never sent: %s', async (_, github, why) => {
+  const comments = Array.from({ length: 101 }, (_, index) => inline(`Text ${index}.`));
+  const { sim, result } = await submit({ comments, scenario: { github } });
+  const reason = expect.stringMatching(
+    new RegExp(`^Nothing was sent\\. The inline comments .* cannot be read: .*${why.source}`),
+  );
+  expect(result.errors).toEqual([reason]);
+  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
+  expect(sim.agent.journal).toEqual([]);
+  expect(answers(sim)).toEqual([expect.stringContaining('cannot be read')]);
+  expect(sim.github.reactions).toMatchObject([
+    { id: expect.stringMatching(/^PRR_/), content: 'confused' },
+  ]);
 });

@@ -11,11 +11,12 @@ function withKey(apiKey: string, { with: inputs, agent, ...others }: Scenario): 
 const LINK = 'https://github.com/octo/agents/pull/2026';
 const COMMAND = { command: '/agent', prompt: '' };
 
-describe.concurrent('keeps outputs and data valid if the key is an ordinary word', () => {
-  const jobs = [{ id: JOB, turns: [turnTo('completed', 60_000, { prLink: LINK })] }];
+const jobs = [{ id: JOB, turns: [turnTo('completed', 60_000, { prLink: LINK })] }];
 
-  // They occur in outputs, in JSON, in links or in the markers of a comment.
-  it.each(['completed', 'delivery'])('such as %s', async (word) => {
+// They occur in outputs, in JSON, in links or in the markers of a comment.
+it.concurrent.each(['completed', 'delivery'])(
+  'keeps outputs and data valid if the key is an ordinary word such as %s',
+  async (word) => {
     await using sim = await simulate(
       withKey(word, {
         with: { ...COMMAND, wait: true },
@@ -42,8 +43,8 @@ describe.concurrent('keeps outputs and data valid if the key is an ordinary word
     ]);
     const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
     expect(sim.notes()).toMatchObject([{ jobs: [jobNote] }]);
-  });
-});
+  },
+);
 
 /** How a text by others may have a secret. */
 const TEXTS: readonly (readonly [string, (secret: string) => string])[] = [

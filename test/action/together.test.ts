@@ -314,33 +314,31 @@ it.each(['merged', 'closed'] as const)(
   },
 );
 
-describe('commits of others', () => {
-  it.each<[string, (sim: Simulation) => void, string, string]>([
-    ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
-    [
-      'a rebase',
-      ({ github }) => github.rewrite(PULL, 'e'.repeat(40), NEW),
-      'The branch was rewritten',
-      'eyes +1',
-    ],
-  ])('are not those of the agent: %s', async (_, change, title, reactions) => {
-    const changes = { [NEW]: { author: 'ben' }, ['e'.repeat(40)]: { author: 'ben' } };
-    await using sim = await open({
-      agent: {
-        ...DONE,
-        onPost() {
-          change(sim);
-          return undefined;
-        },
+it.each<[string, (sim: Simulation) => void, string, string]>([
+  ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
+  [
+    'a rebase',
+    ({ github }) => github.rewrite(PULL, 'e'.repeat(40), NEW),
+    'The branch was rewritten',
+    'eyes +1',
+  ],
+])('commits of others are not those of the agent: %s', async (_, change, title, reactions) => {
+  const changes = { [NEW]: { author: 'ben' }, ['e'.repeat(40)]: { author: 'ben' } };
+  await using sim = await open({
+    agent: {
+      ...DONE,
+      onPost() {
+        change(sim);
+        return undefined;
       },
-      github: { ...PAGE, changes },
-    });
-    await run(sim, says(sim, BOB));
-    expect(openTitles(sim)[0]).toContain(title);
-    expect(openTitles(sim)[0]).not.toContain('Agent');
-    expect(answers(sim)).toHaveLength(2);
-    expect(sim.github.reactions.map(({ content }) => content).join(' ')).toBe(reactions);
+    },
+    github: { ...PAGE, changes },
   });
+  await run(sim, says(sim, BOB));
+  expect(openTitles(sim)[0]).toContain(title);
+  expect(openTitles(sim)[0]).not.toContain('Agent');
+  expect(answers(sim)).toHaveLength(2);
+  expect(sim.github.reactions.map(({ content }) => content).join(' ')).toBe(reactions);
 });
 
 it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
@@ -360,46 +358,37 @@ it('a run that GitHub stops does not say that it was cancelled, and is mended', 
   expect(openTitles(sim)).toHaveLength(1);
 });
 
-describe('a command that changes while it waits', () => {
-  const atWork = (minutes: number) => {
-    const since: number[] = [];
-    return (_: number, { at }: { at: number }): Reply | undefined => {
-      since.push(at);
-      const isOver = at - (since[0] ?? at) > minutes * 60_000;
-      return isOver ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } };
-    };
+const atWork = (minutes: number) => {
+  const since: number[] = [];
+  return (_: number, { at }: { at: number }): Reply | undefined => {
+    since.push(at);
+    const isOver = at - (since[0] ?? at) > minutes * 60_000;
+    return isOver ? undefined : { body: { id: JOB, status: 'active', prLink: LINK } };
   };
-  it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
-    ['deleted', ({ github }, id) => github.deleteComment(id), 'not-sent', /comment was deleted/],
-    [
-      'edited',
-      ({ github }, id) => void github.editComment(id, 'No.'),
-      'sent',
-      /comment was edited/,
-    ],
-    ['neither', () => {}, 'sent', /^(?!.*comment was)/s],
-  ])('%s', async (_, change, delivery, said) => {
-    await using sim = await open({ agent: { ...DONE, onGet: atWork(5) } });
-    const given = says(sim, BOB);
-    const { id } = sim.github.comments(PULL).at(-1) ?? { id: 0 };
-    const changed = sim.pass(90_000).then(() => change(sim, id));
-    const { outputs } = await run(sim, given);
-    await changed;
-    expect(outputs.delivery).toBe(delivery);
-    expect(sim.prompts().join()).toContain(delivery === 'sent' ? 'Go on.' : '');
-    expect(answers(sim).at(-1)?.text).toMatch(said);
-  });
+};
+it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
+  ['deleted', ({ github }, id) => github.deleteComment(id), 'not-sent', /comment was deleted/],
+  ['edited', ({ github }, id) => void github.editComment(id, 'No.'), 'sent', /comment was edited/],
+  ['neither', () => {}, 'sent', /^(?!.*comment was)/s],
+])('a command that changes while it waits %s', async (_, change, delivery, said) => {
+  await using sim = await open({ agent: { ...DONE, onGet: atWork(5) } });
+  const given = says(sim, BOB);
+  const { id } = sim.github.comments(PULL).at(-1) ?? { id: 0 };
+  const changed = sim.pass(90_000).then(() => change(sim, id));
+  const { outputs } = await run(sim, given);
+  await changed;
+  expect(outputs.delivery).toBe(delivery);
+  expect(sim.prompts().join()).toContain(delivery === 'sent' ? 'Go on.' : '');
+  expect(answers(sim).at(-1)?.text).toMatch(said);
 });
 
-describe('a command that is left out', () => {
-  it.each<[string, Scenario, RegExp]>([
-    ['by its status', { agent: AT_WORK, with: { 'only-when': 'failed' } }, /only failed jobs/],
-    ['because nothing fails', { with: { 'only-when': 'failed' } }, /only failed jobs/],
-  ])('is told why, once: %s', async (_, scenario, why) => {
-    await using sim = await open(scenario);
-    const { outputs } = await run(sim, says(sim, BOB));
-    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
-    expect(answers(sim).map(({ text }) => text)).toEqual([expect.stringMatching(why)]);
-    expect(sim.agent.posts()).toEqual([]);
-  });
+it.each<[string, Scenario, RegExp]>([
+  ['by its status', { agent: AT_WORK, with: { 'only-when': 'failed' } }, /only failed jobs/],
+  ['because nothing fails', { with: { 'only-when': 'failed' } }, /only failed jobs/],
+])('a command that is left out is told why, once: %s', async (_, scenario, why) => {
+  await using sim = await open(scenario);
+  const { outputs } = await run(sim, says(sim, BOB));
+  expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent' });
+  expect(answers(sim).map(({ text }) => text)).toEqual([expect.stringMatching(why)]);
+  expect(sim.agent.posts()).toEqual([]);
 });

@@ -106,31 +106,32 @@ describe('a message to a job at work', () => {
   );
 });
 
-describe.concurrent('a comment that can no longer be edited says what is true, or was true then', () => {
-  const REFUSALS = {
-    'the token has expired': { status: 401, body: { message: 'Bad credentials' } },
-    'the conversation is locked': { status: 403, body: { message: 'is locked' } },
-    'the comment is deleted': { status: 404, body: { message: 'Not Found' } },
-    'the comment is gone': { status: 410, body: { message: 'Gone' } },
-  };
-  const SENT = { result: 'completed', delivery: 'sent' };
-  const NOT_SENT = { result: 'error', delivery: 'not-sent' };
-  const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
-  /** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
-  const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
-    ['before the note', () => true, 0, NOT_SENT, null],
-    ['after the note', ({ notes }) => notes().length > 0, 0, SENT, 'sending'],
-    ['during the wait', ({ agent }) => agent.gets().length > 3, 5, SENT, 'waiting'],
-    ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
-    ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
-  ];
-  const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
-    Object.entries(REFUSALS).map(
-      ([why, reply]) => [why, moment, minutes, isThere, reply, ...expected] as const,
-    ),
-  );
+const REFUSALS = {
+  'the token has expired': { status: 401, body: { message: 'Bad credentials' } },
+  'the conversation is locked': { status: 403, body: { message: 'is locked' } },
+  'the comment is deleted': { status: 404, body: { message: 'Not Found' } },
+  'the comment is gone': { status: 410, body: { message: 'Gone' } },
+};
+const SENT = { result: 'completed', delivery: 'sent' };
+const NOT_SENT = { result: 'error', delivery: 'not-sent' };
+const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
+/** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
+const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
+  ['before the note', () => true, 0, NOT_SENT, null],
+  ['after the note', ({ notes }) => notes().length > 0, 0, SENT, 'sending'],
+  ['during the wait', ({ agent }) => agent.gets().length > 3, 5, SENT, 'waiting'],
+  ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
+  ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
+];
+const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
+  Object.entries(REFUSALS).map(
+    ([why, reply]) => [why, moment, minutes, isThere, reply, ...expected] as const,
+  ),
+);
 
-  it.each(ROWS)('%s %s, with earlier work of %i minutes', async (...row) => {
+it.concurrent.each(ROWS)(
+  'a comment that can no longer be edited says what is true, or was true then %s %s, with earlier work of %i minutes',
+  async (...row) => {
     const [, , minutes, isThere, reply, expected, label] = row;
     let isBroken = false;
     await using sim: Simulation = await simulate({
@@ -150,5 +151,5 @@ describe.concurrent('a comment that can no longer be edited says what is true, o
     expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
     const kept = sim.ownComments().map(({ body }) => visibleIn(body).split('\n')[0]);
     expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
-  });
-});
+  },
+);

@@ -164,8 +164,9 @@ const SCENES: Scenes = {
   'create-job': ['completed, true, sent', created],
 };
 
-describe('in every world, the run ends as in the fast one', () => {
-  it.each(Object.entries(SCENES))('%s', async (name, [end, scene]) => {
+it.each(Object.entries(SCENES))(
+  'in every world, the run ends as in the fast one %s',
+  async (name, [end, scene]) => {
     const fast = await play(scene, FAST);
     const { result, confirmed, delivery } = fast.facts;
     expect(`${result}, ${confirmed}, ${delivery}`).toBe(end);
@@ -179,11 +180,12 @@ describe('in every world, the run ends as in the fast one', () => {
       if (slow.length > 0) found[world.name] = slow;
     }
     expect(found).toEqual({});
-  });
-});
+  },
+);
 
-describe('if the list of the comments lags, the run ends as without that', () => {
-  it.each(Object.entries(LISTS))('%s', async (name, [, scene]) => {
+it.each(Object.entries(LISTS))(
+  'if the list of the comments lags, the run ends as without that %s',
+  async (name, [, scene]) => {
     const fast = await play(scene, FAST);
     // Where no comment is found that names the job, there is nothing to send.
     const isNamed = scene.with['job-id'] === undefined;
@@ -196,14 +198,14 @@ describe('if the list of the comments lags, the run ends as without that', () =>
         expect(differences(fast, late, ms, facts)).toEqual([]);
       }
     }
-  });
-});
+  },
+);
 
 /** Bad answers to a poll, by a part of the reason in the end. */
 const BAD: Readonly<Record<string, Breakage>> = {
   'answered 401 ': { status: 401, headers: { 'retry-after': '3600' }, body: { error: 'no' } },
   'such as a proxy or firewall': { status: 403, body: '<h1>Blocked</h1>' },
-  'was not a record of this job': { body: '<h1>Welcome</h1>' },
+  'That is no record of this job.': { body: '<h1>Welcome</h1>' },
   CERT_HAS_EXPIRED: { code: 'CERT_HAS_EXPIRED', isWritten: false },
   ECONNRESET: { code: 'ECONNRESET', isWritten: true },
 };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   ACTION_URL,
   addMention,
@@ -98,8 +98,9 @@ const halves = Object.entries(FIELDS).map(([field, render], shift) => ({
   texts: FORGERIES.filter((_, index) => isLong || (index + shift) % 2 === 0),
 }));
 
-describe('any text by others is shown only as code, in', () => {
-  it.each(halves)('$field', ({ field, render, texts }) => {
+it.each(halves)(
+  'any text by others is shown only as code, in $field',
+  ({ field, render, texts }) => {
     const isOwn = (href: string): boolean => href === ACTION_URL || OWN_LINK.test(href);
     const harmless = rendered(render(HARMLESS));
     expect(forgedIn(harmless, isOwn)).toEqual([]);
@@ -120,5 +121,5 @@ describe('any text by others is shown only as code, in', () => {
       ];
     }, texts);
     expect(found).toEqual([]);
-  });
-});
+  },
+);

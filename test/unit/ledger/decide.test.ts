@@ -106,30 +106,28 @@ describe('attempt 3', () => {
   });
 });
 
-describe('a run that would create a job', () => {
-  const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
-  const creating = (
-    run: string,
-    delivery: Delivery,
-    parts: Partial<CommentRecord> = {},
-  ): LedgerEntry => note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
+const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
+const creating = (
+  run: string,
+  delivery: Delivery,
+  parts: Partial<CommentRecord> = {},
+): LedgerEntry => note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
 
-  it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
-    ['creates without notes', [], {}, 'send'],
-    ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
-    ['creates beside a job that got no message', [note('2', 'not-sent')], {}, 'send'],
-    ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
-    ['goes on in a re-run', [note('1')], again, 'resume'],
-    ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
-    ['is stopped in a re-run, too', [note('2')], again, OTHER_CREATION],
-    [
-      'is refused in a re-run if it may have',
-      [creating('1', 'sending')],
-      ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
-    ],
-  ])('%s', (_, notes, parts, expected) => {
-    expect(saidBy(ask(notes, parts, NEW_JOB))).toContain(expected);
-  });
+it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
+  ['creates without notes', [], {}, 'send'],
+  ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
+  ['creates beside a job that got no message', [note('2', 'not-sent')], {}, 'send'],
+  ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
+  ['goes on in a re-run', [note('1')], again, 'resume'],
+  ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
+  ['is stopped in a re-run, too', [note('2')], again, OTHER_CREATION],
+  [
+    'is refused in a re-run if it may have',
+    [creating('1', 'sending')],
+    ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
+  ],
+])('a run that would create a job %s', (_, notes, parts, expected) => {
+  expect(saidBy(ask(notes, parts, NEW_JOB))).toContain(expected);
 });
 
 describe('a limit', () => {

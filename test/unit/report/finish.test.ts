@@ -64,21 +64,19 @@ describe('annotate', () => {
   });
 });
 
-describe('crash', () => {
-  it.each([
-    ['an error', new RangeError('too deep'), 'RangeError: too deep'],
-    ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
-  ])('reports %s, and the stack only for debugging', (_, thrown, what) => {
-    const { runtime, logged, outputs } = recordingRuntime();
-    expect(crash(runtime, thrown)).toBe(1);
-    expect(logged[0]).toMatch(
-      /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
-    );
-    expect(logged[0]).toContain(`. ${what}`);
-    expect(logged[0]?.endsWith(what)).toBe(true);
-    expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
-    expect(outputs).toEqual([]);
-  });
+it.each([
+  ['an error', new RangeError('too deep'), 'RangeError: too deep'],
+  ['a long text', 'x'.repeat(600), 'x'.repeat(500)],
+])('crash reports %s, and the stack only for debugging', (_, thrown, what) => {
+  const { runtime, logged, outputs } = recordingRuntime();
+  expect(crash(runtime, thrown)).toBe(1);
+  expect(logged[0]).toMatch(
+    /^error \(Unexpected error\): An unexpected error ended the run; please report it\./,
+  );
+  expect(logged[0]).toContain(`. ${what}`);
+  expect(logged[0]?.endsWith(what)).toBe(true);
+  expect(logged.slice(1).every((line) => line.startsWith('debug: '))).toBe(true);
+  expect(outputs).toEqual([]);
 });
 
 describe('renderSummary', () => {

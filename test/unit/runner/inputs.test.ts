@@ -246,22 +246,20 @@ describe('readInputs refuses', () => {
   });
 });
 
-describe('the inputs that say who may send, if others are invalid', () => {
-  it.each<[string, Record<string, string>, object]>([
-    [
-      'are read',
-      { command: '/agent', 'minimum-permission': 'none', 'allowed-bots': 'a[bot]' },
-      { command: '/agent', minimumPermission: 'none', allowedBots: new Set(['a[bot]']) },
-    ],
-    [
-      'let in no one else if they are invalid themselves',
-      { command: '/agent now', 'minimum-permission': 'read', 'allowed-bots': 'a[bot], b/c' },
-      { command: null, minimumPermission: 'write', allowedBots: new Set() },
-    ],
-  ])('%s', (_, inputs, expected) => {
-    const given = { 'job-id': '..', 'github-token': ' ghs_x\n', ...inputs };
-    const read = readInputs(env(given), (text) => text);
-    expect(read.problems).not.toEqual([]);
-    expect(read.inputs).toMatchObject({ ...expected, githubToken: 'ghs_x' });
-  });
+it.each<[string, Record<string, string>, object]>([
+  [
+    'are read',
+    { command: '/agent', 'minimum-permission': 'none', 'allowed-bots': 'a[bot]' },
+    { command: '/agent', minimumPermission: 'none', allowedBots: new Set(['a[bot]']) },
+  ],
+  [
+    'let in no one else if they are invalid themselves',
+    { command: '/agent now', 'minimum-permission': 'read', 'allowed-bots': 'a[bot], b/c' },
+    { command: null, minimumPermission: 'write', allowedBots: new Set() },
+  ],
+])('the inputs that say who may send, if others are invalid %s', (_, inputs, expected) => {
+  const given = { 'job-id': '..', 'github-token': ' ghs_x\n', ...inputs };
+  const read = readInputs(env(given), (text) => text);
+  expect(read.problems).not.toEqual([]);
+  expect(read.inputs).toMatchObject({ ...expected, githubToken: 'ghs_x' });
 });

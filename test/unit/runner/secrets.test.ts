@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readSecrets } from '../../../src/runner/environment.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 
@@ -14,12 +14,10 @@ it.each<[readonly string[], string, string]>([
   expect(redactor(secrets)(text)).toBe(left);
 });
 
-describe('readSecrets', () => {
-  it('returns the key and the token, and nothing else', () => {
-    const secrets = readSecrets({
-      ...{ 'INPUT_API-KEY': ' mint_key\n', 'INPUT_GITHUB-TOKEN': 'ghs_token', INPUT_PROMPT: 'x' },
-      HTTPS_PROXY: 'http://user:password@proxy:1',
-    });
-    expect(secrets).toEqual(['mint_key', 'ghs_token']);
+it('readSecrets returns the key and the token, and nothing else', () => {
+  const secrets = readSecrets({
+    ...{ 'INPUT_API-KEY': ' mint_key\n', 'INPUT_GITHUB-TOKEN': 'ghs_token', INPUT_PROMPT: 'x' },
+    HTTPS_PROXY: 'http://user:password@proxy:1',
   });
+  expect(secrets).toEqual(['mint_key', 'ghs_token']);
 });

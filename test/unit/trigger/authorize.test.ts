@@ -35,8 +35,9 @@ const HOSTILE = ['', 'constructor', '__proto__', 'toString', 'hasOwnProperty'];
 const TRUSTED =
   'push schedule workflow_dispatch repository_dispatch merge_group release create delete';
 
-describe('every event but those that need push access or a clock is checked', () => {
-  it.each([...IN_WORKFLOWS, ...OTHERS, ...HOSTILE])('%j', async (name) => {
+it.each([...IN_WORKFLOWS, ...OTHERS, ...HOSTILE])(
+  'every event but those that need push access or a clock is checked %j',
+  async (name) => {
     const trusted = TRUSTED.split(' ').includes(name);
     // A comment without its author, or a check without its commit, is no trigger.
     const body = { number: 7, user: { id: MALLORY.id }, id: 1, head_sha: SHA };
@@ -56,22 +57,20 @@ describe('every event but those that need push access or a clock is checked', ()
       expect(refusal?.code).toBe(trusted ? undefined : 'not-allowed');
       expect(asked).toEqual(trusted || sender === RENOVATE ? [] : [MALLORY.login]);
     }
-  });
-});
+  },
+);
 
-describe('isTrusted', () => {
-  const branch = { ref: 'refs/heads/agent/fix' };
+const branch = { ref: 'refs/heads/agent/fix' };
 
-  it.each<[string, WebhookEvent, boolean]>([
-    ['a push to it by a bot', on.push({ ref: 'refs/heads/master', sender: RENOVATE }), true],
-    ['a push to another branch', on.push(branch), true],
-    ['a push to another branch by a bot', on.push({ ...branch, sender: RENOVATE }), false],
-    ['a branch', create('branch', 'agent/fix', ALICE), true],
-    ['a branch by a bot', create('branch', 'agent/fix', RENOVATE), false],
-    ['a push by nobody', { name: 'push', payload: { ...branch, repository: {} } }, false],
-  ])('%s: %j', (_, given, expected) => {
-    expect(isTrusted(on.triggerOf(given))).toBe(expected);
-  });
+it.each<[string, WebhookEvent, boolean]>([
+  ['a push to it by a bot', on.push({ ref: 'refs/heads/master', sender: RENOVATE }), true],
+  ['a push to another branch', on.push(branch), true],
+  ['a push to another branch by a bot', on.push({ ...branch, sender: RENOVATE }), false],
+  ['a branch', create('branch', 'agent/fix', ALICE), true],
+  ['a branch by a bot', create('branch', 'agent/fix', RENOVATE), false],
+  ['a push by nobody', { name: 'push', payload: { ...branch, repository: {} } }, false],
+])('isTrusted %s: %j', (_, given, expected) => {
+  expect(isTrusted(on.triggerOf(given))).toBe(expected);
 });
 
 describe('authorize', () => {

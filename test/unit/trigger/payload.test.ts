@@ -15,24 +15,22 @@ function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
   return { name, payload: { ...payload, pull_request: { number: 7, head: { repo: null } } } };
 }
 
-describe('parseTrigger finds the conversation of', () => {
-  it.each<[string, WebhookEvent, number | null, boolean]>([
-    ['pull_request', on.pullRequest({ number: 7 }), 7, true],
-    ['issue_comment on a pull request', on.issueComment({ number: 8, body: 'x' }), 8, true],
-    [
-      'issue_comment on an issue',
-      on.issueComment({ number: 8, body: 'x', onPullRequest: false }),
-      8,
-      false,
-    ],
-    ['issues', on.event('issues', 'opened', { issue: { number: 9 } }), 9, false],
-    ['pull_request_review', on.review({ number: 10, body: 'x' }), 10, true],
-    ['pull_request_review_comment', on.reviewComment({ number: 11, body: 'x' }), 11, true],
-    ['schedule', on.schedule(), null, false],
-    ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, false],
-  ])('%s', (_, webhook, conversation, isPullRequest) => {
-    expect(on.triggerOf(webhook)).toMatchObject({ conversation, isPullRequest });
-  });
+it.each<[string, WebhookEvent, number | null, boolean]>([
+  ['pull_request', on.pullRequest({ number: 7 }), 7, true],
+  ['issue_comment on a pull request', on.issueComment({ number: 8, body: 'x' }), 8, true],
+  [
+    'issue_comment on an issue',
+    on.issueComment({ number: 8, body: 'x', onPullRequest: false }),
+    8,
+    false,
+  ],
+  ['issues', on.event('issues', 'opened', { issue: { number: 9 } }), 9, false],
+  ['pull_request_review', on.review({ number: 10, body: 'x' }), 10, true],
+  ['pull_request_review_comment', on.reviewComment({ number: 11, body: 'x' }), 11, true],
+  ['schedule', on.schedule(), null, false],
+  ['an unknown event', { name: 'moon_phase', payload: { issue: { number: 1 } } }, 1, false],
+])('parseTrigger finds the conversation of %s', (_, webhook, conversation, isPullRequest) => {
+  expect(on.triggerOf(webhook)).toMatchObject({ conversation, isPullRequest });
 });
 
 const ABOUT_COMMITS = ['workflow_run', 'check_run'] as const;

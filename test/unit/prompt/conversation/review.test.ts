@@ -14,41 +14,37 @@ const CODE: CodeLocation = {
 };
 const DIFF = '> ```diff\n> @@ -1 +1 @@\n> +`x`\n> ```';
 
-describe('formatCode', () => {
-  const hunk = `The part of the diff around it:\n\n${DIFF}`;
+const hunk = `The part of the diff around it:\n\n${DIFF}`;
 
-  it.each<[string, Partial<CodeLocation>, string]>([
-    ['a line', {}, `“docs/a.md”, line 12. ${hunk}`],
-    ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
-    ['one line as a range', { startLine: 12 }, `“docs/a.md”, line 12. ${hunk}`],
-    ['a line that no longer exists', { line: null }, `“docs/a.md”. ${hunk}`],
-    ['no diff', { diffHunk: '' }, '“docs/a.md”, line 12.'],
-    ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
-  ])('of %s', (_, parts, expected) => {
-    const context = `Context: this was written on the file ${expected}`;
-    const { text, line } = told([formatCode({ ...CODE, ...parts }, redact)]);
-    expect(text).toBe(context);
-    expect(line).toBe(`+ \`${(parts.path ?? CODE.path).replace(/\s+/g, ' ').replace('”', '"')}\``);
-  });
+it.each<[string, Partial<CodeLocation>, string]>([
+  ['a line', {}, `“docs/a.md”, line 12. ${hunk}`],
+  ['several lines', { startLine: 9 }, `“docs/a.md”, lines 9 to 12. ${hunk}`],
+  ['one line as a range', { startLine: 12 }, `“docs/a.md”, line 12. ${hunk}`],
+  ['a line that no longer exists', { line: null }, `“docs/a.md”. ${hunk}`],
+  ['no diff', { diffHunk: '' }, '“docs/a.md”, line 12.'],
+  ['a path of several lines', { path: 'a\n\nb”.\u2028c', diffHunk: '' }, '“a b". c”, line 12.'],
+])('formatCode of %s', (_, parts, expected) => {
+  const context = `Context: this was written on the file ${expected}`;
+  const { text, line } = told([formatCode({ ...CODE, ...parts }, redact)]);
+  expect(text).toBe(context);
+  expect(line).toBe(`+ \`${(parts.path ?? CODE.path).replace(/\s+/g, ' ').replace('”', '"')}\``);
 });
 
-describe('a quoted diff', () => {
-  const long = (count: number): string => '\n+line'.repeat(count);
+const long = (count: number): string => '\n+line'.repeat(count);
 
-  it.each([
-    ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
-    ['backticks with invisible characters', '+`\u200b`\u202e`', '````diff\n+```\n````'],
-    ['CRLF', '+a\r\n+b\r', '```diff\n+a\n+b\n```'],
-    ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
-    ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
-    ['ten lines', `@@${long(10)}`, `\`\`\`diff\n@@${long(10)}\n\`\`\``],
-    ['more lines', `@@\n+first${long(10)}`, `\`\`\`diff\n@@\n…${long(10)}\n\`\`\``],
-    ['250,000 backticks', `+${'`a'.repeat(250_000)}`, `\`\`\`diff\n+${'`a'.repeat(499)}…\n\`\`\``],
-    ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
-  ])('with %s', (_, diffHunk, expected) => {
-    const { text } = told([formatCode({ ...CODE, diffHunk }, redact)]);
-    expect(text.split(':\n\n')[1]).toBe(expected.replace(/^/gm, '> '));
-  });
+it.each([
+  ['backticks', '+```\n+````', '`````diff\n+```\n+````\n`````'],
+  ['backticks with invisible characters', '+`\u200b`\u202e`', '````diff\n+```\n````'],
+  ['CRLF', '+a\r\n+b\r', '```diff\n+a\n+b\n```'],
+  ['a lone CR, which starts no line', '+a\r```\rb', '````diff\n+a```b\n````'],
+  ['HTML comments, which are code', '+<!-- a -->', '```diff\n+<!-- a -->\n```'],
+  ['ten lines', `@@${long(10)}`, `\`\`\`diff\n@@${long(10)}\n\`\`\``],
+  ['more lines', `@@\n+first${long(10)}`, `\`\`\`diff\n@@\n…${long(10)}\n\`\`\``],
+  ['250,000 backticks', `+${'`a'.repeat(250_000)}`, `\`\`\`diff\n+${'`a'.repeat(499)}…\n\`\`\``],
+  ['half of a character', '+a\ud800', '```diff\n+a\ufffd\n```'],
+])('a quoted diff with %s', (_, diffHunk, expected) => {
+  const { text } = told([formatCode({ ...CODE, diffHunk }, redact)]);
+  expect(text.split(':\n\n')[1]).toBe(expected.replace(/^/gm, '> '));
 });
 
 describe('formatInline', () => {

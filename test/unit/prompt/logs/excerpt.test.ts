@@ -139,122 +139,114 @@ describe('what is shown', () => {
   });
 });
 
-describe('of the report of a link checker, what is broken comes first', () => {
-  const [good, bad] = ['https://good.example/errors-404', 'https://bad.example/page'];
-  const many = (lineOf: (index: number) => string) => times(400, lineOf);
-  it.each<[string, readonly string[], string]>([
+const [good, bad] = ['https://good.example/errors-404', 'https://bad.example/page'];
+const many = (lineOf: (index: number) => string) => times(400, lineOf);
+it.each<[string, readonly string[], string]>([
+  [
+    'lychee',
+    [...many((n) => `     [200] ${good}/${n}`), '', '[a.mdx]:', `[404] ${bad} | Not Found`, ''],
+    '[a.mdx]:',
+  ],
+  [
+    'lychee, as Markdown',
     [
-      'lychee',
-      [...many((n) => `     [200] ${good}/${n}`), '', '[a.mdx]:', `[404] ${bad} | Not Found`, ''],
-      '[a.mdx]:',
+      ...['| ⏳ Timeouts   | 0     |', '| 🚫 Errors     | 0     |', '', '### Errors in a.mdx', ''],
+      ...[`* [404] <${bad}> | Not Found`, '', '### Errors in b.mdx', '', '* [503] <x> | Gone'],
+      ...many((n) => `* [200] <${good}/${n}>`),
     ],
+    '### Errors in a.mdx',
+  ],
+  [
+    'linkinator',
+    [...many((n) => `  [200] ${good}/${n}`), ...['a.html', `  [0] ${bad}`, 'ERROR: Detected 1']],
+    'a.html',
+  ],
+  [
+    'broken-link-checker',
     [
-      'lychee, as Markdown',
-      [
-        ...[
-          '| ⏳ Timeouts   | 0     |',
-          '| 🚫 Errors     | 0     |',
-          '',
-          '### Errors in a.mdx',
-          '',
-        ],
-        ...[`* [404] <${bad}> | Not Found`, '', '### Errors in b.mdx', '', '* [503] <x> | Gone'],
-        ...many((n) => `* [200] <${good}/${n}>`),
-      ],
-      '### Errors in a.mdx',
+      ...many((n) => `├───OK─── ${good}/${n}`),
+      ...['Finished! 410 links found. 10 excluded. 0 broken.', ''],
+      ...['Getting links from: https://a.example/b/', `├─BROKEN─ ${bad} (HTTP_404)`],
     ],
+    'Getting links from: https://a.example/b/',
+  ],
+  [
+    'muffet',
     [
-      'linkinator',
-      [...many((n) => `  [200] ${good}/${n}`), ...['a.html', `  [0] ${bad}`, 'ERROR: Detected 1']],
-      'a.html',
+      ...many((n) => `\t200\t${good}/${n}`),
+      ...['https://a.example/b/', `\t404\t${bad}`, `\ttimeout\t${bad}`],
+      ...many((n) => `\t200\t${good}/${n}`),
     ],
+    'https://a.example/b/',
+  ],
+  [
+    'markdown-link-check',
     [
-      'broken-link-checker',
-      [
-        ...many((n) => `├───OK─── ${good}/${n}`),
-        ...['Finished! 410 links found. 10 excluded. 0 broken.', ''],
-        ...['Getting links from: https://a.example/b/', `├─BROKEN─ ${bad} (HTTP_404)`],
-      ],
-      'Getting links from: https://a.example/b/',
+      ...many((n) => `  [✓] ${good}/${n} → Status: 200\n  [✓] #error-handling → Status: 200`),
+      ...['', 'FILE: a.md', `  [✖] ${bad} → Status: 0`],
     ],
+    'FILE: a.md',
+  ],
+  [
+    'Sphinx linkcheck',
     [
-      'muffet',
-      [
-        ...many((n) => `\t200\t${good}/${n}`),
-        ...['https://a.example/b/', `\t404\t${bad}`, `\ttimeout\t${bad}`],
-        ...many((n) => `\t200\t${good}/${n}`),
-      ],
-      'https://a.example/b/',
+      'Running Sphinx v8.2.3',
+      ...many((n) => `(    page-${n}: line   12) ok        ${good}`),
+      `(       guide: line   12) timeout   ${bad} - slow`,
+      ...many((n) => `(    page-${n}: line   12) redirect  ${good} - permanently to ${good}`),
     ],
+    '(       guide: line   12) timeout',
+  ],
+  [
+    'htmltest',
     [
-      'markdown-link-check',
-      [
-        ...many((n) => `  [✓] ${good}/${n} → Status: 200\n  [✓] #error-handling → Status: 200`),
-        ...['', 'FILE: a.md', `  [✖] ${bad} → Status: 0`],
-      ],
-      'FILE: a.md',
+      ...many((n) => `  OK --- ${n}.html --> ${good}`),
+      ...['guide/index.html', `  hash does not exist --- guide/index.html --> ${bad}`],
     ],
+    'guide/index.html',
+  ],
+  [
+    'mint broken-links',
     [
-      'Sphinx linkcheck',
-      [
-        'Running Sphinx v8.2.3',
-        ...many((n) => `(    page-${n}: line   12) ok        ${good}`),
-        `(       guide: line   12) timeout   ${bad} - slow`,
-        ...many((n) => `(    page-${n}: line   12) redirect  ${good} - permanently to ${good}`),
-      ],
-      '(       guide: line   12) timeout',
+      ...many((n) => `read guides/${n}.mdx`),
+      ...['found 1 broken links in 1 files', '', 'guides/a.mdx', ` ⎿  ${bad}`],
+      ...many((n) => `[INFO] rendered ${n}.html ${good}`),
     ],
+    'guides/a.mdx',
+  ],
+  [
+    'Docusaurus',
     [
-      'htmltest',
-      [
-        ...many((n) => `  OK --- ${n}.html --> ${good}`),
-        ...['guide/index.html', `  hash does not exist --- guide/index.html --> ${bad}`],
-      ],
-      'guide/index.html',
+      ...many(() => `[INFO] rendered ${good}`),
+      ...['- Broken link on source page path = /docs/start:', `   -> linking to ${bad}`],
     ],
+    '- Broken link on source page path = /docs/start:',
+  ],
+  [
+    'HTMLProofer',
     [
-      'mint broken-links',
-      [
-        ...many((n) => `read guides/${n}.mdx`),
-        ...['found 1 broken links in 1 files', '', 'guides/a.mdx', ` ⎿  ${bad}`],
-        ...many((n) => `[INFO] rendered ${n}.html ${good}`),
-      ],
-      'guides/a.mdx',
+      ...many(() => `Received a 200 for ${good}`),
+      ...['* In _site/a.html (line 6):', '', `  External link ${bad} failed (status code 404)`],
     ],
+    '* In _site/a.html (line 6):',
+  ],
+  [
+    'LinkChecker',
     [
-      'Docusaurus',
-      [
-        ...many(() => `[INFO] rendered ${good}`),
-        ...['- Broken link on source page path = /docs/start:', `   -> linking to ${bad}`],
-      ],
-      '- Broken link on source page path = /docs/start:',
+      ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
+      ...['', "URL        `page'", 'Parent URL https://a.example, line 6, col 9'],
+      ...[`Real URL   ${bad}`, 'Check time 3.3 seconds', 'Result     Error: 404 Not Found'],
+      ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
     ],
-    [
-      'HTMLProofer',
-      [
-        ...many(() => `Received a 200 for ${good}`),
-        ...['* In _site/a.html (line 6):', '', `  External link ${bad} failed (status code 404)`],
-      ],
-      '* In _site/a.html (line 6):',
-    ],
-    [
-      'LinkChecker',
-      [
-        ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
-        ...['', "URL        `page'", 'Parent URL https://a.example, line 6, col 9'],
-        ...[`Real URL   ${bad}`, 'Check time 3.3 seconds', 'Result     Error: 404 Not Found'],
-        ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
-      ],
-      'Real URL',
-    ],
-    ['ruff', [...many((n) => `checked ${good}/${n}`), `would reformat ${bad}.py`], 'would reform'],
-  ])('%s', (_, lines, file) => {
-    const text = quoteOutputs([outputOf(lines.join('\n'))]);
-    const before = text.slice(0, text.indexOf(bad));
-    expect(before.length).toBeLessThan(text.length / 5);
-    expect(before).not.toContain(good);
-    expect(before).toContain(file);
-  });
+    'Real URL',
+  ],
+  ['ruff', [...many((n) => `checked ${good}/${n}`), `would reformat ${bad}.py`], 'would reform'],
+])('of the report of a link checker, what is broken comes first %s', (_, lines, file) => {
+  const text = quoteOutputs([outputOf(lines.join('\n'))]);
+  const before = text.slice(0, text.indexOf(bad));
+  expect(before.length).toBeLessThan(text.length / 5);
+  expect(before).not.toContain(good);
+  expect(before).toContain(file);
 });
 
 // With quadratic time, this test would take minutes.

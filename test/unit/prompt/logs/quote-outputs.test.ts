@@ -33,11 +33,10 @@ describe('toOutput', () => {
   });
 });
 
-describe('withoutRepeatedLines', () => {
-  it('shows of each log what none above it has, with the name of the file', () => {
-    const texts = ['a\n\nb.md\n1:2 error\n', 'a\n\nb.md\n1:2 error\n3:4 error\n', 'a\nb.md', 'x'];
-    const logs = texts.map((text, index) => output(`Log ${index}`, text));
-    expect(quoteOutputs(withoutRepeatedLines(logs))).toBe(`Log 0:
+it('withoutRepeatedLines shows of each log what none above it has, with the name of the file', () => {
+  const texts = ['a\n\nb.md\n1:2 error\n', 'a\n\nb.md\n1:2 error\n3:4 error\n', 'a\nb.md', 'x'];
+  const logs = texts.map((text, index) => output(`Log ${index}`, text));
+  expect(quoteOutputs(withoutRepeatedLines(logs))).toBe(`Log 0:
 
 > \`\`\`text
 > a
@@ -61,7 +60,6 @@ Log 3:
 > \`\`\`text
 > x
 > \`\`\``);
-  });
 });
 
 describe('quoteOutputs', () => {

@@ -5,29 +5,27 @@ import { commentOf, issueComment, review, type WebhookEvent } from '../../../sim
 const on = (body: string): WebhookEvent => issueComment({ number: 7, body });
 const reviewed = (body: string | null): WebhookEvent => review({ number: 7, body });
 
-describe('readWords', () => {
-  it.each<[string, string | null, WebhookEvent, string]>([
-    ['the text after the command', '/agent', on('/agent go'), 'go'],
-    ['many lines, CRLF', '/agent', on('/agent add\r\n\r\n- this\r\n'), 'add\n\n- this'],
-    ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
-    ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
-    ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
-    ['a full-width colon', '/agent', on('/agent：修复'), '修复'],
-    ['a full-width comma', '/agent', on('/agent，\n修复'), '修复'],
-    ['an ideographic comma', '/agent', on('/agent、直して'), '直して'],
-    ['an Arabic comma', '/agent', on('/agent، نعم'), 'نعم'],
-    ['a full-width space', '/agent', on('/agent\u3000修复'), '修复'],
-    ['only the command', '/agent', on('/agent'), ''],
-    ['nothing visible', '/agent', on('/agent \u200b<!-- x -->\u2800'), ''],
-    ['a command that is a pattern', 'a.b*', on('a.b* go'), 'go'],
-    ['a paragraph, which is no code', '/agent', on('/agent\n    go <!-- x -->'), 'go'],
-    ['no text of a comment without a command', null, on('So.'), ''],
-    ['a submitted review', '/agent', reviewed('/agent go'), 'go'],
-    ['all of a review without a command', null, reviewed('So. <!-- x -->'), 'So.'],
-    ['nothing of a review without text', null, reviewed(null), ''],
-  ])('reads %s', (_, command, given, words) => {
-    expect(readWords(commentOf(given), command)).toBe(words);
-  });
+it.each<[string, string | null, WebhookEvent, string]>([
+  ['the text after the command', '/agent', on('/agent go'), 'go'],
+  ['many lines, CRLF', '/agent', on('/agent add\r\n\r\n- this\r\n'), 'add\n\n- this'],
+  ['a command in capitals', '/agent', on('/AGENT\tgo'), 'go'],
+  ['a command with a colon', '/agent', on('/agent: do it'), 'do it'],
+  ['a command with a comma', '/agent', on('/agent, do it'), 'do it'],
+  ['a full-width colon', '/agent', on('/agent：修复'), '修复'],
+  ['a full-width comma', '/agent', on('/agent，\n修复'), '修复'],
+  ['an ideographic comma', '/agent', on('/agent、直して'), '直して'],
+  ['an Arabic comma', '/agent', on('/agent، نعم'), 'نعم'],
+  ['a full-width space', '/agent', on('/agent\u3000修复'), '修复'],
+  ['only the command', '/agent', on('/agent'), ''],
+  ['nothing visible', '/agent', on('/agent \u200b<!-- x -->\u2800'), ''],
+  ['a command that is a pattern', 'a.b*', on('a.b* go'), 'go'],
+  ['a paragraph, which is no code', '/agent', on('/agent\n    go <!-- x -->'), 'go'],
+  ['no text of a comment without a command', null, on('So.'), ''],
+  ['a submitted review', '/agent', reviewed('/agent go'), 'go'],
+  ['all of a review without a command', null, reviewed('So. <!-- x -->'), 'So.'],
+  ['nothing of a review without text', null, reviewed(null), ''],
+])('readWords reads %s', (_, command, given, words) => {
+  expect(readWords(commentOf(given), command)).toBe(words);
 });
 
 describe('sanitize', () => {
