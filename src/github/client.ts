@@ -7,7 +7,6 @@ import {
   GitHubError,
   LONGEST_RATE_PAUSE_MS,
   mayPassLater,
-  toGitHubError,
   unexpectedResponse,
 } from './errors.ts';
 import { createFetch, fetchLog } from './fetch.ts';
@@ -240,23 +239,20 @@ export class GitHub {
   async #send(call: Call<unknown>, parameters: object) {
     const { clock, redact, repository } = this.#options;
     const [owner, repo] = repository.split('/');
+    const { octokit, proxy } = await this.#connect();
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
-    let wasWritten = false;
-    const onWrite = (): void => {
-      wasWritten = true;
-    };
+    const wantsRedirect = 'route' in call && call.wantsRedirect;
+    const fetch = createFetch({ proxy, signal, clock, redact, wantsRedirect });
+    const options = { ...parameters, owner, repo, headers: API_VERSION, request: { fetch } };
     try {
-      const { octokit, proxy } = await this.#connect();
-      const wantsRedirect = 'route' in call && call.wantsRedirect;
-      const fetch = createFetch({ proxy, signal, wantsRedirect, onWrite });
-      const options = { ...parameters, owner, repo, headers: API_VERSION, request: { fetch } };
       if ('query' in call) {
         return { data: await octokit.graphql(call.query, options), headers: { location: '' } };
       }
       return await octokit.request(call.route.replace(' ', ' /repos/{owner}/{repo}/'), options);
     } catch (error) {
-      if (signal.aborted) throw new GitHubError(0, 'GitHub did not answer in time', { wasWritten });
-      throw toGitHubError(error, { redact, wasWritten, now: clock.now() });
+      // Octokit wraps the errors of `fetch`, and takes each body of GraphQL for an object.
+      const { cause } = error as Error;
+      throw cause instanceof GitHubError ? cause : unexpectedResponse();
     }
   }
 

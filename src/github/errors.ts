@@ -1,6 +1,6 @@
-import { explainConnection, type Response, readDate, readPause } from '../runner/http.ts';
+import { type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
-import { quote } from '../text.ts';
+import { parseJson, quote } from '../text.ts';
 
 // Why a call to GitHub failed, and what to do about it.
 
@@ -111,58 +111,28 @@ export function unexpectedResponse(): GitHubError {
   return new GitHubError(0, why);
 }
 
-/** What Octokit throws for an answer with an error. What it says is that of others. */
-interface OctokitError extends Error {
-  readonly status?: number;
-  /** Of GraphQL, which answers 200. */
-  readonly errors?: readonly ({ readonly message?: unknown; readonly type?: unknown } | null)[];
-  readonly headers?: Response['headers'];
-  /** Of REST. */
-  readonly response?: {
-    readonly headers: Response['headers'];
-    readonly data?: { readonly message?: unknown };
-  };
-}
-
-/** `now`: by the clock, if the response has no date. */
-export function toGitHubError(
-  error: unknown,
-  context: { readonly redact: Redact; readonly wasWritten: boolean; readonly now: number },
-): GitHubError {
-  if (error instanceof GitHubError) return error;
-  // Octokit wraps the errors of `fetch`.
-  if (error instanceof Error && error.cause instanceof GitHubError) return error.cause;
-  // Octokit takes each body of GraphQL for an object: null has no fields.
-  if (error instanceof TypeError) return unexpectedResponse();
-  const { wasWritten, redact, now } = context;
-  const refusal = readRefusal(error as OctokitError);
-  if (refusal === undefined) {
-    const [cause, why] = explainConnection(error);
-    const advice = cause === 'network' ? '; check the DNS, firewall and proxy of the runner' : '';
-    const what = `GitHub could not be reached: ${why}${advice}`;
-    return new GitHubError(0, what, { wasWritten, isSetup: cause === 'setup' });
-  }
-  const { what, said, status, headers } = refusal;
-  const words = said === '' ? '' : `: ${quote(redact(said))}`;
-  if (!isRateLimit(said, status, headers)) {
-    return new GitHubError(status, `GitHub answered ${what}${words}`);
-  }
-  const pauseMs = readRatePause(headers, now);
-  return new GitHubError(429, `GitHub answered ${what} because of a rate limit${words}`, {
-    pauseMs,
-  });
-}
-
-function readRefusal({ name, message, status = 0, errors, headers = {}, response }: OctokitError) {
-  if (name === 'GraphqlResponseError') {
-    const said = String(errors?.[0]?.message ?? '');
-    return { what: 'with an error', said, status: parseStatus(said, errors?.[0]?.type), headers };
-  }
-  if (response === undefined) return undefined;
-  // Of a page in HTML, the message is the whole page. Octokit adds a link to the documentation.
-  const isTold = typeof response.data?.message === 'string';
-  const said = isTold ? message.replace(/ - https:\S+$/, '') : '';
-  return { what: String(status), said, status, headers: response.headers };
+/** A refusal; undefined for a success. What it says is that of others. `now`: by the clock. */
+export function readRefusal(
+  { status, headers, text }: Pick<Response, 'status' | 'headers'> & { readonly text: string },
+  { redact, now }: { readonly redact: Redact; readonly now: number },
+): GitHubError | undefined {
+  const json = Object(parseJson(text));
+  const errors: readonly unknown[] = Array.isArray(json.errors) ? json.errors : [];
+  // GraphQL answers 200.
+  if (status < 400 && errors.length === 0) return undefined;
+  const first = Object(status < 400 ? errors[0] : json);
+  const more = status < 400 ? [] : errors.map((error) => JSON.stringify(error));
+  const said = typeof first.message === 'string' ? first.message : '';
+  const words = more.length === 0 ? said : `${said}: ${more.join(', ')}`;
+  const asInRest = status < 400 ? parseStatus(said, first.type) : status;
+  const isLimit = isRateLimit(words, asInRest, headers);
+  const what = `GitHub answered ${status < 400 ? 'with an error' : status}`;
+  const why = `${what}${isLimit ? ' because of a rate limit' : ''}`;
+  return new GitHubError(
+    isLimit ? 429 : asInRest,
+    words === '' ? why : `${why}: ${quote(redact(words))}`,
+    isLimit ? { pauseMs: readRatePause(headers, now) } : {},
+  );
 }
 
 /** The status that REST has for the same. An error without a type may pass, like a server error. */

@@ -1,5 +1,7 @@
+import type { Clock } from '../clock.ts';
+import type { Runtime } from '../runner/environment.ts';
 import { explainConnection, type HttpRequest, sendRequest } from '../runner/http.ts';
-import { GitHubError, unexpectedResponse } from './errors.ts';
+import { GitHubError, readRefusal } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
 // 1.4 times as late.
@@ -9,40 +11,60 @@ const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-/** `wantsRedirect`: otherwise a redirect is an error. None is followed. */
-export function createFetch({
-  wantsRedirect = false,
-  proxy,
-  ...options
-}: Pick<HttpRequest, 'proxy' | 'signal' | 'onWrite'> & {
+interface FetchOptions extends Pick<HttpRequest, 'proxy' | 'signal'>, Pick<Runtime, 'redact'> {
+  readonly clock: Pick<Clock, 'now'>;
+  /** Otherwise a redirect is an error. None is followed. */
   readonly wantsRedirect?: boolean | undefined;
-}) {
-  const noProxy = `${proxy.noProxy},${NEVER_BY_PROXY}`;
+}
+
+/** Rejects with a `GitHubError`, also for a refusal. */
+export function createFetch({ wantsRedirect = false, redact, clock, ...options }: FetchOptions) {
   return async (address: string, call: Pick<HttpRequest, 'method' | 'headers' | 'body'>) => {
-    const { status, headers, body } = await sendRequest({
-      ...{ url: new URL(address), method: call.method, headers: call.headers, body: call.body },
-      ...{ mostBytes: MOST_ANSWER_BYTES, proxy: { ...proxy, noProxy } },
+    let wasWritten = false;
+    const onWrite = (): void => {
+      wasWritten = true;
+    };
+    const { method, headers, body } = call;
+    const answer = await read({
+      url: new URL(address),
+      method,
+      headers,
+      body,
       ...options,
+      onWrite,
+    }).catch((error) => {
+      if (error instanceof GitHubError) throw error;
+      const late = 'GitHub did not answer in time';
+      if (options.signal.aborted) throw new GitHubError(0, late, { wasWritten });
+      const [cause, why] = explainConnection(error);
+      const isSetup = cause === 'setup';
+      const advice = isSetup ? '' : '; check the DNS, firewall and proxy of the runner';
+      const what = `GitHub could not be reached: ${why}${advice}`;
+      throw new GitHubError(0, what, { wasWritten, isSetup });
     });
-    if (body instanceof Error) throw body;
-    // What is read again would be as large; whether something was created is not known.
-    if (body === null)
-      throw new GitHubError(status === 200 ? 200 : 0, 'the answer has more than 16 MiB');
-    // Octokit would take it for a success.
-    if (status === 304) throw unexpectedResponse();
+    const { status, text } = answer;
     if (status >= 300 && status < 400 && !wantsRedirect) {
       const why = `GitHub answered ${status}, a redirect, which is not followed`;
       throw new GitHubError(status, why);
     }
-    const pairs = Object.entries(headers).map(
+    const refusal = readRefusal(answer, { redact, now: clock.now() });
+    if (refusal !== undefined) throw refusal;
+    const pairs = Object.entries(answer.headers).map(
       ([name, value]) => [name, [value].flat().join(', ')] as const,
     );
-    return {
-      ...{ status, url: address, headers: new Map(pairs) },
-      text: async () => new TextDecoder().decode(body),
-      arrayBuffer: async () => new Uint8Array(body).buffer,
-    };
+    return { status, url: address, headers: new Map(pairs), text: async () => text };
   };
+}
+
+async function read({ proxy, ...request }: Omit<HttpRequest, 'mostBytes'>) {
+  const noProxy = `${proxy.noProxy},${NEVER_BY_PROXY}`;
+  const mostBytes = MOST_ANSWER_BYTES;
+  const response = await sendRequest({ ...request, mostBytes, proxy: { ...proxy, noProxy } });
+  const { status, headers, body } = response;
+  if (body instanceof Error) throw body;
+  if (body !== null) return { status, headers, text: new TextDecoder().decode(body) };
+  // What is read again would be as large; whether something was created is not known.
+  throw new GitHubError(status === 200 ? 200 : 0, 'the answer has more than 16 MiB');
 }
 
 /**
@@ -51,22 +73,21 @@ export function createFetch({
  */
 export async function fetchLog(
   address: string,
-  { apiUrl, proxy, signal }: Pick<HttpRequest, 'proxy' | 'signal'> & { readonly apiUrl: string },
+  { apiUrl, ...options }: Pick<HttpRequest, 'proxy' | 'signal'> & { readonly apiUrl: string },
 ): Promise<string> {
   const url = URL.parse(address);
   if (url === null || !isSafe(url, new URL(apiUrl))) {
     throw new GitHubError(0, 'GitHub did not redirect to an https URL');
   }
-  try {
-    const fetch = createFetch({ proxy, signal, wantsRedirect: true });
-    const { status, text } = await fetch(address, { method: 'GET', headers: {} });
-    if (status !== 200) throw new GitHubError(status, `${url.hostname} answered ${status}`);
-    return await text();
-  } catch (error) {
-    if (error instanceof GitHubError) throw error;
-    const why = signal.aborted ? 'not in time' : explainConnection(error)[1];
-    throw new GitHubError(0, `${url.hostname} did not answer: ${why}`);
-  }
+  const { status, text } = await read({ url, method: 'GET', headers: {}, ...options }).catch(
+    (error) => {
+      if (error instanceof GitHubError) throw error;
+      const why = options.signal.aborted ? 'not in time' : explainConnection(error)[1];
+      throw new GitHubError(0, `${url.hostname} did not answer: ${why}`);
+    },
+  );
+  if (status !== 200) throw new GitHubError(status, `${url.hostname} answered ${status}`);
+  return text;
 }
 
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;

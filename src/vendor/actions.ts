@@ -1,9 +1,6 @@
-// The parts of GitHub's toolkit that are used. The public import would be
-//   import * as core from '@actions/core';
-//   import { getOctokit } from '@actions/github';
-// The job summary of the one, which is not used, loads Node's `fs/promises`, which takes time before the first byte. The
-// other includes the lists of all routes, an HTTP client and all of undici: with it, the archive that each job downloads
-// has 1.4 times as many bytes.
+// The parts of GitHub's toolkit that are used, in place of `@actions/core` and `getOctokit` of `@actions/github`. The
+// one loads Node's `fs/promises` before the first byte. The other includes the lists of all routes, an HTTP client and
+// all of undici: the archive that each job downloads would have 1.4 times as many bytes.
 
 import type { Octokit } from '@octokit/core';
 
@@ -11,10 +8,7 @@ import type { Octokit } from '@octokit/core';
 export { issueCommand } from '../../node_modules/@actions/core/lib/command.js';
 export type { Octokit };
 
-/**
- * GitHub's client: the core of Octokit, with the toolkit's handling of tokens and user agents. Both packages are in one
- * file of dist/, which is only loaded here, in runs that call GitHub. Each call brings its own `fetch`.
- */
+/** The core of Octokit, with the toolkit's tokens and user agents: one file of dist/. Each call brings its own `fetch`. */
 export async function getOctokit(
   token: string,
   baseUrl: string,

@@ -218,7 +218,7 @@ describe('a call', () => {
     };
     await using sim = await simulate({ on: () => page(`page ${cursors++}`) });
     let now = 0;
-    const clock = { ...systemClock, now: () => (now += 5000) };
+    const clock = { ...systemClock, now: () => (now += 2500) };
     const github = connect(sim, { clock });
     await expect(list(github)).rejects.toThrow('did not list everything in time');
     expect(callsOf(sim)).toHaveLength(6);

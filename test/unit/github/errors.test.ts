@@ -6,7 +6,7 @@ import {
   hintFor,
   lacksPermission,
   mayPassLater,
-  toGitHubError,
+  readRefusal,
 } from '../../../src/github/errors.ts';
 
 type ErrorKind = ReturnType<typeof classifyError>;
@@ -59,72 +59,60 @@ it.each([
   expect(lacksPermission(new GitHubError(status, message))).toBe(expected);
 });
 
-describe('toGitHubError', () => {
-  /** The error of Octokit for a response. */
-  const refused = (status: number, message: string, headers: object = {}): Error =>
-    Object.assign(new Error(message), { status, response: { headers, data: { message } } });
-  /** The error of Octokit for a response with a list of errors. */
-  const failed = (errors: unknown, headers: object = {}): Error =>
-    Object.assign(new Error('x'), { name: 'GraphqlResponseError', errors, headers });
-  /** GitHub's page for people: the message of Octokit is all of it. */
-  const unicorn = Object.assign(new Error('<!DOCTYPE html>'), {
-    ...{ status: 502, response: { headers: {}, data: '<!DOCTYPE html>' } },
-  });
+describe('readRefusal', () => {
   const BY_LIMIT = 'because of a rate limit';
-  const NOT_REACHED = 'could not be reached: “x”; check the DNS, firewall and proxy of the runner';
   const inSeconds = (seconds: number) => String(NOW / 1000 + seconds);
   const NONE_LEFT = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inSeconds(20) };
   const OVER = { ...NONE_LEFT, 'x-ratelimit-reset': inSeconds(-20) };
   const DATE = new Date(NOW + 15_000).toUTCString();
   const ABUSE = 'You have triggered an abuse detection mechanism.';
   const LIMIT = 'You have exceeded a secondary rate limit.';
-  const FORBIDDEN = 'Resource not accessible by integration';
-  const PORTAL = 'returned an unexpected response; it may be from a proxy or captive portal';
-  const quick = 'Validation Failed: {"message":"was submitted too quickly"}';
+  const NO = { message: 'No.' };
+  const quick = {
+    message: 'Validation Failed',
+    errors: [{ message: 'was submitted too quickly' }],
+  };
+  const QUICK = 'Validation Failed: {"message":"was submitted too quickly"}';
 
-  it.each<[unknown, number, string, number?]>([
-    [Object.assign(new Error('x'), { code: 'UND_ERR_SOCKET' }), 0, NOT_REACHED],
-    ['x', 0, NOT_REACHED],
-    [refused(403, 'No s3cret - https://docs.github.com/rest'), 403, 'answered 403: “No ***”'],
-    [refused(500, ''), 500, 'answered 500'],
-    [unicorn, 502, 'answered 502'],
-    [refused(403, 'No.', { 'retry-after': '3' }), 429, `answered 403 ${BY_LIMIT}: “No.”`, 3000],
-    [refused(403, 'No.', NONE_LEFT), 429, `answered 403 ${BY_LIMIT}: “No.”`, 20_000],
-    [refused(403, ABUSE), 429, `answered 403 ${BY_LIMIT}: “${ABUSE}”`],
-    [refused(403, LIMIT), 429, `answered 403 ${BY_LIMIT}: “${LIMIT}”`],
-    [refused(403, 'No.', OVER), 429, `answered 403 ${BY_LIMIT}: “No.”`],
-    [refused(429, ''), 429, `answered 429 ${BY_LIMIT}`],
-    [refused(429, '', { 'retry-after': 'soon' }), 429, `answered 429 ${BY_LIMIT}`],
-    [refused(422, quick), 429, `answered 422 ${BY_LIMIT}: “${quick}”`],
-    [
-      failed([{ type: 'RATE_LIMITED', message: 'No.' }], { ...NONE_LEFT, date: DATE }),
-      429,
-      `answered with an error ${BY_LIMIT}: “No.”`,
-      5000,
-    ],
-    [failed([{ type: 'NOT_FOUND', message: 'No.' }]), 404, 'answered with an error: “No.”'],
-    [refused(422, 'Validation Failed'), 422, 'answered 422: “Validation Failed”'],
+  it.each<[number, unknown, Record<string, string>, number, string, number?]>([
+    [403, { message: 'No s3cret', documentation_url: 'x' }, {}, 403, 'answered 403: “No ***”'],
+    [500, { message: '' }, {}, 500, 'answered 500'],
+    // GitHub's page for people.
+    [502, '<!DOCTYPE html>', {}, 502, 'answered 502'],
+    [403, NO, { 'retry-after': '3' }, 429, `answered 403 ${BY_LIMIT}: “No.”`, 3000],
+    [403, NO, NONE_LEFT, 429, `answered 403 ${BY_LIMIT}: “No.”`, 20_000],
+    [403, { message: ABUSE }, {}, 429, `answered 403 ${BY_LIMIT}: “${ABUSE}”`],
+    [403, { message: LIMIT }, {}, 429, `answered 403 ${BY_LIMIT}: “${LIMIT}”`],
+    [403, NO, OVER, 429, `answered 403 ${BY_LIMIT}: “No.”`],
+    [429, {}, { 'retry-after': 'soon' }, 429, `answered 429 ${BY_LIMIT}`],
+    [422, quick, {}, 429, `answered 422 ${BY_LIMIT}: “${QUICK}”`],
+    [422, { message: 'Validation Failed' }, {}, 422, 'answered 422: “Validation Failed”'],
     // A server error may come after the effect, whatever else it says.
-    [refused(503, '', { 'retry-after': '3' }), 503, 'answered 503'],
-    [failed([{ message: 'No s3cret.' }, {}]), 500, 'answered with an error: “No ***.”'],
-    [failed([{ message: FORBIDDEN }]), 403, `answered with an error: “${FORBIDDEN}”`],
-    [failed([{}]), 500, 'answered with an error'],
-    [failed([{ type: 'FORBIDDEN', message: 'No.' }]), 403, 'answered with an error: “No.”'],
-    [new TypeError('x'), 0, PORTAL],
-    [failed('oops'), 500, 'answered with an error'],
-    [new GitHubError(0, 'GitHub is gone'), 0, 'is gone'],
-    [new Error('x', { cause: new GitHubError(0, 'GitHub is gone') }), 0, 'is gone'],
-  ])('reads %s as %i, GitHub %s', (error, status, message, pauseMs) => {
-    const read = toGitHubError(error, { redact, wasWritten: true, now: NOW });
-    expect(read).toMatchObject({ status, message: `GitHub ${message}` });
-    expect(read.pauseMs).toBe(pauseMs);
+    [503, {}, { 'retry-after': '3' }, 503, 'answered 503'],
+    [
+      ...([
+        200,
+        { errors: [{ type: 'RATE_LIMITED', ...NO }] },
+        { ...NONE_LEFT, date: DATE },
+      ] as const),
+      ...([429, `answered with an error ${BY_LIMIT}: “No.”`, 5000] as const),
+    ],
+    [200, { errors: [{ type: 'NOT_FOUND', ...NO }] }, {}, 404, 'answered with an error: “No.”'],
+    [200, { errors: [{ message: 'No s3cret.' }] }, {}, 500, 'answered with an error: “No ***.”'],
+    [
+      ...([200, { errors: [{ message: INTEGRATION }] }, {}] as const),
+      ...([403, `answered with an error: “${INTEGRATION}”`] as const),
+    ],
+    [200, { errors: [{ type: 'FORBIDDEN', ...NO }] }, {}, 403, 'answered with an error: “No.”'],
+    [200, { errors: [null] }, {}, 500, 'answered with an error'],
+  ])('reads %i, %j, %j as %i, GitHub %s', (given, body, headers, status, message, pauseMs) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const read = readRefusal({ status: given, headers, text }, { redact, now: NOW });
+    expect(read).toMatchObject({ status, message: `GitHub ${message}`, wasWritten: true });
+    expect(read?.pauseMs).toBe(pauseMs);
   });
 
-  it('says whether the request may have been written', () => {
-    const lost = Object.assign(new Error('x'), { code: 'ECONNRESET' });
-    const written = (error: unknown, was: boolean) =>
-      toGitHubError(error, { redact, wasWritten: was, now: NOW }).wasWritten;
-    expect([written(lost, false), written(lost, true)]).toEqual([false, true]);
-    expect(written(refused(403, 'No.'), true)).toBe(true);
+  it.each(['null', '[]', '{"data":{}}', '<html>', ''])('takes %s for a success', (text) => {
+    expect(readRefusal({ status: 200, headers: {}, text }, { redact, now: NOW })).toBeUndefined();
   });
 });
