@@ -42,7 +42,6 @@ const checkRun = z.object({
   conclusion: z.nullable(z.string()),
   html_url: url,
   details_url: url,
-  /** Null if the app was deleted. */
   app: z.catch(z.nullish(z.object({ id: z.number() })), null),
   output: z.catch(
     z.object({ title: anyText, summary: anyText, text: anyText, annotations_count: count }),

@@ -19,7 +19,6 @@ import {
   reactionMutation,
 } from './responses.ts';
 
-/** Why a comment is collapsed. */
 export type Classifier = 'OUTDATED' | 'DUPLICATE';
 
 export interface GitHubOptions
@@ -28,11 +27,9 @@ export interface GitHubOptions
   readonly token: string;
 }
 
-/** Milliseconds for one call. */
 const CALL_MS = 10_000;
 /** Milliseconds for all calls of a cancelled run, which the runner ends after 7.5 s. */
 const AFTER_CANCEL_MS = 6000;
-/** GitHub lists no more at once. */
 const MOST_AT_ONCE = 100;
 /** The default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -66,12 +63,10 @@ export class GitHub {
     return this.#list(commentsQuery, { number }, until);
   }
 
-  /** Of the newest comments there, those by the identity of the token. */
   async newestOwnComments(number: number) {
     return (await this.#read(commentsQuery, { number, cursor: null })).nodes;
   }
 
-  /** What was said on an issue or pull request, the newest of it. */
   async conversation(number: number) {
     return this.#read((await loadConversation()).conversationQuery, { number });
   }
@@ -80,7 +75,6 @@ export class GitHub {
     return this.#list((await loadConversation()).reviewQuery, { id: nodeId }, until);
   }
 
-  /** Collapses comments, each for a reason. */
   async hide(comments: readonly (readonly [nodeId: string, why: Classifier])[]): Promise<void> {
     const names = comments.map((_, index) => `$id${index}: ID!`).join(', ');
     const calls = comments.map(
@@ -142,7 +136,6 @@ export class GitHub {
     return this.#list((await loadChecks()).runsRoute, { head_sha: sha }, until);
   }
 
-  /** Whether a run of a workflow is over. It needs `actions: read`. */
   async isRunOver(id: string): Promise<boolean> {
     return (await this.#read((await loadChecks()).runRoute, { id })).status === 'completed';
   }
@@ -182,7 +175,6 @@ export class GitHub {
       readonly nodes: readonly T[];
       /** Of REST, which has numbers of pages. */
       readonly total?: number;
-      /** Of GraphQL. */
       readonly pageInfo?: { readonly hasMore: boolean; readonly cursor: string | null };
     }>,
     parameters: object,

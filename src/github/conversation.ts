@@ -72,7 +72,6 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
     at: Date.parse(at ?? ''),
     /** The key of the review that an inline comment in a thread belongs to. */
     review: parseKey(review?.url ?? ''),
-    /** Null if the account was deleted. */
     author: author && {
       type: author.type,
       // GraphQL leaves it out.
@@ -139,7 +138,6 @@ const thread = z.pipe(
     return {
       isResolved,
       location: toLocation(on, diffHunk),
-      /** The key of its first comment. */
       first: parseKey(url),
       /** How many comments before these were not read. */
       older: totalCount - nodes.length,

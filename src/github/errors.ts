@@ -2,8 +2,6 @@ import { type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
 import { parseJson, quote } from '../text.ts';
 
-// Why a call to GitHub failed, and what to do about it.
-
 /** `message` is a phrase for people, without secrets. */
 export class GitHubError extends Error {
   /** 0 without a readable response; 200 if it was too large; 429 for every rate limit. */

@@ -74,7 +74,6 @@ export const commentsQuery = {
   ),
 };
 
-/** Of a comment or review. */
 export const lastEditQuery = {
   query: 'query ($id: ID!) { node(id: $id) { ... on Comment { lastEditedAt } } }',
   answer: z.object({ node: z.object({ lastEditedAt: z.nullable(z.string()) }) }),
@@ -84,7 +83,6 @@ const createdComment = z.pipe(
   z.object({ id: z.number(), node_id: z.string(), html_url: z.url() }),
   z.transform(({ id, node_id: nodeId, html_url: url }) => ({ id, nodeId, url })),
 );
-/** `nodeId`: its ID in GraphQL. */
 export type CreatedComment = Readonly<z.infer<typeof createdComment>>;
 
 const head = {

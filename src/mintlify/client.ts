@@ -29,7 +29,6 @@ export type Sent =
       readonly afterMs: number | null;
     };
 
-/** Polls. */
 export async function getJob(
   context: AgentContext,
   jobId: string,

@@ -34,7 +34,6 @@ const WHEN = {
   create: 'when the job was to be created',
 } as const satisfies Readonly<Record<keyof typeof PATHS, string>>;
 
-/** How the API responded, and what to do about it. */
 export function explainExchange(
   exchange: Exchange,
   doing: keyof typeof WHEN,

@@ -128,7 +128,6 @@ export function pollNowAgainMs(
   return forMs + askedMs > LONGEST_PAUSE_MS ? null : askedMs + random() * MOST_JITTER_MS;
 }
 
-/** Whether the same poll may succeed later. */
 export function mayPass(exchange: Exchange): boolean {
   if (exchange.kind === 'failure') return exchange.cause === 'network';
   const { status } = exchange;

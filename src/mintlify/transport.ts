@@ -27,7 +27,6 @@ export interface Answer {
   readonly contentType: string;
   /** Where a redirect leads; empty if the answer does not say so. */
   readonly location: string;
-  /** The pause in milliseconds that it asks for. */
   readonly pauseMs: number | null;
   /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
@@ -49,7 +48,6 @@ export interface AgentContext
     Pick<Inputs, 'baseUrl' | 'projectId'> {
   readonly transport: ReturnType<typeof createTransport>;
   readonly repositoryUrl: string;
-  /** A time of the clock. */
   readonly deadline: number;
 }
 
@@ -68,7 +66,6 @@ export function createTransport(
   };
 }
 
-/** A GET if there is no body, otherwise a POST. */
 async function exchange(
   path: string,
   body: string | undefined,

@@ -16,7 +16,6 @@ export interface Runtime {
   readonly writeSummary: (markdown: string) => void;
 }
 
-/** What the environment variables of the runner say about a run. */
 export type RunInfo = Readonly<ReturnType<typeof readRunInfo>>;
 
 export function readRunInfo(env: Env) {
@@ -34,7 +33,6 @@ export function readRunInfo(env: Env) {
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
     /** Its file, or its name if the runner does not tell the file. */
     workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
-    /** Who started this attempt. */
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
 }

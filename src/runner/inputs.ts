@@ -125,7 +125,6 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
     minimumPermission: read('minimum-permission', 'write', MINIMUM_PERMISSION),
     /** Logins in lower case. */
     allowedBots: read('allowed-bots', new Set<string>(), ALLOWED_BOTS),
-    /** Null is any. */
     onlyWhen: read('only-when', null, ONLY_WHEN),
     /** Null is 3 for bots, and no limit for people. */
     maxMessages: read('max-messages', null, MAX_MESSAGES),
@@ -172,10 +171,8 @@ function itemsIn(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-/** An expression that GitHub has not evaluated. */
 const EXPRESSION = /\$|\{\{|\}\}|^(env|github|inputs|matrix|needs|secrets|steps|vars)\./;
 
-/** `where`: where people find an ID. */
 function idRule<T>(parse: InputRule<T>['parse'], form: string, where: string): InputRule<T> {
   return {
     parse,
