@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Context } from '../context.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
@@ -10,8 +11,6 @@ import type { RequestPage } from './conversation/select.ts';
 import { type Output, toOutput } from './logs/quote-outputs.ts';
 import { readWords } from './sanitize/sanitize.ts';
 import type { Section } from './sections.ts';
-
-// Code that fetches is only loaded if there is something to fetch.
 
 export interface Request {
   /** Of the workflow; empty for none. */
@@ -79,22 +78,14 @@ export function readFiles(
       const form = /[,*]/.test(name) ? ' Name one file in each line, without patterns.' : '';
       return problem(`“attach”: ${shown} ${file.problem}.${form}`);
     }
-    const text = decode(file.value);
-    if (text === undefined) return problem(`“attach”: ${shown} is no UTF-8 text.`);
+    // UTF-16 without a mark is valid UTF-8 with zeros.
+    const isText = isUtf8(file.value) && !file.value.includes(0);
+    if (!isText) return problem(`“attach”: ${shown} is no UTF-8 text.`);
+    const text = new TextDecoder().decode(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, text, redact));
   }
   const shown = listing(names.map((name) => quote(redact(name), 60)));
   return ok([{ slot: 'logs', outputs, shown }]);
-}
-
-/** UTF-16 without a mark is valid UTF-8 with zeros. */
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text.includes('\0') ? undefined : text;
-  } catch {
-    return undefined;
-  }
 }
 
 async function readReview(
@@ -135,7 +126,7 @@ function loadReview() {
 /** For all that is fetched for a message. */
 const MOST_FETCHING_MS = 60_000;
 
-/** Fetches what changes until the message is sent; or why that is not sent. Ends by `latest`. */
+/** What changes until the message is sent; or why that is not sent. The code is loaded if needed. */
 export async function fetchSections(
   context: Context,
   page: RequestPage | null,

@@ -44,7 +44,7 @@ export interface Section {
 export interface Omission {
   /** It can follow “without”, such as `the log of “links”`. */
   readonly what: string;
-  /** Such as `GitHub answered 502`; empty if it goes without saying. */
+  /** Empty if it goes without saying. */
   readonly why: string;
   /** Whether GitHub or a permission is the cause, so that the log has a warning. */
   readonly isFault?: boolean;
@@ -69,7 +69,6 @@ export function omitForRoom(
   ];
 }
 
-/** All that is sent. */
 export function formatMessage(task: readonly string[], sections: readonly Section[]): string {
   // People come first.
   const room = sections.some(({ slot }) => slot === 'words') ? OUTPUTS_ROOM / 2 : OUTPUTS_ROOM;
@@ -86,13 +85,12 @@ export function formatMessage(task: readonly string[], sections: readonly Sectio
   return blocks([...task, tasks, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 
-/** What people see of the sections, as Markdown in one line; empty for nothing. */
+/** What people see of it, as Markdown in one line. */
 export function formatPreview(sections: readonly Section[]): string {
   const shown = sections.flatMap(({ shown }) => (shown ? [`+ ${shown}`] : []));
   return dotted([...shown, ...listOmissions(sections).map(formatWithout)].map(sentenceToMarkdown));
 }
 
-/** What the log says of the sections. */
 export function formatLogLines(sections: readonly Section[]) {
   return listOmissions(sections).map((one) => ({
     level: one.isFault ? ('warning' as const) : ('info' as const),

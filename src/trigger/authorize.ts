@@ -49,8 +49,22 @@ export async function authorize(context: {
   const { trigger, github, inputs } = context;
   const { minimumPermission: minimum, allowedBots } = inputs;
   if (isTrusted(trigger)) return undefined;
-  const actors = findActors(trigger, context.info);
-  if (typeof actors === 'string') return unchecked(actors);
+  const { event, sender } = trigger;
+  const { attempt, triggeringActor } = context.info;
+  if (sender === null) {
+    return unchecked(
+      `The event ${quote(event, 100)} does not say who started it, so no permission can be ` +
+        'checked. Use another event, such as workflow_dispatch or schedule.',
+    );
+  }
+  if (attempt > 1 && triggeringActor === '') {
+    return unchecked(
+      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
+        'be checked. Start a new run, or write a new comment.',
+    );
+  }
+  const rerunner = attempt === 1 ? sender : rerunBy(sender, triggeringActor);
+  const actors = [...new Set([sender, rerunner])];
   const other = actors.find((actor) => !isPerson(actor) && !isAllowedBot(actor, allowedBots));
   if (other !== undefined) {
     const name = quote(other.login);
@@ -62,31 +76,10 @@ export async function authorize(context: {
   }
   if (minimum === 'none') return undefined;
   for (const person of actors.filter(isPerson)) {
-    const refusal = await checkPermission(person, trigger, minimum, github);
+    const refusal = await checkPermission(person, trigger, { minimum, github });
     if (refusal !== undefined) return refusal;
   }
   return undefined;
-}
-
-function findActors(
-  { event, sender }: Trigger,
-  { attempt, triggeringActor }: Pick<RunInfo, 'attempt' | 'triggeringActor'>,
-): readonly Account[] | string {
-  if (sender === null) {
-    return (
-      `The event ${quote(event, 100)} does not say who started it, so no permission can be ` +
-      'checked. Use another event, such as workflow_dispatch or schedule.'
-    );
-  }
-  if (attempt === 1) return [sender];
-  if (triggeringActor === '') {
-    return (
-      'The runner does not say who re-ran this (GITHUB_TRIGGERING_ACTOR), so no permission can ' +
-      'be checked. Start a new run, or write a new comment.'
-    );
-  }
-  const rerunner = rerunBy(sender, triggeringActor);
-  return rerunner === sender ? [sender] : [sender, rerunner];
 }
 
 export function rerunBy(sender: Account | null, triggeringActor: string): Account {
@@ -98,8 +91,7 @@ export function rerunBy(sender: Account | null, triggeringActor: string): Accoun
 async function checkPermission(
   person: Account,
   trigger: Trigger,
-  minimum: Permission,
-  github: GitHub,
+  { minimum, github }: { minimum: Permission; github: GitHub },
 ): Promise<Stop | undefined> {
   const name = quote(person.login, 100);
   try {

@@ -14,12 +14,6 @@ export function askedBy(
   return command !== null || comment.kind === 'review' ? comment : null;
 }
 
-/** Events of comments that are not on an issue or a pull request. */
-const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
-  ['discussion_comment', 'Comments on discussions'],
-  ['commit_comment', 'Comments on commits'],
-]);
-
 /** Null if the run has something to do. */
 export function whyNothing(
   trigger: Trigger,
@@ -28,10 +22,10 @@ export function whyNothing(
 ): string | null {
   if (trigger.kind === 'comment') return whyIgnored(trigger.action, trigger.comment, command);
   if (trigger.kind === 'workflow') {
-    const unsupported = UNSUPPORTED.get(trigger.event);
-    return command === null || unsupported === undefined
+    const [, on] = /^(discussion|commit)_comment$/.exec(trigger.event) ?? [];
+    return command === null || on === undefined
       ? null
-      : `${unsupported} are not supported; comment on an issue or a pull request.`;
+      : `Comments on ${on}s are not supported; comment on an issue or a pull request.`;
   }
   const { check } = trigger;
   if (check.isElsewhere) {

@@ -5,15 +5,14 @@ export interface Account {
   readonly login: string;
   /** Null if only the login is known, as for the actor who re-ran a workflow. */
   readonly id: number | null;
-  /** `User`, `Bot` or another kind of account. */
+  /** `User`, `Bot` or another one. */
   readonly type: string;
 }
 
 /** What has started the run. */
 export type Trigger = {
-  /** Such as `issue_comment`. */
   readonly event: string;
-  /** Such as `opened`; empty for events without it. */
+  /** Empty for events without it. */
   readonly action: string;
   /** The number of its pull request or issue. */
   readonly conversation: number | null;
@@ -25,7 +24,6 @@ export type Trigger = {
   readonly isHeadHere: boolean;
   /** Whether a branch other than the default one was created or pushed to. */
   readonly isOtherBranch: boolean;
-  /** Whether only people with permission can read the repository. */
   readonly isPrivate: boolean;
 } & (
   | { readonly kind: 'comment'; readonly comment: CommentTrigger }
@@ -40,7 +38,7 @@ export interface CommentTrigger {
   readonly conversation: number;
   readonly body: string;
   readonly approves: boolean;
-  /** Null if the account was deleted. */
+  /** Null if the account was deleted, as in the topic. */
   readonly authorId: number | null;
   readonly sender: Account;
   /** Whether an app wrote it for the author. Of reviews, GitHub does not tell. */
@@ -49,12 +47,8 @@ export interface CommentTrigger {
   readonly context: CodeLocation | null;
   /** The ID of the first comment of its thread. */
   readonly replyTo: number | null;
-  /** The issue or pull request. The author is null if the account was deleted. */
-  readonly topic: {
-    readonly title: string;
-    readonly body: string;
-    readonly author: Account | null;
-  };
+  /** The issue or pull request. */
+  readonly topic: Readonly<{ title: string; body: string; author: Account | null }>;
 }
 
 /** A run of a workflow, or a check. */
@@ -69,12 +63,10 @@ export interface CommitTrigger {
   readonly isElsewhere: boolean;
   /** Such as `timed out`. */
   readonly failure: string | null;
-  /** Empty if the event does not tell the end. */
+  /** Empty if the event does not tell it. */
   readonly conclusion: string;
   readonly name: string;
-  /** May be empty. */
   readonly url: string;
-  /** Its ID. */
   readonly app: number | null;
   /** Those of this repository. */
   readonly pulls: readonly PullRequestHead[];
@@ -112,7 +104,6 @@ export function mayCarry(event: string): boolean {
   return event === 'pull_request_review' || CHECK_EVENTS.some((name) => name === event);
 }
 
-/** As records have it. */
 export function keyOfComment({ kind, id }: Pick<CommentTrigger, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }

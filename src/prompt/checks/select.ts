@@ -16,7 +16,6 @@ export interface FailedRun {
   readonly id: number;
   readonly name: string;
   readonly url: string;
-  /** Such as `failed`. */
   readonly failure: string;
   /** Whether it is that of the event. */
   readonly isOwn: boolean;
@@ -27,7 +26,6 @@ export interface FailedCheck extends FailedRun {
   readonly run: FailedRun | null;
   /** The title, summary and text of its output; empty for none. */
   readonly output: string;
-  /** How many it has. */
   readonly annotations: number;
   /** Otherwise it was cancelled, perhaps because GitHub never started it. */
   readonly hasFailed: boolean;

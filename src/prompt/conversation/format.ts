@@ -9,7 +9,6 @@ import { cutQuoted, omitForRoom, quoteLines, type Section } from '../sections.ts
 import { quoteLogin, type Standing } from './authors.ts';
 import type { PostGroup } from './select.ts';
 
-/** What quotations need. */
 export interface Quoting {
   readonly judge: (author: Account | null) => Standing;
   readonly redact: Redact;
@@ -22,10 +21,7 @@ const ROOM = 8000;
 /** So that others have room, too. */
 const LONGEST_POST = ROOM / 2;
 
-/**
- * Quotes groups in the order of time; if there is no room for all, the newest. `where`: what people
- * read after the number of comments.
- */
+/** In the order of time; if there is no room for all, the newest. `where` follows their number. */
 export function formatPosts(
   groups: readonly PostGroup[],
   { judge, redact, url }: Quoting,
@@ -47,7 +43,7 @@ export function formatPosts(
       const program = standing.kind === 'program' ? ', which is a program' : '';
       const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${program}`;
       const text = `${by}:\n\n${quoteLines(words)}`;
-      // What is older than one without room has none, either.
+      // With what is too long, the room is used up for all that is older, too.
       room -= blocks([own.length === 0 ? head : '', text]).length + 2;
       if (room < 0) {
         left += 1;
@@ -77,19 +73,20 @@ function formatThread({ location }: PostGroup, redact: Redact): string {
   return blocks([`An open thread on ${where}:`, diff]);
 }
 
+const REVIEWS: Readonly<Record<string, string>> = {
+  CHANGES_REQUESTED: ' that requests changes',
+  DISMISSED: ' that was dismissed',
+  APPROVED: ' that approves',
+};
+
 function formatKind({ key, state }: Post, { location }: PostGroup): string {
   if (location !== null) return ' in this thread';
-  if (!key.startsWith('review:')) return '';
-  if (state === 'CHANGES_REQUESTED') return ' in a review that requests changes';
-  if (state === 'DISMISSED') return ' in a review that was dismissed';
-  return state === 'APPROVED' ? ' in a review that approves' : ' in a review';
+  return key.startsWith('review:') ? ` in a review${REVIEWS[state] ?? ''}` : '';
 }
 
-/** The last lines of a part of a diff. */
 const MOST_DIFF_LINES = 10;
 const LONGEST_DIFF_LINE = 1000;
 
-/** Such as `the file “docs/a.md”, line 12`, and the code above that. */
 export function formatLocation(
   { path, line, startLine, diffHunk, isOutdated }: CodeLocation,
   redact: Redact,
@@ -100,9 +97,7 @@ export function formatLocation(
   const [head = '', ...more] = withoutInvisible(redact(diffHunk))
     .replace(/[\u2028\u2029]/g, '')
     .split('\n');
-  const older = isOutdated ? ' of an older commit' : '';
-  // A line that is deleted, with which the part ends, has a number only there.
-  const commit = more.at(-1)?.startsWith('-') ? ' of the base branch' : older;
+  const commit = isOutdated ? ' of an older commit' : '';
   const end = more.length > MOST_DIFF_LINES ? ['…', ...more.slice(-MOST_DIFF_LINES)] : more;
   const hunk = [head, ...end].map((one) => cut(one, LONGEST_DIFF_LINE)).join('\n');
   return {

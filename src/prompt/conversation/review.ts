@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import type { CodeLocation, InlinePost } from '../../github/conversation.ts';
-import { describeError, GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
+import { GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
 import { blocks, fitting } from '../../markdown.ts';
 import { ok, problem } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
@@ -21,7 +21,7 @@ export async function fetchReview(
     comments = await github.reviewComments(nodeId, until);
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
-    const why = `The inline comments of the review cannot be read: ${describeError(error)}.`;
+    const why = `The inline comments of the review cannot be read: ${error.message}.`;
     return problem(sentences(why, hintFor(error)), mayPassLater(error));
   }
   const own = comments.filter(({ author }) => (author?.id ?? null) === authorId);
@@ -29,13 +29,12 @@ export async function fetchReview(
   const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({
     inline: own.length === 0 ? [] : [formatInline(own, url, runtime.redact)],
-    /** How many there are on each file. */
     commentsOn: new Map(byFile.map(([path, { length }]) => [path, length])),
     areReplies: own.every(({ isReply }) => isReply),
   });
 }
 
-/** Characters of all inline comments in a message. */
+/** In characters. */
 const REVIEW_ROOM = 60_000;
 /** So that the others have room, too. */
 const LONGEST_COMMENT = REVIEW_ROOM / 2;

@@ -14,7 +14,6 @@ import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.
 /** Where a command or a review was written. */
 export interface RequestPage {
   readonly asked: CommentTrigger;
-  /** The number of the issue or pull request. */
   readonly number: number;
   readonly isPull: boolean;
   /** Whether it is the pull request of the job, and the message goes to that job alone. */
@@ -29,9 +28,8 @@ export interface RequestPage {
   readonly sent: ReadonlySet<string>;
 }
 
-/** A comment, a review or a thread. */
+/** A comment, a review or a thread, which alone has a location. */
 export interface PostGroup {
-  /** Of a thread. */
   readonly location: CodeLocation | null;
   /** The oldest first. */
   readonly posts: readonly Post[];
@@ -76,7 +74,6 @@ export function selectPosts(
     ].toSorted((one, other) => newestIn(one) - newestIn(other)),
     /** Open threads without a comment since the last request. */
     earlier: toGroups(open.filter((thread) => !recent.includes(thread))),
-    /** What was not read, and may have more of it. */
     unread: [
       ...(hasUnread(comments) ? [`all comments before the newest ${MOST_COMMENTS}`] : []),
       ...(hasUnread(reviews) ? [`all reviews before the newest ${MOST_REVIEWS}`] : []),

@@ -100,7 +100,7 @@ function simplify(line: string): string {
   );
 }
 
-/** Characters of a quotation of all lines and of the errors above them. */
+/** Of a quotation of all lines and of the errors above them. */
 export function sizeWithErrors(found: FoundErrors, roomAbove: number): number {
   const first = firstOfEachKind(found, found.lines, roomAbove);
   // A line is only added with that of its file if there were room for gaps around both.

@@ -28,13 +28,8 @@ export function toOutput(title: string, whole: string, redact: Redact): Output {
   const isCut = whole.length > MOST_KEPT;
   const lines = redact(clean(isCut ? end : whole)).split('\n');
   const text = lines.map((line) => shorten(line, LONGEST_LINE)).join('\n');
-  return { title, text, lines: isCut ? countLines(whole) : lines.length };
-}
-
-function countLines(text: string): number {
-  let count = text.endsWith('\n') ? 0 : 1;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
+  const count = isCut ? whole.replace(/\n$/, '').split('\n').length : lines.length;
+  return { title, text, lines: count };
 }
 
 function shorten(line: string, limit: number): string {

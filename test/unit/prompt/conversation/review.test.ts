@@ -63,12 +63,6 @@ describe('formatInline', () => {
 
   it.each<[string, Partial<CodeLocation>, string, string]>([
     ['older lines', { isOutdated: true }, 'a', `, line 12 of an older commit:\n\n${DIFF}\n\na`],
-    [
-      'a line that is deleted',
-      { diffHunk: '@@\n-x' },
-      'a',
-      ', line 12 of the base branch:\n\n> ```diff\n> @@\n> -x\n> ```\n\na',
-    ],
     ['only hidden text', {}, '<!-- b -->', `, line 12:\n\n${DIFF}`],
     ['no diff', { diffHunk: '' }, 'a', ', line 12:\n\na'],
     ['a whole file', { line: null, diffHunk: '' }, 'a', ':\n\na'],
