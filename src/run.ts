@@ -34,7 +34,7 @@ async function prepare(context: Context) {
   if (unauthorized !== undefined) return unauthorized;
   const request = await readRequest(context);
   if (isStop(request)) return request;
-  adviseOnSettings(context.inputs, context.runtime);
+  adviseOnSettings(context.inputs, context.runtime.log);
   const planned = await makePlan(context);
   return isStop(planned) ? planned : { ...planned, request };
 }

@@ -122,7 +122,7 @@ export class GitHub {
     const pulls = await this.#read(ROUTES.pullRequestsWith, { sha, per_page: MOST_AT_ONCE });
     const here = this.#options.repository.toLowerCase();
     return pulls.filter(({ repositories }) =>
-      repositories.every((one) => one.toLowerCase() === here),
+      repositories.every((name) => name?.toLowerCase() === here),
     );
   }
 
@@ -210,16 +210,16 @@ export class GitHub {
    */
   async #repeatOnce<T>(read: () => Promise<T>): Promise<T> {
     const { clock, signal } = this.#options;
-    try {
-      const first = read().catch(async (error) => {
-        await clock.sleep(pauseBeforeRepetition(error), signal);
-        return read();
-      });
-      return await untilAborted(first, signal);
-    } catch (error) {
-      if (signal.aborted) throw new GitHubError(0, 'the run was stopped');
-      throw error;
-    }
+    const reading = read().catch(async (error) => {
+      const isLimit = classifyError(error) === 'rate limit';
+      const pauseMs = isLimit ? (error.pauseMs ?? Infinity) : 0;
+      if (!mayPassLater(error) || pauseMs > LONGEST_RATE_PAUSE_MS) throw error;
+      await clock.sleep(pauseMs, signal);
+      return read();
+    });
+    return untilAborted(reading, signal).catch((error) => {
+      throw signal.aborted ? new GitHubError(0, 'the run was stopped') : error;
+    });
   }
 
   async #request<T>(call: Call<T>, parameters: object): Promise<T> {
@@ -267,13 +267,4 @@ async function connect({ token, apiUrl, env }: GitHubOptions) {
     throw new GitHubError(0, why, { wasWritten: false, isSetup: true });
   }
   return { octokit: await getOctokit(token, apiUrl, USER_AGENT), proxy: proxy.value };
-}
-
-/** Milliseconds. Rethrows an error that will not pass in time. */
-function pauseBeforeRepetition(error: unknown): number {
-  const { pauseMs = Infinity } = error instanceof GitHubError ? error : {};
-  if (!mayPassLater(error)) throw error;
-  if (classifyError(error) !== 'rate limit') return 0;
-  if (pauseMs > LONGEST_RATE_PAUSE_MS) throw error;
-  return pauseMs;
 }

@@ -85,28 +85,19 @@ const createdComment = z.pipe(
 );
 export type CreatedComment = Readonly<z.infer<typeof createdComment>>;
 
-const head = {
-  number: z.number(),
-  state: anyText,
-  merged_at: z.catch(z.nullish(z.string()), null),
-};
-const pullRequest = z.pipe(
-  z.object({ ...head, commits: z.number(), head: z.object({ sha: commitSha, ref: z.string() }) }),
-  z.transform(({ number, head: { sha, ref }, state, merged_at, commits }) => {
-    return { number, sha, ref, state: parseState(state, merged_at), commits };
-  }),
-);
 /** Null if it was deleted. */
-const repo = z.object({ full_name: z.string() });
-const pullRequestOfCommit = z.pipe(
+const repo = z.nullish(z.object({ full_name: z.string() }));
+const pullRequest = z.pipe(
   z.object({
-    ...head,
+    ...{ number: z.number(), state: anyText, merged_at: z.catch(z.nullish(z.string()), null) },
     head: z.object({ sha: commitSha, ref: z.string(), repo }),
     base: z.object({ repo }),
+    // Lists leave it out.
+    commits: z.catch(z.number(), 0),
   }),
-  z.transform(({ number, head: { sha, ref, repo }, base, state, merged_at }) => {
-    const repositories = [repo.full_name, base.repo.full_name];
-    return { number, sha, ref, state: parseState(state, merged_at), repositories };
+  z.transform(({ number, head: { sha, ref, repo }, base, state, merged_at, commits }) => {
+    const repositories = [repo?.full_name, base.repo?.full_name];
+    return { number, sha, ref, state: parseState(state, merged_at), commits, repositories };
   }),
 );
 
@@ -158,6 +149,6 @@ export const ROUTES = {
   pullRequest: { route: 'GET pulls/{number}', answer: pullRequest },
   pullRequestsWith: {
     route: 'GET commits/{sha}/pulls{?per_page}',
-    answer: listOf(pullRequestOfCommit),
+    answer: listOf(pullRequest),
   },
 };

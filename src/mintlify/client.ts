@@ -66,20 +66,19 @@ export async function postMessage(
 
 function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
   const read = readRecord(body, context);
-  if (jobId === NEW_JOB) {
-    if (read.kind === 'ok' && isId(context.redact(read.value.id))) {
-      return { kind: 'delivered', record: read.value, warning: '' };
-    }
-    const what = read.kind === 'ok' ? 'an ID that is not one' : read.problem;
-    return { kind: 'doubtful', why: `The API created a job (${status}), but returned ${what}.` };
+  const isNew = jobId === NEW_JOB;
+  const isRight = (id: string): boolean => (isNew ? isId(context.redact(id)) : id === jobId);
+  if (read.kind === 'ok' && isRight(read.value.id)) {
+    return { kind: 'delivered', record: read.value, warning: '' };
   }
-  if (read.kind === 'problem') {
-    const warning = `The API accepted the message (${status}), but returned ${read.problem}.`;
-    return { kind: 'delivered', record: null, warning };
-  }
-  if (read.value.id === jobId) return { kind: 'delivered', record: read.value, warning: '' };
-  const why = 'In response to the message, the API returned the record of another job.';
-  return { kind: 'doubtful', why };
+  const other = isNew ? 'an ID that is not one' : 'the record of another job';
+  const what = read.kind === 'ok' ? other : read.problem;
+  const done = isNew ? 'created a job' : 'accepted the message';
+  const why = `The API ${done} (${status}), but returned ${what}.`;
+  const isDelivered = !isNew && read.kind === 'problem';
+  return isDelivered
+    ? { kind: 'delivered', record: null, warning: why }
+    : { kind: 'doubtful', why };
 }
 
 const jobRecord = z.object({

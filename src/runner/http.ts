@@ -36,8 +36,16 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   const limits = { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 };
   const agent = new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxies, ...limits, proxyTunnel: true });
   const path = url.pathname + url.search;
+  const calling: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (...about) => {
+      onWrite();
+      start?.(...about);
+    };
+    return dispatch(options, handler);
+  };
   try {
-    const requested = agent.compose(calling(onWrite)).request({
+    const requested = agent.compose(calling).request({
       ...{ origin: url.origin, path, method, signal },
       ...{ headers: { ...request.headers, 'accept-encoding': 'identity' }, body: sent || null },
     });
@@ -47,17 +55,6 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   } finally {
     await agent.destroy();
   }
-}
-
-function calling(onWrite: () => void): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    handler.onRequestStart = (controller, context) => {
-      onWrite();
-      start?.(controller, context);
-    };
-    return dispatch(options, handler);
-  };
 }
 
 async function readBody(body: AsyncIterable<Buffer>, mostBytes: number): Promise<Buffer | null> {

@@ -2,8 +2,8 @@ import { isId } from '../job/job.ts';
 import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/results.ts';
 import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
-import { type Env, type Runtime, readNetworkSettings, readRunInfo } from './environment.ts';
-import type { Redact } from './logger.ts';
+import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
+import type { Log, Redact } from './logger.ts';
 
 /** Each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
@@ -301,18 +301,11 @@ const BASE_URL: InputRule<URL> = {
     `fragment, such as ${API_URL}`,
 };
 
-export function adviseOnSettings(
-  { createJob, minimumPermission, prompt }: Inputs,
-  { log }: Pick<Runtime, 'log'>,
-): void {
-  if (prompt.includes('${{')) {
-    log.warning(
-      '“prompt” has an expression that GitHub has not replaced: that works only in workflow files.',
-    );
-  }
+export function adviseOnSettings({ createJob, minimumPermission, prompt }: Inputs, log: Log): void {
+  const unreplaced = '“prompt” has an expression that GitHub has not replaced';
+  if (prompt.includes('${{')) log.warning(`${unreplaced}: that works only in workflow files.`);
+  const open = 'everyone who can start this workflow can create jobs';
   if (createJob && minimumPermission === 'none') {
-    log.warning(
-      'With “minimum-permission: none”, everyone who can start this workflow can create jobs.',
-    );
+    log.warning(`With “minimum-permission: none”, ${open}.`);
   }
 }
