@@ -1,3 +1,5 @@
+import { untilAborted } from '../clock.ts';
+import { ok, problem, type Result } from '../result.ts';
 import { type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
 import { parseJson, quote } from '../text.ts';
@@ -102,6 +104,26 @@ export function lacksPermission(error: unknown): boolean {
 /** A phrase for a permission such as `actions: read`. */
 export function lacking(permission: string): string {
   return `the workflow job, or the App of its token, lacks “${permission}”`;
+}
+
+/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`; or empty. */
+export async function fetchOrExplain<T>(
+  fetch: () => Promise<T>,
+  permission: string,
+  signal: AbortSignal,
+): Promise<Result<T>> {
+  try {
+    return ok(await untilAborted(fetch(), signal));
+  } catch (error) {
+    if (signal.aborted) return problem('GitHub did not answer in time', true);
+    return problem(whyNot(error, permission), mayPassLater(error));
+  }
+}
+
+/** Why GitHub does not show something, as a phrase. Any other error is a bug, which ends the run. */
+export function whyNot(error: unknown, permission: string): string {
+  if (!(error instanceof GitHubError)) throw error;
+  return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;
 }
 
 export function unexpectedResponse(): GitHubError {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
+import { whyNot } from '../github/errors.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
-import { whyNot } from '../prompt/sections.ts';
 import type { PullRequestHead } from '../pull-request.ts';
 import { listing } from '../text.ts';
 import { type CommitTrigger, choosePull, type Trigger } from '../trigger/trigger.ts';

@@ -1,8 +1,5 @@
-import { untilAborted } from '../clock.ts';
-import { GitHubError, lacking, lacksPermission, mayPassLater } from '../github/errors.ts';
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import { ok, problem, type Result } from '../result.ts';
-import type { Runtime } from '../runner/environment.ts';
+import type { Result } from '../result.ts';
 import { cut, plural } from '../text.ts';
 import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/quote-outputs.ts';
 
@@ -104,32 +101,4 @@ function listOmissions(sections: readonly Section[]): readonly Omission[] {
 
 function formatWithout({ what, why }: Omission): string {
   return `without ${what}${why && `: ${why}`}`;
-}
-
-/** `until`: a time of the clock. */
-export function limitTime(
-  { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
-  until: number,
-): AbortSignal {
-  return AbortSignal.any([clock.timeout(until - clock.now()), signal]);
-}
-
-/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`; or empty. */
-export async function fetchOrExplain<T>(
-  fetch: () => Promise<T>,
-  permission: string,
-  signal: AbortSignal,
-): Promise<Result<T>> {
-  try {
-    return ok(await untilAborted(fetch(), signal));
-  } catch (error) {
-    if (signal.aborted) return problem('GitHub did not answer in time', true);
-    return problem(whyNot(error, permission), mayPassLater(error));
-  }
-}
-
-/** Why GitHub does not show something, as a phrase. Any other error is a bug, which ends the run. */
-export function whyNot(error: unknown, permission: string): string {
-  if (!(error instanceof GitHubError)) throw error;
-  return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;
 }

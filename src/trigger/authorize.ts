@@ -23,14 +23,8 @@ import {
 
 /** Events that only people with push access, or a schedule, can trigger. */
 export const TRUSTED_EVENTS: ReadonlySet<string> = new Set([
-  'push',
-  'schedule',
-  'workflow_dispatch',
-  'repository_dispatch',
-  'merge_group',
-  'release',
-  'create',
-  'delete',
+  ...['push', 'schedule', 'workflow_dispatch', 'repository_dispatch'],
+  ...['merge_group', 'release', 'create', 'delete'],
 ]);
 
 /** A bot that pushes to a branch may be the agent's own, which must not trigger itself. */

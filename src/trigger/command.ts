@@ -1,8 +1,7 @@
 import type { RunInfo } from '../runner/environment.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { OPENING, quote } from '../text.ts';
-import type { CommentTrigger, CommitTrigger, Trigger } from './trigger.ts';
-import { isPerson } from './trigger.ts';
+import { type CommentTrigger, type CommitTrigger, isPerson, type Trigger } from './trigger.ts';
 
 /** The comment or review whose words are sent: without a command, each review. */
 export function askedBy(

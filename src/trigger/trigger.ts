@@ -92,11 +92,7 @@ export const CHECK_EVENTS = ['workflow_run', 'check_run'] as const;
 /** By programs in the name of whoever has pushed the commit or given them a token. */
 export const BY_PROGRAMS: ReadonlySet<string> = new Set([
   ...CHECK_EVENTS,
-  'check_suite',
-  'deployment',
-  'deployment_status',
-  'page_build',
-  'status',
+  ...['check_suite', 'deployment', 'deployment_status', 'page_build', 'status'],
 ]);
 
 /** Whether a message may carry something of the event even without a command. */

@@ -1,11 +1,12 @@
 import type { Context } from '../../context.ts';
-import { lacking } from '../../github/errors.ts';
+import { fetchOrExplain, lacking } from '../../github/errors.ts';
 import { type Stop, stop } from '../../job/stop-reasons.ts';
 import { problem } from '../../result.ts';
+import type { Runtime } from '../../runner/environment.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
-import { fetchOrExplain, limitTime, omitProblem, type Section } from '../sections.ts';
+import { omitProblem, type Section } from '../sections.ts';
 import { formatFailures, listNames, quoteName, type Source, whyNeverStarted } from './format.ts';
 import { type FailedCheck, isOutdated, selectFailures } from './select.ts';
 
@@ -124,4 +125,12 @@ async function fetchSource({ github }: Context, check: FailedCheck, signal: Abor
   const all = annotations?.kind === 'ok' && !hasLog ? annotations.value : [];
   const neverStarted = whyNeverStarted(all);
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
+}
+
+/** `until`: a time of the clock. */
+export function limitTime(
+  { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
+  until: number,
+): AbortSignal {
+  return AbortSignal.any([clock.timeout(until - clock.now()), signal]);
 }

@@ -40,30 +40,27 @@ export function selectFailures(
   info: Pick<RunInfo, 'repository' | 'workflow' | 'runId'>,
 ) {
   const newest = runs.kind === 'ok' ? newestRuns(runs.value, info) : [];
-  const failed: FailedRun[] = [];
-  if (own?.kind === 'workflow_run') {
-    const { id, name, url, failure } = own;
-    failed.push({ kind: 'workflow', id, name, url, failure: failure ?? '', isOwn: true });
-  }
-  for (const run of newest) {
+  const ownRun = own?.kind === 'workflow_run' ? [{ ...own, html_url: own.url, path: '' }] : [];
+  const others = newest.filter(({ id }) => id !== own?.id);
+  const failed = [...ownRun, ...others].flatMap((run): readonly FailedRun[] => {
+    const { id, name, path, html_url: url } = run;
     const failure = FAILURES.get(run.conclusion);
-    if (failure === undefined || run.id === own?.id) continue;
-    const { id, html_url: url } = run;
-    failed.push({ kind: 'workflow', id, name: run.name || run.path, url, failure, isOwn: false });
-  }
+    const one = { kind: 'workflow', id, name: name || path, url, isOwn: id === own?.id } as const;
+    return failure === undefined ? [] : [{ ...one, failure }];
+  });
   const byId = new Map(failed.map((run) => [run.id, run]));
   // Without the list, only jobs of this very run are known not to count.
   const isLeftOut = (id: number): boolean =>
     runs.kind === 'ok' ? !byId.has(id) : String(id) === info.runId;
   const listed = checks.kind === 'ok' ? newestChecks(checks.value) : [];
-  const others = listed.filter((check) => {
+  const apart = listed.filter((check) => {
     const runId = parseRunId(check);
     return !isOwnCheck(check, own) && (runId === null || !isLeftOut(runId));
   });
-  const unfinished = others.filter((one) => isUnfinished(one) && parseRunId(one) === null);
+  const unfinished = apart.filter((one) => isUnfinished(one) && parseRunId(one) === null);
   return {
     runs: failed,
-    checks: [...findOwnCheck(own, listed), ...others.flatMap((one) => toFailedCheck(one, byId))],
+    checks: [...findOwnCheck(own, listed), ...apart.flatMap((one) => toFailedCheck(one, byId))],
     unfinished: [
       ...newest.filter(isUnfinished).map(({ name, path }) => name || path),
       ...unfinished.map(({ name }) => name),

@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
+import { fetchOrExplain } from '../../github/errors.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import { comparePermission } from '../../trigger/authorize.ts';
 import { type Account, isAllowedBot, isBot, isPerson } from '../../trigger/trigger.ts';
-import { fetchOrExplain } from '../sections.ts';
 
 // Anybody can comment, so only the person who asks, people with the permission, and bots that the
 // workflow names are quoted.
@@ -12,9 +12,11 @@ import { fetchOrExplain } from '../sections.ts';
 const MOST_LOOKUPS = 5;
 
 export type Standing =
-  | { readonly kind: 'person' | 'program' }
+  | { readonly kind: 'quoted'; readonly remark: string }
   /** `who` follows what they wrote. `why`: what GitHub said instead of a permission; or empty. */
   | { readonly kind: 'not quoted'; readonly who: string; readonly why: string };
+
+const PERSON: Standing = { kind: 'quoted', remark: '' };
 
 /** Looks up the permission of the first people. */
 export async function lookUpAuthors(
@@ -28,7 +30,7 @@ export async function lookUpAuthors(
     const compare = () => comparePermission(person, minimum, github);
     const found = await fetchOrExplain(compare, '', signal);
     const level = found.kind === 'ok' ? found.value : found.problem;
-    if (level === 'enough') return { kind: 'person' };
+    if (level === 'enough') return PERSON;
     if (level === 'too little' || level === 'none') {
       return notQuoted('by people who may not ask for changes');
     }
@@ -41,10 +43,11 @@ export async function lookUpAuthors(
     return [id, await lookUp(person)] as const;
   });
   const standings = new Map<number, Standing>(await Promise.all(looked));
-  if (asked !== null) standings.set(asked.sender.id ?? 0, { kind: 'person' });
+  if (asked !== null) standings.set(asked.sender.id ?? 0, PERSON);
   return (author) => {
     if (author === null) return notQuoted('by a deleted account');
-    if (isAllowedBot(author, allowedBots)) return { kind: 'program' };
+    if (isAllowedBot(author, allowedBots))
+      return { kind: 'quoted', remark: ', which is a program' };
     const name = quoteLogin(author, runtime.redact);
     // As one has to write it there.
     if (isBot(author)) return notQuoted(`by ${name} (“allowed-bots”)`);

@@ -1,15 +1,10 @@
 import type { Context } from '../../context.ts';
 import type { Conversation } from '../../github/conversation.ts';
+import { fetchOrExplain } from '../../github/errors.ts';
 import { quote } from '../../text.ts';
 import type { CommentTrigger } from '../../trigger/trigger.ts';
-import { fetchFailures, nameFailures } from '../checks/fetch.ts';
-import {
-  fetchOrExplain,
-  limitTime,
-  type Omission,
-  omitProblem,
-  type Section,
-} from '../sections.ts';
+import { fetchFailures, limitTime, nameFailures } from '../checks/fetch.ts';
+import { type Omission, omitProblem, type Section } from '../sections.ts';
 import { lookUpAuthors } from './authors.ts';
 import { formatPosts, formatTopic, type Quoting } from './format.ts';
 import { type RequestPage, selectPosts } from './select.ts';

@@ -40,8 +40,7 @@ export function formatPosts(
       if (standing.kind === 'not quoted') strangers.push(standing);
       if (standing.kind === 'not quoted' || !hasVisibleText(whole)) continue;
       const words = cutQuoted(whole, LONGEST_POST);
-      const program = standing.kind === 'program' ? ', which is a program' : '';
-      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${program}`;
+      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${standing.remark}`;
       const text = `${by}:\n\n${quoteLines(words)}`;
       // With what is too long, the room is used up for all that is older, too.
       room -= blocks([own.length === 0 ? head : '', text]).length + 2;
@@ -121,30 +120,28 @@ export async function formatTopic(
 ): Promise<Section> {
   const standing = judge(author);
   const isStranger = standing.kind === 'not quoted';
-  const sanitized = isStranger
-    ? await sanitizeStrict(body)
-    : { text: sanitize(body), isWhole: true };
-  const whole = redact(sanitized.text);
+  const plain = isStranger ? await sanitizeStrict(body) : { text: sanitize(body), isWhole: true };
+  const whole = redact(plain.text);
   const text = cutQuoted(whole, LONGEST_BODY);
   const name = quoteLogin(author, redact);
   const why = isStranger ? standing.why : '';
   const unknown =
     why === '' ? ', who may not ask you for changes' : `, whose permission is not known (${why})`;
-  const remark = { person: '', program: ', which is a program', 'not quoted': unknown };
+  const remark = isStranger ? unknown : standing.remark;
   const hasText = hasVisibleText(text);
   const permission = `the permission of ${name}, who wrote the ${what}`;
   const end = { what: `the end of the text of the ${what}`, why: `see ${url}` };
   return {
     slot: 'about',
     parts: [
-      `The ${what}, by ${name}${remark[standing.kind]}${hasText ? '' : ', without a text'}:`,
+      `The ${what}, by ${name}${remark}${hasText ? '' : ', without a text'}:`,
       // The title is theirs, too.
       quoteLines(`${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim()),
     ],
     shown: `${hasText ? 'text' : 'title'} of the ${what}`,
     omissions: [
       ...(why === '' ? [] : [{ what: permission, why, isFault: true }]),
-      ...(text === whole && sanitized.isWhole ? [] : [end]),
+      ...(text === whole && plain.isWhole ? [] : [end]),
     ],
   };
 }

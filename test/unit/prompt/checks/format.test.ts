@@ -264,7 +264,7 @@ describe('a job that GitHub never started', () => {
   });
 
   it('and a workflow that could not start, need a person', async () => {
-    const own = { ...RUN, failure: 'could not start' } as const;
+    const own = { ...RUN, failure: 'could not start', conclusion: 'startup_failure' };
     const { text } = await carry([], { own });
     const failed = FAILED.replace('failed', 'could not start');
     expect(text).toContain(`${failed}\n\nNo failed job of it is known; a person has to look`);
