@@ -1,5 +1,5 @@
 import type { Classifier, GitHub } from '../github/client.ts';
-import { RESULTS } from '../job/results.ts';
+import { isBadResult } from '../job/stop-reasons.ts';
 import { commentId } from '../ledger/ledger.ts';
 import { parseRecord, parseReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
 import type { CommentRecord } from '../ledger/record.ts';
@@ -91,7 +91,7 @@ function classifyEnding({ jobs }: CommentRecord): Ending {
 }
 
 function isBadEnd({ ended, isRed }: CommentRecord['jobs'][number]): boolean {
-  return !ended || isRed === true || RESULTS[ended.result].isBad || ended.result === 'cancelled';
+  return !ended || isRed === true || isBadResult(ended.result) || ended.result === 'cancelled';
 }
 
 /** By the same message, or the next one of the step for a person, or for a check. */

@@ -1,4 +1,4 @@
-import type { ByOthers, Pushed } from '../job/job.ts';
+import type { Pushed } from '../job/job.ts';
 import { blocks, code, dotted } from '../markdown.ts';
 import { listSome, plural } from '../text.ts';
 
@@ -12,7 +12,7 @@ export function nameCommits({ count, told }: Pushed): string {
 }
 
 /** `` 1 new commit, by `ben` ``: nobody else has pushed, also not the agent. */
-export function nameOthers({ count, authors }: ByOthers): string {
+export function nameOthers(count: number, authors: readonly string[]): string {
   const names = authors.map((login) => code(login, 100));
   return `${plural(count, 'new commit')}, by ${listSome(names, MOST_LISTED)}`;
 }

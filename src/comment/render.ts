@@ -1,6 +1,5 @@
 import { duration, inUtc } from '../clock.ts';
 import {
-  type CheckState,
   changedNothing,
   deliveryOf,
   elapsedMs,
@@ -218,7 +217,7 @@ function isOn({ record }: Job, conversation: number | undefined): boolean {
 }
 
 const FAILURE = /^(.*) (?:failed|timed out|could not start) on (\w{7})$/;
-const CHECK_NOW: Readonly<Record<CheckState, string>> = {
+const CHECK_NOW: Readonly<Record<'failed' | 'passed' | 'running', string>> = {
   failed: '$1 still fails on $2: the agent pushed nothing',
   passed: 'Agent finished: $1 has passed since',
   running: 'Agent finished: $1 runs again',
@@ -248,7 +247,8 @@ function summarizeJob(
       return 'The branch was rewritten';
     case 'none':
       if (change.check && failure) return failure.replace(FAILURE, CHECK_NOW[change.check]);
-      return change.byOthers ? nameOthers(change.byOthers) : 'Agent finished: no new commit seen';
+      if (change.byOthers === undefined) return 'Agent finished: no new commit seen';
+      return nameOthers(change.byOthers.count, change.byOthers.authors);
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }

@@ -1,12 +1,11 @@
 import type { Context } from '../context.ts';
 import { changedNothing, type Job } from '../job/job.ts';
-import { RESULTS } from '../job/results.ts';
+import { isBadResult } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { validLogin } from '../ledger/record.ts';
 import { code } from '../markdown.ts';
 import type { Redact } from '../runner/logger.ts';
-import type { CommitTrigger, Trigger } from '../trigger/trigger.ts';
-import { isPerson } from '../trigger/trigger.ts';
+import { type CommitTrigger, isPerson, type Trigger } from '../trigger/trigger.ts';
 
 // Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
 // else started the run.
@@ -59,7 +58,7 @@ function isAsked(trigger: Trigger): boolean {
 /** The login of the person whom an end concerns that needs somebody; empty for nobody. */
 export function findPersonToMention(trigger: Trigger, ledger: Ledger, job: Job): string {
   const { end } = job;
-  const isBad = end !== undefined && RESULTS[end.result].isBad;
+  const isBad = end !== undefined && isBadResult(end.result);
   const isOfCheck = trigger.kind === 'check' && changedNothing(job);
   const needsPerson = isBad || end?.label === 'limited' || isOfCheck;
   if (!needsPerson || trigger.event === 'schedule') return '';

@@ -1,7 +1,7 @@
-import { type Done, isDone, type Job, NEW_JOB, update } from '../job/job.ts';
+import { isDone, type Job, NEW_JOB, update } from '../job/job.ts';
 import { agentStop, type Stop } from '../job/stop-reasons.ts';
+import { messageBefore } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
-import { messageBefore } from '../ledger/queue.ts';
 import { type FinalStatus, isFinal } from '../service.ts';
 import { listAbove } from './announce.ts';
 import { pollInWait } from './poll.ts';
@@ -31,7 +31,7 @@ export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
   const { deadline } = run.plan;
   for (;;) {
     const certainty = isDone(job);
-    if (certainty !== 'no') return stopDone(job, certainty);
+    if (certainty !== 'no') return stopDone(job, certainty === 'confirmed');
     const now = clock.now();
     const isLate = now >= deadline;
     if (!isLate) {
@@ -42,12 +42,12 @@ export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
     const why = isLate ? stopBy('timed-out', run, job) : await pollInWait(run, job);
     if (why === undefined) continue;
     const last = isDone(job, true);
-    return last === 'no' ? why : stopDone(job, last);
+    return last === 'no' ? why : stopDone(job, last === 'confirmed');
   }
 }
 
-function stopDone(job: Job, certainty: Done): Stop {
-  return agentStop(job.record?.status as FinalStatus, certainty === 'confirmed', job.base?.status);
+function stopDone(job: Job, isConfirmed: boolean): Stop {
+  return agentStop(job.record?.status as FinalStatus, isConfirmed, job.base?.status);
 }
 
 /** While a final status may belong to earlier work, the job is polled more often. */

@@ -2,7 +2,7 @@ import { duration } from '../clock.ts';
 import { DASHBOARD_URL, isFinal, isKnownStatus } from '../service.ts';
 import { plural, quote, sentences } from '../text.ts';
 import { NEW_JOB, SETTLE_MS } from './job.ts';
-import type { Details, Retry, Stop, StopCode } from './stop-reasons.ts';
+import type { Details, Stop, StopCode } from './stop-reasons.ts';
 
 // The fact, then what to do. Readers of comments did not write the workflow, so an input is named
 // only if nothing else helps.
@@ -20,24 +20,21 @@ export const A_RUN: RunFacts = {
   ...{ hasRecords: true, isCommand: false, isRerun: false, hasSeveralJobs: false },
 };
 
-const CHECK = `Check the job in the dashboard (${DASHBOARD_URL}).`;
+const DASHBOARD = `the dashboard (${DASHBOARD_URL})`;
+const CHECK = `Check the job in ${DASHBOARD}.`;
 const IT_MAY_HAVE_ARRIVED =
-  'The message may have arrived, so it was not sent again. Check the job in the dashboard ' +
-  `(${DASHBOARD_URL}) before you send it again.`;
-const A_JOB_MAY_EXIST =
-  'The job may have been created, so this was not tried again. Look for it in the dashboard ' +
-  `(${DASHBOARD_URL}).`;
+  `The message may have arrived, so it was not sent again. Check the job in ${DASHBOARD} before ` +
+  'you send it again.';
+const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in ${DASHBOARD}.`;
 const NO_COMMENT = 'No message is sent without its comment.';
 
-/** With the details in braces, and what people do. Without one, `why` says all. */
-type Text = string | ((details: Details, facts: RunFacts) => string);
-
-const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
+/** With the details in braces, and what people do. Without one, `why` is the fact. */
+const TEXTS: Readonly<
+  Partial<Record<StopCode, string | ((details: Details, facts: RunFacts) => string)>>
+> = {
   completed: '',
   'completed-unconfirmed': doubtWork,
-  failed:
-    'The API does not say why the agent failed. Open the job in the dashboard ' +
-    `(${DASHBOARD_URL}).`,
+  failed: `The API does not say why the agent failed. Open the job in ${DASHBOARD}.`,
   'failed-unconfirmed': doubtWork,
   archived: 'The agent was at work on the message, but now the job is archived; use another job.',
   'archived-unconfirmed':
@@ -45,11 +42,8 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   sent: '',
 
   'timed-out': explainTimeOut,
-  cancelled: (details, facts) =>
-    details.phase === 'after'
-      ? 'The run was stopped, and no longer waits. The agent may keep working. {onward}'
-      : explainEnd('was stopped', '{comesFirst} {again}.', details, facts),
-  'ended-early': (details, facts) => explainEnd('ended', '', details, facts),
+  cancelled: explainCancellation,
+  'ended-early': ({ phase }) => explainEnd('ended', phase),
   'ended-in-wait': 'The run ended before the agent was done.',
   unreachable:
     'The message was delivered, but the status of the job can no longer be read. {why} The agent ' +
@@ -67,15 +61,9 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
         : `delete the ${count === 1 ? 'comment' : 'comments'} {comments}, and re-run the workflow.`,
     ),
 
-  'api-key': '{why} {retry}',
-  'no-credits': '{why} {retry}',
-  'not-found': '{why} {retry}',
-  'job-closed': '{why} {retry}',
-  'rate-limit': '{why} {retry}',
   'not-tried':
     'The API accepts no more messages for now. The message to job {job} was not accepted. {why} ' +
     '{retry}',
-  api: '{why} {retry}',
 
   event:
     'The run does not know what started it: {why}. The runner writes that file, so start a new ' +
@@ -90,7 +78,6 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   'several-pull-requests': 'The commit is the newest of several pull requests: {numbers}.',
   'pull-request-unknown': 'Which pull request the commit belongs to is not known: {why}.',
 
-  'no-content': '{why} {retry}',
   'no-comment': ({ isOptional }) =>
     `{why} ${NO_COMMENT} {retry} ` +
     (isOptional ? 'To send without a comment, set “comment: false”.' : ''),
@@ -101,9 +88,8 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
   'no-records': 'Nothing was sent, because it is not known what was sent before: {why}. {retry}',
   'other-creation':
     'Another run is creating, or may have created, the agent job: {url}. Wait until that run is ' +
-    'done. If its comment names no job then, look for the job in the dashboard ' +
-    `(${DASHBOARD_URL}), and set “job-id” to its ID or, if there is no job, delete that comment. ` +
-    '{retry}',
+    'done. If its comment names no job then, look for the job in ' +
+    `${DASHBOARD}, and set “job-id” to its ID or, if there is no job, delete that comment. {retry}`,
   uncounted:
     '“max-messages” counts by comments, but {why}. Remove “max-messages”, or set “pr-number”.',
   outputs: ({ why }) => `{why}, so no message was sent. ${adviseOnFile(String(why))} {retry}`,
@@ -124,12 +110,13 @@ const TEXTS: Readonly<Partial<Record<StopCode, Text>>> = {
 };
 
 export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN): string {
-  const text = TEXTS[code] ?? '{why}';
+  const text = TEXTS[code] ?? '{why} {retry}';
   const values: Details = {
     doubt: details.jobId === NEW_JOB ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED,
     retry: howToRetry(retry, facts),
     later: retry === 'later' ? 'Re-run again later.' : '',
     again: howToStart(facts),
+    attempt: facts.isRerun ? 'This attempt' : 'The run',
     comesFirst: details.first ? `The message of ${details.first} comes first.` : '',
     last: details.why ? `The last poll failed: ${details.why}` : '',
     onward: facts.hasRecords
@@ -153,7 +140,7 @@ function howToStart({ hasRecords, isCommand, isRerun, hasSeveralJobs }: RunFacts
   return hasSeveralJobs ? WITH_THE_REST : RUN_WORKFLOW;
 }
 
-export function howToRetry(retry: Retry, facts: RunFacts): string {
+export function howToRetry(retry: Stop['retry'], facts: RunFacts): string {
   const start = howToStart(facts);
   const then = `${start.charAt(0).toLowerCase()}${start.slice(1)}.`;
   switch (retry) {
@@ -168,13 +155,18 @@ export function howToRetry(retry: Retry, facts: RunFacts): string {
   }
 }
 
+function explainCancellation({ phase }: Details): string {
+  if (phase === 'after') {
+    return 'The run was stopped, and no longer waits. The agent may keep working. {onward}';
+  }
+  const remedy = phase === 'before' || phase === 'waiting' ? '{comesFirst} {again}.' : '';
+  return `${explainEnd('was stopped', phase)} ${remedy}`;
+}
+
 /** `early`: before the run acts on a job. */
-function explainEnd(how: string, remedy: string, { phase }: Details, facts: RunFacts): string {
+function explainEnd(how: string, phase: Details[string] | undefined): string {
   if (phase === 'during') return `The run ${how} while the message was being sent. {doubt}`;
-  if (phase !== 'early') return `The run ${how} before the message was sent. ${remedy}`;
-  return facts.isRerun
-    ? `This attempt ${how} before it sent anything.`
-    : `The run ${how} before anything was sent.`;
+  return `{attempt} ${how} before ${phase === 'early' ? 'anything' : 'the message'} was sent.`;
 }
 
 function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
@@ -195,19 +187,16 @@ function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
         'and it may keep working. {last} {onward}';
 }
 
-function doubtWork({ before, status }: Details): string {
-  return `${whyInDoubt(String(before), status)}, so this may be the end of earlier work. ${CHECK}`;
-}
-
-function whyInDoubt(before: string, status: Details[string] | undefined): string {
-  if (before === '') return 'The job is {status}, but its status before the message is not known';
-  if (before === status) {
-    const time = duration(SETTLE_MS);
-    return `The status was already {status} before the message, and did not change for ${time}`;
-  }
-  return isFinal(before)
-    ? 'The job is {status}, but it was not seen at work'
-    : 'The job is {status}, but the agent was already at work when the message was sent';
+/** `before` is empty if that status is not known. */
+function doubtWork({ before = '', status }: Details): string {
+  const time = duration(SETTLE_MS);
+  const same = `The status was already {status} before the message, and did not change for ${time}`;
+  const seen = isFinal(String(before))
+    ? 'it was not seen at work'
+    : 'the agent was already at work when the message was sent';
+  const other = before === '' ? 'its status before the message is not known' : seen;
+  const why = before === status ? same : `The job is {status}, but ${other}`;
+  return `${why}, so this may be the end of earlier work. ${CHECK}`;
 }
 
 export function adviseOnFile(why: string): string {

@@ -19,72 +19,39 @@ export interface JobRecord {
   readonly linkProblem?: string;
 }
 
-/** `sending`: it may be sent at any moment. */
-export type MessageState =
-  | { readonly kind: 'pending' | 'sending' | 'not-sent' }
-  /** `isEarlier`: an earlier attempt may have sent it, and this one did not. */
-  | { readonly kind: 'unknown'; readonly isEarlier: boolean }
-  | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
-
-type Work = 'earlier work' | 'nothing' | 'our message';
-
-export interface After {
-  /** When this attempt began to wait: the runner of an earlier one may have had another time. */
-  readonly since: number;
-  readonly work: Work;
-  /** Since when the status has been final without a break, and in how many polls. */
-  readonly finalSince?: number;
-  readonly finalPolls?: number;
-  /** When its request was made. */
-  readonly seenAt?: number;
+export interface Pushed {
+  readonly kind: 'commits';
+  /** The newest commits. */
+  readonly before: string;
+  readonly after: string;
+  readonly count?: number | undefined;
+  /** A merge brings the changes of others, so nothing else is known then. */
+  readonly told?:
+    | 'a merge'
+    | {
+        /** Missing if GitHub does not tell all of them. */
+        readonly files?: readonly string[];
+        /** The files of inline comments that they do not change, with the number of comments. */
+        readonly untouched: ReadonlyMap<string, number>;
+        /** The oldest first. */
+        readonly headlines: readonly string[];
+        /** Null for those without an account. */
+        readonly authors: readonly (string | null)[];
+      };
 }
-
-/** `commits`: missing if an earlier attempt has sent the message. */
-export type HeadBefore = Pick<PullRequest, 'number' | 'sha'> &
-  Partial<Pick<PullRequest, 'commits' | 'state'>>;
 
 export type Change =
   | Pushed
   | { readonly kind: 'created'; readonly count?: number | undefined }
-  /** By the agent. `byOthers`: what people have pushed meanwhile. */
   | {
+      /** No commit by the agent. */
       readonly kind: 'none';
-      readonly byOthers?: ByOthers;
+      /** What people have pushed meanwhile, by their logins without secrets. */
+      readonly byOthers?: { readonly count: number; readonly authors: readonly string[] };
       /** Of the failed check that the message was about, on the same commit. */
-      readonly check?: CheckState | undefined;
+      readonly check?: 'failed' | 'running' | 'passed' | undefined;
     }
   | { readonly kind: 'rewritten' | 'no-pull-request' };
-
-export type CheckState = 'failed' | 'running' | 'passed';
-
-export interface ByOthers {
-  readonly count: number;
-  /** Their logins, without secrets. */
-  readonly authors: readonly string[];
-}
-
-export interface CommitRange {
-  readonly before: string;
-  readonly after: string;
-}
-
-export interface Pushed extends CommitRange {
-  readonly kind: 'commits';
-  readonly count?: number | undefined;
-  /** A merge brings the changes of others, so nothing else is known then. */
-  readonly told?: 'a merge' | PlainCommits;
-}
-
-export interface PlainCommits {
-  /** Missing if GitHub does not tell all of them. */
-  readonly files?: readonly string[];
-  /** The files of inline comments that they do not change, with the number of comments. */
-  readonly untouched: ReadonlyMap<string, number>;
-  /** The oldest first. */
-  readonly headlines: readonly string[];
-  /** Null for those without an account. */
-  readonly authors: readonly (string | null)[];
-}
 
 /**
  * The API gives neither messages nor turns an ID, and just after a message a job may still have
@@ -96,17 +63,35 @@ export interface Job {
   readonly record?: JobRecord;
   /** What the last poll before the message showed. */
   readonly base?: Pick<JobRecord, 'prLink'> & { readonly status?: string | undefined };
-  readonly message: MessageState;
+  /**
+   * `sending`: it may be sent at any moment. `isEarlier`: an earlier attempt sent it, or may have
+   * sent it, and this one did not.
+   */
+  readonly message:
+    | { readonly kind: 'pending' | 'sending' | 'not-sent' }
+    | { readonly kind: 'unknown'; readonly isEarlier: boolean }
+    | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
   /** For the end of earlier work. */
   readonly isWaiting: boolean;
   /** The comment of a message that comes first. */
   readonly waitsFor?: string | undefined;
   readonly waitedMs?: number;
-  readonly after: After;
+  readonly after: {
+    /** When this attempt began to wait: the runner of an earlier one may have had another time. */
+    readonly since: number;
+    readonly work: 'earlier work' | 'nothing' | 'our message';
+    /** Since when the status has been final without a break, and in how many polls. */
+    readonly finalSince?: number;
+    readonly finalPolls?: number;
+    /** When its request was made. */
+    readonly seenAt?: number;
+  };
   /** Under a limit. */
   readonly nthInARow?: number | undefined;
-  /** Before the message. */
-  readonly head?: HeadBefore | undefined;
+  /** Its pull request before the message; a re-run knows less of that. */
+  readonly head?:
+    | (Pick<PullRequest, 'number' | 'sha'> & Partial<Pick<PullRequest, 'commits' | 'state'>>)
+    | undefined;
   readonly change?: Change;
   /** Missing while the run works on it. */
   readonly end?: Outcome;
@@ -173,9 +158,14 @@ export function markCreated(job: Job, id: string, at: number): void {
 /** `isOurs`: an earlier attempt, which has sent the message, saw the agent at work on it. */
 export function goOn(
   job: Job,
-  { id, sentAt, base, isOurs = false, head }: Earlier,
+  earlier: Pick<Job, 'id' | 'head'> & {
+    readonly sentAt: number;
+    readonly base?: string | undefined;
+    readonly isOurs?: boolean | undefined;
+  },
   now: number,
 ): void {
+  const { id, sentAt, base, isOurs = false, head } = earlier;
   const after = startOfAfter(base, now);
   update(job, {
     id,
@@ -185,14 +175,6 @@ export function goOn(
     after: isOurs ? { ...after, work: 'our message' } : after,
     isWaiting: false,
   });
-}
-
-interface Earlier {
-  readonly id: string;
-  readonly sentAt: number;
-  readonly base?: string | undefined;
-  readonly isOurs?: boolean | undefined;
-  readonly head?: HeadBefore | undefined;
 }
 
 /** The only place that writes a job. */
@@ -232,7 +214,7 @@ export function isCreated({ base }: Job): boolean {
 }
 
 /** Its pull request, if that was merged or closed before the message. */
-export function endedPull({ head }: Job): HeadBefore | undefined {
+export function endedPull({ head }: Job): Job['head'] {
   return head?.state === undefined || head.state === 'open' ? undefined : head;
 }
 
@@ -249,12 +231,12 @@ export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'du
 
 // When the agent is done: docs/delivery.md has the table.
 
-function startOfAfter(before: string | undefined, since: number): After {
+function startOfAfter(before: string | undefined, since: number): Job['after'] {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };
 }
 
 /** One final status may be followed by an older record. */
-function nextWork(job: Job, status: string): Work {
+function nextWork(job: Job, status: string): Job['after']['work'] {
   const { work, finalSince } = job.after;
   switch (work) {
     case 'our message':
@@ -282,14 +264,12 @@ export const SETTLE_MS = 60_000;
 const ENOUGH = 2;
 const ENOUGH_IF_OLD = 5;
 
-export type Done = 'no' | 'confirmed' | 'unconfirmed';
-
 /**
  * Without work on our message, a final status is accepted when it has settled, and is unconfirmed.
  * In 200,000 simulated runs, in which messages were queued for at most 45 s, 60 s were never too
  * short, and 30 s were in 1.8 %.
  */
-export function isDone(job: Job, isLastPoll = false): Done {
+export function isDone(job: Job, isLastPoll = false): 'no' | 'confirmed' | 'unconfirmed' {
   const { since, work, finalSince, finalPolls = 0, seenAt = 0 } = job.after;
   const before = job.base?.status;
   if (finalSince === undefined) return 'no';

@@ -1,8 +1,19 @@
+import { pullRequestName } from '../pull-request.ts';
 import { isFinal } from '../service.ts';
+import { quote } from '../text.ts';
 import { A_RUN, explain, type RunFacts } from './explain.ts';
-import { type Delivery, deliveryOf, type Job } from './job.ts';
-import type { Label } from './labels.ts';
-import { type Outcome, STOP_REASONS, type Stop, type StopCode, stop } from './stop-reasons.ts';
+import { type Delivery, deliveryOf, type Job, labelOf } from './job.ts';
+import { byAttention, isBad, LABELS, type Label } from './labels.ts';
+import {
+  ALWAYS_FAIL,
+  type JobResult,
+  type Outcome,
+  RESULT_NAMES,
+  STOP_REASONS,
+  type Stop,
+  type StopCode,
+  stop,
+} from './stop-reasons.ts';
 
 /** `wait`: whether the run waits for the agent. */
 export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
@@ -42,4 +53,45 @@ function stopNow(job: Job, wait: boolean): Stop {
     case 'sent':
       return stop(wait ? 'ended-in-wait' : 'sent');
   }
+}
+
+// Of several jobs: which one represents all, what to say of them, and which fail the step.
+
+/** A job as it is if the run ends now. */
+export type Ended = Job & { readonly end: Outcome };
+
+export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
+  return jobs.map((job) => ({ ...job, end: outcomeNow(job, wait) }));
+}
+
+/** By result, then by label, then in the order of the inputs. */
+export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
+  return ended.toSorted(
+    (one, other) =>
+      RESULT_NAMES.indexOf(one.end.result) - RESULT_NAMES.indexOf(other.end.result) ||
+      byAttention(labelOf(one), labelOf(other)),
+  );
+}
+
+export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>): readonly Ended[] {
+  return ended.filter(({ end: { result } }) => ALWAYS_FAIL.includes(result) || failOn.has(result));
+}
+
+/** How many need attention, or are like the worst one, and the reason of the first of them. */
+export function overallReason(main: Ended, ended: readonly Ended[]): string {
+  const { id, end, record } = main;
+  if (ended.length === 1 || end.explanation === '') return end.explanation;
+  const label = labelOf(main);
+  const labels = ended.map(labelOf);
+  const like = labels.filter((one) =>
+    isBad(label) ? isBad(one) : LABELS[one].word === LABELS[label].word,
+  );
+  const needs = like.length === 1 ? 'needs attention' : 'need attention';
+  const words =
+    new Set(like.map((label) => LABELS[label].word)).size === 1 ? LABELS[label].word : needs;
+  const first = like.length === 1 ? '' : 'first ';
+  const prLink = record?.prLink;
+  const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';
+  const which = `${first}${quote(id, 256)}${pull}`;
+  return `${like.length} of ${ended.length} jobs ${words} (${which}): ${end.explanation}`;
 }

@@ -1,15 +1,35 @@
 import type { FinalStatus } from '../service.ts';
 import type { Label } from './labels.ts';
-import type { JobResult } from './results.ts';
 
-/** `label`: unless the message did not go out, or may not have. `means`: for the reference. */
-interface Reason {
-  readonly result: JobResult;
-  readonly label: Label;
-  readonly means: string;
+/** What the outputs say, from worst to best, and when it fails the step. */
+const RESULTS = {
+  error: 'always',
+  cancelled: 'always',
+  failed: 'by default',
+  archived: 'by default',
+  'timed-out': 'by default',
+  sent: 'never',
+  completed: 'if listed',
+  skipped: 'if listed',
+} as const;
+export type JobResult = keyof typeof RESULTS;
+
+export const RESULT_NAMES = Object.keys(RESULTS) as JobResult[];
+export const ALWAYS_FAIL = RESULT_NAMES.filter((result) => RESULTS[result] === 'always');
+/** They need a person. */
+export const FAIL_BY_DEFAULT = RESULT_NAMES.filter((result) => RESULTS[result] === 'by default');
+/** The others always fail the step, or never. */
+export const FAIL_ON = RESULT_NAMES.filter((result) =>
+  ['by default', 'if listed'].includes(RESULTS[result]),
+);
+
+/** Whether a comment of its own tells it. */
+export function isBadResult(result: JobResult): boolean {
+  return result === 'error' || FAIL_BY_DEFAULT.includes(result);
 }
 
-function reason(result: JobResult, label: Label, means: string): Reason {
+/** `label`: unless the message did not go out, or may not have. `means`: for the reference. */
+function reason(result: JobResult, label: Label, means: string) {
   return { result, label, means };
 }
 
@@ -76,22 +96,20 @@ export const STOP_REASONS = {
   'commit-taken': reason('skipped', 'skipped', 'Another run sends a message about the commit.'),
   limit: reason('skipped', 'limited', 'The limit of messages is reached; a person is needed.'),
   'uncounted-bot': reason('skipped', 'skipped', 'As `uncounted`, of what a bot triggers.'),
-} as const satisfies Readonly<Record<string, Reason>>;
+};
 
 export type StopCode = keyof typeof STOP_REASONS;
-
-/** What people can do: nothing, or the same again at once, later, or once the cause is gone. */
-export type Retry = 'never' | 'now' | 'later' | 'when fixed';
 
 export type Details = Readonly<Record<string, string | number>>;
 
 export interface Stop {
   readonly code: StopCode;
   readonly details: Details;
-  readonly retry: Retry;
+  /** What people can do: nothing, or the same again at once, later, or once the cause is gone. */
+  readonly retry: 'never' | 'now' | 'later' | 'when fixed';
 }
 
-export function stop(code: StopCode, details: Details = {}, retry: Retry = 'never'): Stop {
+export function stop(code: StopCode, details: Details = {}, retry: Stop['retry'] = 'never'): Stop {
   return { code, details, retry };
 }
 

@@ -11,7 +11,7 @@ import {
   mayBeSent,
   NEW_JOB,
 } from '../job/job.ts';
-import { RESULT_NAMES } from '../job/results.ts';
+import { RESULT_NAMES } from '../job/stop-reasons.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import { keyOfComment } from '../trigger/trigger.ts';
 

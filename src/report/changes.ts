@@ -2,17 +2,7 @@ import type { Run } from '../delivery/run-state.ts';
 import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
-import {
-  type Change,
-  type CheckState,
-  type CommitRange,
-  type HeadBefore,
-  isCreated,
-  type Job,
-  type PlainCommits,
-  type Pushed,
-  update,
-} from '../job/job.ts';
+import { type Change, isCreated, type Job, type Pushed, update } from '../job/job.ts';
 import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
 import { isOwnCheck } from '../prompt/checks/select.ts';
 import type { Redact } from '../runner/logger.ts';
@@ -58,7 +48,11 @@ async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
   return hasNone ? { kind: 'no-pull-request' } : undefined;
 }
 
-async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change | undefined> {
+async function compare(
+  run: Run,
+  job: Job,
+  before: NonNullable<Job['head']>,
+): Promise<Change | undefined> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return undefined;
   // It may have ended while the agent worked.
@@ -82,10 +76,7 @@ async function compare(run: Run, job: Job, before: HeadBefore): Promise<Change |
 }
 
 /** What has become of a failed run or check; undefined if GitHub does not list it. */
-async function fetchCheckState(
-  github: GitHub,
-  check: CommitTrigger,
-): Promise<CheckState | undefined> {
+async function fetchCheckState(github: GitHub, check: CommitTrigger) {
   const now =
     check.kind === 'workflow_run'
       ? (await github.runsOn(check.sha, Infinity)).find(({ id }) => id === check.id)
@@ -108,7 +99,7 @@ const MOST_LISTED_FILES = 300;
 
 interface ComparisonFacts {
   readonly more: number;
-  readonly range: CommitRange;
+  readonly range: Pick<Pushed, 'before' | 'after'>;
   readonly commentsOn: ReadonlyMap<string, number>;
   readonly redact: Redact;
 }
@@ -132,7 +123,7 @@ export function parseComparison(
   // What is not listed may have changed.
   const listed = files === null || files.length >= MOST_LISTED_FILES ? undefined : files;
   const left = [...commentsOn].filter(([path]) => listed && !touched.includes(path));
-  const told: PlainCommits = {
+  const told: Pushed['told'] = {
     ...(listed && { files: listed.map(({ filename }) => redact(filename)) }),
     untouched: new Map(left.map(([path, count]) => [redact(path), count])),
     headlines: commits.flatMap(({ commit }) =>

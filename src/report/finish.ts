@@ -5,7 +5,7 @@ import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry } from '../job/explain.ts';
 import { type Job, labelOf, NEW_JOB } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
-import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/overall.ts';
+import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type Stop } from '../job/stop-reasons.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';

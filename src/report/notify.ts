@@ -7,8 +7,8 @@ import { openComment } from '../delivery/announce.ts';
 import { describeRun, pause, type Run } from '../delivery/run-state.ts';
 import { describeError } from '../github/errors.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
-import { type Ended, endedNow, worstFirst } from '../job/overall.ts';
-import { RESULTS } from '../job/results.ts';
+import { type Ended, endedNow, worstFirst } from '../job/outcome.ts';
+import { isBadResult } from '../job/stop-reasons.ts';
 import { isLimitTold } from '../ledger/decide.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { parseReply, toReplyId } from '../ledger/marker.ts';
@@ -44,7 +44,7 @@ export async function notify(run: Run): Promise<Notified> {
   // Nobody knows who has rewritten a branch.
   const isOurs = isGood && !changedNothing(worst) && worst.change?.kind !== 'rewritten';
   if (isGood) await react(run, isOurs ? 'HOORAY' : 'THUMBS_UP');
-  if (ended.some(({ end }) => RESULTS[end.result].isBad)) await react(run, 'CONFUSED');
+  if (ended.some(({ end }) => isBadResult(end.result))) await react(run, 'CONFUSED');
   const outdated = own?.outdated ?? '';
   return { outdated, commentUrls: commentUrls.filter((url) => url !== '') };
 }
@@ -136,7 +136,7 @@ function needsComment(run: Run, job: Ended): boolean {
   if (message.kind === 'unknown' && message.isEarlier) return false;
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
   if (message.kind === 'sent' && message.isEarlier && isKnown) return false;
-  return RESULTS[end.result].isBad || isLateLimit(run, job) || isUnseen(run, job);
+  return isBadResult(end.result) || isLateLimit(run, job) || isUnseen(run, job);
 }
 
 /** The comment had announced the message before the limit stopped it. */

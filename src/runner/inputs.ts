@@ -1,5 +1,5 @@
 import { isId } from '../job/job.ts';
-import { FAIL_ON, FAILS_BY_DEFAULT, type JobResult } from '../job/results.ts';
+import { FAIL_BY_DEFAULT, FAIL_ON, type JobResult } from '../job/stop-reasons.ts';
 import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
 import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
@@ -130,7 +130,7 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
     maxMessages: read('max-messages', null, MAX_MESSAGES),
     wait: read('wait', true, FLAG),
     timeoutMs: read('timeout-minutes', 1_800_000, TIMEOUT_MINUTES),
-    failOn: read('fail-on', new Set(FAILS_BY_DEFAULT), FAIL_ON_RESULTS),
+    failOn: read('fail-on', new Set(FAIL_BY_DEFAULT), FAIL_ON_RESULTS),
     comment: read('comment', true, FLAG),
     prNumber: read('pr-number', null, pageNumber(readRunInfo(env).repositoryUrl)),
     githubToken: rawInput(env, 'github-token').trim(),

@@ -1,6 +1,6 @@
 import { A_RUN, adviseOnFile, explain, showStatus } from '../job/explain.ts';
 import { DELIVERIES, type Delivery, deliveryOf, elapsedMs } from '../job/job.ts';
-import { type Ended, overallReason, worstFirst } from '../job/overall.ts';
+import { type Ended, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type StopCode, stop } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { oneLine, sentences } from '../text.ts';

@@ -141,7 +141,7 @@ it.runIf(HAS_SIGNALS).concurrent.each(PHASES)(
 it.concurrent.each([
   [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
   [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
-  [IN_LIST, 'error', '', 'This attempt ended before it sent anything.'],
+  [IN_LIST, 'error', '', 'This attempt ended before anything was sent.'],
   [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
   [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
 ])(

@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { endedNow } from '../../src/job/overall.ts';
-import { FAIL_ON, RESULT_NAMES } from '../../src/job/results.ts';
+import { endedNow } from '../../src/job/outcome.ts';
+import { FAIL_ON, RESULT_NAMES } from '../../src/job/stop-reasons.ts';
 import { USER_AGENT } from '../../src/runner/http.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
 import { toOutputs } from '../../src/runner/outputs.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { Delivery } from '../../src/job/job.ts';
 import { LABELS, type Label } from '../../src/job/labels.ts';
-import type { JobResult } from '../../src/job/results.ts';
+import type { JobResult } from '../../src/job/stop-reasons.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { shortHash } from '../../src/ledger/record.ts';
 import { isFinal, STATUS_NAMES } from '../../src/service.ts';

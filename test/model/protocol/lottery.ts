@@ -3,7 +3,7 @@ import { deliver } from '../../../src/delivery/deliver.ts';
 import { openRun, type Run } from '../../../src/delivery/run-state.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
-import { endedNow } from '../../../src/job/overall.ts';
+import { endedNow } from '../../../src/job/outcome.ts';
 import { isStop, STOP_REASONS } from '../../../src/job/stop-reasons.ts';
 import type { Exchange } from '../../../src/mintlify/transport.ts';
 import { makePlan } from '../../../src/plan/plan.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { messageBefore } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
-import { messageBefore } from '../../../src/ledger/queue.ts';
 import { shortHash } from '../../../src/ledger/record.ts';
 
 // Every order of runs whose messages to one job go out one after the other: they list, send and end, are cancelled or killed, and

@@ -6,22 +6,14 @@ import {
   renderUsage,
 } from '../../../src/comment/render.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
-import {
-  type Job,
-  type JobRecord,
-  NEW_JOB,
-  newJob,
-  type PlainCommits,
-  type Pushed,
-} from '../../../src/job/job.ts';
+import { type Job, type JobRecord, NEW_JOB, newJob, type Pushed } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
 import { renderSummary, reportEarlyEnd } from '../../../src/report/finish.ts';
 
-import type { Runtime } from '../../../src/runner/environment.ts';
-import { readRunInfo } from '../../../src/runner/environment.ts';
+import { type Runtime, readRunInfo } from '../../../src/runner/environment.ts';
 
 // Every state of the comment and of the job summary, as Markdown: for the gallery and for tests.
 
@@ -128,7 +120,7 @@ const HEADLINES = [
   'Fix a typo',
   'Sort the codes',
 ];
-const BY_TWO: PlainCommits = {
+const BY_TWO = {
   files: ['docs/errors.mdx'],
   untouched: new Map([['docs/limits.mdx', 2]]),
   headlines: HEADLINES,

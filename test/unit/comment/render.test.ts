@@ -13,7 +13,7 @@ import {
   type Job,
   type JobRecord,
   NEW_JOB,
-  type PlainCommits,
+  type Pushed,
 } from '../../../src/job/job.ts';
 import { LABELS, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
@@ -178,16 +178,17 @@ describe('one job', () => {
     expect(others.includes(answer)).toBe(/no new commit|without a pull request/.test(words));
   });
 
-  const told: PlainCommits = {
+  type Told = Exclude<Pushed['told'], 'a merge' | undefined>;
+  const told: Told = {
     ...{ files: ['a.md'], untouched: new Map(), headlines: ['Say more'], authors: ['a'] },
   };
-  const many: Partial<PlainCommits> = {
+  const many: Partial<Told> = {
     files: ['a.md', 'b|c.md', ...'defgh'],
     untouched: new Map([['x.md', 2]]),
     headlines: ['x'.repeat(80), ...'bcdefg'],
     authors: ['a[bot]', 'anna', null],
   };
-  it.each<[string, Partial<PlainCommits>, number | undefined, readonly string[]]>([
+  it.each<[string, Partial<Told>, number | undefined, readonly string[]]>([
     ['one author', {}, 1, ['1 file: `a.md`.', '`Say more`']],
     [
       'many of all',

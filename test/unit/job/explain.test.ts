@@ -6,8 +6,8 @@ import {
   agentStop,
   type Details,
   type Outcome,
-  type Retry,
   STOP_REASONS,
+  type Stop,
   type StopCode,
   stop,
 } from '../../../src/job/stop-reasons.ts';
@@ -19,7 +19,7 @@ const ALONE = { ...A_RUN, hasRecords: false };
 const AFTER = { phase: 'after', limitMs: 1_800_000, status: 'active' };
 const BEFORE = { phase: 'before', limitMs: 1_800_000 };
 
-it.each<[StopCode, Details, string, RunFacts?, Retry?]>([
+it.each<[StopCode, Details, string, RunFacts?, Stop['retry']?]>([
   ['completed', {}, ''],
   ['sent', {}, ''],
   ['api', { why: 'So.' }, 'So.'],
@@ -77,7 +77,7 @@ it.each<[string | undefined, string]>([
   expect(explain(agentStop('completed', false, before))).toContain(words);
 });
 
-it.each<[Partial<RunFacts>, Retry, string]>([
+it.each<[Partial<RunFacts>, Stop['retry'], string]>([
   [{}, 'never', 'So.'],
   [{}, 'now', 'So. Re-run the workflow.'],
   [{}, 'when fixed', 'So. Once this is fixed, re-run the workflow.'],

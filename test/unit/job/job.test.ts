@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Delivery,
-  type Done,
   deliveryOf,
   elapsedMs,
   goOn,
@@ -9,7 +8,6 @@ import {
   isDone,
   type Job,
   type JobRecord,
-  type MessageState,
   markCreated,
   markSent,
   mayBeSent,
@@ -32,6 +30,8 @@ function sentTo(before?: JobRecord): Job {
   markSent(one, START);
   return one;
 }
+
+type Done = ReturnType<typeof isDone>;
 
 const AGAIN = '30 active, 70 completed*2';
 
@@ -188,14 +188,14 @@ describe('a poll', () => {
   });
 });
 
-it.each<[MessageState['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>([
+it.each<[Job['message']['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>([
   ['pending', 'not-sent', true, 'before'],
   ['sending', 'unknown', true, 'before'],
   ['unknown', 'unknown', false, 'during'],
   ['sent', 'sent', false, 'after'],
   ['not-sent', 'not-sent', false, 'before'],
 ])('a message that is %s: if the run is killed, %s; may be sent: %s; %s', (kind, ...expected) => {
-  const one = job({ message: { kind, at: START } as MessageState });
+  const one = job({ message: { kind, at: START } as Job['message'] });
   expect([deliveryOf(one), mayBeSent(one), phaseOf(one)]).toEqual(expected);
 });
 

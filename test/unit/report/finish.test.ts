@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/comment/render.ts';
 import { type Job, labelOf } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
-import { endedNow, failing } from '../../../src/job/overall.ts';
+import { endedNow, failing } from '../../../src/job/outcome.ts';
 import { type Outcome, stop } from '../../../src/job/stop-reasons.ts';
 import { annotate, crash, renderSummary, reportEarlyEnd } from '../../../src/report/finish.ts';
 import { saveSummary } from '../../../src/runner/outputs.ts';

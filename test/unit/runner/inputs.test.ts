@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FAILS_BY_DEFAULT } from '../../../src/job/results.ts';
+import { FAIL_BY_DEFAULT } from '../../../src/job/stop-reasons.ts';
 import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 import { STATUS_NAMES } from '../../../src/service.ts';
@@ -33,7 +33,7 @@ function problemsAt(inputs: Record<string, string>, conversation: number | null)
 
 it('inputs that are not set have defaults', () => {
   const { failOn, baseUrl, ...rest } = valid({});
-  expect([...failOn]).toEqual(FAILS_BY_DEFAULT);
+  expect([...failOn]).toEqual(FAIL_BY_DEFAULT);
   expect(baseUrl.href).toBe('https://api.mintlify.com/');
   expect(rest).toEqual({
     ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },

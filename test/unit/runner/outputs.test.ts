@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../src/job/job.ts';
-import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/overall.ts';
-import { type JobResult, RESULT_NAMES } from '../../../src/job/results.ts';
-import type { Outcome } from '../../../src/job/stop-reasons.ts';
+import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/outcome.ts';
+import { type JobResult, type Outcome, RESULT_NAMES } from '../../../src/job/stop-reasons.ts';
 import { toOutputs } from '../../../src/runner/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
 
