@@ -11,16 +11,14 @@ import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.t
 
 // The tracking comment, which is there before the message, and the second list below it.
 
-interface Announced extends Pick<Run, 'comment'> {
-  /**
-   * The records above the comment, if they decide: those of other runs may have been created since
-   * the first list.
-   */
-  readonly above?: Result<Ledger> | undefined;
-}
-
-/** No comment, no message. `untold`: the jobs whose limit no comment tells yet. */
-export async function announce(run: Run, untold: readonly Job[]): Promise<Announced> {
+/**
+ * No comment, no message. `untold`: the jobs whose limit no comment tells yet. `above`: the records
+ * above the comment if they decide, as those of other runs may be newer than the first list.
+ */
+export async function announce(
+  run: Run,
+  untold: readonly Job[],
+): Promise<Pick<Run, 'comment'> & { readonly above?: Result<Ledger> | undefined }> {
   const { plan, runtime } = run;
   const open = run.jobs.filter((job) => job.end === undefined || untold.includes(job));
   // None if nothing is left to send, to wait for or to tell.
@@ -30,7 +28,7 @@ export async function announce(run: Run, untold: readonly Job[]): Promise<Announ
   if (plan.comments.kind !== 'tracking comment' || jobs.length === 0 || runtime.signal.aborted)
     return {};
   const { conversation } = plan.comments;
-  const comment = openComment(run, conversation, jobs, plan.deadline);
+  const comment = openComment(run, { conversation, jobs, until: plan.deadline });
   const created = await comment.create();
   const unsent = pendingJobs(run);
   // Whoever waits sends after those above, also if the agent seems to be idle.
@@ -103,41 +101,31 @@ function stopWithoutComment({ plan, inputs, isRerun }: Run, created: NotCreated)
   return stop('no-comment', { why, isOptional: Number(!needsComment) }, 'when fixed');
 }
 
-/** `until`: the creation of the comment is not repeated later. */
-export function openComment(
-  run: Run,
-  conversation: number,
-  jobs: readonly Job[],
-  until: number,
-): TrackingComment {
-  const { plan, runtime, github } = run;
-  const record = () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) });
-  return new TrackingComment({
-    ...runtime,
-    github,
-    conversation,
-    until,
-    record,
-    compose: () =>
-      composeComment(record(), (limit) => renderComment(run, jobs, conversation, limit)),
-  });
-}
-
 /** Characters of the paragraph that mentions a person. */
 const ROOM_FOR_NAME = 50;
 
-/** A limit is told by the comment itself, if it was known before. */
-function renderComment(
+/** `until`: the creation of the comment is not repeated later. */
+export function openComment(
   run: Run,
-  jobs: readonly Job[],
-  conversation: number,
-  limit: number,
-): string {
+  about: {
+    readonly conversation: number;
+    readonly jobs: readonly Job[];
+    readonly until: number;
+  },
+): TrackingComment {
+  const { plan, runtime, github, trigger, ledger } = run;
+  const { conversation, jobs } = about;
   // GitHub mails the first text alone: without a page of its own, a run writes only at its end.
-  const isAtEnd = run.plan.comments.kind !== 'tracking comment';
-  const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
-  const people = told.map((one) => findPersonToMention(run.trigger, knownRecords(run.ledger), one));
-  const person = people.find((login) => login !== '') ?? '';
-  const place = { conversation, limit: limit - ROOM_FOR_NAME };
-  return addMention(person, renderReport(describeRun(run), jobs, place));
+  const isAtEnd = plan.comments.kind !== 'tracking comment';
+  const record = () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) });
+  /** A limit is told by the comment itself, if it was known before. */
+  const render = (limit: number): string => {
+    const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
+    const people = told.map((job) => findPersonToMention(trigger, knownRecords(ledger), job));
+    const place = { conversation, limit: limit - ROOM_FOR_NAME };
+    const text = renderReport(describeRun(run), jobs, place);
+    return addMention(people.find((login) => login !== '') ?? '', text);
+  };
+  const compose = (): string => composeComment(record(), render);
+  return new TrackingComment({ ...runtime, github, ...about, record, compose });
 }

@@ -1,23 +1,27 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { showStatus } from '../job/explain.ts';
 import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { knownRecords } from '../ledger/ledger.ts';
+import { knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { type RecordedJob, recordedEnd } from '../ledger/record.ts';
-import { findOwnPull } from '../plan/own-pull-request.ts';
+import { findOwnPull } from '../plan/pull-request.ts';
 import type { Result } from '../result.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
 import { listing } from '../text.ts';
 import { announce } from './announce.ts';
-import { completeMessage } from './complete-message.ts';
 import { pollNow } from './poll.ts';
 import { endJob, pendingJobs, type Run, save } from './run-state.ts';
-import { sendMessage } from './send.ts';
+import { completeMessage, sendMessage } from './send.ts';
 import { waitForAgent, waitForTurn } from './wait.ts';
 
 // All jobs of a step, from the first poll to the end. Each stage may end some jobs; then one loop
 // follows each job that is left.
+
+/** They would come at once, and come back together after a rate limit. */
+const MOST_FIRST_POLLS_AT_ONCE = 10;
+/** In the order of the jobs: they count against one rate limit. */
+const MOST_SENDS_AT_ONCE = 4;
 
 export async function deliver(ready: Run): Promise<Run> {
   const { ledger } = ready;
@@ -26,7 +30,8 @@ export async function deliver(ready: Run): Promise<Run> {
   for (const [job, decision] of decisions) {
     if (decision.kind === 'resume' || 'isInDoubt' in decision) apply(ready, job, decision);
   }
-  await Promise.all(pendingJobs(ready).map((job) => pollFirst(ready, job)));
+  const polls = pLimit(MOST_FIRST_POLLS_AT_ONCE);
+  await Promise.all(pendingJobs(ready).map((job) => polls(() => pollFirst(ready, job))));
   const unsent = pendingJobs(ready);
   for (const [job, decision] of decisions) if (unsent.includes(job)) apply(ready, job, decision);
   // A job that ends for another reason has reached no limit.
@@ -38,16 +43,15 @@ export async function deliver(ready: Run): Promise<Run> {
   const isUnsure = ready.isUnsure && above === undefined;
   // What is known of the queue stays if the second list fails.
   const run = { ...ready, ...announced, isUnsure, ledger: above?.kind === 'ok' ? above : ledger };
-  if (above !== undefined) decideBelow(run, above);
-  await Promise.all(run.jobs.map((job) => followJob(run, job)));
+  if (above !== undefined) {
+    // Other runs may have come first since the first list.
+    const left = pendingJobs(run);
+    for (const [job, decision] of decideAll(run, above)) apply(run, job, decision);
+    if (pendingJobs(run).length < left.length) run.comment?.write();
+  }
+  const sends = pLimit(MOST_SENDS_AT_ONCE);
+  await Promise.all(run.jobs.map((job) => followJob(run, job, sends)));
   return run;
-}
-
-/** Other runs may have come first since the first list. */
-function decideBelow(run: Run, above: Result<Ledger>): void {
-  const unsent = pendingJobs(run).length;
-  for (const [job, decision] of decideAll(run, above)) apply(run, job, decision);
-  if (pendingJobs(run).length < unsent) run.comment?.write();
 }
 
 function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<Job, Decision> {
@@ -89,16 +93,14 @@ function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
   if (earlier === undefined) return;
   const pull = prNumber && { prLink: `${info.repositoryUrl}/pull/${prNumber}`, prNumber };
   recordResponse(job, { id: job.id, status: earlier.status, ...pull });
-  endJob(run, job, agentStop(earlier.status, earlier.confirmed, base), earlier.at);
+  endJob(run, job, agentStop(earlier.status, earlier.confirmed, base));
+  update(job, { endedAt: earlier.at });
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
 async function pollFirst(run: Run, job: Job): Promise<void> {
   if (job.id === NEW_JOB) return;
-  const why =
-    (await run.queue.firstPolls(() => pollNow(run, job))) ??
-    stopUnwanted(run, job) ??
-    stopElsewhere(run, job);
+  const why = (await pollNow(run, job)) ?? stopUnwanted(run, job) ?? stopElsewhere(run, job);
   if (why !== undefined) endJob(run, job, why);
   else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(job.base?.status) });
 }
@@ -132,10 +134,10 @@ function stopElsewhere(run: Run, job: Job): Stop | undefined {
 }
 
 /** The one loop that owns a job, from its message to its end. */
-async function followJob(run: Run, job: Job): Promise<void> {
+async function followJob(run: Run, job: Job, sends: LimitFunction): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {
-    const why = await sendToJob(run, job);
+    const why = await sendToJob(run, job, sends);
     if (why !== undefined) endJob(run, job, why);
     else if (!run.inputs.wait) endJob(run, job, stop('sent'));
     writeIfAllAreOut(run);
@@ -145,11 +147,11 @@ async function followJob(run: Run, job: Job): Promise<void> {
 }
 
 /** Resolves to why the job ends if the message is not sent. */
-async function sendToJob(run: Run, job: Job): Promise<Stop | undefined> {
+async function sendToJob(run: Run, job: Job, sends: LimitFunction): Promise<Stop | undefined> {
   for (;;) {
     const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run));
     if (unsent !== undefined) return unsent;
-    const sent = await run.queue.sends(() => sendMessage(run, job));
+    const sent = await sends(() => sendMessage(run, job));
     if (sent === 'sent') return undefined;
     if (sent !== 'busy') return sent;
   }

@@ -16,7 +16,7 @@ import { LONGEST_OUTAGE_MS, mayPass, pollAgainMs, pollNowAgainMs } from '../mint
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
 import { isKnownStatus } from '../service.ts';
 import { quote, sentences } from '../text.ts';
-import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
+import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 
 // Polls of a job. Before the message, three that fail or one mistake end the job; in a wait, all
 // may fail for ten minutes.
@@ -30,7 +30,7 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
   let lastWhy = '';
   for (let failed = 1; ; failed += 1) {
     const missed = await pollOnce(run, job);
-    if (signal.aborted) return stopBy('cancelled', run, job);
+    if (signal.aborted) return stopWork(run, job);
     if (missed === undefined) return undefined;
     const next = rule(missed, failed, clock.now() - since);
     if (typeof next !== 'number') return next;
@@ -46,10 +46,10 @@ async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
 
 /** A poll outside a wait: the first one, and the last one before the message. */
 export async function pollNow(run: Run, job: Job): Promise<Stop | undefined> {
-  if (run.runtime.clock.now() >= run.plan.deadline) return stopBy('timed-out', run, job);
+  if (run.runtime.clock.now() >= run.plan.deadline) return stopWork(run, job);
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const nextMs = pollNowAgainMs(exchange, { failed, forMs }, run.runtime.random);
-    if (nextMs !== null) return stopIfTooLate(run, job, nextMs, why) ?? nextMs;
+    if (nextMs !== null) return stopIfTooLate(run, job, { afterMs: nextMs, why }) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const last = sentences(count, why, askedPause(exchange, run.agent));
     return stopAfter(exchange, job, last);
@@ -86,7 +86,7 @@ export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
     const last = sentences(why, askedPause(exchange, run.agent));
     const leftMs = run.plan.deadline - clock.now();
     // An end that was seen counts then.
-    if (leftMs <= 0 || isDone(job, true) !== 'no') return stopBy('timed-out', run, job, last);
+    if (leftMs <= 0 || isDone(job, true) !== 'no') return stopWork(run, job, last);
     if (forMs < LONGEST_OUTAGE_MS) return Math.min(pollAgainMs(exchange, failed, random), leftMs);
     return stopAfter(exchange, job, `All polls failed for ${duration(forMs)}. ${last}`);
   });

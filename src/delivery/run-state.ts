@@ -1,4 +1,3 @@
-import pLimit, { type LimitFunction } from 'p-limit';
 import type { RunReport } from '../comment/render.ts';
 import { formatCause, formatFailure } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
@@ -10,8 +9,8 @@ import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
-import { describePage, findEndedPull } from '../plan/own-pull-request.ts';
 import type { Plan, Planned } from '../plan/plan.ts';
+import { describePage, findEndedPull } from '../plan/pull-request.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
@@ -30,16 +29,8 @@ export interface Run extends Context {
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
   readonly log: JobLog;
-  readonly queue: {
-    /**
-     * The first polls of all jobs would come at once, and come back together after a rate limit.
-     */
-    readonly firstPolls: LimitFunction;
-    /** A few messages at a time, in the order of the jobs: they count against one rate limit. */
-    readonly sends: LimitFunction;
-    /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
-    readonly stop: AbortController;
-  };
+  /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
+  readonly stopAll: AbortController;
   /**
    * Whether an earlier attempt may have sent the message: a re-run knows it below its own comment.
    */
@@ -47,9 +38,6 @@ export interface Run extends Context {
   /** The comment of this process; missing before it is created, or if there is none. */
   readonly comment?: TrackingComment;
 }
-
-const MOST_FIRST_POLLS_AT_ONCE = 10;
-const MOST_SENDS_AT_ONCE = 4;
 
 export function openRun(ready: Planned & { readonly request: Request }): Run {
   const { context, plan, ledger, jobIds, request } = ready;
@@ -68,19 +56,8 @@ export function openRun(ready: Planned & { readonly request: Request }): Run {
       deadline,
     },
     log: new JobLog({ ...runtime, jobs, deadline }),
-    queue: {
-      firstPolls: pLimit(MOST_FIRST_POLLS_AT_ONCE),
-      sends: pLimit(MOST_SENDS_AT_ONCE),
-      stop: new AbortController(),
-    },
+    stopAll: new AbortController(),
   };
-}
-
-/**
- * The pull request whose changes the end will tell. Of many jobs, the calls would take too long.
- */
-export function pullToWatch({ jobs, inputs }: Run, { record }: Job): number | undefined {
-  return jobs.length === 1 && inputs.wait ? (record?.prNumber ?? undefined) : undefined;
 }
 
 /** What people read of the run now. */
@@ -112,8 +89,7 @@ export function pendingJobs({ jobs }: Run): readonly Job[] {
   return jobs.filter((job) => job.end === undefined && job.message.kind === 'pending');
 }
 
-/** `at`: a time of the clock, or when an earlier attempt saw the end. */
-export function endJob(run: Run, job: Job, why: Stop, at = run.runtime.clock.now()): void {
+export function endJob(run: Run, job: Job, why: Stop): void {
   const isUnsure = run.isUnsure && job.message.kind === 'pending';
   if (isUnsure) update(job, { message: { kind: 'unknown', isEarlier: true } });
   else if (mayBeSent(job)) update(job, { message: { kind: 'not-sent' } });
@@ -121,28 +97,32 @@ export function endJob(run: Run, job: Job, why: Stop, at = run.runtime.clock.now
   const doubt = 'This attempt sent nothing; an earlier one may have sent the message.';
   const isToldDoubt = isUnsure && end.result !== 'skipped';
   const explanation = sentences(isToldDoubt ? doubt : '', end.explanation);
-  update(job, { end: { ...end, explanation }, endedAt: at, isWaiting: false });
+  const endedAt = run.runtime.clock.now();
+  update(job, { end: { ...end, explanation }, endedAt, isWaiting: false });
   run.log.ended(job);
 }
 
 /** Why no message can be sent after a pause of `afterMs`. `why`: why the last request failed. */
-export function stopIfTooLate(run: Run, job: Job, afterMs = 0, why = ''): Stop | undefined {
+export function stopIfTooLate(
+  run: Run,
+  job: Job,
+  { afterMs = 0, why = '' } = {},
+): Stop | undefined {
   const { clock, signal } = run.runtime;
-  const { signal: all } = run.queue.stop;
-  if (signal.aborted) return stopBy('cancelled', run, job);
-  if (all.aborted) return all.reason;
+  const { signal: all } = run.stopAll;
+  if (!signal.aborted && all.aborted) return all.reason;
   const leftMs = run.plan.deadline - clock.now() - afterMs;
-  return leftMs <= LEAST_POST_MS ? stopBy('timed-out', run, job, why) : undefined;
+  return signal.aborted || leftMs <= LEAST_POST_MS ? stopWork(run, job, why) : undefined;
 }
 
-export function stopBy(code: 'cancelled' | 'timed-out', run: Run, job: Job, why = ''): Stop {
+/** The run is cancelled, or else its time is over. `why`: why the last request failed. */
+export function stopWork({ runtime, inputs }: Run, job: Job, why = ''): Stop {
+  const code = runtime.signal.aborted ? 'cancelled' : 'timed-out';
   const status = showStatus(job.record?.status);
+  const details = { phase: phaseOf(job), jobId: job.id, status, limitMs: inputs.timeoutMs, why };
   const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };
-  const { timeoutMs: limitMs } = run.inputs;
   const first = job.isWaiting && job.waitsFor !== undefined && { first: job.waitsFor };
-  const facts = { phase: phaseOf(job), jobId: job.id, status, limitMs, why };
-  const details = { ...facts, ...waited, ...first };
-  return stop(code, details, job.isWaiting ? 'later' : 'now');
+  return stop(code, { ...details, ...waited, ...first }, job.isWaiting ? 'later' : 'now');
 }
 
 /** A cancellation ends the pause early. */

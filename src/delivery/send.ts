@@ -2,15 +2,64 @@ import { afterPause } from '../clock.ts';
 import { endedPull, type Job, markCreated, markSent, NEW_JOB, update } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
+import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
 import { postMessage, type Sent } from '../mintlify/client.ts';
 import { isRateLimited } from '../mintlify/retry.ts';
-import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
+import { describePage, fetchCurrentPullRequest, isOwnPage } from '../plan/pull-request.ts';
+import type { RequestPage } from '../prompt/conversation/select.ts';
+import { fetchSections } from '../prompt/request.ts';
+import type { Section } from '../prompt/sections.ts';
 import { isFinal } from '../service.ts';
 import { quote } from '../text.ts';
 import { pollNow, stopAfter, takeResponse } from './poll.ts';
-import { pendingJobs, pullToWatch, type Run, save, stopBy, stopIfTooLate } from './run-state.ts';
+import { pendingJobs, type Run, save, stopIfTooLate, stopWork } from './run-state.ts';
 
-// Sends one message: the last poll just before it, the request, and what becomes of it.
+// Sends one message: what is read just before it, as until then an agent may have pushed for minutes,
+// the last poll, the request, and what becomes of it.
+
+/**
+ * Fetches anew for a further attempt, before which the agent was at work, but once for several
+ * jobs.
+ */
+export async function completeMessage(run: Run): Promise<Stop | undefined> {
+  const { prompt, jobs } = run;
+  if (prompt.completion === undefined || jobs.length === 1) {
+    prompt.completion = complete(run, pageOf(run));
+  }
+  return prompt.completion;
+}
+
+async function complete(run: Run, page: RequestPage | null): Promise<Stop | undefined> {
+  const { plan, runtime, prompt, asked, jobs } = run;
+  const hasWaited = asked !== null && jobs.some(({ waitedMs }) => waitedMs !== undefined);
+  const fate = hasWaited ? await run.github.fetchFate(asked.nodeId) : 'same';
+  if (fate === 'deleted') return stop('request-deleted');
+  const now = runtime.clock.now();
+  // What is slow must leave time for the message.
+  const until = now + (plan.deadline - now) / 2;
+  const { sections, end } = await fetchSections(run, page, until);
+  if (end !== undefined) return end;
+  const about: Section = { slot: 'about', shown: 'the text before the comment was edited' };
+  prompt.complete(fate === 'edited' ? [...sections, about] : sections, describePage(run));
+  return undefined;
+}
+
+/** Null unless a person asks. */
+function pageOf(run: Run): RequestPage | null {
+  const { asked, trigger, ledger, plan, jobs } = run;
+  if (asked === null) return null;
+  const isOwn = isOwnPage(run);
+  const number = (isOwn && plan.page) || asked.conversation;
+  const ids = jobs.map(({ id }) => id);
+  return {
+    asked,
+    number,
+    isOwn,
+    isPull: trigger.isPullRequest || number !== asked.conversation,
+    ledger,
+    ...summarizeRequests(knownRecords(ledger), ids, isOwn && number === asked.conversation),
+  };
+}
 
 /** Repeated only if the API certainly did not accept it. `busy`: the agent is at work again. */
 export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | 'busy'> {
@@ -38,7 +87,9 @@ async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
-  const pull = pullToWatch(run, job);
+  // The pull request whose changes the end will tell. Of many jobs, the calls would take too long.
+  const isWatched = run.jobs.length === 1 && inputs.wait;
+  const pull = isWatched ? (job.record?.prNumber ?? undefined) : undefined;
   const reading = fetchCurrentPullRequest(run.github, pull);
   const readingOfEvent =
     plan.headOf === pull ? reading : fetchCurrentPullRequest(run.github, plan.headOf);
@@ -67,14 +118,14 @@ function markAllAsSending(run: Run): Stop | undefined {
   const saved = save(run);
   if (saved.kind === 'ok') return undefined;
   const why = stop('outputs', { why: saved.problem }, 'when fixed');
-  run.queue.stop.abort(why);
+  run.stopAll.abort(why);
   return why;
 }
 
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Stop | 'sent' {
   if (sent.kind === 'doubtful') {
     update(job, { message: { kind: 'unknown', isEarlier: false } });
-    if (run.runtime.signal.aborted) return stopBy('cancelled', run, job);
+    if (run.runtime.signal.aborted) return stopWork(run, job);
     return stop('no-answer', { why: sent.why, jobId: job.id });
   }
   const now = run.runtime.clock.now();
@@ -97,9 +148,9 @@ async function afterRefusal(
   job: Job,
   { exchange, why, afterMs }: Extract<Sent, { kind: 'refused' }>,
 ): Promise<Stop | undefined> {
-  const { clock, signal } = run.runtime;
-  const { stop: stopAll } = run.queue;
-  if (signal.aborted) return stopBy('cancelled', run, job);
+  const { stopAll, runtime } = run;
+  const { clock, signal } = runtime;
+  if (signal.aborted) return stopWork(run, job);
   if (afterMs === null) {
     const refused = stopAfter(exchange, job, why);
     if (!isRateLimited(exchange)) return refused;
@@ -108,7 +159,7 @@ async function afterRefusal(
     stopAll.abort(stop('not-tried', { job: quote(job.id, 256), why }, refused.retry));
     return refused;
   }
-  const late = stopIfTooLate(run, job, afterMs, why);
+  const late = stopIfTooLate(run, job, { afterMs, why });
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.

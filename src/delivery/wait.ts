@@ -5,7 +5,7 @@ import { knownRecords } from '../ledger/ledger.ts';
 import { type FinalStatus, isFinal } from '../service.ts';
 import { listAbove } from './announce.ts';
 import { pollInWait } from './poll.ts';
-import { pause, type Run, stopBy, stopIfTooLate } from './run-state.ts';
+import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 
 const WAITS = 'The agent is at work. The message waits until it is done with what it is doing.';
 
@@ -39,7 +39,7 @@ export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
       const nextMs = job.record === undefined ? 0 : nextCheckMs(job, now);
       await pause(run, Math.min(nextMs, deadline - now));
     }
-    const why = isLate ? stopBy('timed-out', run, job) : await pollInWait(run, job);
+    const why = isLate ? stopWork(run, job) : await pollInWait(run, job);
     if (why === undefined) continue;
     const last = isDone(job, true);
     return last === 'no' ? why : stopDone(job, last === 'confirmed');

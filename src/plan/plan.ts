@@ -9,7 +9,7 @@ import { ok, problem, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
 import { type Account, BY_PROGRAMS, isBot } from '../trigger/trigger.ts';
-import { fetchCurrentPullRequest } from './own-pull-request.ts';
+import { fetchCurrentPullRequest, resolvePullRequest } from './pull-request.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 
 // What a run is going to do: decided once, from the inputs, the event and the comments.
@@ -47,7 +47,7 @@ export interface Planned {
 }
 
 export async function makePlan(given: Context): Promise<Planned | Stop> {
-  const context = await withPullRequest(given);
+  const context = await resolvePullRequest(given);
   if (isStop(context)) return context;
   const draft = draftPlan(context);
   const [ledger, outdated] = await Promise.all([
@@ -62,15 +62,6 @@ export async function makePlan(given: Context): Promise<Planned | Stop> {
   if (!isStop(jobIds)) return { context, plan, jobIds, ledger };
   // An earlier attempt may have sent the message.
   return outdated !== undefined && !context.isRerun ? outdated : jobIds;
-}
-
-async function withPullRequest(context: Context): Promise<Context | Stop> {
-  // Only events about a commit can leave out their pull request.
-  if (context.trigger.kind !== 'check') return context;
-  const { resolvePullRequest } = await import(
-    /* webpackChunkName: "carried" */ './resolve-pull-request.ts'
-  );
-  return resolvePullRequest(context, context.trigger);
 }
 
 type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'asked' | 'isRerun'>;

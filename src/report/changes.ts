@@ -3,7 +3,7 @@ import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
 import { type Change, isCreated, type Job, type Pushed, update } from '../job/job.ts';
-import { fetchCurrentPullRequest } from '../plan/own-pull-request.ts';
+import { fetchCurrentPullRequest } from '../plan/pull-request.ts';
 import { isOwnCheck } from '../prompt/checks/select.ts';
 import type { Redact } from '../runner/logger.ts';
 import { isFinal } from '../service.ts';

@@ -165,7 +165,7 @@ async function addComments(run: Run): Promise<readonly string[]> {
   for (const [number, jobs] of targets) {
     if (urls.length + problems.length > 0) await pause(run, APART_MS);
     if (signal.aborted) break;
-    const comment = openComment(run, number, jobs, Infinity);
+    const comment = openComment(run, { conversation: number, jobs, until: Infinity });
     const created = await comment.create();
     if (created.kind === 'problem') {
       problems.push(created.problem);

@@ -47,7 +47,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     ...['github/responses.ts', 'ledger/marker.ts', 'ledger/record.ts'],
     ...['mintlify/client.ts', 'mintlify/errors.ts', 'schema.ts'],
   ],
-  'p-limit': ['delivery/run-state.ts'],
+  'p-limit': ['delivery/deliver.ts'],
   // A run loads the parser only for a text that may hide something.
   micromark: ['prompt/sanitize/visible-text.ts'],
   'micromark-extension-gfm-footnote': ['prompt/sanitize/visible-text.ts'],

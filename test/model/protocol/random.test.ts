@@ -5,7 +5,6 @@ import { type Luck, NO_TROUBLE, type Outcome, PULL, runIn, type Setup, World } f
 // Random worlds: legs, re-runs and runs at once, lost answers of creations and edits, kills between any two requests, and lists
 // that lag. What is tried in every order, but with fewer things that happen, is in protocol.test.ts.
 
-await import('../../../src/plan/resolve-pull-request.ts');
 await import('../../../src/prompt/conversation/fetch.ts');
 
 const WORLDS = Math.min(Number(process.env.MODEL_RUNS ?? 300), 30_000);
