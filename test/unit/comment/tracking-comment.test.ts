@@ -16,13 +16,13 @@ interface Failures {
   readonly leftMs?: number | undefined;
   readonly create?: readonly unknown[];
   readonly edit?: readonly unknown[];
+  /** The pause in which the run is cancelled. */
+  readonly cancelIn?: number | undefined;
 }
 
 /** A note; its calls to GitHub fail with these errors, one after the other, and then succeed. */
-function open(
-  { create = [], edit = [], leftMs = 30_000 }: Failures = {},
-  more: Partial<GitHub> = {},
-) {
+function open(given: Failures = {}, more: Partial<GitHub> = {}) {
+  const { create = [], edit = [], leftMs = 30_000, cancelIn } = given;
   const slept: number[] = [];
   const bodies = { created: [] as string[], edited: [] as string[] };
   const text = { now: 'new' };
@@ -30,7 +30,9 @@ function open(
   let time = START;
   const now = () => time;
   const sleep = async (ms: number): Promise<void> => {
-    slept.push(ms);
+    const isCancelled = slept.push(ms) === cancelIn;
+    if (isCancelled) cancel.abort();
+    if (isCancelled) throw cancel.signal.reason;
     time += ms;
   };
   const take = (into: string[], errors: readonly unknown[], body: string): void => {
@@ -163,14 +165,15 @@ describe('edits of a note', () => {
     expect([slept, edited]).toEqual([[15_000], ['new', 'done', 'done']]);
   });
 
-  it.each<[string, readonly unknown[], readonly number[]]>([
+  it.each<[string, readonly unknown[], readonly number[], number?]>([
     ['for 4 s', Array(9).fill(bad), Array(4).fill(1000)],
+    ['also in a pause', Array(9).fill(bad), [15_000, ...Array(4).fill(1000)], 1],
     ['until it is done', [bad, bad], [1000, 1000]],
     ['never if it cannot help', [dead], []],
-  ])('are repeated soon after a cancellation: %s', async (_, edit, pauses) => {
-    const { note, slept, cancel } = open({ edit });
+  ])('are repeated soon after a cancellation: %s', async (_, edit, pauses, cancelIn) => {
+    const { note, slept, cancel } = open({ edit, cancelIn });
     await note.create();
-    cancel.abort();
+    if (cancelIn === undefined) cancel.abort();
     await close(note);
     expect(slept).toEqual(pauses);
   });
