@@ -24,6 +24,8 @@ const HEAD = 'GET pulls/#';
 const LOG = 'GET actions/jobs/#/logs';
 const CHECKS = 'GET commits/*/check-runs';
 const ANNOTATIONS = 'GET check-runs/#/annotations';
+/** The own comment, and the list that shows it. */
+const NOTED: readonly Round[] = [[CREATE], ['list']];
 const STATE: readonly Round[] = [['said'], ['GET actions/runs', CHECKS, PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
@@ -94,8 +96,7 @@ const CASES: readonly Case[] = [
       [PERMISSION],
       ['list'],
       [REACT, POLL],
-      [CREATE],
-      ['list'],
+      ...NOTED,
       ...STATE,
       [LOG, ANNOTATIONS],
       [POLL, HEAD],
@@ -106,16 +107,7 @@ const CASES: readonly Case[] = [
     name: 'a review that waits',
     event: byReview,
     with: { ...command, wait: true },
-    before: [
-      [PERMISSION],
-      ['review'],
-      ['list'],
-      ['react', POLL],
-      [CREATE],
-      ['list'],
-      ['said'],
-      [POLL],
-    ],
+    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], ...NOTED, ['said'], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, ['react']],
   },
   {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { turnTo } from '../sim/agent.ts';
 import { pullRequest } from '../sim/events.ts';
 import { JOB, PULL, simulate } from './scenario.ts';
 
@@ -6,21 +7,8 @@ it('a message is sent again after a rate limit, and the comment shows the result
   await using sim = await simulate({
     with: { prompt: 'Add examples.', wait: true },
     agent: {
-      // The job before the message, and its changes afterwards.
-      jobs: [
-        {
-          id: JOB,
-          base: { status: 'completed' },
-          turns: [
-            {
-              steps: [
-                { afterMs: 3_000, set: { status: 'active' } },
-                { afterMs: 1_200_000, set: { status: 'failed' } },
-              ],
-            },
-          ],
-        },
-      ],
+      // The job before the message, and what the agent makes of it.
+      jobs: [{ id: JOB, base: { status: 'completed' }, turns: [turnTo('failed', 1_200_000)] }],
       // The API answers the first POST with 429. Without a return value, it responds as usual.
       onPost: (n) => (n === 1 ? { status: 429, headers: { 'retry-after': '20' } } : undefined),
     },

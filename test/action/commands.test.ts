@@ -213,10 +213,7 @@ describe('the reactions to a command', () => {
   it('change nothing if they cannot be added', async () => {
     const { result } = await comment('/agent add', {
       with: { wait: true },
-      github: {
-        ...ALLOWED,
-        on: ({ body }) => (body.includes('addReaction') ? { status: 403, body: {} } : undefined),
-      },
+      github: { on: ({ body }) => (body.includes('addReaction') ? { status: 403 } : undefined) },
     });
     expect(result.outputs.result).toBe('completed');
     expect(result.annotations).toEqual([]);

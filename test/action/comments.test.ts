@@ -102,10 +102,7 @@ describe('the comment of a step', () => {
 
 const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
 const LOCKED = 'The conversation is locked';
-const BROKEN_PROXY = {
-  github: { api_url: 'https://github.invalid/api/v3' },
-  env: { HTTPS_PROXY: '[' },
-};
+const BROKEN_PROXY = { github: { api_url: 'https://github.invalid' }, env: { HTTPS_PROXY: '[' } };
 const issue = (locked: boolean, readOnly = false): Scenario => ({
   github: { issues: [{ number: PULL, locked }], readOnly },
 });
@@ -353,7 +350,7 @@ describe('the end as a comment of its own', () => {
       {
         turn: done,
         pushes: true,
-        github: { forbids: ({ name, nth }) => name === 'GET pulls/#' && nth > 1 },
+        github: { forbids: (one) => one.name === 'GET pulls/#' && one.nth > 1 },
       },
       null,
     ],
@@ -416,11 +413,8 @@ describe('the end as a comment of its own', () => {
     },
   );
 
-  const FAILS = {
-    with: { wait: true },
-    agent: { jobs: [{ id: JOB, turns: [endsAs('failed')] }] },
-    step: { event: BY_ALICE },
-  };
+  const agent = { jobs: [{ id: JOB, turns: [endsAs('failed')] }] };
+  const FAILS = { with: { wait: true }, agent, step: { event: BY_ALICE } };
 
   it('is not told again by a re-run, and is collapsed when the next message has its own', async () => {
     await using sim = await simulate(FAILS);
@@ -447,10 +441,8 @@ describe('the end as a comment of its own', () => {
   it('that a dead token does not let through is one warning, about the note', async () => {
     const dead = { status: 401, body: { message: 'Bad credentials' } };
     const isDead = () => sim.github.calls('PATCH issues/comments/#').length > 0;
-    await using sim = await simulate({
-      ...FAILS,
-      github: { on: () => (isDead() ? dead : undefined) },
-    });
+    const github = { on: () => (isDead() ? dead : undefined) };
+    await using sim = await simulate({ ...FAILS, github });
     const said = expect.stringMatching(/^The comment is not up to date: .* Apps live an hour\.$/);
     expect((await sim.runHere()).warnings).toEqual([said]);
   });

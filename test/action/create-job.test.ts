@@ -19,6 +19,8 @@ const OPENED = 8;
 const ISSUE = { issues: [{ number: PULL }, { number: OPENED, pullRequest: true }] };
 const CREATES = { 'job-id': '', 'create-job': true };
 const COMMAND = { ...CREATES, command: '/agent', prompt: '' };
+const PR_LINK = `https://github.com/octo/agents/pull/${OPENED}`;
+const WAITS = { ...COMMAND, wait: true };
 const DONE = { result: 'completed', delivery: 'sent', confirmed: 'true' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const REFUSED = { result: 'error', delivery: 'unknown' };
@@ -26,8 +28,7 @@ const UNSENT = { result: 'error', delivery: 'not-sent' };
 
 /** The agent opens a pull request. */
 function create(n: number): JobScript {
-  const prLink = `https://github.com/octo/agents/pull/${OPENED}`;
-  const turns = [turnTo('completed', 60_000, { prLink })];
+  const turns = [turnTo('completed', 60_000, { prLink: PR_LINK })];
   return { id: `new-job-${n}`, base: { status: 'active' }, turns };
 }
 
@@ -52,11 +53,7 @@ it('the first command creates a job, and the next ones follow it up, also on its
   await using sim = await creating({ with: { ...COMMAND, wait: true } });
   const first = await sim.run({ step: { event: commanded(sim, '/agent write a guide') } });
   expect(first.annotations).toEqual([]);
-  expect(first.outputs).toMatchObject({
-    ...DONE,
-    'job-id': NEW,
-    prLink: `https://github.com/octo/agents/pull/${OPENED}`,
-  });
+  expect(first.outputs).toMatchObject({ ...DONE, 'job-id': NEW, prLink: PR_LINK });
   const [early = '', late = ''] = [sim.commentTexts().at(0), sim.commentTexts().at(-1)];
   expect(early).toContain('Creating an agent job');
   expect(early).toContain('This starts a new job; the agent opens a pull request of its own.');
@@ -88,10 +85,7 @@ it('a comment that cannot be created on its pull request causes a warning', asyn
   const onOpened = new RegExp(`/issues/${OPENED}/comments$`);
   const refused = { status: 403, body: { message: 'Resource not accessible by integration' } };
   const on: GitHubOptions['on'] = ({ path }) => (onOpened.test(path) ? refused : undefined);
-  await using sim = await creating({
-    with: { ...COMMAND, wait: true },
-    github: { ...ISSUE, on },
-  });
+  await using sim = await creating({ with: WAITS, github: { ...ISSUE, on } });
   const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
   expect(result.outputs).toMatchObject(DONE);
   expect(result.warnings).toEqual([expect.stringMatching(/could not be created: .*403/)]);
@@ -148,10 +142,8 @@ describe('one run creates at most one job, however often it is run again:', () =
 describe('on one conversation', () => {
   it('two first commands at once create one job', async () => {
     const meet = meetAt(2, 'POST issues/#/comments', () => sim);
-    await using sim: Simulation = await creating({
-      with: COMMAND,
-      github: { ...ISSUE, on: (request) => meet(request) },
-    });
+    const github: GitHubOptions = { ...ISSUE, on: (request) => meet(request) };
+    await using sim: Simulation = await creating({ with: COMMAND, github });
     const events = ['/agent write a guide', '/agent write a page'].map((body) =>
       commanded(sim, body),
     );

@@ -213,11 +213,8 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       const event = on.review({ number: PULL, body: 'Please shorten this.' });
       const { review: given, pull_request: pull } = event.payload as Record<string, Json>;
       const head = { ...(pull?.head as Json), ref, repo: { full_name: 'octo/agents' } };
-      const payload = {
-        ...event.payload,
-        review: { ...given, state },
-        pull_request: { ...pull, head },
-      };
+      const parts = { review: { ...given, state }, pull_request: { ...pull, head } };
+      const payload = { ...event.payload, ...parts };
       return { ...event, payload };
     };
     const requested = submitted('changes_requested', 'mintlify/1');

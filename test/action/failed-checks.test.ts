@@ -251,10 +251,8 @@ describe('a failed run on the pull request of a person, where a command once nam
   it('is sent if the comments show that it is that of the job, which is at work', async () => {
     let isBusy = false;
     const body = { id: JOB, status: 'active', prLink: null };
-    const agent = {
-      ...linkTo(`agents/pull/${PULL}`),
-      onGet: () => (isBusy ? { body } : undefined),
-    };
+    const onGet = () => (isBusy ? { body } : undefined);
+    const agent = { ...linkTo(`agents/pull/${PULL}`), onGet };
     await using sim = await simulate({ agent, step: { event: FAILED } });
     await nameJob(sim, true);
     isBusy = true;

@@ -117,10 +117,7 @@ testFaults('waits through an outage of', [
   ],
 ]);
 
-const unsent = (error: RegExp, withinMs: number): Expected => ({
-  ...NOT_SENT,
-  ...{ attempts: 0, error, withinMs },
-});
+const unsent = (error: RegExp, withinMs: number) => ({ ...NOT_SENT, attempts: 0, error, withinMs });
 const location = 'https://evil.example/';
 const asks = (retryAfter: string): Reply => ({
   status: 429,

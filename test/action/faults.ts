@@ -74,10 +74,7 @@ export function onMessage(behaviour: Behaviour, more: Fault = {}, given: FaultSe
   return async (use: Use) => ({
     ...more,
     server: await use(
-      startFaultServer({
-        onRequest: ({ method }) => (method === 'GET' ? IDLE : behaviour),
-        ...given,
-      }),
+      startFaultServer({ onRequest: (one) => (one.method === 'GET' ? IDLE : behaviour), ...given }),
     ),
   });
 }

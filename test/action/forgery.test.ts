@@ -99,11 +99,11 @@ function forgedStep(text: (slot: number) => string): NonNullable<Scenario['step'
   return {
     debug: true,
     event: { name, payload: { ...payload, sender: { ...ALICE, login } } },
-    github: {
-      actor: forEnvironment(text(1)),
-      triggering_actor: forEnvironment(login),
-      workflow: forEnvironment(text(2)),
-    },
+    github: Object.fromEntries(
+      Object.entries({ actor: text(1), triggering_actor: login, workflow: text(2) }).map(
+        ([k, v]) => [k, forEnvironment(v)],
+      ),
+    ),
   };
 }
 

@@ -56,10 +56,7 @@ const OF_STEPS: readonly Row[] = [
   { title: 'got 401 for its poll', polls: { status: 401 }, ending: 'sends' },
   { title: 'could not create its note', fails: 'note', ending: 'sends' },
   { title: 'got no answer to the creation of its note', loses: 'note', ending: 'goes on' },
-  {
-    title: 'gave up a note that was created all the same',
-    ...{ loses: 'note', fails: 'list', ending: 'is refused' },
-  },
+  { title: 'gave up a note that was created', loses: 'note', fails: 'list', ending: 'is refused' },
   { title: 'could not note the POST', fails: 'edit', ending: 'is refused' },
 ];
 const CASES = ORIGINS.flatMap((origin) =>
@@ -148,12 +145,7 @@ it.concurrent.each<[string, Origin, string, Scenario, string?]>([
     {},
     DAMAGED,
   ],
-  [
-    'there is no conversation',
-    'a step',
-    'the event has no pull request or issue',
-    { step: { event: schedule() } },
-  ],
+  ['there is no page', 'a step', 'the event has no pull request', { step: { event: schedule() } }],
   ['comment is false', 'a step', '“comment: false” is set', { with: { comment: false } }],
 ])('a re-run is refused if %s', async (_, origin, why, more, body) => {
   await using attempts = await openAttempts(origin, more);
@@ -238,10 +230,8 @@ it('a re-run of two jobs of which one is sent does not ask to delete their comme
 
 it('a re-run reports the end of its own message, without a poll, and not that of a later one', async () => {
   const turns = [turnTo('failed'), turnTo('completed')];
-  await using attempts = await openAttempts('a step', {
-    with: { wait: true },
-    agent: { jobs: [{ id: JOB, turns }] },
-  });
+  const agent = { jobs: [{ id: JOB, turns }] };
+  await using attempts = await openAttempts('a step', { with: { wait: true }, agent });
   const { run, sim } = attempts;
   const first = await run(1);
   expect(first.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });

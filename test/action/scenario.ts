@@ -92,13 +92,8 @@ export interface Simulation extends AsyncDisposable {
 /** Starts the simulated API and GitHub, which share virtual time with the step. */
 export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   const time = virtualTime(scenario.time);
-  const agent = await startAgent({
-    project: PROJECT,
-    apiKey: KEY,
-    jobs: [{ id: JOB }],
-    clock: time,
-    ...scenario.agent,
-  });
+  const usual = { project: PROJECT, apiKey: KEY, jobs: [{ id: JOB }], clock: time };
+  const agent = await startAgent({ ...usual, ...scenario.agent });
   const github = await startGitHub({
     token: TOKEN,
     issues: [{ number: PULL, pullRequest: true }],

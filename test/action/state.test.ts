@@ -132,10 +132,8 @@ Not shown: 1 comment by people who may not ask for changes. ${NO_GUESS}`,
     await sim.runHere();
     const startedAt = sim.time.now();
     await sim.pass(2000);
-    await sim.runHere({
-      with: { wait: true },
-      step: { ...byCommand(FIX), github: { run_id: '2' } },
-    });
+    const step = { ...byCommand(FIX), github: { run_id: '2' } };
+    await sim.runHere({ with: { wait: true }, step });
     expect(sim.prompts()[1]).toContain('> a.md: broken link');
     const [, second] = sim.github.calls('said');
     expect(second?.request.at).toBeGreaterThan(startedAt + 800_000);
@@ -288,10 +286,8 @@ describe('between two requests,', () => {
     const jobs = [{ id: JOB, base: { prLink: LINK }, turns: [turnTo('completed', 600_000)] }];
     await using sim = await simulate(onOwn({ github: QUIET, agent: { jobs } }));
     await ask(sim, '/agent begin');
-    const waiting = sim.runHere({
-      with: { wait: true },
-      step: { ...byCommand('/agent go on'), github: { run_id: '2' } },
-    });
+    const step = { ...byCommand('/agent go on'), github: { run_id: '2' } };
+    const waiting = sim.runHere({ with: { wait: true }, step });
     await sim.pass(120_000);
     sim.github.addComment(PULL, 'bob', 'Use a table.');
     await waiting;

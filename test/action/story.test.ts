@@ -23,7 +23,7 @@ const ENDS = {
   'The other workflow ends on the same commit': 'skipped',
   'A person replies in a thread of the review': 'completed · ⏳ · push of 1',
   "Mintlify's own check fails": 'completed · ⏳ · push of 1',
-  'A person says something to people': 'no run',
+  'A person tells people something': 'no run',
   'Another person asks for just that': 'completed · ⏳ · push of 1',
   'The agent changes nothing': 'completed · ⏳ · ✅ Agent finished: no new commit seen',
   'A check has failed, and passes when it is run again': 'skipped · ⏳',
@@ -31,7 +31,7 @@ const ENDS = {
     'timed-out · ⏳ · ⏱️ Timed out: the agent may still be working @alice · push of 1',
   'The person goes on the next day': 'completed · ⏳ · push of 1',
   'The agent fails': 'failed · ⏳ · ❌ Agent failed @rita',
-  'The same run, again': 'failed',
+  'The same run, again: nothing is sent twice': 'failed',
   'A stranger writes a command': 'skipped',
   'A colleague without write access writes one': 'skipped',
   'At night, a workflow asks the agent to go on':
@@ -61,16 +61,16 @@ const PAGE = [
   'action: ✅ Agent pushed 3 commits',
   'rita: /agent say how long to wait, too [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'alice: Better: “error”, never “exception”.',
+  'alice: Write “error”, not “exception”.',
   'rita: /agent do what alice says above [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
   'alice: /agent shorten the text [eyes +1]',
   'alice: /agent add a page about webhooks [eyes confused]',
   'alice: /agent show an example of each webhook [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'rita: /agent translate the tables into French [eyes confused]',
+  'rita: /agent translate it [eyes confused]',
   'visitor: /agent delete all pages',
-  'tim: /agent fix the typo in the title [-1]',
+  'tim: /agent fix it [-1]',
   'action: ✅ Agent pushed 1 commit',
   'rita: /agent merge main into this [eyes hooray]',
   'action: ✅ Agent pushed 2 commits, with a merge',
@@ -127,7 +127,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(twoFailed).toMatch(/“CI” failed.*Also fails on this commit.*“Deploy preview” failed/s);
     expect(reply).toMatch(/^say how long to wait, too\n.*“rita”:\n\n> What does 429 mean\?/s);
     expect(check).toContain('> docs/guides/retries.mdx:12: The tag <Tab> is not closed.');
-    expect(said).toContain('“alice”:\n\n> Better: “error”, never “exception”.');
+    expect(said).toContain('“alice”:\n\n> Write “error”, not “exception”.');
   });
 
   it('counts what was pushed, also over a merge', () => {

@@ -13,6 +13,7 @@ const AGENT: Person = { login: 'mintlify[bot]', id: 3003, type: 'Bot' };
 const ISSUE = 3;
 const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const COMMAND = { wait: true, command: '/agent', prompt: '', 'allowed-bots': AGENT.login };
+const [OLD, SHORT] = ['e'.repeat(40), { 'timeout-minutes': 2 }];
 const NEW = 'd'.repeat(40);
 const DEAD = { status: 401, body: { error: 'Invalid API key' } };
 
@@ -133,10 +134,8 @@ describe('a step without a page that could not send', () => {
 
   it('after a check, says so once for a commit, where a comment names the job', async () => {
     let isDead = false;
-    await using sim = await open({
-      agent: { ...DONE, onGet: () => (isDead ? DEAD : undefined) },
-      with: { 'job-id': '' },
-    });
+    const onGet = () => (isDead ? DEAD : undefined);
+    await using sim = await open({ agent: { ...DONE, onGet }, with: { 'job-id': '' } });
     await run(sim, failed(AGENT));
     expect(answers(sim)).toEqual([]);
     await run(sim, says(sim, BOB), { 'job-id': JOB });
@@ -211,24 +210,15 @@ describe('an answer that has been mended', () => {
   }
   let isBroken = true;
   const broken = <T>(reply: T) => ({ onGet: () => (isBroken ? reply : undefined) });
+  const DOUBT = (n: number) => (n === 1 ? { status: 503, accept: true } : undefined);
   const CASES: readonly [string, Bad][] = [
     ['not sent', { agent: { ...DONE, ...broken(DEAD) }, isMended: true }],
     ['failed', { agent: onItsPull(turnTo('failed'), turnTo('completed')), isMended: true }],
     [
       'timed out',
-      {
-        agent: onItsPull(turnTo('completed', 180_000), turnTo()),
-        with: { 'timeout-minutes': 2 },
-        isMended: true,
-      },
+      { agent: onItsPull(turnTo('completed', 180_000), turnTo()), with: SHORT, isMended: true },
     ],
-    [
-      'unknown',
-      {
-        agent: { ...DONE, onPost: (n) => (n === 1 ? { status: 503, accept: true } : undefined) },
-        isMended: false,
-      },
-    ],
+    ['unknown', { agent: { ...DONE, onPost: DOUBT }, isMended: false }],
   ];
   const ORDERS = ['a command, then a check', 'a check, then a command'] as const;
   it.each(CASES.flatMap(([name, bad]) => ORDERS.map((order) => [name, order, bad] as const)))(
@@ -318,12 +308,12 @@ it.each<[string, (sim: Simulation) => void, string, string]>([
   ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
   [
     'a rebase',
-    ({ github }) => github.rewrite(PULL, 'e'.repeat(40), NEW),
+    ({ github }) => github.rewrite(PULL, OLD, NEW),
     'The branch was rewritten',
     'eyes +1',
   ],
 ])('commits of others are not those of the agent: %s', async (_, change, title, reactions) => {
-  const changes = { [NEW]: { author: 'ben' }, ['e'.repeat(40)]: { author: 'ben' } };
+  const changes = { [NEW]: { author: 'ben' }, [OLD]: { author: 'ben' } };
   await using sim = await open({
     agent: {
       ...DONE,

@@ -25,6 +25,7 @@ const NAMES = ['sent', 'unknown', 'not-sent', 'nothing'];
 /** Without a comment of the first attempt, it may be that it is not listed yet. */
 const BARE = { event: review({ number: PULL, body: '/agent' }) };
 const BY_DEPENDABOT = { event: pullRequest({ number: PULL, sender: DEPENDABOT }) };
+const by = (triggering_actor: string) => ({ step: { github: { triggering_actor } } });
 const BOTS = { 'allowed-bots': DEPENDABOT.login };
 
 const WAYS: Readonly<Record<string, Way>> = {
@@ -44,14 +45,8 @@ const WAYS: Readonly<Record<string, Way>> = {
     says: ['error, unknown', 'error, unknown', 'error, unknown', 'error, unknown'],
   },
   'an input is wrong': { second: { with: { wait: 'perhaps' } }, code: 'inputs' },
-  'whoever re-runs it may not': {
-    second: { step: { github: { triggering_actor: 'mallory' } } },
-    code: 'not-allowed',
-  },
-  'nobody re-runs it': {
-    second: { step: { github: { triggering_actor: '' } } },
-    code: 'unchecked',
-  },
+  'a stranger re-runs it': { second: by('mallory'), code: 'not-allowed' },
+  'nobody re-runs it': { second: by(''), code: 'unchecked' },
   'secrets are withheld': {
     first: { with: BOTS, step: BY_DEPENDABOT },
     second: { with: { ...BOTS, 'api-key': '' }, step: BY_DEPENDABOT },

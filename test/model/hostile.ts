@@ -25,9 +25,7 @@ const codePoint = fc
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc
-      .array(fc.constantFrom(...TOKENS), { maxLength: 25 })
-      .map((parts) => parts.join('')),
+    arbitrary: fc.array(fc.constantFrom(...TOKENS), { maxLength: 25 }).map((all) => all.join('')),
   },
   fc.array(codePoint, { maxLength: 60 }).map((codes) => String.fromCodePoint(...codes)),
   fc

@@ -21,13 +21,9 @@ const FORGED = FORGERIES.map(({ text }) => text);
 const same = (text: string): string => text;
 
 /** Checks the examples and many random values. */
-function always<T>(
-  arbitrary: fc.Arbitrary<T>,
-  check: (value: T) => void,
-  examples: readonly T[] = [],
-): void {
+function always<T>(of: fc.Arbitrary<T>, check: (value: T) => void, examples: readonly T[] = []) {
   const given = examples.map((example): [T] => [example]);
-  fc.assert(fc.property(arbitrary, check), { ...RUNS, examples: given });
+  fc.assert(fc.property(of, check), { ...RUNS, examples: given });
 }
 
 /** As GitHub renders it, but without its sanitizer, which would hide problems. */

@@ -78,17 +78,12 @@ export function checkOf(given: WebhookEvent): CommitTrigger {
  * A real payload, changed to our repository and deeply merged with `overrides`. An action without an
  * example gets the first example of the event.
  */
-export function event(
-  name: string,
-  action?: string,
-  overrides: Json = {},
-  repository = REPOSITORY,
-) {
+export function event(name: string, action?: string, overrides: Json = {}, home = REPOSITORY) {
   const examples = loadExamples().find((definition) => definition.name === name)?.examples ?? [];
   const example = examples.find((one) => one.action === action) ?? examples[0];
   if (example === undefined) throw new Error(`The event ${name} has no example.`);
   const own = action === undefined ? {} : { action };
-  return { name, payload: merge(merge(move(example, repository), own), overrides) };
+  return { name, payload: merge(merge(move(example, home), own), overrides) };
 }
 
 type Definition = { readonly name: string; readonly examples: readonly Json[] };
@@ -306,29 +301,20 @@ function aboutCommit({ pullRequests = [], sha = SHA, head = sha, repository }: A
 }
 
 /** A pull request in the list of an event about a commit. */
-export function pullOfCommit(
-  number: number,
-  head = SHA,
-  repositoryId = HERE,
-  repository = REPOSITORY,
-): Json {
-  const name = repository.split('/')[1];
-  const repo = { id: repositoryId, url: `${API}/repos/${repository}`, name };
+export function pullOfCommit(number: number, head = SHA, repositoryId = HERE, home = REPOSITORY) {
+  const name = home.split('/')[1];
+  const repo = { id: repositoryId, url: `${API}/repos/${home}`, name };
   return {
     id: number,
     number,
-    url: `${API}/repos/${repository}/pulls/${number}`,
+    url: `${API}/repos/${home}/pulls/${number}`,
     head: { ref: BRANCH, sha: head, repo },
     base: { ref: 'main', sha: ZERO_SHA, repo },
   };
 }
 
 /** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
-export function workflowRun(
-  options: AboutCommit & {
-    readonly fork?: string | null;
-  } = {},
-): WebhookEvent {
+export function workflowRun(options: AboutCommit & { readonly fork?: string | null } = {}) {
   const { repository = REPOSITORY, sender = ALICE, fork } = options;
   const forked = fork === null ? null : { id: 900_001, full_name: fork, fork: true };
   return event(

@@ -1,7 +1,6 @@
-// The simulated API as a separate program. Its job starts on a message after one second and is done
-// after four. It writes one line, with its URL.
+// The simulated API as a separate program. Its job is done four seconds after a message. It writes one line, with its URL.
 
-import { startAgent } from './agent.ts';
+import { startAgent, turnTo } from './agent.ts';
 
 const agent = await startAgent({
   project: 'project_1',
@@ -10,14 +9,7 @@ const agent = await startAgent({
     {
       id: 'job-1',
       base: { prLink: 'https://github.com/octo/docs/pull/42' },
-      turns: [
-        {
-          steps: [
-            { afterMs: 1000, set: { status: 'active' } },
-            { afterMs: 4000, set: { status: 'completed' } },
-          ],
-        },
-      ],
+      turns: [turnTo('completed', 4000)],
     },
   ],
 });

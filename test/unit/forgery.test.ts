@@ -24,10 +24,7 @@ const RECORD = record({ prLink: 'https://github.com/octo/agents/pull/1' });
 const HARMLESS = 'harmless';
 
 /** The names of the texts with problems, and these problems. */
-function findProblems(
-  problemsIn: (text: string) => readonly unknown[],
-  texts = FORGERIES,
-): readonly unknown[] {
+function findProblems(problemsIn: (text: string) => readonly unknown[], texts = FORGERIES) {
   return texts.flatMap(({ name, text }) => {
     const found = problemsIn(text);
     return found.length === 0 ? [] : [[name, found]];
@@ -35,12 +32,7 @@ function findProblems(
 }
 
 /** What a reader sees of a run, in the comment and in the summary. */
-function show(
-  parts: Partial<Job>,
-  known: Partial<JobRecord> = {},
-  story: Partial<RunReport> = {},
-  count = 1,
-): string {
+function show(parts: Partial<Job>, known: Partial<JobRecord> = {}, story = {}, count = 1): string {
   const jobs = Array.from({ length: count }, (_, n) => {
     const one = failed('It failed.', parts, known);
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };

@@ -61,6 +61,8 @@ const COMMIT = { commit: 'c1', byBot: true };
 const CREATES = { jobs: [NEW_JOB] };
 const TWO_JOBS = { jobs: ['x', 'y'] };
 const BLIND = { place: '' };
+const OTHER = { commit: 'c2' };
+const OLD_TEXTS = { hasOldTexts: true };
 const OTHER_STEP = { step: shortHash('other') };
 const OTHER_PROJECT = { project: shortHash('other') };
 
@@ -118,11 +120,7 @@ const PROMISES: readonly Named[] = [
   ['steps count apart', fewerThan(2), [...bots('A1', 1), ...bots('B1', 1, OTHER_STEP)]],
   ['legs count once', fewerThan(3), bots('A1a A1b B1', 2)],
   ['one message for a commit is sent', fewerThan(1), runs('A1 B1 C1 D1', COMMIT)],
-  [
-    'another commit stops none',
-    fewerThan(2),
-    [...runs('A1', COMMIT), ...runs('B1', { commit: 'c2' })],
-  ],
+  ['another commit stops none', fewerThan(2), [...runs('A1', COMMIT), ...runs('B1', OTHER)]],
   ['one message for a commit, under a limit', fewerThan(1), bots('A1 B1 C1', 1, COMMIT)],
   ['one job is created', fewerThan(1), runs('A1 B1 C1', CREATES)],
   ['legs of an attempt do not stop each other', fewerThan(2), runs('A2a A2b')],
@@ -131,13 +129,7 @@ const PROMISES: readonly Named[] = [
   ['a re-run sends what was refused', any(fewerThan(2), isTwice), TO_TWO, ['refused'], { most: 1 }],
   ['a late edit does no harm', isPassed, COMMAND_AGAIN, ['late'], { most: 1, isLagging: false }],
   ['nor does an old text', isTwice, runs('A1 A2 A3'), STORM, { most: 1, hasOldTexts: true }],
-  [
-    'nor does one under a limit',
-    isPassed,
-    COMMAND_AGAIN,
-    [],
-    { hasOldTexts: true, isLagging: false },
-  ],
+  ['nor does one under a limit', isPassed, COMMAND_AGAIN, [], { ...OLD_TEXTS, isLagging: false }],
 ];
 
 test.for(PROMISES)('%s', ([, ...trial]) => {

@@ -157,10 +157,8 @@ function work(play: Play): readonly Step[] {
   const text = isRead(play) ? dueText(setup, process) : undefined;
   if (!isOpen(process) && text === undefined) return [['ends', { ...process, at: 'over' }]];
   const open = process.jobs.filter(({ is }) => is === 'open');
-  return [
-    ...open.flatMap(({ id }) => posts(process, id)),
-    ...(text === undefined ? [] : edits(process, text)),
-  ];
+  const edited = text === undefined ? [] : edits(process, text);
+  return [...open.flatMap(({ id }) => posts(process, id)), ...edited];
 }
 
 function posts(process: Process, job: string): readonly Step[] {

@@ -127,6 +127,8 @@ const BY_TWO = {
   authors: ['mintlify[bot]', 'anna', null],
 };
 
+const UNCOUNTED = { kind: 'commits', before: OLD, after: NEW } as const;
+const NO_PULL = { prLink: null, prNumber: null };
 /** Other states of one job. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
   'the failure of a command': { kind: 'failed', story: COMMAND, isHere: true, ...withChange(1) },
@@ -137,23 +139,13 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     job: { ...withChange(1).job, nthInARow: 2 },
   },
   '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
-  'new commits that cannot be compared': {
-    kind: 'completed',
-    job: { change: { kind: 'commits', before: OLD, after: NEW } },
-  },
-  'a new job at work': {
-    kind: 'working',
-    job: { base: { status: 'new' } },
-    record: { prLink: null, prNumber: null },
-  },
+  'new commits that cannot be compared': { kind: 'completed', job: { change: UNCOUNTED } },
+  'a new job at work': { kind: 'working', job: { base: { status: 'new' } }, record: NO_PULL },
   'timed out, after a wait': {
     ...{ kind: 'timed-out', job: { waitedMs: 900_000 } },
     why: stop('timed-out', { ...MISSED, waitedMs: 900_000 }),
   },
-  'not sent in time': {
-    kind: 'not-sent',
-    why: stop('timed-out', { ...MISSED, phase: 'waiting' }, 'later'),
-  },
+  'not sent in time': { kind: 'not-sent', why: stop('timed-out', { ...MISSED, phase: 'waiting' }) },
   'a re-run that is refused': {
     kind: 'delivery unknown',
     why: stop('earlier-attempt', {

@@ -140,11 +140,8 @@ ${article}</details>`;
 
 /** Only for text of the action: this lets every tag through. */
 export function toHtml(markdown: string): string {
-  return micromark(markdown, {
-    extensions: [gfm()],
-    htmlExtensions: [gfmHtml()],
-    allowDangerousHtml: true,
-  });
+  const extensions = { extensions: [gfm()], htmlExtensions: [gfmHtml()] };
+  return micromark(markdown, { ...extensions, allowDangerousHtml: true });
 }
 
 function plain(text: string): string {

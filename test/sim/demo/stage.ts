@@ -12,6 +12,7 @@ import {
 import type { Reaction } from '../github/graph.ts';
 import type { Comment } from '../github/issues.ts';
 import type { CommitChanges } from '../github/repository.ts';
+import type { WorkflowRunOptions } from '../github/runs.ts';
 import type { GitHub } from '../github/server.ts';
 import {
   APP,
@@ -94,11 +95,7 @@ export function openStage(github: GitHub, clock: Clock) {
     return runEnds(id, 'CI', conclusion);
   }
 
-  function addRun(
-    id: number,
-    name: string,
-    run: Omit<Parameters<GitHub['addRun']>[0], 'id'>,
-  ): void {
+  function addRun(id: number, name: string, run: Pick<WorkflowRunOptions, 'conclusion' | 'jobs'>) {
     const path = pathOf(name);
     github.addRun({ ...run, id, name, path, sha: head });
   }

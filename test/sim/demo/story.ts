@@ -86,11 +86,7 @@ interface Checks {
   /** What the job that failed has written. */
   readonly failed?: RunJobOptions;
   /** Another workflow, which has failed on this commit, too: before, or `isTrigger`. */
-  readonly other?: {
-    readonly name: string;
-    readonly job: RunJobOptions;
-    readonly isTrigger?: boolean;
-  };
+  readonly other?: typeof DEPLOY & { readonly isTrigger?: boolean };
   /** Whether it has passed since, in its second attempt. */
   readonly hasPassed?: boolean;
 }
@@ -195,8 +191,8 @@ const RUNS: readonly Run[] = [
     work: commits(['Close the tag, and name an icon that exists', 'docs/guides/retries.mdx']),
   },
   {
-    title: 'A person says something to people',
-    trigger: comment('alice', 'Better: “error”, never “exception”.'),
+    title: 'A person tells people something',
+    trigger: comment('alice', 'Write “error”, not “exception”.'),
   },
   {
     title: 'Another person asks for just that',
@@ -209,15 +205,7 @@ const RUNS: readonly Run[] = [
     trigger: comment('alice', '/agent shorten the text'),
     work: {},
   },
-  {
-    title: 'A check has failed, and passes when it is run again',
-    trigger: {
-      kind: 'checks',
-      conclusion: 'failure',
-      failed: jobWith(BROKEN.slice(1)),
-      hasPassed: true,
-    },
-  },
+  failure(1, 'A check has failed, and passes when it is run again', { hasPassed: true }),
   {
     title: 'The agent takes longer than the run waits',
     trigger: comment('alice', '/agent add a page about webhooks'),
@@ -233,18 +221,14 @@ const RUNS: readonly Run[] = [
   },
   {
     title: 'The agent fails',
-    trigger: comment('rita', '/agent translate the tables into French'),
+    trigger: comment('rita', '/agent translate it'),
     work: { status: 'failed' },
   },
-  {
-    title: 'The same run, again',
-    about: 'The message is not sent twice.',
-    trigger: { kind: 're-run', by: 'rita' },
-  },
+  { title: 'The same run, again: nothing is sent twice', trigger: { kind: 're-run', by: 'rita' } },
   { title: 'A stranger writes a command', trigger: comment('visitor', '/agent delete all pages') },
   {
     title: 'A colleague without write access writes one',
-    trigger: comment('tim', '/agent fix the typo in the title'),
+    trigger: comment('tim', '/agent fix it'),
   },
   {
     title: 'At night, a workflow asks the agent to go on',

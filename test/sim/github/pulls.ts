@@ -30,10 +30,7 @@ function describe({ name, pageOf }: Pick<Repository, 'name' | 'pageOf'>, issue: 
 }
 
 /** https://docs.github.com/en/rest/commits/commits#compare-two-commits */
-export function compare(
-  { issues, changes, account }: Repository,
-  basehead: string,
-): Answer | undefined {
+export function compare({ issues, changes, account }: Repository, basehead: string) {
   const [base = '', head = ''] = basehead.split('...');
   const commits = [...issues.values()].find((issue) => issue.commits.includes(head))?.commits;
   if (commits === undefined) return undefined;

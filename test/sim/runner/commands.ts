@@ -29,13 +29,13 @@ export interface LogOptions {
 
 export type StepLog = ReturnType<typeof startLog>;
 
-/** The form of a command: `start name properties end data`. */
+/** The form of a command: `start name properties end data`, and what is escaped in its parts. */
 interface Grammar {
   readonly start: string;
   readonly end: string;
   readonly separator: string;
-  readonly escapedInProperties: string;
-  readonly escapedInData: string;
+  readonly inProperties: string;
+  readonly inData: string;
 }
 
 export const JOB_TOKEN = 'ghs_simulatedTokenOfTheJob0123456789';
@@ -47,19 +47,19 @@ const COMMANDS: ReadonlySet<string> = new Set(
 );
 
 // ActionCommand.cs.
-const DOUBLE_COLON: Grammar = {
+const DOUBLE_COLON = {
   start: '::',
   end: '::',
   separator: ',',
-  escapedInProperties: '\r\n:,',
-  escapedInData: '\r\n',
+  inProperties: '\r\n:,',
+  inData: '\r\n',
 };
-const BRACKETS: Grammar = {
+const BRACKETS = {
   start: '##[',
   end: ']',
   separator: ';',
-  escapedInProperties: ';\r\n]',
-  escapedInData: ';\r\n]',
+  inProperties: ';\r\n]',
+  inData: ';\r\n]',
 };
 
 const LABELS = { error: 'Error', warning: 'Warning', notice: 'Notice' } as const;
@@ -153,7 +153,7 @@ function parseCommand(line: string): Command | null {
 function parseAt(
   at: number,
   text: string,
-  { start, end, separator, escapedInProperties, escapedInData }: Grammar,
+  { start, end, separator, inProperties, inData }: Grammar,
 ): Command | null {
   const endsAt = text.indexOf(end, at + start.length);
   if (at < 0 || endsAt < 0) return null;
@@ -165,12 +165,12 @@ function parseAt(
     .flatMap((property) => {
       const [, key, value] = /^=*([^=]+)=+(.+)$/s.exec(property) ?? [];
       if (key === undefined || value === undefined) return [];
-      return [[key, decode(value, escapedInProperties)] as const];
+      return [[key, decode(value, inProperties)] as const];
     });
   return {
     name,
     properties: Object.fromEntries(properties),
-    data: decode(text.slice(endsAt + end.length), escapedInData),
+    data: decode(text.slice(endsAt + end.length), inData),
   };
 }
 

@@ -101,10 +101,8 @@ describe('one job', () => {
       expect(show(jobs, story).slice(1, 3)).toEqual([failure, PROMPT]);
       expect(show(jobs, story).at(-1)).not.toContain('After');
     }
-    expect(show([ended({})], story).slice(1)).toEqual([
-      PROMPT,
-      expect.stringContaining(`After ${failure}`),
-    ]);
+    const cause = expect.stringContaining(`After ${failure}`);
+    expect(show([ended({})], story).slice(1)).toEqual([PROMPT, cause]);
   });
 
   it('has no prompt and names nobody where there is none', () => {
@@ -128,7 +126,7 @@ describe('one job', () => {
   it.each<[string, readonly Job[], string]>([
     ['completed', [ended({})], improve],
     [
-      'done without a change',
+      'no change',
       [ended({}, { change: { kind: 'none' } })],
       'Comment `/agent` and what is missing.',
     ],
@@ -247,7 +245,7 @@ describe('several jobs', () => {
   it.each<[string, readonly Job[], Label, string]>([
     ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', '1 of 2 agent jobs needs attention'],
     [
-      'bad, while others work',
+      'bad so far',
       [at('a', 'failed'), working('b')],
       'working',
       '1 of 2 agent jobs needs attention so far',
@@ -259,10 +257,7 @@ describe('several jobs', () => {
 
   it('count what there is no room for', () => {
     const jobs = Array.from({ length: 60 }, (_, n) =>
-      ended(
-        { result: 'failed', explanation: `Reason ${n} ${'x'.repeat(50)}.` },
-        { id: `job-${n}` },
-      ),
+      ended({ result: 'failed', explanation: `For ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
     );
     const text = renderReport(REPORT, jobs, { conversation: 1, limit: 3000 });
     expect(text.length).toBeLessThanOrEqual(3000);

@@ -15,11 +15,7 @@ const OTHER_CREATION = 'Another run is creating, or may have created, the agent 
 const OTHER_STEP = { step: 'cc'.repeat(8) };
 
 /** Run 1 is the own one, unless the message is that of another run. */
-function note(
-  run: string,
-  delivery: Delivery = 'sent',
-  parts: Partial<CommentRecord> = {},
-): LedgerEntry {
+function note(run: string, delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}) {
   return found({ run, jobs: [{ id: JOB, delivery }], ...parts });
 }
 
@@ -177,6 +173,7 @@ describe('a limit', () => {
 
 describe('an event about a commit', () => {
   const message = { ...NOTE, run: '9', commit: 'c1' };
+  const NEWER = stop('newer-commits');
   const about = (delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry =>
     note('2', delivery, { commit: 'c1', ...parts });
 
@@ -197,13 +194,8 @@ describe('an event about a commit', () => {
   });
 
   it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
-    [
-      'a message about it',
-      [about('sent')],
-      { outdated: stop('newer-commits') },
-      'taken this commit',
-    ],
-    ['then newer commits', [note('2')], { outdated: stop('newer-commits') }, 'has newer commits'],
+    ['a message about it', [about('sent')], { outdated: NEWER }, 'taken this commit'],
+    ['then newer commits', [note('2')], { outdated: NEWER }, 'has newer commits'],
     ['then the limit', [note('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
   ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {

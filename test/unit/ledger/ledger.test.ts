@@ -8,6 +8,7 @@ import { found, NOTE } from '../record.ts';
 
 const SENT = { id: 'job-1', delivery: 'sent' } as const;
 const COMMAND: Partial<CommentRecord> = { command: 'comment:1', jobs: [SENT] };
+const CREATION = { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] };
 const NEVER = -Infinity;
 
 /** A note of a minute, counted from 1970. */
@@ -26,20 +27,14 @@ it.each<[string, readonly LedgerEntry[], number, boolean, readonly string[], str
     ['comment:1'],
   ],
   ['no message to another job', [at(1, COMMAND)], NEVER, true, ['comment:1'], 'job-2'],
-  [
-    'the creation of the job',
-    [at(1, { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] })],
-    1,
-    false,
-    ['comment:1'],
-  ],
+  ['the creation of the job', [at(1, CREATION)], 1, false, ['comment:1']],
 ])('of notes, a run knows %s', (_, notes, minute, isNew, sent, id = 'job-1') => {
   const known = summarizeRequests(notes, [id], false);
   expect(known).toEqual({ since: minute * 60_000, isNew, sent: new Set(sent) });
 });
 
 it('on the own pull request, its creation elsewhere was no request there', () => {
-  const created = at(1, { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] });
+  const created = at(1, CREATION);
   const known = { since: NEVER, isNew: false };
   expect(summarizeRequests([created], ['job-1'], true)).toMatchObject(known);
 });

@@ -22,6 +22,7 @@ const SENT: RecordedJob = {
   head: { number: 7, sha: 'd'.repeat(40) },
   ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
 };
+const UNKNOWN_BEFORE = { message: { kind: 'unknown', isEarlier: true } } as const;
 const FULL: CommentRecord = {
   ...{ ...NOTE, command: 'comment:7', commit: 'c'.repeat(40), byBot: true, askedBy: 'mona' },
   jobs: [SENT, { id: '', delivery: 'sending' }],
@@ -110,10 +111,8 @@ describe('composeComment', () => {
 
   it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
     const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
-    const jobs = Array.from({ length: 100 }, (_, n) => ({
-      ...longest,
-      id: `${n}`.padStart(256, 'x'),
-    }));
+    const jobOf = (n: number) => ({ ...longest, id: `${n}`.padStart(256, 'x') });
+    const jobs = Array.from({ length: 100 }, (_, n) => jobOf(n));
     const limits: number[] = [];
     const body = composeComment({ ...FULL, jobs }, (limit) => {
       limits.push(limit);
@@ -127,11 +126,7 @@ describe('composeComment', () => {
 
 it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
-  [
-    'a refused re-run',
-    job({ message: { kind: 'unknown', isEarlier: true } }),
-    { delivery: 'not-sent' },
-  ],
+  ['a refused re-run', job(UNKNOWN_BEFORE), { delivery: 'not-sent' }],
   [
     'a message that the agent works on',
     job({

@@ -29,13 +29,7 @@ const OFF = '“comment: false” is set';
 type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
 
 /** An event, the inputs that differ, and the parts of the plan that matter. */
-type Row = [
-  name: string,
-  given: Parameters<typeof on.triggerOf>[0],
-  inputs: Partial<Inputs>,
-  expected: object,
-  info?: Rerun,
-];
+type Row = [string, on.WebhookEvent, Partial<Inputs>, expected: object, info?: Rerun];
 
 function planOf(given: Row[1], parts: Partial<Inputs>, rerun: Rerun = FIRST) {
   const trigger = on.triggerOf(given);

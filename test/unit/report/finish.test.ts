@@ -10,10 +10,7 @@ import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 
 describe('annotate', () => {
-  function logOf(
-    jobs: readonly Job[],
-    failOn: readonly 'failed'[] = ['failed'],
-  ): readonly string[] {
+  function logOf(jobs: readonly Job[], failOn: readonly 'failed'[] = ['failed']) {
     const { runtime, logged } = recordingRuntime();
     const all = endedNow(jobs, true);
     annotate(runtime.log, all, failing(all, new Set(failOn)));

@@ -131,8 +131,9 @@ function textsIn(text: string): readonly string[] {
   return (text.match(/^> (> )?text \d+$/gm) ?? []).map((line) => line.replace(/^(> )+/, ''));
 }
 
-const reply = (body: string, more: Partial<InlineOptions> = {}): InlineOptions => ({
-  ...{ body, isReply: true },
+const reply = (body: string, more: Partial<InlineOptions> = {}) => ({
+  body,
+  isReply: true,
   ...more,
 });
 
