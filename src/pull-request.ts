@@ -20,9 +20,8 @@ export function parseState(state: string, mergedAt: string | null | undefined): 
   return (mergedAt ?? null) === null ? 'closed' : 'merged';
 }
 
-/** On github.com or a GitHub Enterprise Server, and what its pages add. */
-const PULL_REQUEST =
-  /^((?:\/(?!\.+\/)[\w.-]+){2}\/pull\/[1-9]\d{0,9})(\/(files|commits|changes|checks)(\/.*)?|\/)?$/;
+/** On github.com or a GitHub Enterprise Server; more may follow, as for its files. */
+const PULL_REQUEST = /^((?:\/(?!\.+\/)[\w.-]{1,100}){2}\/pull\/[1-9]\d{0,9})(\/.*)?$/;
 
 /** The link is rebuilt from its parts, so nothing else is passed on. It is never fetched. */
 export function checkPrLink(link: string): Result<string> {
@@ -31,7 +30,7 @@ export function checkPrLink(link: string): Result<string> {
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     return problem('it is not a plain https link');
   }
-  if (!/^[a-z0-9.-]+(:\d+)?$/.test(url.host)) return problem('its host is not a plain name');
+  if (!/^[a-z0-9.-]{1,253}(:\d+)?$/.test(url.host)) return problem('its host is not a plain name');
   const path = PULL_REQUEST.exec(url.pathname)?.[1];
   if (path === undefined) return problem('it does not lead to a pull request on GitHub');
   return ok(`https://${url.host}${path}`);

@@ -254,7 +254,6 @@ export class GitHub {
   }
 }
 
-/** Checks the token, the certificates and the proxy before anything is sent. */
 async function connect({ token, apiUrl, env }: GitHubOptions) {
   if (token === '') throw new GitHubError(401, '“github-token” is empty');
   if (!/^[!-~]+$/.test(token)) {

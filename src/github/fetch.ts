@@ -25,17 +25,11 @@ export function createFetch({ wantsRedirect = false, redact, clock, ...options }
       wasWritten = true;
     };
     const { method, headers, body } = call;
-    const answer = await read({
-      url: new URL(address),
-      method,
-      headers,
-      body,
-      ...options,
-      onWrite,
-    }).catch((error) => {
+    const request = { url: new URL(address), method, headers, body, ...options, onWrite };
+    const answer = await read(request).catch((error) => {
       if (error instanceof GitHubError) throw error;
-      const late = 'GitHub did not answer in time';
-      if (options.signal.aborted) throw new GitHubError(0, late, { wasWritten });
+      const { aborted } = options.signal;
+      if (aborted) throw new GitHubError(0, 'GitHub did not answer in time', { wasWritten });
       const [cause, why] = explainConnection(error);
       const isSetup = cause === 'setup';
       const advice = isSetup ? '' : '; check the DNS, firewall and proxy of the runner';

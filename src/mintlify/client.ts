@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../pull-request.ts';
 import { type Ok, ok, problem, type Result } from '../result.ts';
-import type { Redact } from '../runner/logger.ts';
 import { anyText } from '../schema.ts';
 import { isKnownStatus, PATHS } from '../service.ts';
 import { oneLine, parseJson, sentences } from '../text.ts';
@@ -84,7 +83,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
 const jobRecord = z.object({
   id: z.string(),
   status: anyText,
-  prLink: z.optional(z.unknown()),
+  prLink: z.catch(z.nullish(z.string()), 'no link'),
 });
 
 /**
@@ -108,17 +107,8 @@ export function readRecord(
   const status = isKnownStatus(word) ? word : oneLine(redact(parsed.data.status));
   const record = { id, ...(status !== '' && { status }) };
   if (prLink === undefined) return ok(record);
-  const link = readLink(prLink, redact);
+  const link = prLink === null || prLink === '' ? ok(null) : checkPrLink(redact(prLink));
   if (link.kind === 'problem') return ok({ ...record, linkProblem: link.problem });
   const prNumber = ownPullRequest(link.value, repositoryUrl);
   return ok({ ...record, prLink: link.value, prNumber });
-}
-
-const LONGEST_LINK = 500;
-
-function readLink(prLink: unknown, redact: Redact): Result<string | null> {
-  if (prLink === null || prLink === '') return ok(null);
-  if (typeof prLink !== 'string') return problem('it is not a text');
-  if (prLink.length > LONGEST_LINK) return problem(`it has more than ${LONGEST_LINK} characters`);
-  return checkPrLink(redact(prLink));
 }

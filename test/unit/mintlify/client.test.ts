@@ -45,8 +45,7 @@ describe('readRecord', () => {
     ['takes "" for no link', { id: 'a', prLink: '' }, { id: 'a', prLink: null, prNumber: null }],
     ...[
       ['http://b.example/o/r/pull/1', 'it is not a plain https link'],
-      [{ url: FULL.prLink }, 'it is not a text'],
-      [`${FULL.prLink}?${'x'.repeat(500)}`, 'it has more than 500 characters'],
+      [{ toString: 1 }, 'it is not a URL'],
     ].map(([prLink, linkProblem]): [string, object, object] => [
       `says why a link is left out: ${linkProblem}`,
       { id: 'a', prLink },
