@@ -1,4 +1,3 @@
-import type { RunReport } from '../comment/render.ts';
 import type { Stop } from '../job/stop-reasons.ts';
 import { blocks } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
@@ -60,7 +59,7 @@ export class Prompt {
   }
 
   /** It is cut later: a part of a secret would not be recognized. */
-  get preview(): Pick<RunReport, 'prompt' | 'attached' | 'message'> {
+  get preview() {
     const { redact } = this.#runtime;
     const { prompt, words } = this.request;
     return {

@@ -51,7 +51,7 @@ export function formatFailures(
   const phrases = Object.entries({ annotations, output, log })
     .filter(([, all]) => all.length > 0)
     .map(([what, all]) => `${what} of ${listNames(all.map(({ name }) => name))}`);
-  const omissions = [...omitUnread('annotations', named), ...omitUnread('log', named)];
+  const omissions = (['annotations', 'log'] as const).flatMap((what) => omitUnread(what, named));
   if (left.length > 0) {
     const why = `a message has the logs and annotations of ${sources.length} jobs and checks at most`;
     omissions.push({ what: `what ${listNames(left.map(formatName))} say`, why });

@@ -39,13 +39,15 @@ export function selectFailures(
   own: CommitTrigger | null,
   info: Pick<RunInfo, 'repository' | 'workflow' | 'runId'>,
 ) {
-  const newest = runs.kind === 'ok' ? newestRuns(runs.value, info) : [];
-  const ownRun = own?.kind === 'workflow_run' ? [{ ...own, html_url: own.url, path: '' }] : [];
-  const others = newest.filter(({ id }) => id !== own?.id);
-  const failed = [...ownRun, ...others].flatMap((run): readonly FailedRun[] => {
+  const all = runs.kind === 'ok' ? runs.value : [];
+  const newest = newestRuns(all, info);
+  const inEvent = own?.kind === 'workflow_run' && { ...own, html_url: own.url, path: '' };
+  const ownRun = inEvent ? (latestLike(all, inEvent.id) ?? inEvent) : undefined;
+  const others = newest.filter(({ id }) => id !== ownRun?.id);
+  const failed = [...(ownRun ? [ownRun] : []), ...others].flatMap((run): readonly FailedRun[] => {
     const { id, name, path, html_url: url } = run;
     const failure = FAILURES.get(run.conclusion);
-    const one = { kind: 'workflow', id, name: name || path, url, isOwn: id === own?.id } as const;
+    const one = { kind: 'workflow', id, name: name || path, url, isOwn: run === ownRun } as const;
     return failure === undefined ? [] : [{ ...one, failure }];
   });
   const byId = new Map(failed.map((run) => [run.id, run]));

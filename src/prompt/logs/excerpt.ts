@@ -43,16 +43,7 @@ const FILE = RegExp(
   'i',
 );
 
-/** Numbers are indexes of lines. */
-export interface FoundErrors {
-  readonly lines: readonly string[];
-  /** All that say what failed. */
-  readonly all: readonly number[];
-  /** The first of each kind: of those with a mark of the runner, with a word, with a position. */
-  readonly kinds: readonly number[];
-  /** Of a line in a list below the name of a file, the line with that. */
-  readonly files: ReadonlyMap<number, number>;
-}
+export type FoundErrors = ReturnType<typeof findIn>;
 
 /** Without errors, it is warnings that made a program fail. */
 export function findErrors(text: string): FoundErrors {
@@ -60,7 +51,12 @@ export function findErrors(text: string): FoundErrors {
   return found.all.length > 0 || !WARNING.test(text) ? found : findIn(text, true);
 }
 
-function findIn(text: string, isStrict: boolean): FoundErrors {
+/**
+ * Indexes of the lines that say what failed: of all, and of the first of each kind, of which those
+ * with a mark of the runner come first, then those with a word, then those with a position; and of a
+ * line in a list below the name of a file, the line with that.
+ */
+function findIn(text: string, isStrict: boolean) {
   const lines = text.split('\n');
   const all: number[] = [];
   const kinds: [number[], number[], number[]] = [[], [], []];

@@ -12,17 +12,13 @@ const MOST_KEPT = 1_000_000;
 const LONGEST_LINE = 1000;
 const SHORTEST_LINE = 100;
 
-/** Of a program or file, without secrets. */
-export interface Output {
-  /** With names by others quoted, such as `The file “vale.txt”`. */
-  readonly title: string;
-  readonly text: string;
-  /** Of the whole, of which the text may be only the end. */
-  readonly lines: number;
-}
+export type Output = ReturnType<typeof toOutput>;
 
-/** Secrets are taken out after the cleaning, because a color can split one, and before each cut. */
-export function toOutput(title: string, whole: string, redact: Redact): Output {
+/**
+ * Of a program or file, without secrets, which are taken out after the cleaning, because a color can
+ * split one, and before each cut. `lines`: of the whole, of which the text may be only the end.
+ */
+export function toOutput(title: string, whole: string, redact: Redact) {
   // The first cut may leave the end of a secret, which is not recognized, of a line or a word.
   const end = whole.slice(-MOST_KEPT).replace(/^(?:[^\n]*\n|\S{1,2000})/, '');
   const isCut = whole.length > MOST_KEPT;

@@ -179,6 +179,7 @@ it.each<[string, CommitTrigger, readonly WorkflowRun[], Said, boolean]>([
   const name = own.name === 'CI' ? '“CI”' : '“Vale”';
   expect(end).toBe(isOver ? `${name} has passed since, was cancelled, or runs again.` : '');
   expect(text.startsWith(`The ${own === RUN ? 'workflow' : 'check'} ${name}`)).toBe(!isOver);
+  expect(text.match(/“CI” failed/g) ?? []).toHaveLength(isOver || own === CHECK ? 0 : 1);
   expect(asked).toEqual([]);
 });
 
@@ -265,7 +266,7 @@ describe('a job that GitHub never started', () => {
 
   it('and a workflow that could not start, need a person', async () => {
     const own = { ...RUN, failure: 'could not start', conclusion: 'startup_failure' };
-    const { text } = await carry([], { own });
+    const { text } = await carry([], { own, runs: [] });
     const failed = FAILED.replace('failed', 'could not start');
     expect(text).toContain(`${failed}\n\nNo failed job of it is known; a person has to look`);
   });
