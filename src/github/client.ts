@@ -104,13 +104,11 @@ export class GitHub {
   }
 
   /** Null if GitHub knows no permission of this person, or does not tell the token. */
-  async collaborator(login: string) {
-    try {
-      return await this.#read(ROUTES.collaborator, { login });
-    } catch (error) {
+  collaborator(login: string) {
+    return this.#read(ROUTES.collaborator, { login }).catch((error) => {
       if (error instanceof GitHubError && error.status === 404) return null;
       throw error;
-    }
+    });
   }
 
   pullRequest(number: number) {

@@ -1,7 +1,5 @@
-import * as z from 'zod/mini';
 import { inUtc } from '../clock.ts';
 import type { Redact } from '../runner/logger.ts';
-import { anyText } from '../schema.ts';
 import {
   API_URL,
   DASHBOARD_URL,
@@ -17,15 +15,15 @@ import { type AgentContext, type Answer, type Exchange, isFromApi } from './tran
 // Why a request failed, and what to do about it. Comments quote that, and their readers did not
 // write the workflow: so it says “the API key”, and not the name of the input.
 
-const message = z.object({ message: anyText });
-/** `error` is the API's own word; `message`, that of a gateway before it. */
-const refusal = z.extend(message, { error: z.catch(z.union([z.string(), message]), '') });
-
-/** How the API explains a refusal: `: “error”`, or an empty text. */
+/**
+ * How the API explains a refusal: `: “error”`, or an empty text. `error` is its own word; `message`,
+ * that of a gateway before it.
+ */
 export function quoteError(body: string, redact: Redact): string {
-  const { error = '', message = '' } = refusal.safeParse(parseJson(body)).data ?? {};
-  const said = (typeof error === 'string' ? error : error.message) || message;
-  return said === '' ? '' : `: ${quote(redact(said))}`;
+  const { error, message } = Object(parseJson(body));
+  const words: readonly unknown[] = [error, Object(error).message, message];
+  const said = words.find((one) => typeof one === 'string' && one !== '');
+  return said === undefined ? '' : `: ${quote(redact(String(said)))}`;
 }
 
 const WHEN = {

@@ -1,6 +1,6 @@
-// The parts of GitHub's toolkit that are used, in place of `@actions/core` and `getOctokit` of `@actions/github`. The
-// one loads Node's `fs/promises` before the first byte. The other includes the lists of all routes, an HTTP client and
-// all of undici: the archive that each job downloads would have 1.4 times as many bytes.
+// The parts of GitHub's toolkit that are used. All of `@actions/core` would load Node's `fs/promises`
+// before the first byte; with all of `@actions/github`, such as the lists of all routes and a second
+// client for HTTP, the archive that each job downloads would have 1.4 times as many bytes.
 
 import type { Octokit } from '@octokit/core';
 
@@ -8,7 +8,7 @@ import type { Octokit } from '@octokit/core';
 export { issueCommand } from '../../node_modules/@actions/core/lib/command.js';
 export type { Octokit };
 
-/** The core of Octokit, with the toolkit's tokens and user agents: one file of dist/. Each call brings its own `fetch`. */
+/** Octokit's core with the toolkit's tokens and user agents: one file of dist/, without a `fetch`. */
 export async function getOctokit(
   token: string,
   baseUrl: string,

@@ -45,7 +45,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'zod/mini': [
     ...['github/checks.ts', 'github/conversation.ts'],
     ...['github/responses.ts', 'ledger/marker.ts', 'ledger/record.ts'],
-    ...['mintlify/client.ts', 'mintlify/errors.ts', 'schema.ts'],
+    ...['mintlify/client.ts', 'schema.ts'],
   ],
   'p-limit': ['delivery/deliver.ts'],
   // A run loads the parser only for a text that may hide something.

@@ -80,6 +80,12 @@ it('collaborator of nobody and of a deleted account is null', async () => {
   expect(await connect(deleted).collaborator('alice')).toBeNull();
 });
 
+it('what became of a comment without an ID is not known, which needs no call', async () => {
+  await using sim = await simulate();
+  expect(await connect(sim).fetchFate('')).toBe('unknown');
+  expect(callsOf(sim)).toEqual([]);
+});
+
 it('what was said and runs are found beside entries that cannot be read', async () => {
   const pageInfo = { hasMore: false };
   const lines = { line: 1, startLine: null, originalLine: 1, originalStartLine: null };
