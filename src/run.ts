@@ -14,16 +14,14 @@ import { saveUnfinished } from './runner/outputs.ts';
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const context = parseContext(runtime);
-  if (isStop(context)) return reportEarlyEnd(runtime, context);
-  const ready = await prepare(context);
-  const cancelled = stop('cancelled', { phase: 'early' });
-  if (runtime.signal.aborted) return reportEarlyEnd(runtime, cancelled, context);
-  if (isStop(ready)) return reportEarlyEnd(runtime, ready, context);
-  const opened = openRun(ready);
+  const prepared = isStop(context) ? context : await prepare(context);
+  const isCancelled = runtime.signal.aborted && !isStop(context);
+  const ready = isCancelled ? stop('cancelled', { phase: 'early' }) : prepared;
+  if (isStop(ready)) return reportEarlyEnd(runtime, ready, isStop(context) ? undefined : context);
+  const delivering = deliver(openRun(ready));
   // The report does not wait for the reaction.
-  const reaction = react(context, 'EYES');
-  const done = await deliver(opened);
-  const code = await report(done);
+  const reaction = react(ready.context, 'EYES');
+  const code = await report(await delivering);
   await reaction;
   return code;
 }

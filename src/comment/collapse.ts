@@ -1,4 +1,6 @@
+import type { Context } from '../context.ts';
 import type { Classifier, GitHub } from '../github/client.ts';
+import { describeError } from '../github/errors.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
 import { commentId } from '../ledger/ledger.ts';
 import { parseRecord, parseReply, type ReplyId, toReplyId } from '../ledger/marker.ts';
@@ -27,17 +29,13 @@ const IS_SUPERSEDED: Readonly<Record<Ending, (older: Comment, own: Comment) => b
   good: (older, own) => (older.isReply ? isFollowed(older, own) : isRepeated(older, own)),
 };
 
-export interface Collapsing {
-  /** Null if it stays. */
-  readonly itself: Classifier | null;
-  readonly hasNews: boolean;
-}
-
+/** `itself`: null if the own comment stays. */
 export async function collapse(
-  github: GitHub,
+  { github, runtime: { signal, log } }: Pick<Context, 'github' | 'runtime'>,
   own: Pick<TrackingComment, 'conversation' | 'url' | 'nodeId' | 'record'>,
-  { itself, hasNews }: Collapsing,
+  { itself, hasNews }: { readonly itself: Classifier | null; readonly hasNews: boolean },
 ): Promise<void> {
+  if (signal.aborted) return;
   const collapsed: [string, Classifier][] = itself === null ? [] : [[own.nodeId, itself]];
   const listed = hasNews ? await github.newestOwnComments(own.conversation).catch(() => []) : [];
   const bodies = listed.map(({ body }) => body);
@@ -48,7 +46,10 @@ export async function collapse(
       collapsed.push([id, 'OUTDATED']);
     }
   }
-  if (collapsed.length > 0) await github.hide(collapsed);
+  if (collapsed.length === 0) return;
+  await github.hide(collapsed).catch((error) => {
+    log.debug(`Comments were not collapsed: ${describeError(error)}.`);
+  });
 }
 
 /** Says that its run goes on, which GitHub says is over. Without `actions: read`, nobody knows. */

@@ -26,10 +26,11 @@ export async function report(run: Run): Promise<0 | 1> {
   const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   await readChanges(run);
-  const { commentUrls, outdated } = await notify(run);
+  const about = describeRun(run);
+  const { commentUrls, outdated } = await notify(run, about);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
-  saveSummary(runtime, renderSummary(describeRun(run), jobs, commentUrls, outdated));
+  saveSummary(runtime, renderSummary(about, jobs, commentUrls, outdated));
   return code;
 }
 

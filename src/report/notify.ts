@@ -1,11 +1,10 @@
 import { createReply, react, reply } from '../comment/answer.ts';
-import { type Collapsing, collapse } from '../comment/collapse.ts';
-import { addMention, renderProblem, renderReport } from '../comment/render.ts';
+import { collapse } from '../comment/collapse.ts';
+import { addMention, type RunReport, renderProblem, renderReport } from '../comment/render.ts';
 import { findPersonToMention, findStarter } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
-import { describeRun, pause, type Run } from '../delivery/run-state.ts';
-import { describeError } from '../github/errors.ts';
+import { pause, type Run } from '../delivery/run-state.ts';
 import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
 import { type Ended, endedNow, worstFirst } from '../job/outcome.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
@@ -14,11 +13,11 @@ import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { parseReply, toReplyId } from '../ledger/marker.ts';
 import { shortHash } from '../ledger/record.ts';
 import { blocks } from '../markdown.ts';
-import { ok, type Result } from '../result.ts';
 import { isFinal } from '../service.ts';
 import { listing, oneLine } from '../text.ts';
 
-// The comments and reactions at the end. Nothing that happens then changes a result.
+// The comments and reactions at the end: first what is to be told, then the writing. Nothing that
+// happens then changes a result.
 
 /** GitHub limits the rate of comments. */
 const APART_MS = 1000;
@@ -26,37 +25,37 @@ const APART_MS = 1000;
 const LONGEST_LIST = 500;
 const LONGEST_END = 60_000;
 
-interface Notified {
-  readonly commentUrls: readonly string[];
-  /** Why the comment is not up to date, in sentences; empty if it is. */
-  readonly outdated: string;
-}
-
-export async function notify(run: Run): Promise<Notified> {
+/** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
+export async function notify(run: Run, about: RunReport) {
   const ended = endedNow(run.jobs, run.inputs.wait);
-  const { comment } = run;
-  const own = comment && (await finishComment(run, comment, ended));
-  const commentUrls = [...(own?.commentUrls ?? []), ...(await addComments(run))];
   const [worst] = worstFirst(ended);
-  if (commentUrls.length === 0 && worst !== undefined)
-    commentUrls.push(await replyToEnd(run, worst));
-  const isGood = worst?.end.result === 'completed' && worst.end.confirmed !== false;
-  // Nobody knows who has rewritten a branch.
-  const isOurs = isGood && !changedNothing(worst) && worst.change?.kind !== 'rewritten';
-  if (isGood) await react(run, isOurs ? 'HOORAY' : 'THUMBS_UP');
-  if (ended.some(({ end }) => isBadResult(end.result))) await react(run, 'CONFUSED');
+  const reaction = selectReaction(ended, worst);
+  const own = run.comment && (await finishComment(run, run.comment, { about, ended }));
+  const commentUrls = [...(own?.urls ?? []), ...(await addComments(run))];
+  if (commentUrls.length === 0 && worst !== undefined) {
+    commentUrls.push(await replyToEnd(run, about, worst));
+  }
+  if (reaction !== undefined) await react(run, reaction);
   const outdated = own?.outdated ?? '';
   return { outdated, commentUrls: commentUrls.filter((url) => url !== '') };
 }
 
+function selectReaction(ended: readonly Ended[], worst: Ended | undefined) {
+  if (ended.some(({ end }) => isBadResult(end.result))) return 'CONFUSED';
+  if (worst?.end.result !== 'completed' || worst.end.confirmed === false) return undefined;
+  // Nobody knows who has rewritten a branch.
+  const isOurs = !changedNothing(worst) && worst.change?.kind !== 'rewritten';
+  return isOurs ? 'HOORAY' : 'THUMBS_UP';
+}
+
 /** Where no comment tells that nothing was sent. Resolves to the URL, or to an empty text. */
-async function replyToEnd(run: Run, worst: Ended): Promise<string> {
-  const { trigger, info } = run;
+async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<string> {
+  const { trigger, info, jobs } = run;
   const { result, explanation } = worst.end;
-  if (result !== 'error' && result !== 'skipped') return '';
-  if (!run.jobs.every((job) => deliveryOf(job) === 'not-sent')) return '';
+  const isUnsent = jobs.every((job) => deliveryOf(job) === 'not-sent');
+  if (!isUnsent || (result !== 'error' && result !== 'skipped')) return '';
   if (trigger.kind === 'check') {
-    return result === 'error' ? reportUnsentCheck(run, trigger.check.sha, worst) : '';
+    return result === 'error' ? reportUnsentCheck(run, about, worst) : '';
   }
   const login = result === 'error' ? findStarter(trigger) : '';
   return reply(run, renderProblem(explanation, info, login), 'info');
@@ -66,21 +65,23 @@ async function replyToEnd(run: Run, worst: Ended): Promise<string> {
  * Of a failed check that could not be sent: once for each commit, where a comment names the job. It
  * has no record.
  */
-async function reportUnsentCheck(run: Run, sha: string, worst: Ended): Promise<string> {
+async function reportUnsentCheck(run: Run, about: RunReport, worst: Ended): Promise<string> {
   const { plan, github, info, trigger } = run;
   const records = knownRecords(run.ledger);
   const isNamed = records.some(({ jobs }) => jobs.some(({ id }) => id === worst.id));
   if (plan.comments.kind !== 'tracking comment' || !isNamed) return '';
   const { conversation } = plan.comments;
-  const about = { ...toReplyId(plan.message), message: shortHash(sha) };
+  const id = { ...toReplyId(plan.message), message: shortHash(plan.message.commit) };
   const listed = await github.newestOwnComments(conversation).catch(() => undefined);
-  if (listed?.some(({ body }) => parseReply(body)?.message === about.message) !== false) return '';
+  if (listed?.some(({ body }) => parseReply(body)?.message === id.message) !== false) return '';
   const person = findPersonToMention(trigger, records, worst);
   const text = renderProblem(worst.end.explanation, info, person);
-  const shown = blocks([text, describeRun(run).failure ?? '']);
-  const created = await createReply(run, conversation, about, shown);
+  const created = await createReply(run, conversation, id, blocks([text, about.failure ?? '']));
   return created.kind === 'ok' ? created.value.url : '';
 }
+
+/** Nobody needs to read of it. */
+const GAVE_WAY: ReadonlySet<string> = new Set(['commit-taken', 'request-deleted']);
 
 /**
  * The tracking comment comes first, because other runs read it; then the end, if it has a comment
@@ -89,92 +90,75 @@ async function reportUnsentCheck(run: Run, sha: string, worst: Ended): Promise<s
 async function finishComment(
   run: Run,
   comment: TrackingComment,
-  ended: readonly Ended[],
-): Promise<Notified> {
-  const { plan, runtime } = run;
-  const edited = await comment.edit();
-  const created = await createEndComment(run, comment, ended);
-  const url = created.kind === 'ok' ? created.value : '';
-  const isOfNoUse = ['commit-taken', 'request-deleted'];
-  const gaveWay = ended.every(({ end }) => isOfNoUse.includes(end.code));
-  const itself = url === '' ? null : 'DUPLICATE';
+  { about, ended }: { readonly about: RunReport; readonly ended: readonly Ended[] },
+) {
+  const { plan, runtime, jobs } = run;
+  const { log, signal } = runtime;
+  const { conversation } = comment;
+  const gaveWay = ended.every(({ end }) => GAVE_WAY.has(end.code));
   const isUseful = ended.some((job) => deliveryOf(job) === 'sent' || job.end.result === 'skipped');
-  await collapseAround(run, comment, {
+  const [news] = worstFirst(ended.filter((job) => isNews(run, job)));
+  const person = news && findPersonToMention(run.trigger, knownRecords(run.ledger), news);
+  const text = renderReport(about, jobs, { conversation, limit: LONGEST_END });
+  const edited = await comment.edit();
+  // GitHub mails a new comment, but not an edit.
+  const isTold = person !== undefined && !signal.aborted;
+  const id = toReplyId(plan.message);
+  const created = isTold && (await createReply(run, conversation, id, addMention(person, text)));
+  const url = created && created.kind === 'ok' ? created.value.url : '';
+  if (url !== '') log.info(`The comment about the end is ${url}.`);
+  const itself = url === '' ? null : 'DUPLICATE';
+  await collapse(run, comment, {
     itself: gaveWay ? 'OUTDATED' : itself,
     hasNews: !gaveWay && (url !== '' || isUseful),
   });
   const closed = await comment.repeatLast(edited, plan.deadline);
   const outdated = closed.kind === 'problem' ? closed.problem : '';
   // Both can have one cause, and the tracking comment says more.
-  const problem = outdated || (created.kind === 'problem' ? created.problem : '');
-  if (problem !== '') runtime.log.warning(problem);
-  return { commentUrls: [url || comment.url], outdated };
+  const problem = outdated || (created && created.kind === 'problem' ? created.problem : '');
+  if (problem !== '') log.warning(problem);
+  return { urls: [url || comment.url], outdated };
 }
 
-/** GitHub mails a new comment, but not an edit. Resolves to the URL; empty without news. */
-async function createEndComment(
-  run: Run,
-  { conversation }: TrackingComment,
-  ended: readonly Ended[],
-): Promise<Result<string>> {
-  const { runtime, plan, jobs } = run;
-  const [worst] = worstFirst(ended.filter((job) => needsComment(run, job)));
-  if (worst === undefined || runtime.signal.aborted) return ok('');
-  const shown = renderReport(describeRun(run), jobs, { conversation, limit: LONGEST_END });
-  const person = findPersonToMention(run.trigger, knownRecords(run.ledger), worst);
-  const about = toReplyId(plan.message);
-  const created = await createReply(run, conversation, about, addMention(person, shown));
-  if (created.kind === 'problem') return created;
-  runtime.log.info(`The comment about the end is ${created.value.url}.`);
-  return ok(created.value.url);
-}
-
-/** Whether the end is bad, or one that GitHub does not mail itself. */
-function needsComment(run: Run, job: Ended): boolean {
-  const { message, end, after } = job;
+/** Whether an end is bad, or one that GitHub does not mail itself. */
+function isNews({ asked, trigger, inputs, jobs, plan, ledger }: Run, job: Ended): boolean {
+  const { id, record, message, end, after, change, nthInARow } = job;
   // Another attempt has told it in its own comments.
-  if (message.kind === 'unknown' && message.isEarlier) return false;
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
-  if (message.kind === 'sent' && message.isEarlier && isKnown) return false;
-  return isBadResult(end.result) || isLateLimit(run, job) || isUnseen(run, job);
-}
-
-/** The comment had announced the message before the limit stopped it. */
-function isLateLimit({ ledger, plan }: Run, { id, end, nthInARow }: Ended): boolean {
-  if (end.label !== 'limited' || nthInARow === undefined) return false;
-  return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
-}
-
-/**
- * Done, and the agent is not known to have changed anything here: GitHub mails what is pushed to
- * this pull request.
- */
-function isUnseen({ asked, trigger, inputs, jobs, plan }: Run, job: Ended): boolean {
+  const isEarlier = 'isEarlier' in message && message.isEarlier;
+  if (isEarlier && (message.kind === 'unknown' || isKnown)) return false;
+  if (isBadResult(end.result)) return true;
+  // The comment had announced the message before the limit stopped it.
+  if (end.label === 'limited' && nthInARow !== undefined) {
+    return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
+  }
+  // Done, and the agent is not known to have changed anything here: GitHub mails what is pushed.
   const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
-  const isDone = inputs.wait && isFinal(job.record?.status) && isFinal(job.end.result);
-  const isChanged = !changedNothing(job) && job.change?.kind !== 'rewritten';
-  const isHere = job.record?.prNumber === plan.page && isChanged;
-  return isAwaited && isDone && jobs.length === 1 && job.change !== undefined && !isHere;
+  const isDone = inputs.wait && isFinal(record?.status) && isFinal(end.result);
+  const isChanged = !changedNothing(job) && change?.kind !== 'rewritten';
+  const isHere = record?.prNumber === plan.page && isChanged;
+  return isAwaited && isDone && jobs.length === 1 && change !== undefined && !isHere;
 }
 
+/** On the pull requests of jobs. */
 async function addComments(run: Run): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
   const targets = await selectPullRequests(run);
   const urls: string[] = [];
-  const problems: string[] = [];
+  let problem = '';
   for (const [number, jobs] of targets) {
-    if (urls.length + problems.length > 0) await pause(run, APART_MS);
+    if (urls.length > 0 || problem !== '') await pause(run, APART_MS);
     if (signal.aborted) break;
     const comment = openComment(run, { conversation: number, jobs, until: Infinity });
     const created = await comment.create();
     if (created.kind === 'problem') {
-      problems.push(created.problem);
+      problem ||= created.problem;
       continue;
     }
     urls.push(created.value);
-    await collapseAround(run, comment, { itself: null, hasNews: true });
+    await collapse(run, comment, { itself: null, hasNews: true });
   }
-  if (problems[0] !== undefined) log.warning(problems[0]);
+  if (problem !== '') log.warning(problem);
   const left = targets.size - urls.length;
   if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
   return urls;
@@ -186,7 +170,7 @@ async function addComments(run: Run): Promise<readonly string[]> {
  * follow-ups, too.
  */
 async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
-  const { plan, jobs, inputs, comment, runtime } = run;
+  const { plan, jobs, inputs, comment, runtime, github } = run;
   const reached = jobs.filter((job) => {
     const isOfOther = job.message.kind === 'unknown' && job.message.isEarlier;
     return job.id !== NEW_JOB && !isOfOther && deliveryOf(job) !== 'not-sent';
@@ -202,24 +186,12 @@ async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonl
   }
   if (!inputs.createJob || comment === undefined) return new Map();
   targets.delete(comment.conversation);
-  for (const number of targets.keys()) if (await isNamedOn(run, number)) targets.delete(number);
-  return targets;
-}
-
-/** Whether a comment there names the only job, or may: the list can fail. */
-async function isNamedOn({ github, jobs, plan }: Run, number: number): Promise<boolean> {
-  const found = await fetchLedger(github, number, plan.message.project, Infinity);
-  if (found.kind === 'problem') return true;
-  const named = new Set(found.value.flatMap((record) => record.jobs.map(({ id }) => id)));
-  return jobs.some(({ id }) => named.has(id));
-}
-
-async function collapseAround(run: Run, own: TrackingComment, how: Collapsing): Promise<void> {
-  const { signal, log } = run.runtime;
-  if (signal.aborted) return;
-  try {
-    await collapse(run.github, own, how);
-  } catch (error) {
-    log.debug(`Comments were not collapsed: ${describeError(error)}.`);
+  for (const number of targets.keys()) {
+    const found = await fetchLedger(github, number, plan.message.project, Infinity);
+    const named = knownRecords(found).flatMap((record) => record.jobs.map(({ id }) => id));
+    // Where the list fails, a comment may name the only job.
+    const mayBeNamed = found.kind === 'problem' || jobs.some(({ id }) => named.includes(id));
+    if (mayBeNamed) targets.delete(number);
   }
+  return targets;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.ts';
 import { deliver } from '../../../src/delivery/deliver.ts';
-import { openRun, type Run } from '../../../src/delivery/run-state.ts';
+import { describeRun, openRun, type Run } from '../../../src/delivery/run-state.ts';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { endedNow } from '../../../src/job/outcome.ts';
@@ -303,7 +303,7 @@ async function work(world: World, setup: Setup, life: Life) {
   const opened = openRun({ ...planned, request });
   const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
   const run = await deliver({ ...opened, agent });
-  const { commentUrls } = await notify(run);
+  const { commentUrls } = await notify(run, describeRun(run));
   const outputs = toOutputs({ ended: endedNow(run.jobs, inputs.wait), commentUrls });
   return { result: outputs.result, delivery: outputs.delivery };
 }
