@@ -126,7 +126,7 @@ function loadReview() {
 /** For all that is fetched for a message. */
 const MOST_FETCHING_MS = 60_000;
 
-/** What changes until the message is sent; or why that is not sent. The code is loaded if needed. */
+/** What changes until the message is sent; or why that is not sent. Loads the code if needed. */
 export async function fetchSections(
   context: Context,
   page: RequestPage | null,

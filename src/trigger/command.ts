@@ -27,19 +27,14 @@ export function whyNothing(
       : `Comments on ${on}s are not supported; comment on an issue or a pull request.`;
   }
   const { check } = trigger;
-  if (check.isElsewhere) {
-    return 'The commit is in another repository, such as a fork. There is nothing to send.';
-  }
+  const isFailure = check.failure !== null;
+  let why = command === null || isFailure ? '' : whyNoFailure(check);
   // If its own failures came back, each could make the next one.
-  if (check.failure !== null && workflow === `${repository}/${check.workflow}`) {
-    return (
-      'What failed is a run of this workflow itself, which is not for the agent to fix. There is ' +
-      'nothing to send.'
-    );
+  if (isFailure && workflow === `${repository}/${check.workflow}`) {
+    why = 'What failed is a run of this workflow itself, which is not for the agent to fix';
   }
-  return command !== null && check.failure === null
-    ? `${whyNoFailure(check)}. There is nothing to send.`
-    : null;
+  if (check.isElsewhere) why = 'The commit is in another repository, such as a fork';
+  return why === '' ? null : `${why}. There is nothing to send.`;
 }
 
 /** Words that can end a sentence. */

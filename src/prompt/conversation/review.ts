@@ -10,7 +10,7 @@ import { sanitize } from '../sanitize/sanitize.ts';
 import { omitForRoom, type Section } from '../sections.ts';
 import { formatLocation } from './format.ts';
 
-/** The inline comments by its author, until a time of the clock: half of them are worse than none. */
+/** The inline comments by its author: half of them are worse than none. */
 export async function fetchReview(
   { nodeId, authorId, id, conversation }: CommentTrigger,
   { github, info, runtime }: Pick<Context, 'github' | 'info' | 'runtime'>,

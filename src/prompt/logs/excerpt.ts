@@ -53,8 +53,8 @@ export function findErrors(text: string): FoundErrors {
 
 /**
  * Indexes of the lines that say what failed: of all, and of the first of each kind, of which those
- * with a mark of the runner come first, then those with a word, then those with a position; and of a
- * line in a list below the name of a file, the line with that.
+ * with a mark of the runner come first, then those with a word, then those with a position; and of
+ * a line in a list below the name of a file, the line with that.
  */
 function findIn(text: string, isStrict: boolean) {
   const lines = text.split('\n');

@@ -15,8 +15,8 @@ const SHORTEST_LINE = 100;
 export type Output = ReturnType<typeof toOutput>;
 
 /**
- * Of a program or file, without secrets, which are taken out after the cleaning, because a color can
- * split one, and before each cut. `lines`: of the whole, of which the text may be only the end.
+ * Of a program or file, without secrets, which are taken out after the cleaning, because a color
+ * can split one, and before each cut. `lines`: of the whole, of which the text may be only the end.
  */
 export function toOutput(title: string, whole: string, redact: Redact) {
   // The first cut may leave the end of a secret, which is not recognized, of a line or a word.
