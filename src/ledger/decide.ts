@@ -15,15 +15,12 @@ import { isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 export type Limit = { readonly most: number } | { readonly uncounted: Stop };
 
 export interface Question {
-  /** The records that count, or why they are not known. */
   readonly ledger: Result<Ledger>;
   readonly message: MessageId;
-  /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
   /** Whether comments name the job: then an earlier attempt may have taken another one. */
   readonly isJobFound: boolean;
   readonly limit?: Limit | undefined;
-  /** Why the commit of the event needs no message any more. */
   readonly outdated?: Stop | undefined;
   /** The word of a command that sends what has failed since; null without one. */
   readonly command: string | null;

@@ -19,18 +19,12 @@ export function composeComment(record: CommentRecord, render: (limit: number) =>
 }
 
 /** What a comment without a record is about: a hash of the message, and who asked for that. */
-export interface ReplyId {
-  readonly step: string;
-  readonly message: string;
-  readonly by: 'person' | 'check';
-}
+export type ReplyId = Readonly<ReturnType<typeof toReplyId>>;
 
-export function toReplyId(
-  message: Pick<MessageId, 'run' | 'step' | 'command' | 'askedBy'>,
-): ReplyId {
+export function toReplyId(message: Pick<MessageId, 'run' | 'step' | 'command' | 'askedBy'>) {
   const { run, step, command, askedBy } = message;
-  const isAsked = command !== '' || askedBy !== undefined;
-  return { step, message: shortHash(run, step, command), by: isAsked ? 'person' : 'check' };
+  const by = command === '' && askedBy === undefined ? 'check' : 'person';
+  return { step, message: shortHash(run, step, command), by } as const;
 }
 
 /** A comment without a record, such as the usage. It is never taken for a command. */

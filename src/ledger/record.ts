@@ -81,10 +81,7 @@ export function shortHash(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-export function identifyMessage({
-  info,
-  asked,
-}: Pick<Context, 'info' | 'asked'>): Pick<MessageId, 'run' | 'step' | 'command'> {
+export function identifyMessage({ info, asked }: Pick<Context, 'info' | 'asked'>) {
   const command = asked === null ? '' : keyOfComment(asked);
   return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }
@@ -94,30 +91,24 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
 }
 
 export function toRecordedJob(job: Job): RecordedJob {
-  const { id, message, after, record, end, endedAt, head } = job;
-  const ended =
-    end === undefined || endedAt === undefined
-      ? undefined
-      : { result: end.result, confirmed: end.confirmed === true, at: Math.round(endedAt) };
+  const { id, message, after, base, record, end, endedAt, head } = job;
+  const before = base?.status;
+  const isShort = before === undefined || isKnownStatus(before) || isCreated(job);
+  const isOver = end !== undefined && endedAt !== undefined;
+  const confirmed = end?.confirmed === true;
   return {
     id,
     delivery: recordedDelivery(job),
     sentAt: message.kind === 'sent' ? Math.round(message.at) : undefined,
-    base: recordedBase(job),
+    // The text of an unknown status may be long.
+    base: isShort ? before : 'unknown',
     isOurs: after.work === 'our message' || undefined,
-    ended,
+    ended: isOver ? { result: end.result, confirmed, at: Math.round(endedAt) } : undefined,
     limited: end?.label === 'limited' || undefined,
     isRed: labelOf(job) === 'still failing' || undefined,
     prNumber: record?.prNumber ?? undefined,
     head: head && { number: head.number, sha: head.sha },
   };
-}
-
-/** The text of an unknown status may be long. */
-function recordedBase(job: Job): string | undefined {
-  const before = job.base?.status;
-  if (before === undefined || isKnownStatus(before) || isCreated(job)) return before;
-  return 'unknown';
 }
 
 function recordedDelivery(job: Job): RecordedJob['delivery'] {
