@@ -20,7 +20,8 @@ const CONVERSATION = `query ($owner: String!, $repo: String!, $number: Int!) {
     page: issueOrPullRequest(number: $number) {
       ... on Issue { ${COMMENTS} }
       ... on PullRequest {
-        sha: headRefOid branch: headRefName base: baseRefName mergeable isElsewhere: isCrossRepository
+        sha: headRefOid branch: headRefName base: baseRefName
+        mergeable isElsewhere: isCrossRepository
         ${COMMENTS}
         reviews(last: ${MOST_REVIEWS}) { ${PAGE} { ${POST_FIELDS} at: submittedAt state } }
         threads: reviewThreads(last: ${MOST_THREADS}) {

@@ -106,7 +106,7 @@ export function lacking(permission: string): string {
   return `the workflow job, or the App of its token, lacks “${permission}”`;
 }
 
-/** The problem is a phrase. `permission`: what the job may lack, such as `actions: read`; or empty. */
+/** The problem is a phrase. `permission`: what the job may lack, as `actions: read`; or empty. */
 export async function fetchOrExplain<T>(
   fetch: () => Promise<T>,
   permission: string,
@@ -120,7 +120,7 @@ export async function fetchOrExplain<T>(
   }
 }
 
-/** Why GitHub does not show something, as a phrase. Any other error is a bug, which ends the run. */
+/** Why GitHub does not show something: a phrase. Any other error is a bug, and ends the run. */
 export function whyNot(error: unknown, permission: string): string {
   if (!(error instanceof GitHubError)) throw error;
   return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;
@@ -172,7 +172,7 @@ function isRateLimit(said: string, status: number, headers: Response['headers'])
   return status === 429 || (status === 403 && (!isLeft || LIMIT_WORDS.test(said)));
 }
 
-/** https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api has the rules. */
+/** By https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. */
 function readRatePause(headers: Response['headers'], now: number): number | undefined {
   const asked = readPause(headers, now);
   if (asked !== null || headers['x-ratelimit-remaining'] !== '0') return asked ?? undefined;

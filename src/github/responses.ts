@@ -141,14 +141,8 @@ export const ROUTES = {
   collaborator: { route: 'GET collaborators/{login}/permission', answer: collaborator },
   compare: { route: 'GET compare/{basehead}', answer: comparison },
   createComment: { route: 'POST issues/{number}/comments', answer: createdComment },
-  updateComment: {
-    route: 'PATCH issues/comments/{id}',
-    answer: z.object({ id: z.number() }),
-  },
+  updateComment: { route: 'PATCH issues/comments/{id}', answer: createdComment },
   jobLog: { route: 'GET actions/jobs/{id}/logs', wantsRedirect: true, answer: z.unknown() },
   pullRequest: { route: 'GET pulls/{number}', answer: pullRequest },
-  pullRequestsWith: {
-    route: 'GET commits/{sha}/pulls{?per_page}',
-    answer: listOf(pullRequest),
-  },
+  pullRequestsWith: { route: 'GET commits/{sha}/pulls{?per_page}', answer: listOf(pullRequest) },
 };

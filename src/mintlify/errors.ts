@@ -15,10 +15,7 @@ import { type AgentContext, type Answer, type Exchange, isFromApi } from './tran
 // Why a request failed, and what to do about it. Comments quote that, and their readers did not
 // write the workflow: so it says “the API key”, and not the name of the input.
 
-/**
- * How the API explains a refusal: `: “error”`, or an empty text. `error` is its own word; `message`,
- * that of a gateway before it.
- */
+/** `: “…”`, or an empty text. `error` is the API's own word; `message`, that of a gateway. */
 export function quoteError(body: string, redact: Redact): string {
   const { error, message } = Object(parseJson(body));
   const words: readonly unknown[] = [error, Object(error).message, message];

@@ -81,7 +81,7 @@ export function readPause(headers: Response['headers'], now: number): number | n
   return Number.isNaN(pauseMs) ? null : Math.max(0, pauseMs);
 }
 
-/** When the response was made, in milliseconds since 1970. `now`: by the clock, if it has no date. */
+/** When the response was made, in milliseconds since 1970. `now`: if it does not say so. */
 export function readDate(headers: Response['headers'], now: number): number {
   return Date.parse(readHeader(headers, 'date')) || now;
 }

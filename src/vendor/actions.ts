@@ -1,5 +1,5 @@
-// The parts of GitHub's toolkit that are used. All of `@actions/core` would load Node's `fs/promises`
-// before the first byte; with all of `@actions/github`, such as the lists of all routes and a second
+// What is used of GitHub's toolkit. All of `@actions/core` would load Node's `fs/promises` before
+// the first byte; with all of `@actions/github`, such as the lists of all routes and a second
 // client for HTTP, the archive that each job downloads would have 1.4 times as many bytes.
 
 import type { Octokit } from '@octokit/core';
@@ -8,7 +8,7 @@ import type { Octokit } from '@octokit/core';
 export { issueCommand } from '../../node_modules/@actions/core/lib/command.js';
 export type { Octokit };
 
-/** Octokit's core with the toolkit's tokens and user agents: one file of dist/, without a `fetch`. */
+/** Octokit's core with the toolkit's tokens and user agents, in a file of dist/ of its own. */
 export async function getOctokit(
   token: string,
   baseUrl: string,
