@@ -4,7 +4,8 @@ const e=971,t=[971],n={5554:((e,t,n)=>{n.r(t),n.d(t,{annotationsRoute:()=>p,chec
     page: issueOrPullRequest(number: $number) {
       ... on Issue { ${f} }
       ... on PullRequest {
-        sha: headRefOid branch: headRefName base: baseRefName mergeable isElsewhere: isCrossRepository
+        sha: headRefOid branch: headRefName base: baseRefName
+        mergeable isElsewhere: isCrossRepository
         ${f}
         reviews(last: 100) { ${d} { ${l} at: submittedAt state } }
         threads: reviewThreads(last: 100) {
