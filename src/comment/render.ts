@@ -10,7 +10,8 @@ import {
   NEW_JOB,
 } from '../job/job.ts';
 import {
-  askForMore,
+  ASK_FOR_MORE,
+  BEGIN_ANEW,
   byAttention,
   countLabels,
   isBad,
@@ -68,16 +69,18 @@ export interface RunReport {
   readonly most?: number;
 }
 
-interface Place {
-  /** The number of the pull request or issue with the comment; undefined for the summary. */
-  readonly conversation?: number;
-  /** The most characters. */
-  readonly limit: number;
-  /** Links to the comments, in the summary. */
-  readonly comments?: string;
-}
-
-export function renderReport(report: RunReport, jobs: readonly Job[], place: Place): string {
+export function renderReport(
+  report: RunReport,
+  jobs: readonly Job[],
+  place: {
+    /** The number of the pull request or issue with the comment; undefined for the summary. */
+    readonly conversation?: number;
+    /** The most characters. */
+    readonly limit: number;
+    /** Links to the comments, in the summary. */
+    readonly comments?: string;
+  },
+): string {
   const { conversation, limit, comments = '' } = place;
   const isSummary = conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
@@ -143,10 +146,7 @@ function renderDetails({ most }: RunReport, job: Job): string {
 const LONGEST_MESSAGE = 60_000;
 
 function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
-  const wasSent = jobs.some(
-    (job) =>
-      deliveryOf(job) !== 'not-sent' && !('isEarlier' in job.message && job.message.isEarlier),
-  );
+  const wasSent = jobs.some((job) => deliveryOf(job) !== 'not-sent' && !job.message.isEarlier);
   if (message === '' || !wasSent) return '';
   const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
   const title = `The message (${plural(message.length, 'character')}${part})`;
@@ -191,7 +191,7 @@ function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefi
 
 /** A re-run that only goes on may have another prompt than the one that was sent. */
 function renderPrompt({ prompt, attached }: RunReport, jobs: readonly Job[]): string {
-  const isEarlier = ({ message }: Job): boolean => message.kind === 'sent' && message.isEarlier;
+  const isEarlier = ({ message }: Job) => message.kind === 'sent' && message.isEarlier;
   return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
@@ -297,14 +297,16 @@ function renderNextStep({ command, createsJobs = false }: RunReport, jobs: reado
   const steps = jobs.map((job) => {
     // What is pushed to a pull request that has ended reaches nobody.
     const label = endedPull(job) === undefined ? labelOf(job) : 'archived';
-    const isDone = changedNothing(job) && label === 'completed';
-    return isDone ? askForMore(command) : LABELS[label].next?.(command, createsJobs);
+    if (changedNothing(job) && label === 'completed') return ASK_FOR_MORE;
+    const { next } = LABELS[label];
+    return next === BEGIN_ANEW && !createsJobs ? '' : next;
   });
-  const [next, ...others] = new Set(steps);
-  return next === undefined || others.length > 0 ? '' : sentenceToMarkdown(next);
+  const [next = '', ...others] = new Set(steps);
+  if (others.length > 0) return '';
+  return sentenceToMarkdown(next.replace('{command}', () => command.replace(/[“”]/g, '"')));
 }
 
-export function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
+function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
   const run = `${repositoryUrl}/actions/runs/${runId}`;
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }

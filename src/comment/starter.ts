@@ -4,38 +4,28 @@ import { isBadResult } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { validLogin } from '../ledger/record.ts';
 import { code } from '../markdown.ts';
-import type { Redact } from '../runner/logger.ts';
-import { type CommitTrigger, isPerson, type Trigger } from '../trigger/trigger.ts';
+import type { Runtime } from '../runner/environment.ts';
+import { isPerson, type Trigger } from '../trigger/trigger.ts';
 
 // Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
 // else started the run.
 
-interface Started extends Pick<Context, 'trigger'> {
-  readonly runtime: Pick<Context['runtime'], 'redact' | 'env'>;
-}
-
-/** `` `CI` failed on 311411a ``; empty if nothing did. */
-export function formatFailure({ runtime: { redact }, trigger }: Started): string {
-  if (trigger.kind !== 'check' || trigger.check.failure === null) return '';
-  return formatCommit(trigger.check, ` ${trigger.check.failure}`, redact);
-}
-
-/** For the small print. */
-export function formatCause(start: Started): string {
-  const { trigger, runtime } = start;
-  const { redact, env } = runtime;
+/** `failure`: `` `CI` failed on 311411a ``; empty if nothing did. `cause`: for the small print. */
+export function describeStart({
+  trigger,
+  runtime: { redact, env },
+}: Pick<Context, 'trigger'> & { readonly runtime: Pick<Runtime, 'redact' | 'env'> }) {
   const { sender } = trigger;
   if (trigger.kind === 'check') {
-    return `After ${formatFailure(start) || formatCommit(trigger.check, '', redact)}`;
+    const { name, sha, failure } = trigger.check;
+    const commit = `${failure === null ? '' : ` ${failure}`} on ${sha.slice(0, 7)}`;
+    const what = `${code(redact(name), 60) || 'a check'}${commit}`;
+    return { failure: failure === null ? '' : what, cause: `After ${what}` };
   }
   const who = sender === null ? '' : code(redact(sender.login), 100);
-  if (who !== '' && isAsked(trigger)) return `Asked by ${who}`;
+  if (who !== '' && isAsked(trigger)) return { failure: '', cause: `Asked by ${who}` };
   const workflow = code(redact(env.GITHUB_WORKFLOW ?? ''), 60);
-  return workflow === '' ? '' : `By the workflow ${workflow}`;
-}
-
-function formatCommit({ name, sha }: CommitTrigger, how: string, redact: Redact): string {
-  return `${code(redact(name), 60) || 'a check'}${how} on ${sha.slice(0, 7)}`;
+  return { failure: '', cause: workflow === '' ? '' : `By the workflow ${workflow}` };
 }
 
 /** The login of the person who has asked for the message; empty if nobody has. */

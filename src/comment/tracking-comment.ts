@@ -25,26 +25,22 @@ interface NewComment extends Pick<Runtime, 'clock' | 'signal'> {
   readonly compose: () => string;
 }
 
-interface TrackingOptions extends NewComment {
-  readonly record: () => CommentRecord;
-}
-
-/** The signal of a pause that no cancellation ends. */
-const { signal: NEVER } = new AbortController();
 const MOST_CREATIONS = 3;
 const CREATE_AGAIN_MS = 1000;
+/** After a rate limit without a time. */
 const UNNAMED_PAUSE_MS = 60_000;
 /** An edit without an answer may come late, and be the last word. */
-const EDIT_AGAIN_MS = 15_000;
-const LAST_EDITS_MS = 120_000;
+const LAST_EDITS = { everyMs: 15_000, forMs: 120_000 };
 /** The same for a run that is cancelled: the runner ends it soon. */
-const CANCELLED_AGAIN_MS = 1000;
-const CANCELLED_EDITS_MS = 4000;
-
-type Edited = 'done' | GitHubError;
+const CANCELLED_EDITS = { everyMs: 1000, forMs: 4000 };
+/** The signal of a pause that no cancellation ends. */
+const { signal: NEVER } = new AbortController();
 
 export class TrackingComment {
-  readonly #options: TrackingOptions;
+  readonly #options: NewComment;
+  readonly conversation: number;
+  /** What its last line says by now. */
+  readonly record: () => CommentRecord;
   /** Empty if it does not exist. */
   url = '';
   nodeId = '';
@@ -55,16 +51,10 @@ export class TrackingComment {
   /** Whether an edit had no answer. */
   #mayBeLate = false;
 
-  constructor(options: TrackingOptions) {
+  constructor(options: NewComment & { readonly record: () => CommentRecord }) {
     this.#options = options;
-  }
-
-  get conversation(): number {
-    return this.#options.conversation;
-  }
-
-  get record(): CommentRecord {
-    return this.#options.record();
+    this.conversation = options.conversation;
+    this.record = options.record;
   }
 
   /** If that fails, no message may be sent: the comment may not exist. */
@@ -88,35 +78,38 @@ export class TrackingComment {
     void this.edit();
   }
 
-  /** Repeats the last edit, if that may help, for two minutes and once in any case. */
-  async repeatLast(first: Edited, until: number): Promise<Result<string>> {
+  /**
+   * Repeats the last edit, which may have failed, for two minutes and once in any case. It is
+   * repeated as well if an earlier one without an answer may still overtake it.
+   */
+  async repeatLast(first: GitHubError | undefined, until: number): Promise<Result<string>> {
     const { clock, signal } = this.#options;
-    const start = clock.now();
-    const mostMs = signal.aborted ? CANCELLED_EDITS_MS : LAST_EDITS_MS;
-    let end = start + Math.min(Math.max(until - start, EDIT_AGAIN_MS), mostMs);
-    let edited = first;
-    // An earlier one without an answer may still overtake what GitHub has taken.
-    let isOver = first === 'done' && (!this.#mayBeLate || signal.aborted);
-    while (!isOver) {
-      const pauseMs = pauseBeforeEdit(edited, signal.aborted);
-      if (pauseMs === Infinity || clock.now() + pauseMs > end) break;
+    let since = clock.now();
+    const end = Math.max(until, since + LAST_EDITS.everyMs);
+    let failed = first;
+    let isOver = failed === undefined && (!this.#mayBeLate || signal.aborted);
+    while (!isOver && (failed === undefined || mayPassLater(failed))) {
+      const { everyMs, forMs } = signal.aborted ? CANCELLED_EDITS : LAST_EDITS;
+      const pauseMs = Math.max(everyMs, failed === undefined ? 0 : rateLimitPause(failed));
+      if (clock.now() + pauseMs > Math.min(end, since + forMs)) break;
       await clock.sleep(pauseMs, signal.aborted ? NEVER : signal).catch(() => {
-        end = Math.min(end, clock.now() + CANCELLED_EDITS_MS);
+        since = clock.now();
       });
       const repeated = await this.edit();
-      isOver = edited === 'done' || repeated === 'done';
-      if (edited !== 'done') edited = repeated;
+      isOver = failed === undefined || repeated === undefined;
+      if (failed !== undefined) failed = repeated;
     }
-    return edited === 'done' ? ok(this.url) : problem(explainLastEdit(edited));
+    return failed === undefined ? ok(this.url) : problem(explainLastEdit(failed));
   }
 
-  edit(): Promise<Edited> {
+  /** Resolves to why it failed. */
+  edit(): Promise<GitHubError | undefined> {
     const { github, compose } = this.#options;
     const edited = this.#editing.then(async () => {
       this.#isDue = false;
       try {
         await github.updateComment(commentId(this.url), compose());
-        return 'done';
+        return undefined;
       } catch (error) {
         this.#mayBeLate ||= classifyError(error) === 'unclear';
         return error instanceof GitHubError ? error : new GitHubError(0, 'an unexpected error');
@@ -134,12 +127,9 @@ function explainLastEdit(error: GitHubError): string {
   return sentences(`The comment is not up to date: ${describeError(error)}.`, hint);
 }
 
-/** Milliseconds until GitHub may take the same edit; Infinity if it will refuse that again. */
-function pauseBeforeEdit(edited: Edited, isCancelled: boolean): number {
-  if (edited === 'done') return EDIT_AGAIN_MS;
-  const { status, pauseMs = status === 429 ? UNNAMED_PAUSE_MS : 0 } = edited;
-  if (!mayPassLater(edited)) return Infinity;
-  return isCancelled ? CANCELLED_AGAIN_MS : Math.max(EDIT_AGAIN_MS, pauseMs);
+/** Milliseconds; 0 if there is no rate limit. */
+function rateLimitPause({ status, pauseMs }: GitHubError): number {
+  return pauseMs ?? (status === 429 ? UNNAMED_PAUSE_MS : 0);
 }
 
 /** `unclear`: it may exist or appear later. `no answer`: GitHub was not reached. */
@@ -166,18 +156,17 @@ export async function createComment(comment: NewComment): Promise<Ok<CreatedComm
 /** Infinity if the comment may exist, or will be refused again, as would several at once. */
 function pauseBeforeCreation(error: unknown, failed: number): number {
   if (!(error instanceof GitHubError)) return Infinity;
-  const { status, wasWritten, pauseMs = UNNAMED_PAUSE_MS } = error;
-  if (!wasWritten) return CREATE_AGAIN_MS * failed;
-  if (status !== 429 || pauseMs > LONGEST_RATE_PAUSE_MS) return Infinity;
-  return Math.max(CREATE_AGAIN_MS * failed, pauseMs);
+  if (!error.wasWritten) return CREATE_AGAIN_MS * failed;
+  const pauseMs = rateLimitPause(error);
+  return error.status !== 429 || pauseMs > LONGEST_RATE_PAUSE_MS ? Infinity : pauseMs;
 }
 
 function notCreated(error: unknown): NotCreated {
   const cause = classifyError(error);
-  const what =
-    cause === 'unclear'
-      ? 'It is not known whether the comment was created'
-      : 'The comment could not be created';
+  const isKnown = cause !== 'unclear';
+  const what = isKnown
+    ? 'The comment could not be created'
+    : 'It is not known whether the comment was created';
   const why = sentences(`${what}: ${describeError(error)}.`, hintFor(error));
   return { kind: 'problem', problem: why, cause };
 }

@@ -1,5 +1,5 @@
 import type { RunReport } from '../comment/render.ts';
-import { formatCause, formatFailure } from '../comment/starter.ts';
+import { describeStart } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
@@ -70,8 +70,7 @@ export function describeRun(run: Run): RunReport {
     info,
     command,
     startedAt: runtime.clock.startedAt,
-    failure: formatFailure(run),
-    cause: formatCause(run),
+    ...describeStart(run),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,

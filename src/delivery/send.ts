@@ -124,7 +124,7 @@ function markAllAsSending(run: Run): Stop | undefined {
 
 function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Stop | 'sent' {
   if (sent.kind === 'doubtful') {
-    update(job, { message: { kind: 'unknown', isEarlier: false } });
+    update(job, { message: { kind: 'unknown' } });
     if (run.runtime.signal.aborted) return stopWork(run, job);
     return stop('no-answer', { why: sent.why, jobId: job.id });
   }

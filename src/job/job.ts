@@ -68,9 +68,11 @@ export interface Job {
    * sent it, and this one did not.
    */
   readonly message:
-    | { readonly kind: 'pending' | 'sending' | 'not-sent' }
-    | { readonly kind: 'unknown'; readonly isEarlier: boolean }
-    | { readonly kind: 'sent'; readonly at: number; readonly isEarlier: boolean };
+    | {
+        readonly kind: 'pending' | 'sending' | 'not-sent' | 'unknown';
+        readonly isEarlier?: boolean;
+      }
+    | { readonly kind: 'sent'; readonly isEarlier?: boolean; readonly at: number };
   /** For the end of earlier work. */
   readonly isWaiting: boolean;
   /** The comment of a message that comes first. */
@@ -141,15 +143,14 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
 }
 
 export function markSent(job: Job, at: number): void {
-  const message = { kind: 'sent', at, isEarlier: false } as const;
-  update(job, { message, after: startOfAfter(job.base?.status, at) });
+  update(job, { message: { kind: 'sent', at }, after: startOfAfter(job.base?.status, at) });
 }
 
 /** It has no earlier work, so its first end is that of the message. */
 export function markCreated(job: Job, id: string, at: number): void {
   update(job, {
     id,
-    message: { kind: 'sent', at, isEarlier: false },
+    message: { kind: 'sent', at },
     base: { status: BEFORE_CREATION, prLink: null },
     after: { since: at, work: 'our message' },
   });

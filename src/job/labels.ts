@@ -1,50 +1,37 @@
-import { quote } from '../text.ts';
-
 // The state of a job for people to read, the same in comments, the summary and the log.
 
-const improve = (command: string): string =>
-  `Not right? Comment ${quote(command)} and what to change.`;
+const IMPROVE = 'Not right? Comment “{command}” and what to change.';
 /** Where nothing changed, nothing can be wrong. */
-export const askForMore = (command: string): string =>
-  `Comment ${quote(command)} and what is missing.`;
-const tryAgain = (command: string): string =>
-  `Comment ${quote(`${command} try again`)} to try again.`;
-const resume = (command: string): string => `To go on, comment ${quote(command)} and what to do.`;
-const beginAnew = (_: string, createsJobs: boolean): string | undefined =>
-  createsJobs ? 'Comment on a new issue to begin a new job.' : undefined;
+export const ASK_FOR_MORE = 'Comment “{command}” and what is missing.';
+const TRY_AGAIN = 'Comment “{command} try again” to try again.';
+const RESUME = 'To go on, comment “{command}” and what to do.';
+/** Only where a command begins a job. */
+export const BEGIN_ANEW = 'Comment on a new issue to begin a new job.';
 
-/**
- * `title`: a constant, because the runner does not mask the titles of annotations. `next`: once a
- * command has ended.
- */
-function row(
-  icon: string,
-  word: string,
-  title: string,
-  next?: (command: string, createsJobs: boolean) => string | undefined,
-) {
+/** `title`: without texts by others, which the runner does not mask there. `next`: after a command. */
+function row(icon: string, word: string, title: string, next = '') {
   return { icon, word, title, next };
 }
 
 const BAD = {
-  failed: row('❌', 'failed', 'Agent failed', tryAgain),
+  failed: row('❌', 'failed', 'Agent failed', TRY_AGAIN),
   'delivery unknown': row('⚠️', 'delivery unknown', 'Delivery unknown'),
   unreachable: row('⚠️', 'result unknown', 'Result unknown: the status of the job cannot be read'),
   'not-sent': row('⚠️', 'not sent', 'Message not sent'),
   /** As `not-sent`, and no message to this job ever will be. */
-  closed: row('⚠️', 'not sent', 'Message not sent', beginAnew),
-  unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from before this message', improve),
+  closed: row('⚠️', 'not sent', 'Message not sent', BEGIN_ANEW),
+  unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from before this message', IMPROVE),
   'failure unconfirmed': row(
     '⚠️',
     'unconfirmed',
     'Agent failed, perhaps before this message',
-    improve,
+    IMPROVE,
   ),
-  limited: row('🛑', 'limit reached', 'Limit reached: message not sent', resume),
-  'still failing': row('🛑', 'still failing', 'The check still fails', resume),
+  limited: row('🛑', 'limit reached', 'Limit reached: message not sent', RESUME),
+  'still failing': row('🛑', 'still failing', 'The check still fails', RESUME),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working'),
   cancelled: row('⏹️', 'stopped', 'Run stopped: the agent may still be working'),
-  archived: row('🗄️', 'archived', 'Agent job archived', beginAnew),
+  archived: row('🗄️', 'archived', 'Agent job archived', BEGIN_ANEW),
 };
 /** The run still works on it. */
 const UNDERWAY = {
@@ -58,7 +45,7 @@ export const LABELS = {
   ...BAD,
   ...UNDERWAY,
   sent: row('📨', 'sent', 'Message sent to the agent'),
-  completed: row('✅', 'completed', 'Agent completed', improve),
+  completed: row('✅', 'completed', 'Agent completed', IMPROVE),
   skipped: row('⏭️', 'skipped', 'Job skipped: no message sent'),
 };
 export type Label = keyof typeof LABELS;

@@ -7,9 +7,8 @@ import type { CommitTrigger } from '../trigger/trigger.ts';
 import type { Ledger, LedgerEntry } from './ledger.ts';
 import { isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 
-// Whether a message to a job may be sent: one pure rule for re-runs, commits and limits. It is
-// asked before the tracking comment and below it, so that it is exact for any number of runs at
-// once.
+// Whether a message to a job may be sent: one pure rule for re-runs, commits and limits. It is asked
+// before the tracking comment and below it, so that it is exact for any number of runs at once.
 
 /** What may stop messages in a row; `uncounted`: they cannot be counted, so none is sent. */
 export type Limit = { readonly most: number } | { readonly uncounted: Stop };
@@ -46,8 +45,7 @@ export function decide(question: Question, jobId: string): Decision {
     if (isRerun) return inDoubt(problem, [], mayPass);
     // Nothing that the records say could stop it.
     if (limit === undefined && message.commit === '' && jobId !== NEW_JOB) return { kind: 'send' };
-    const why = stop('no-records', { why: problem }, mayPass ? 'later' : 'when fixed');
-    return { kind: 'stop', why };
+    return refuse(stop('no-records', { why: problem }, mayPass ? 'later' : 'when fixed'));
   }
   return (
     (isRerun ? decideRerun(ledger.value, question, jobId) : undefined) ??
@@ -55,10 +53,13 @@ export function decide(question: Question, jobId: string): Decision {
   );
 }
 
+function refuse(why: Stop) {
+  return { kind: 'stop', why } as const;
+}
+
 /** In the order in which they count: only a message that nothing else stops reaches the limit. */
 function decideNew(ledger: Ledger, question: Question, jobId: string): Decision {
   const { message, limit, outdated, command } = question;
-  const { commit } = message;
   if (jobId === NEW_JOB) {
     // A re-run has looked at the attempts of its own message.
     const other = ledger.find(
@@ -66,24 +67,22 @@ function decideNew(ledger: Ledger, question: Question, jobId: string): Decision 
         (entry.attempt === message.attempt || !isSameMessage(entry, message)) &&
         entry.jobs.some(({ delivery }) => delivery !== 'not-sent'),
     );
-    const why = other && stop('other-creation', { url: other.url }, 'when fixed');
-    if (why !== undefined) return { kind: 'stop', why };
+    if (other !== undefined) {
+      return refuse(stop('other-creation', { url: other.url }, 'when fixed'));
+    }
   }
-  if (limit !== undefined && 'uncounted' in limit) return { kind: 'stop', why: limit.uncounted };
-  const same = ledger.find(
-    (entry) => commit !== '' && entry.commit === commit && isOfOtherRun(entry, message, jobId),
-  );
+  if (limit !== undefined && 'uncounted' in limit) return refuse(limit.uncounted);
+  const others = ledger.filter((entry) => isOfOtherRun(entry, message, jobId));
+  const same = others.find(({ commit }) => commit !== '' && commit === message.commit);
   if (same !== undefined) {
-    const details = { url: same.url, ...(command !== null && { command }) };
-    return { kind: 'stop', why: stop('commit-taken', details) };
+    return refuse(stop('commit-taken', { url: same.url, ...(command !== null && { command }) }));
   }
-  if (outdated !== undefined) return { kind: 'stop', why: outdated };
+  if (outdated !== undefined) return refuse(outdated);
   if (limit === undefined) return { kind: 'send' };
   const { most } = limit;
   const nthInARow = countSinceCommand(ledger, message, jobId) + 1;
   if (nthInARow <= most) return { kind: 'send', nthInARow };
-  const isNews = !isLimitTold(ledger, message, jobId);
-  return { kind: 'stop', why: stop('limit', { most }), isNews };
+  return { ...refuse(stop('limit', { most })), isNews: !isLimitTold(ledger, message, jobId) };
 }
 
 /** Why no message about a commit is needed any more, as its pull request shows. */
@@ -99,18 +98,12 @@ export function whyOutdated(
   return sha === check.sha ? undefined : stop('newer-commits');
 }
 
-interface Named {
-  readonly entry: LedgerEntry;
-  readonly job: RecordedJob;
-}
-
 /** From the strongest. */
 const STRENGTH: readonly RecordedJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
 
 /**
- * What other attempts of this message say of a job: the strongest counts and, of equals, the
- * latest. A creation counts for every job, and every job for a creation. Undefined if none can have
- * sent it.
+ * By what other attempts of this message say of a job: the strongest counts and, of equals, the
+ * latest. A creation counts for every job, and every job for a creation.
  */
 function decideRerun(
   ledger: Ledger,
@@ -121,8 +114,9 @@ function decideRerun(
   const named = ledger
     .filter((entry) => isSameMessage(entry, message) && entry.attempt !== message.attempt)
     .flatMap((entry) => entry.jobs.map((job) => ({ entry, job })))
-    .filter(({ job }) => job.delivery !== 'not-sent')
-    .filter(({ job: { id } }) => isAny || id === jobId || id === NEW_JOB)
+    .filter(({ job: { id, delivery } }) => {
+      return delivery !== 'not-sent' && (isAny || id === jobId || id === NEW_JOB);
+    })
     .sort(
       (one, other) =>
         STRENGTH.indexOf(one.job.delivery) - STRENGTH.indexOf(other.job.delivery) ||
@@ -132,17 +126,19 @@ function decideRerun(
   if (strongest === undefined) return undefined;
   const { job, entry } = strongest;
   if (job.delivery === 'sent') return { kind: 'resume', sent: job };
-  const attempt = `attempt ${entry.attempt}`;
-  return inDoubt(
+  const why =
     job.delivery === 'unknown'
-      ? `${attempt} does not know whether it was delivered`
-      : `the comment of ${attempt} does not say whether it was sent`,
-    named,
-  );
+      ? `attempt ${entry.attempt} does not know whether it was delivered`
+      : `the comment of attempt ${entry.attempt} does not say whether it was sent`;
+  return inDoubt(why, named);
 }
 
 /** `named`: what to delete for who wants the message to be sent all the same. */
-function inDoubt(why: string, named: readonly Named[], mayPass = false): Decision {
+function inDoubt(
+  why: string,
+  named: readonly { readonly entry: LedgerEntry; readonly job: RecordedJob }[],
+  mayPass = false,
+): Decision {
   // Without its comment, another job in it that got the message would get it again.
   const others = named.flatMap(({ entry, job }) => entry.jobs.filter(({ id }) => id !== job.id));
   const isWithOthers = others.some(({ delivery }) => delivery === 'sent');
@@ -150,7 +146,7 @@ function inDoubt(why: string, named: readonly Named[], mayPass = false): Decisio
   const toDelete = { comments, count: named.length, isWithOthers: Number(isWithOthers) };
   const details = { why, ...(named.length > 0 && toDelete) };
   const doubt = stop('earlier-attempt', details, mayPass ? 'later' : 'never');
-  return { kind: 'stop', why: doubt, isInDoubt: true };
+  return { ...refuse(doubt), isInDoubt: true };
 }
 
 /** How many messages other runs of this step sent, or may still send, since a person's command. */
@@ -177,11 +173,11 @@ export function isLimitTold(ledger: Ledger, { step }: MessageId, jobId: string):
 }
 
 function mayHaveSent(entry: LedgerEntry, jobId: string): boolean {
-  return (deliveryTo(entry, jobId) ?? 'not-sent') !== 'not-sent';
+  return deliveryTo(entry, jobId) !== 'not-sent';
 }
 
-function deliveryTo({ jobs }: LedgerEntry, jobId: string): RecordedJob['delivery'] | undefined {
-  return jobs.find(({ id }) => id === jobId)?.delivery;
+function deliveryTo({ jobs }: LedgerEntry, jobId: string): RecordedJob['delivery'] {
+  return jobs.find(({ id }) => id === jobId)?.delivery ?? 'not-sent';
 }
 
 /** In which a run may still write its last record after its deadline. */

@@ -113,8 +113,9 @@ export function toRecordedJob(job: Job): RecordedJob {
 
 function recordedDelivery(job: Job): RecordedJob['delivery'] {
   if (mayBeSent(job)) return 'sending';
+  const { kind, isEarlier } = job.message;
   // Of a doubt about an earlier attempt, the record of that one tells.
-  return job.message.kind === 'unknown' && job.message.isEarlier ? 'not-sent' : deliveryOf(job);
+  return kind === 'unknown' && isEarlier ? 'not-sent' : deliveryOf(job);
 }
 
 /** The end of the work on the message, if the process saw it: a re-run reports just that. */

@@ -125,8 +125,7 @@ function isNews({ asked, trigger, inputs, jobs, plan, ledger }: Run, job: Ended)
   const { id, record, message, end, after, change, nthInARow } = job;
   // Another attempt has told it in its own comments.
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
-  const isEarlier = 'isEarlier' in message && message.isEarlier;
-  if (isEarlier && (message.kind === 'unknown' || isKnown)) return false;
+  if (message.isEarlier && (message.kind === 'unknown' || isKnown)) return false;
   if (isBadResult(end.result)) return true;
   // The comment had announced the message before the limit stopped it.
   if (end.label === 'limited' && nthInARow !== undefined) {

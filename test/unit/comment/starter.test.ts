@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatCause, formatFailure } from '../../../src/comment/starter.ts';
+import { describeStart } from '../../../src/comment/starter.ts';
 import type { WebhookEvent } from '../../sim/events.ts';
 import * as on from '../../sim/events.ts';
 
@@ -26,8 +26,9 @@ it.each<[string, WebhookEvent, string]>([
   ['a run that passed', run({ conclusion: 'success' }), 'After `CI ***` on 0123456'],
   ['a run that failed', run({ conclusion: 'timed_out' }), 'After `CI ***` timed out on 0123456'],
 ])('says who asked, or what else started it: %s', (_, event, said) => {
-  const start = startBy(event);
-  expect(formatCause(start).replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
-  const failure = formatFailure(start).replace(/\b[0-9a-f]{7}$/, '0123456');
-  expect(failure).toBe(said.endsWith('out on 0123456') ? said.replace('After ', '') : '');
+  const { cause, failure } = describeStart(startBy(event));
+  expect(cause.replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
+  expect(failure.replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(
+    said.endsWith('out on 0123456') ? said.replace('After ', '') : '',
+  );
 });
