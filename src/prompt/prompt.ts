@@ -4,7 +4,6 @@ import type { Runtime } from '../runner/environment.ts';
 import type { Request } from './request.ts';
 import { formatLogLines, formatMessage, formatPreview, type Section } from './sections.ts';
 
-/** Pictures and other files in comments. */
 const ATTACHED_FILE =
   /https:\/\/(?:github\.com\/user-attachments|private-user-images\.githubusercontent\.com)\/[\w/-]+(?:\.\w+)*/g;
 const MOST_FILES_NAMED = 5;
@@ -16,7 +15,6 @@ function omitFiles(text: string): Section {
   return { slot: 'about', omissions: files.map((file) => ({ what: `what is at ${file}`, why })) };
 }
 
-/** What is sent, and what people see of it. */
 export class Prompt {
   readonly request: Request;
   readonly #runtime: Runtime;
@@ -51,7 +49,6 @@ export class Prompt {
     }
   }
 
-  /** A sentence about where it goes. */
   setDestination(sentence: string): void {
     const { prompt, words } = this.request;
     const about: Section = { slot: 'about', parts: [this.#origin, sentence] };

@@ -17,7 +17,6 @@ export interface Request {
   readonly prompt: string;
   /** Of a person; empty for none. */
   readonly words: string;
-  /** Of the event and of `attach`. */
   readonly sections: readonly Section[];
   /** How many inline comments of the review there are on each file. */
   readonly commentsOn: ReadonlyMap<string, number>;
@@ -123,7 +122,6 @@ function loadReview() {
   return import(/* webpackChunkName: "carried" */ './conversation/review.ts');
 }
 
-/** For all that is fetched for a message. */
 const MOST_FETCHING_MS = 60_000;
 
 /** What changes until the message is sent; or why that is not sent. Loads the code if needed. */

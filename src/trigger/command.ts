@@ -13,7 +13,6 @@ export function askedBy(
   return command !== null || comment.kind === 'review' ? comment : null;
 }
 
-/** Null if the run has something to do. */
 export function whyNothing(
   trigger: Trigger,
   command: string | null,
@@ -37,7 +36,6 @@ export function whyNothing(
   return why === '' ? null : `${why}. There is nothing to send.`;
 }
 
-/** Words that can end a sentence. */
 export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
   const what = kind === 'workflow_run' ? 'run' : 'check';
   if (conclusion === '') return `Only the type “completed” says how the ${what} ended`;

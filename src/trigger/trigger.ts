@@ -9,7 +9,6 @@ export interface Account {
   readonly type: string;
 }
 
-/** What has started the run. */
 export type Trigger = {
   readonly event: string;
   /** Empty for events without it. */
@@ -41,7 +40,6 @@ export interface CommentTrigger {
   /** Null if the account was deleted, as in the topic. */
   readonly authorId: number | null;
   readonly sender: Account;
-  /** Whether an app wrote it for the author. Of reviews, GitHub does not tell. */
   readonly viaApp: boolean;
   /** Of an inline comment; without a line if that no longer exists in the file. */
   readonly context: CodeLocation | null;
@@ -51,7 +49,6 @@ export interface CommentTrigger {
   readonly topic: Readonly<{ title: string; body: string; author: Account | null }>;
 }
 
-/** A run of a workflow, or a check. */
 export interface CommitTrigger {
   readonly kind: 'workflow_run' | 'check_run';
   readonly id: number;
@@ -104,7 +101,6 @@ export function keyOfComment({ kind, id }: Pick<CommentTrigger, 'kind' | 'id'>):
   return `${kind}:${id}`;
 }
 
-/** Null if GitHub does not withhold the secrets. */
 export function whyNoSecrets({ event, isHeadHere, sender }: Trigger): string | null {
   const isOfPullRequest = /^pull_request(_review(_comment)?)?$/.test(event);
   if (!isOfPullRequest && !/^(push|create|deployment(_status)?)$/.test(event)) return null;

@@ -12,9 +12,7 @@ import { type FailedCheck, isOutdated, selectFailures } from './select.ts';
 
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
 const MOST_SOURCES = 8;
-/** What jobs, checks and annotations need, in private repositories. */
 const CHECKS = 'checks: read';
-/** What runs and logs need. */
 const ACTIONS = 'actions: read';
 
 /**
@@ -34,7 +32,6 @@ export async function fetchFailures(
     fetchOrExplain(() => github.runsOn(sha, until), ACTIONS, signal),
     fetchOrExplain(() => github.checksOn(sha, until), CHECKS, signal),
   ]);
-  /** Whether a workflow may have run there. */
   const hasRuns = runs.kind === 'problem' || runs.value.length > 0;
   if (own !== null && isOutdated(own, { runs, checks })) {
     const why = `${quoteName(own.name, redact)} has passed since, was cancelled, or runs again.`;
@@ -127,7 +124,6 @@ async function fetchSource({ github }: Context, check: FailedCheck, signal: Abor
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
-/** `until`: a time of the clock. */
 export function limitTime(
   { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
   until: number,

@@ -8,8 +8,6 @@ import { toOutput, withoutRepeatedLines } from '../logs/quote-outputs.ts';
 import type { Omission, Section } from '../sections.ts';
 import type { FailedCheck, FailedRun, Failures } from './select.ts';
 
-// What fails on a commit; that of the event comes first.
-
 const ALSO_FAILS =
   'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
 const NO_JOBS = 'No failed job of it is known; a person has to look at its page.';
@@ -22,7 +20,6 @@ export interface Source {
   readonly check: FailedCheck;
   readonly annotations: Result<readonly Annotation[]> | null;
   readonly log: Result<string> | null;
-  /** Why GitHub never started it, in its words. */
   readonly neverStarted: string | undefined;
 }
 
@@ -148,7 +145,6 @@ const LEVELS = ['failure', 'warning', 'notice'];
 /** What GitHub says if no runner ever took a job, such as because of a payment. */
 const NEVER_STARTED = /^The job was not (?:started|acquired)\b|\bno enabled runners online\b/;
 
-/** In the words of GitHub. */
 export function whyNeverStarted(all: readonly Annotation[]): string | undefined {
   return all.find(({ path, message }) => path === NO_FILE && NEVER_STARTED.test(message))?.message;
 }
@@ -181,7 +177,6 @@ function formatAnnotation(
   return cut(oneLine(redact(clean(parts.join(': '))), 4 * LONGEST_ANNOTATION), LONGEST_ANNOTATION);
 }
 
-/** A name by others, in one line. */
 export function quoteName(name: string, redact: Redact): string {
   return quote(redact(name), 100);
 }

@@ -10,21 +10,18 @@ export interface Lists {
   readonly checks: Result<readonly CheckRun[]>;
 }
 
-/** A run of a workflow, or a check. */
 export interface FailedRun {
   readonly kind: 'workflow' | 'check' | 'job';
   readonly id: number;
   readonly name: string;
   readonly url: string;
   readonly failure: string;
-  /** Whether it is that of the event. */
   readonly isOwn: boolean;
 }
 
 export interface FailedCheck extends FailedRun {
   /** Of a job; null if that run is not known. */
   readonly run: FailedRun | null;
-  /** The title, summary and text of its output; empty for none. */
   readonly output: string;
   readonly annotations: number;
   /** Otherwise it was cancelled, perhaps because GitHub never started it. */
@@ -135,7 +132,6 @@ export function isOwnCheck({ id, name, app }: CheckRun, own: CommitTrigger | nul
   return id === own.id || (name === own.name && app?.id === (own.app ?? undefined));
 }
 
-/** As it is listed or, without that, as the event has it. */
 function findOwnCheck(own: CommitTrigger | null, listed: readonly CheckRun[]): FailedCheck[] {
   if (own?.kind !== 'check_run') return [];
   const output = { title: '', summary: '', text: '', annotations_count: 0 };

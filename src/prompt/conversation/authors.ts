@@ -18,7 +18,6 @@ export type Standing =
 
 const PERSON: Standing = { kind: 'quoted', remark: '' };
 
-/** Looks up the permission of the first people. */
 export async function lookUpAuthors(
   { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: Context,
   authors: readonly (Account | null)[],

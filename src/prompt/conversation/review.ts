@@ -64,7 +64,6 @@ export function formatInline(posts: readonly InlinePost[], url: string, redact: 
   };
 }
 
-/** The code that a single inline comment is about. */
 export function formatCode(code: CodeLocation, redact: Redact): Section {
   const { where, diff } = formatLocation(code, redact);
   const context = `Context: this was written on ${where}.`;

@@ -11,7 +11,6 @@ import type { Result } from '../../result.ts';
 import { MARKER } from '../../text.ts';
 import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.ts';
 
-/** Where a command or a review was written. */
 export interface RequestPage {
   readonly asked: CommentTrigger;
   readonly number: number;
@@ -37,7 +36,6 @@ export interface PostGroup {
   readonly older: number;
 }
 
-/** All of it is in the order of time. */
 export function selectPosts(
   { comments, reviews = NONE, threads = NONE }: Conversation,
   { asked, since, sent }: RequestPage,

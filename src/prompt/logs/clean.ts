@@ -5,7 +5,6 @@ import { withoutInvisible } from '../../text.ts';
 
 /** Colors and moves of the cursor (ECMA-48, 5.4), also as some tools write them: `^[[31m`. */
 const SEQUENCES = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\^\[\[(?:\??[0-9;]+[A-Za-z]|[mK])/g;
-/** Links and titles of windows. */
 const OPERATING_SYSTEM_COMMANDS = /(?:\x1b|\^\[)\][^\x07\x1b^\n]*(?:\x07|\^G|(?:\x1b|\^\[)\\)/g;
 const TIMES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ?/gm;
 /** `##[error]` says what kind of line it is; `##[group]` and others only how to show it. */

@@ -2,7 +2,6 @@ import { hasVisibleText } from '../../text.ts';
 
 // Selects the lines that say what failed if there is no room for all of them, in linear time.
 
-/** Stands for lines that are left out. */
 const GAP = '…';
 const FIRST_LINES = 5;
 /** Characters of what stands above the lines, even if those are few. */
