@@ -4,7 +4,6 @@ import type { Job } from '../../src/job/job.ts';
 import { LABEL_NAMES, LABELS, type Label } from '../../src/job/labels.ts';
 import { DASHBOARD_URL } from '../../src/service.ts';
 import {
-  badEnds,
   COMMIT,
   commentOf,
   comments,
@@ -13,7 +12,6 @@ import {
   jobOf,
   LEAST_ROOM,
   mixedFleet,
-  replies,
   summaries,
   summaryOf,
 } from '../sim/demo/exhibits.ts';
@@ -95,11 +93,3 @@ it.each([...comments(), ...summaries()])(
     expect(problemsOf(rendered(markdown))).toEqual([]);
   },
 );
-
-it.each(badEnds())('the comment about the bad end "$name" mentions one person', ({ markdown }) => {
-  expect(forgedIn(rendered(markdown), isOwn)).toEqual(['@octocat']);
-});
-
-it.each(replies())('the reply "$name" is not forged', ({ markdown }) => {
-  expect(forgedIn(rendered(markdown), isOwn)).toEqual([]);
-});

@@ -1,19 +1,13 @@
-import {
-  addMention,
-  type RunReport,
-  renderProblem,
-  renderReport,
-  renderUsage,
-} from '../../../src/comment/render.ts';
+import { type RunReport, renderReport } from '../../../src/comment/render.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
 import { type Job, type JobRecord, NEW_JOB, newJob, type Pushed } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
 
-import { renderSummary, reportEarlyEnd } from '../../../src/report/finish.ts';
+import { renderSummary } from '../../../src/report/finish.ts';
 
-import { type Runtime, readRunInfo } from '../../../src/runner/environment.ts';
+import { readRunInfo } from '../../../src/runner/environment.ts';
 
 // Every state of the comment and of the job summary, as Markdown: for the gallery and for tests.
 
@@ -230,29 +224,8 @@ export function commentOf(
   return renderReport({ ...REPORT, ...story }, jobs, { conversation, limit });
 }
 
-export function summaryOf(
-  jobs: readonly Job[],
-  story: Partial<RunReport> = {},
-  commentUrls: readonly string[] = [],
-): string {
-  return renderSummary({ ...REPORT, ...story }, jobs, commentUrls);
-}
-
-/** What a run writes to its job summary. */
-function written(write: (runtime: Runtime) => unknown): string {
-  let text = '';
-  const ignore = (): void => {};
-  const runtime: Partial<Runtime> = {
-    env: {},
-    log: { info: ignore, debug: ignore, notice: ignore, warning: ignore, error: ignore },
-    redact: (value) => value,
-    writeOutputs: ignore,
-    writeSummary: (markdown) => {
-      text = markdown;
-    },
-  };
-  write(runtime as Runtime);
-  return text;
+export function summaryOf(jobs: readonly Job[], story = {}, urls: readonly string[] = []): string {
+  return renderSummary({ ...REPORT, ...story }, jobs, urls);
 }
 
 export function comments(): readonly Exhibit[] {
@@ -268,36 +241,10 @@ export function comments(): readonly Exhibit[] {
   ];
 }
 
-/** The comments that reply to a command that cannot run. */
-export function replies(): readonly Exhibit[] {
-  const problem =
-    'No comment of this action names an agent job here, and “job-id” is empty. Set “create-job: true” to create a job, ' +
-    'or “job-id” to the ID of a job.';
-  return [
-    { name: 'a workflow that is not set up correctly', markdown: renderProblem(problem, RUN) },
-    { name: 'a command without a prompt', markdown: renderUsage('/agent') },
-  ];
-}
-
-/** The comments about a bad end, which mention a person. */
-export function badEnds(): readonly Exhibit[] {
-  const kinds = ['failed', 'delivery unknown', 'not-sent', 'timed-out', 'archived'] as const;
-  return kinds.map((name, n) => {
-    const others = n === 0 ? [jobOf('completed', 1)] : [];
-    return { name, markdown: addMention('octocat', commentOf([jobOf(name), ...others])) };
-  });
-}
-
 export function summaries(): readonly Exhibit[] {
   const urls = [`${RUN.repositoryUrl}/pull/42#issuecomment-1`];
-  const problem =
-    'timeout-minutes must be a plain number, more than 0 and at most 7200; it is “soon”.';
   const changed = jobOf('completed', 0, withChange(3));
   return [
-    {
-      name: 'No job',
-      markdown: written((runtime) => reportEarlyEnd(runtime, stop('inputs', { why: problem }))),
-    },
     ...ENDED.map((kind) => ({ name: `1 job: ${kind}`, markdown: summaryOf([jobOf(kind)]) })),
     { name: '1 job: 3 new commits', markdown: summaryOf([changed], COMMAND, urls) },
     { name: '100 jobs', markdown: summaryOf(mixedFleet(100), {}, urls) },

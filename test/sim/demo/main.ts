@@ -2,7 +2,7 @@
 // would see. `npm run demo -- gallery` makes one of every state of the comment and the summary.
 
 import { pathToFileURL } from 'node:url';
-import { badEnds, comments, type Exhibit, replies, summaries } from './exhibits.ts';
+import { comments, type Exhibit, summaries } from './exhibits.ts';
 import { renderBeside, toHtml, writeDocument, writePage } from './page.ts';
 import { type PlayedRun, play } from './play.ts';
 import { story } from './story.ts';
@@ -11,7 +11,7 @@ const HOW =
   'The action is the built one; the API and GitHub are simulated. It takes half a minute.';
 
 if (process.argv[2] === 'gallery') {
-  const all = { Comment: comments(), Reply: replies(), 'Bad end': badEnds(), Summary: summaries() };
+  const all = { Comment: comments(), Summary: summaries() };
   const parts = Object.entries(all).flatMap(([what, some]) => some.map((one) => show(what, one)));
   const page = writeDocument('gallery.html', renderBeside('Every state', parts));
   console.log(`Every state, as GitHub renders it: ${pathToFileURL(page)}`);
