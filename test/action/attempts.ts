@@ -33,7 +33,7 @@ export function triggerOf({ github, ask }: Simulation, origin: Origin): Trigger 
     case 'a review':
       return { with: command, event: review({ number: PULL, body }) };
     case 'a review comment': {
-      const { id } = github.addReviewComment(PULL, 'alice', body);
+      const id = github.addReviewComment(PULL, 'alice', { body });
       return { with: command, event: reviewComment({ number: PULL, body, id }) };
     }
     case 'a comment':

@@ -46,7 +46,7 @@ describe('the prompt is the text after the command', () => {
   it('with the code of a review comment', async () => {
     await using sim = await simulate({ with: COMMAND, agent: ON_ITS_PULL });
     const body = '/agent explain this';
-    const { id } = sim.github.addReviewComment(PULL, 'alice', body);
+    const id = sim.github.addReviewComment(PULL, 'alice', { body });
     const event = on.reviewComment({ number: PULL, body, id, path: 'docs/a.md', line: 12 });
     const result = await sim.runHere({ step: { event } });
     expect(result.outputs.result).toBe('sent');

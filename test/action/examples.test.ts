@@ -36,7 +36,7 @@ const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
   pull_request: () => on.pullRequest({ number: PULL, fork: 'octo/agents' }),
   pull_request_review: () => on.review({ number: PULL, body: COMMAND }),
   pull_request_review_comment({ github }) {
-    const { id } = github.addReviewComment(PULL, 'alice', COMMAND);
+    const id = github.addReviewComment(PULL, 'alice', { body: COMMAND });
     return on.reviewComment({ number: PULL, body: COMMAND, id });
   },
   push: () => on.push(),

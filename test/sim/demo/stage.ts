@@ -151,8 +151,7 @@ export function openStage(github: GitHub, clock: Clock) {
   }
 
   function reply({ by, body, place }: Written): number {
-    const { id } = github.addReviewComment(PULL, by, body);
-    github.addReview(PULL, by, [{ ...place, body, id, isReply: true }]);
+    const id = github.addReviewComment(PULL, by, { ...place, body, isReply: true });
     show(`PRRC_${id}`, `discussion_r${id}`, by, body);
     return id;
   }

@@ -47,6 +47,8 @@ export function openGraph(repository: Repository, reactions: Reaction[]): object
   function node(id: string): object {
     const review = repository.findReview(id);
     if (review !== undefined) return reviewNode(repository, review);
+    const inline = repository.findInline(id);
+    if (inline !== undefined) return inlineNode(repository, inline);
     const comment = findNode(id);
     return comment === undefined ? noNode(id) : commentNode(repository, comment);
   }

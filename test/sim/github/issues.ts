@@ -51,8 +51,6 @@ export interface Issue {
 /** What people and other runs do. Each action throws if the issue or comment does not exist. */
 export interface PageActions {
   addComment(number: number, author: string, body: string): Comment;
-  /** A comment on a line of a pull request. */
-  addReviewComment(number: number, author: string, body: string): Comment;
   editComment(id: number, body: string, editor?: string): Comment;
   deleteComment(id: number): void;
   minimizeComment(id: number, reason?: string): Comment;
@@ -64,10 +62,7 @@ export interface PageActions {
   rewrite(number: number, ...commits: readonly string[]): void;
 }
 
-export type CommentKind = 'issue_comment' | 'review_comment';
-
 export interface Found {
-  readonly kind: CommentKind;
   readonly issue: Issue;
   readonly comment: Comment;
 }
@@ -79,11 +74,6 @@ export interface IssuesOptions {
   /** The page of the repository. */
   readonly url: string;
 }
-
-const FORMS = {
-  issue_comment: { fragment: 'issuecomment-', prefix: 'IC' },
-  review_comment: { fragment: 'discussion_r', prefix: 'PRRC' },
-} as const;
 
 export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptions) {
   const issues = new Map<number, Issue>();
@@ -105,23 +95,18 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return new Date(clock.now()).toISOString().replace(/\.\d+/, '');
   }
 
-  function addComment(...about: Parameters<PageActions['addComment']>): Comment {
-    return add('issue_comment', ...about);
-  }
-
-  function add(kind: CommentKind, number: number, author: string, body: string): Comment {
+  function addComment(number: number, author: string, body: string): Comment {
     const issue = known(number);
-    const { fragment, prefix } = FORMS[kind];
     const [id, at] = [++lastId, now()];
     const comment = {
       ...{ id, author, body, editor: null },
-      html_url: `${pageOf(issue)}#${fragment}${id}`,
-      node_id: `${prefix}_${id}`,
+      html_url: `${pageOf(issue)}#issuecomment-${id}`,
+      node_id: `IC_${id}`,
       ...{ created_at: at, updated_at: at },
       isMinimized: false,
       listedAt: clock.now() + listLagMs,
     };
-    all.set(id, { kind, issue, comment });
+    all.set(id, { issue, comment });
     return comment;
   }
 
@@ -151,16 +136,12 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
   /** Those on the issue itself, the oldest first, including those that lists do not show yet. */
   function comments(number: number): readonly Comment[] {
     const issue = known(number);
-    const found = all.values().filter((one) => one.kind === 'issue_comment' && one.issue === issue);
+    const found = all.values().filter((one) => one.issue === issue);
     return found.map(({ comment }) => comment).toArray();
   }
 
-  const find = (kind: CommentKind, id: number): Found | undefined =>
-    all.get(id)?.kind === kind ? all.get(id) : undefined;
-
   const actions: PageActions = {
     addComment,
-    addReviewComment: (...about) => add('review_comment', ...about),
     editComment: (id, body, editor = existing(id).comment.author) =>
       change(id, { body, editor, updated_at: now() }),
     deleteComment: (id) => void all.delete(existing(id).comment.id),
@@ -179,14 +160,13 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     },
   };
   return {
-    ...{ issues, now, pageOf, comments, find, actions },
+    ...{ issues, now, pageOf, comments, actions },
+    find: (id: number): Found | undefined => all.get(id),
     /** The comments that a list shows. */
     listed: ({ number }: Issue) =>
       comments(number).filter(({ listedAt }) => listLagMs === 0 || listedAt <= clock.now()),
     /** A comment on an issue or pull request. Only lists have a lag. */
-    findNode(nodeId: string): Comment | undefined {
-      const [, prefix, id] = /^(IC|PRRC)_(\d+)$/.exec(nodeId) ?? [];
-      return find(prefix === 'PRRC' ? 'review_comment' : 'issue_comment', Number(id))?.comment;
-    },
+    findNode: (nodeId: string): Comment | undefined =>
+      all.get(Number(/^IC_(\d+)$/.exec(nodeId)?.[1]))?.comment,
   };
 }

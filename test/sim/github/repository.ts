@@ -49,8 +49,8 @@ export function openRepository(options: RepositoryOptions) {
   const { changes = {}, trouble: { listLagMs = 0 } = {} } = options;
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
-  const { addReview, ...reviews } = openReviews(all);
-  const actions: PageActions & ReviewActions = { ...all.actions, addReview };
+  const { reviewActions, ...reviews } = openReviews(all);
+  const actions: PageActions & ReviewActions = { ...all.actions, ...reviewActions };
 
   function account(login: string): Account {
     if (login === viewer.login) return viewer;

@@ -33,7 +33,7 @@ export function rest(context: Context, call: Call): Answer {
   const [first = 0] = call.numbers;
   const issue = repository.issues.get(first);
   const pull = issue?.pullRequest ? issue : undefined;
-  const comment = repository.find('issue_comment', first);
+  const comment = repository.find(first);
   const routes: Readonly<Record<string, () => Answer | undefined>> = {
     'POST issues/#/comments': () => issue && createComment(repository, issue, request),
     'PATCH issues/comments/#': () => comment && updateComment(repository, comment, request),

@@ -65,6 +65,8 @@ export interface ReviewActions {
     comments: readonly InlineOptions[],
     review?: ReviewOptions,
   ): number;
+  /** A review that is one comment, whose ID is returned. */
+  addReviewComment(number: number, author: string, comment: InlineOptions): number;
 }
 
 interface Pages {
@@ -80,15 +82,9 @@ export function openReviews({ issues, now, pageOf }: Pages) {
   const threads = new Map<number, InlineComment[][]>();
   let lastId = 1_000_000_000;
 
-  function write(
-    number: number,
-    reviewer: string,
-    page: string,
-    reviewUrl: string,
-    options: InlineOptions,
-  ): InlineComment {
+  function write(number: number, page: string, reviewUrl: string, options: InlineOptions) {
     const { body, path = 'docs/guide.md', diffHunk = DIFF, outdated = false } = options;
-    const { line = 12, startLine = null, author = reviewer, movedTo = line } = options;
+    const { line = 12, startLine = null, author = null, movedTo = line } = options;
     const { isResolved = false, isMinimized = false, isDraft = false, id = ++lastId } = options;
     const thread = options.isReply === true ? threads.get(number)?.at(-1) : undefined;
     const comment: InlineComment = {
@@ -109,20 +105,15 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     return comment;
   }
 
-  return {
-    addReview(
-      number: number,
-      author: string,
-      comments: readonly InlineOptions[],
-      review: ReviewOptions = {},
-    ): number {
+  const actions: ReviewActions = {
+    addReview(number, author, comments, review = {}) {
       const issue = issues.get(number);
       if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
       const page = pageOf(issue);
       // The comments come first.
       const id = lastId + comments.filter((one) => one.id === undefined).length + 1;
       const url = `${page}#pullrequestreview-${id}`;
-      const inline = comments.map((options) => write(number, author, page, url, options));
+      const inline = comments.map((one) => write(number, page, url, { author, ...one }));
       lastId = id;
       const { body = '', state = 'COMMENTED', isMinimized = false } = review;
       const submitted: SubmittedReview = {
@@ -132,6 +123,11 @@ export function openReviews({ issues, now, pageOf }: Pages) {
       all.set(number, [...(all.get(number) ?? []), submitted]);
       return id;
     },
+    addReviewComment: (number, author, comment) => actions.addReview(number, author, [comment]) - 1,
+  };
+
+  return {
+    reviewActions: actions,
     /** Undefined for the ID of something else. Reviews that nobody has added are empty. */
     findReview(nodeId: string): SubmittedReview | undefined {
       if (!nodeId.startsWith(nodeIdOf(''))) return undefined;
@@ -140,6 +136,8 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     },
     /** Those of a pull request, the oldest first. */
     reviewsOf: (number: number): readonly SubmittedReview[] => all.get(number) ?? [],
+    findInline: (nodeId: string): InlineComment | undefined =>
+      [...threads.values()].flat(2).find(({ id }) => nodeId === `PRRC_${id}`),
     threadsOf: (number: number): readonly (readonly InlineComment[])[] => threads.get(number) ?? [],
   };
 }
