@@ -44,6 +44,7 @@ const ZERO_SHA = '0'.repeat(40);
 /** That of the simulated pull requests. */
 const BRANCH = 'changes';
 
+const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
 /** The repository of all events. */
 const HERE = 1;
 
@@ -126,21 +127,10 @@ export function pullRequest(
   },
 ): WebhookEvent {
   const { number, fork, author = ALICE, repository = REPOSITORY } = options;
-  const { payload } = event(
-    'pull_request',
-    options.action ?? 'opened',
-    {
-      number,
-      pull_request: {
-        number,
-        html_url: `${SERVER}/${repository}/pull/${number}`,
-        user: author,
-        head: fork === undefined ? {} : forkedHead(fork),
-      },
-      sender: options.sender ?? author,
-    },
-    repository,
-  );
+  const head = fork === undefined ? {} : forkedHead(fork);
+  const html_url = `${SERVER}/${repository}/pull/${number}`;
+  const about = { number, pull_request: { number, html_url, user: author, head } };
+  const { payload } = written('pull_request', 'opened', options, about);
   return { name: options.target === true ? 'pull_request_target' : 'pull_request', payload };
 }
 
@@ -158,28 +148,14 @@ export function issueComment(
     readonly viaApp?: boolean;
   },
 ): WebhookEvent {
-  const { number, body, onPullRequest = true, repository = REPOSITORY } = options;
-  const id = options.id ?? 3_000_000_001;
+  const { number, body, onPullRequest = true, id = 3_000_000_001, author: user = ALICE } = options;
   const app = { id: 77, slug: 'helper', name: 'Helper', owner: { login: 'helpers' } };
-  return event(
-    'issue_comment',
-    options.action ?? 'created',
-    {
-      issue: {
-        number,
-        state: options.over === undefined ? 'open' : 'closed',
-        ...(onPullRequest && { pull_request: { merged_at: mergedAt(options) } }),
-      },
-      comment: {
-        ...written(options, id),
-        node_id: `IC_${id}`,
-        body,
-        performed_via_github_app: options.viaApp ? app : null,
-      },
-      sender: options.sender ?? options.author ?? ALICE,
-    },
-    repository,
-  );
+  const { state, merged_at } = pullOf(options);
+  const performed_via_github_app = options.viaApp ? app : null;
+  return written('issue_comment', 'created', options, {
+    issue: { number, state, ...(onPullRequest && { pull_request: { merged_at } }) },
+    comment: { id, user, node_id: `IC_${id}`, body, performed_via_github_app },
+  });
 }
 
 export function reviewComment(
@@ -195,64 +171,38 @@ export function reviewComment(
     readonly replyTo?: number;
   },
 ): WebhookEvent {
-  const { body, line = 12, startLine = null, repository = REPOSITORY } = options;
-  const id = options.id ?? 3_000_000_001;
-  return event(
-    'pull_request_review_comment',
-    options.action ?? 'created',
-    {
-      pull_request: pullOf(options),
-      comment: {
-        ...written(options, id),
-        node_id: `PRRC_${id}`,
-        body,
-        path: options.path ?? 'docs/guide.md',
-        line,
-        start_line: startLine,
-        diff_hunk: options.diffHunk ?? '@@ -10,3 +10,3 @@\n context\n-old line\n+new line',
-        ...(options.replyTo !== undefined && { in_reply_to_id: options.replyTo }),
-      },
-      sender: options.sender ?? options.author ?? ALICE,
-    },
-    repository,
-  );
+  const { body, line = 12, startLine: start_line = null, author: user = ALICE } = options;
+  const { id = 3_000_000_001, path = 'docs/guide.md', diffHunk: diff_hunk = DIFF } = options;
+  const { replyTo: in_reply_to_id } = options;
+  const place = { path, line, start_line, diff_hunk, ...(in_reply_to_id && { in_reply_to_id }) };
+  return written('pull_request_review_comment', 'created', options, {
+    pull_request: pullOf(options),
+    comment: { id, user, node_id: `PRRC_${id}`, body, ...place },
+  });
 }
 
 export function review(
   options: Written & { readonly body: string | null; readonly state?: string },
 ): WebhookEvent {
-  const { number, body, repository = REPOSITORY } = options;
-  const id = options.id ?? 1_000_000_001;
-  return event(
-    'pull_request_review',
-    options.action ?? 'submitted',
-    {
-      pull_request: pullOf(options),
-      review: {
-        ...written(options, id),
-        node_id: `PRR_${id}`,
-        body,
-        state: options.state ?? 'commented',
-        html_url: `${SERVER}/${repository}/pull/${number}#pullrequestreview-${id}`,
-      },
-      sender: options.sender ?? options.author ?? ALICE,
-    },
-    repository,
-  );
+  const { number, body, id = 1_000_000_001, state = 'commented', author: user = ALICE } = options;
+  const page = `${SERVER}/${options.repository ?? REPOSITORY}/pull/${number}`;
+  const html_url = `${page}#pullrequestreview-${id}`;
+  return written('pull_request_review', 'submitted', options, {
+    pull_request: pullOf(options),
+    review: { id, user, node_id: `PRR_${id}`, body, state, html_url },
+  });
 }
 
-function mergedAt({ over }: Written): string | null {
-  return over === 'merged' ? '2026-11-01T10:00:00Z' : null;
+/** The pull request of a comment or review. */
+function pullOf({ number, over }: Written) {
+  const merged_at = over === 'merged' ? '2026-11-01T10:00:00Z' : null;
+  return { number, state: over === undefined ? 'open' : 'closed', merged_at };
 }
 
-/** The pull request of a comment or review on its lines. */
-function pullOf(options: Written): Json {
-  const state = options.over === undefined ? 'open' : 'closed';
-  return { number: options.number, state, merged_at: mergedAt(options) };
-}
-
-function written({ author = ALICE }: Written, id: number): Json {
-  return { id, user: author };
+/** An event of what its sender has written. */
+function written(name: string, usual: string, options: Omit<Written, 'number'>, parts: Json) {
+  const { action = usual, author = ALICE, sender = author, repository } = options;
+  return event(name, action, { ...parts, sender }, repository);
 }
 
 export function push(options: Common & { readonly ref?: string } = {}): WebhookEvent {
@@ -261,14 +211,10 @@ export function push(options: Common & { readonly ref?: string } = {}): WebhookE
 }
 
 /** Not in the examples: the payload has a schedule and no sender. */
-export function schedule(
-  options: { readonly repository?: string; readonly cron?: string } = {},
-): WebhookEvent {
-  const { payload } = event('workflow_dispatch', undefined, {}, options.repository);
+export function schedule(home = REPOSITORY): WebhookEvent {
+  const { repository } = event('workflow_dispatch', undefined, {}, home).payload;
   const workflow = '.github/workflows/nudge.yml';
-  const { repository } = payload;
-  const { cron = '0 6 * * 1' } = options;
-  return { name: 'schedule', payload: { schedule: cron, repository, workflow } };
+  return { name: 'schedule', payload: { schedule: '0 6 * * 1', repository, workflow } };
 }
 
 export function workflowDispatch(

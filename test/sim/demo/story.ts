@@ -106,7 +106,7 @@ export interface Work {
 
 const NIGHT: Trigger = {
   ...{ kind: 'event', by: 'rita', file: 'every-night' },
-  event: schedule({ repository: REPOSITORY, cron: '17 3 * * *' }),
+  event: schedule(REPOSITORY),
 };
 const DEPLOY = {
   name: 'Deploy preview',
