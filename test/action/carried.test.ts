@@ -136,7 +136,7 @@ describe('a run that failed', () => {
 
 ${QUOTATIONS}
 
-The workflow “CI” failed on the commit c356495 of the pull request https://github.com/octo/agents/pull/7 (branch “changes”): https://github.com/octo/agents/actions/runs/1589141559
+The workflow “CI” failed on the commit c356495 of the pull request https://github.com/octo/agents/pull/7 (branch “changes”): https://github.com/octo/agents/actions/runs/41
 
 Failed job: “links”.
 
