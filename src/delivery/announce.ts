@@ -120,10 +120,10 @@ export function openComment(
   const record = () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) });
   /** A limit is told by the comment itself, if it was known before. */
   const render = (limit: number): string => {
-    const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
-    const people = told.map((job) => findPersonToMention(trigger, knownRecords(ledger), job));
     const place = { conversation, limit: limit - ROOM_FOR_NAME };
     const text = renderReport(describeRun(run), jobs, place);
+    const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
+    const people = told.map((job) => findPersonToMention(trigger, knownRecords(ledger), job));
     return addMention(people.find((login) => login !== '') ?? '', text);
   };
   const compose = (): string => composeComment(record(), render);

@@ -9,62 +9,49 @@ import { sentences } from '../text.ts';
 
 const HEARTBEAT_MS = 60_000;
 
-interface LoggedRun extends Pick<Runtime, 'log' | 'clock'> {
-  readonly jobs: readonly Job[];
-  readonly deadline: number;
-}
+export function openJobLog(
+  { log, clock }: Pick<Runtime, 'log' | 'clock'>,
+  jobs: readonly Job[],
+  deadline: number,
+) {
+  const isOnly = jobs.length === 1;
+  const warned = new Set<string>();
+  let spokeAt = clock.now();
+  const speak = (text: string): void => {
+    spokeAt = clock.now();
+    log.info(text);
+  };
+  return {
+    /** `level`: of the line with several jobs. */
+    say(job: Job, text: string, level: 'debug' | 'info' = 'debug'): void {
+      if (isOnly) speak(text);
+      else log[level](`Job ${job.id}: ${text}`);
+    },
 
-export class JobLog {
-  readonly #run: LoggedRun;
-  readonly #warned = new Set<string>();
-  #spokeAt: number;
+    /** Each warning is an annotation once, for however many jobs. */
+    warn(job: Job, text: string): void {
+      if (!warned.has(text)) log.warning(isOnly ? text : `Job ${job.id}: ${text}`);
+      warned.add(text);
+    },
 
-  constructor(run: LoggedRun) {
-    this.#run = run;
-    this.#spokeAt = run.clock.now();
-  }
+    /** Shows once a minute that the run continues. `text` is for a single job. */
+    beat(text: string): void {
+      const now = clock.now();
+      if (now - spokeAt < HEARTBEAT_MS) return;
+      const labels = jobs.map(labelOf);
+      const done = labels.filter((label) => !isUnderway(label)).length;
+      const all = `${done} of ${labels.length} jobs done (${countLabels(labels)})`;
+      speak(`${isOnly ? text : all}; time-out in ${duration(deadline - now)}.`);
+    },
 
-  /** `level`: of the line with several jobs. */
-  say(job: Job, text: string, level: 'debug' | 'info' = 'debug'): void {
-    if (this.#run.jobs.length > 1) this.#run.log[level](`Job ${job.id}: ${text}`);
-    else this.#speak(text);
-  }
-
-  /** Each warning is an annotation once, for however many jobs. */
-  warn(job: Job, text: string): void {
-    if (this.#warned.has(text)) return;
-    this.#warned.add(text);
-    this.#run.log.warning(this.#run.jobs.length > 1 ? `Job ${job.id}: ${text}` : text);
-  }
-
-  /** Shows once a minute that the run continues. `text` is for a single job. */
-  beat(text: string): void {
-    const now = this.#run.clock.now();
-    if (now - this.#spokeAt < HEARTBEAT_MS) return;
-    const left = `time-out in ${duration(this.#run.deadline - now)}`;
-    if (this.#run.jobs.length === 1) {
-      this.#speak(`${text}; ${left}.`);
-      return;
-    }
-    const labels = this.#run.jobs.map(labelOf);
-    const done = labels.filter((label) => !isUnderway(label)).length;
-    const all = `${done} of ${labels.length} jobs done (${countLabels(labels)})`;
-    this.#speak(`${all}; ${left}.`);
-  }
-
-  ended(job: Job): void {
-    // With one job, the result follows at once.
-    if (this.#run.jobs.length === 1) return;
-    const ended = this.#run.jobs.filter(({ end }) => end !== undefined).length;
-    const elapsed = elapsedMs(job);
-    const said = `[${ended}/${this.#run.jobs.length}] ${LABELS[labelOf(job)].word} ${job.id}`;
-    const after =
-      elapsed === undefined || job.end?.result === 'sent' ? '' : `after ${duration(elapsed)}`;
-    this.#run.log.info(sentences(said, after, job.record?.prLink ?? ''));
-  }
-
-  #speak(text: string): void {
-    this.#spokeAt = this.#run.clock.now();
-    this.#run.log.info(text);
-  }
+    /** With one job, the result follows at once. */
+    ended(job: Job): void {
+      if (isOnly) return;
+      const count = jobs.filter(({ end }) => end !== undefined).length;
+      const elapsed = job.end?.result === 'sent' ? undefined : elapsedMs(job);
+      const said = `[${count}/${jobs.length}] ${LABELS[labelOf(job)].word} ${job.id}`;
+      const after = elapsed === undefined ? '' : `after ${duration(elapsed)}`;
+      log.info(sentences(said, after, job.record?.prLink ?? ''));
+    },
+  };
 }

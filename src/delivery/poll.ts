@@ -4,7 +4,6 @@ import {
   isDone,
   type Job,
   type JobRecord,
-  mayBeSent,
   NEW_JOB,
   recordPoll,
   recordResponse,
@@ -21,10 +20,12 @@ import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 // Polls of a job. Before the message, three that fail or one mistake end the job; in a wait, all
 // may fail for ten minutes.
 
-/** The end of the job, or milliseconds until the next poll, after all have failed `forMs`. */
-type Rule = (missed: Missed, failed: number, forMs: number) => Stop | number;
-
-async function poll(run: Run, job: Job, rule: Rule): Promise<Stop | undefined> {
+/** `rule`: the end of the job, or milliseconds until the next poll, after all have failed `forMs`. */
+async function poll(
+  run: Run,
+  job: Job,
+  rule: (missed: Missed, failed: number, forMs: number) => Stop | number,
+): Promise<Stop | undefined> {
   const { clock, signal } = run.runtime;
   const since = clock.now();
   let lastWhy = '';
@@ -98,11 +99,9 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const read = await getJob(run.agent, job.id);
   if (read.kind === 'missed') return read;
   const record = read.value;
-  // Of the first poll after the message, that nothing has changed is news, too.
-  const isFirst = job.message.kind === 'sent' && job.after.seenAt === undefined;
-  const isNews = isFirst || record.status !== job.record?.status;
+  const before = job.record?.status;
   recordPoll(job, record, from, clock.now());
-  logRecord(run, job, record, isNews);
+  logRecord(run, job, record, before);
   if (!isKnownStatus(record.status)) {
     const what =
       record.status === undefined
@@ -114,8 +113,7 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   const what = job.isWaiting
     ? 'Waiting until the agent is done with what it is doing: the job'
     : 'The job';
-  const status = job.record?.status;
-  run.log.beat(`${what} is ${status === undefined ? 'in an unknown status' : showStatus(status)}`);
+  run.log.beat(`${what} is ${showStatus(job.record?.status ?? 'unknown')}`);
   return undefined;
 }
 
@@ -123,15 +121,13 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
 export function takeResponse(run: Run, job: Job, record: JobRecord): void {
   const before = job.record?.status;
   recordResponse(job, record);
-  logRecord(run, job, record, record.status !== before);
+  logRecord(run, job, record, before);
 }
 
-function logRecord(run: Run, job: Job, { status, linkProblem }: JobRecord, isNews: boolean): void {
-  if (status !== undefined && isNews) {
-    const when = mayBeSent(job) ? 'Before the message, the' : 'The';
-    const isOld = job.message.kind === 'sent' && status === job.base?.status;
-    const still = isOld && job.after.work !== 'our message' ? 'still ' : '';
-    run.log.say(job, `${when} job is ${still}${showStatus(status)}.`);
+function logRecord(run: Run, job: Job, record: JobRecord, before: string | undefined): void {
+  const { status, linkProblem } = record;
+  if (status !== undefined && status !== before) {
+    run.log.say(job, `The job is ${showStatus(status)}.`);
   }
   if (linkProblem !== undefined) {
     run.log.warn(job, `The pull request link of the job is left out: ${linkProblem}.`);

@@ -16,7 +16,7 @@ import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
 import { saveOutputs } from '../runner/outputs.ts';
 import { sentences } from '../text.ts';
-import { JobLog } from './job-log.ts';
+import { openJobLog } from './job-log.ts';
 
 // What delivery works with.
 
@@ -28,7 +28,7 @@ export interface Run extends Context {
   readonly prompt: Prompt;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
-  readonly log: JobLog;
+  readonly log: ReturnType<typeof openJobLog>;
   /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
   readonly stopAll: AbortController;
   /**
@@ -55,7 +55,7 @@ export function openRun(ready: Planned & { readonly request: Request }): Run {
       repositoryUrl: info.repositoryUrl,
       deadline,
     },
-    log: new JobLog({ ...runtime, jobs, deadline }),
+    log: openJobLog(runtime, jobs, deadline),
     stopAll: new AbortController(),
   };
 }

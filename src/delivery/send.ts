@@ -17,20 +17,19 @@ import { pendingJobs, type Run, save, stopIfTooLate, stopWork } from './run-stat
 // Sends one message: what is read just before it, as until then an agent may have pushed for minutes,
 // the last poll, the request, and what becomes of it.
 
-/**
- * Fetches anew for a further attempt, before which the agent was at work, but once for several
- * jobs.
- */
+/** Anew for a further attempt, before which the agent was at work, but once for several jobs. */
 export async function completeMessage(run: Run): Promise<Stop | undefined> {
   const { prompt, jobs } = run;
   if (prompt.completion === undefined || jobs.length === 1) {
-    prompt.completion = complete(run, pageOf(run));
+    prompt.completion = complete(run);
   }
   return prompt.completion;
 }
 
-async function complete(run: Run, page: RequestPage | null): Promise<Stop | undefined> {
+async function complete(run: Run): Promise<Stop | undefined> {
   const { plan, runtime, prompt, asked, jobs } = run;
+  const page = selectPage(run);
+  const origin = describePage(run);
   const hasWaited = asked !== null && jobs.some(({ waitedMs }) => waitedMs !== undefined);
   const fate = hasWaited ? await run.github.fetchFate(asked.nodeId) : 'same';
   if (fate === 'deleted') return stop('request-deleted');
@@ -40,12 +39,12 @@ async function complete(run: Run, page: RequestPage | null): Promise<Stop | unde
   const { sections, end } = await fetchSections(run, page, until);
   if (end !== undefined) return end;
   const about: Section = { slot: 'about', shown: 'the text before the comment was edited' };
-  prompt.complete(fate === 'edited' ? [...sections, about] : sections, describePage(run));
+  prompt.complete(fate === 'edited' ? [...sections, about] : sections, origin);
   return undefined;
 }
 
 /** Null unless a person asks. */
-function pageOf(run: Run): RequestPage | null {
+function selectPage(run: Run): RequestPage | null {
   const { asked, trigger, ledger, plan, jobs } = run;
   if (asked === null) return null;
   const isOwn = isOwnPage(run);

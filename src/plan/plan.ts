@@ -19,7 +19,10 @@ export interface Plan {
   readonly deadline: number;
   /** The pull request or issue that it is about: `pr-number`, or that of the event. */
   readonly page: number | null;
-  readonly comments: Comments;
+  readonly comments: /** One comment on the pull request or issue of the run, which is there before the message. */
+    | { readonly kind: 'tracking comment'; readonly conversation: number }
+    /** `pull requests of the jobs`: one comment at the end on each. `why` continues a sentence. */
+    | { readonly kind: 'pull requests of the jobs' | 'none'; readonly why: string };
   readonly facts: RunFacts;
   /** Whether the records are listed again below the own comment: others may have come first. */
   readonly decidesBelow: boolean;
@@ -31,12 +34,6 @@ export interface Plan {
   readonly outdated?: Stop | undefined;
   readonly message: MessageId;
 }
-
-export type Comments =
-  /** One comment on the pull request or issue of the run, which is there before the message. */
-  | { readonly kind: 'tracking comment'; readonly conversation: number }
-  /** `pull requests of the jobs`: one comment at the end on each. `why` continues a sentence. */
-  | { readonly kind: 'pull requests of the jobs' | 'none'; readonly why: string };
 
 export interface Planned {
   readonly context: Context;
@@ -57,7 +54,7 @@ export async function makePlan(given: Context): Promise<Planned | Stop> {
   ]);
   const { comments, message } = draft;
   const page = comments.kind === 'tracking comment' ? comments.conversation : null;
-  const jobIds = resolveJobs(context, { page, message, ledger });
+  const jobIds = resolveJobs(context, { page, message }, ledger);
   const plan = { ...draft, outdated };
   if (!isStop(jobIds)) return { context, plan, jobIds, ledger };
   // An earlier attempt may have sent the message.
@@ -110,7 +107,7 @@ export function draftPlan(
   };
 }
 
-function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): Comments {
+function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): Plan['comments'] {
   const { comment, prNumber, githubToken } = inputs;
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
   const number = prNumber ?? trigger.conversation;
@@ -124,7 +121,7 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): C
 const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
-function planLimit(context: Known, comments: Comments): Limit | undefined {
+function planLimit(context: Known, comments: Plan['comments']): Limit | undefined {
   const { inputs, trigger, asked } = context;
   const { maxMessages } = inputs;
   const byBot = isByBot(context);

@@ -76,11 +76,7 @@ export function isOwnPage({ plan, ledger, jobs }: OnPage): boolean {
 }
 
 /** Of a command on a pull request that is merged or closed: which, and how it has ended. */
-export function findEndedPull({
-  asked,
-  trigger,
-  plan,
-}: Pick<OnPage, 'asked' | 'trigger' | 'plan'>): RunReport['mergedOrClosed'] {
+export function findEndedPull({ asked, trigger, plan }: OnPage): RunReport['mergedOrClosed'] {
   const { conversation: number, state: how } = trigger;
   if (asked === null || how === 'open' || number === null) return undefined;
   return plan.page === number ? { number, how } : undefined;

@@ -11,19 +11,14 @@ import { BY_PROGRAMS, isPerson, type Trigger } from '../trigger/trigger.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 
-interface Found {
-  /** The pull request or issue of which the comments are read; null for none. */
-  readonly page: number | null;
-  readonly message: MessageId;
-  readonly ledger: Result<Ledger>;
-}
-
-/** In a re-run, the records of the message itself come first. */
+/** In a re-run, the records of the message itself come first. `page`: null if none is read. */
 export function resolveJobs(
   { inputs, isRerun, trigger }: Pick<Context, 'inputs' | 'isRerun' | 'trigger'>,
-  { page, message, ledger }: Found,
+  about: { readonly page: number | null; readonly message: MessageId },
+  ledger: Result<Ledger>,
 ): readonly string[] | Stop {
   if (inputs.jobIds.length > 0) return inputs.jobIds;
+  const { page, message } = about;
   if (page === null) return withoutName(inputs, trigger, false);
   if (ledger.kind === 'problem') {
     const retry = ledger.mayPass ? 'later' : 'when fixed';

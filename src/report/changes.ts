@@ -97,17 +97,20 @@ function whyUncompared(error: unknown): string {
 
 const MOST_LISTED_FILES = 300;
 
-interface ComparisonFacts {
-  readonly more: number;
-  readonly range: Pick<Pushed, 'before' | 'after'>;
-  readonly commentsOn: ReadonlyMap<string, number>;
-  readonly redact: Redact;
-}
-
 /** Over a merge, GitHub compares all commits and files of the other branch as well. */
 export function parseComparison(
   { status, total_commits, commits, files }: Comparison,
-  { more, range, commentsOn, redact }: ComparisonFacts,
+  {
+    more,
+    range,
+    commentsOn,
+    redact,
+  }: {
+    readonly more: number;
+    readonly range: Pick<Pushed, 'before' | 'after'>;
+    readonly commentsOn: ReadonlyMap<string, number>;
+    readonly redact: Redact;
+  },
 ): Change {
   if (status !== 'ahead') return { kind: 'rewritten' };
   // The agent is a bot.

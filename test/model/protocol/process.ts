@@ -139,7 +139,7 @@ function jobNamedIn(notes: Notes, message: Setup['id']): string | undefined {
   const inputs = { jobIds: [], createJob: true } as Partial<Inputs> as Inputs;
   const trigger = CREATOR as unknown as Trigger;
   const context = { inputs, trigger, isRerun: message.attempt > 1 };
-  const jobs = resolveJobs(context, { page: 1, message, ledger: notes });
+  const jobs = resolveJobs(context, { page: 1, message }, notes);
   return isStop(jobs) ? undefined : jobs[0];
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { JobLog } from '../../../src/delivery/job-log.ts';
+import { openJobLog } from '../../../src/delivery/job-log.ts';
 import type { Job } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { ended, job, PULL, SENT, START } from '../record.ts';
@@ -13,7 +13,7 @@ function open(...jobs: readonly Job[]) {
   const time = { now: 0 };
   const { runtime, logged } = recordingRuntime();
   const clock = { ...systemClock, now: () => time.now };
-  return { logged, time, log: new JobLog({ ...runtime, clock, jobs, deadline: 30 * MINUTE_MS }) };
+  return { logged, time, log: openJobLog({ ...runtime, clock }, jobs, 30 * MINUTE_MS) };
 }
 
 it('with one job, each change is a line, and one a minute shows that the run continues', () => {
