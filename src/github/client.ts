@@ -34,7 +34,6 @@ const MOST_AT_ONCE = 100;
 /** The default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 
-// Few runs need these.
 const loadChecks = () => import(/* webpackChunkName: "carried" */ './checks.ts');
 const loadConversation = () => import(/* webpackChunkName: "carried" */ './conversation.ts');
 
@@ -161,7 +160,6 @@ export class GitHub {
     }
   }
 
-  /** The log of a job, from the host that GitHub redirects to. */
   async jobLog(jobId: number, signal: AbortSignal): Promise<string> {
     const { headers } = await this.#repeatOnce(() => this.#send(ROUTES.jobLog, { id: jobId }));
     const { proxy } = await this.#connect();

@@ -88,7 +88,6 @@ export function classifyError(error: unknown) {
   return hintFor(error) === '' ? 'refused' : 'settings';
 }
 
-/** Whether the same call may succeed later, with the same settings. */
 export function mayPassLater(error: unknown): boolean {
   return !['settings', 'refused'].includes(classifyError(error));
 }

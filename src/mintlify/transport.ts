@@ -16,7 +16,6 @@ const GET_MS = 30_000;
 const POST_MS = 60_000;
 /** To set up a connection, including the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
-/** Bytes of a body; a job record has a few hundred. */
 const MOST_RECORD_BYTES = 1024 * 1024;
 
 export type Exchange = Answer | Failure;

@@ -5,7 +5,6 @@ import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } fro
 import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
 import type { Log, Redact } from './logger.ts';
 
-/** Each includes the ones before. */
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readPause, sendRequest } from '../../../src/runner/http.ts';
+import { explainConnection, readPause, sendRequest } from '../../../src/runner/http.ts';
 import { answer, head, startFaultServer, whole } from '../../sim/fault-server.ts';
 
 const MIB = 1024 * 1024;
@@ -54,4 +54,29 @@ it.each<[string, string, number | null]>([
   ),
 ])('Retry-After %j, by a server at %j, asks for %j ms', (asked, date, expected) => {
   expect(readPause({ 'retry-after': asked, date }, NOW)).toBe(expected);
+});
+
+const coded = (code: unknown, cause?: unknown): Error =>
+  Object.assign(new Error('failed', { cause }), { code });
+
+const failed = (message: string): string => `“${message}”`;
+
+it.each<readonly [unknown, string, string | RegExp]>([
+  [new Error('a', { cause: coded(500, coded('ENOTFOUND')) }), 'network', /^the host name is not/],
+  [new AggregateError([coded('EAI_AGAIN'), coded('EPIPE')]), 'network', 'DNS did not answer'],
+  [coded('UND_ERR_PRX_TLS', new Error('reset')), 'network', failed('reset')],
+  [new Error('Proxy response (503) !== 200'), 'network', 'the proxy refused the connection (503)'],
+  [new Error('Proxy response (407) !== 200'), 'setup', /^the proxy requires other credentials/],
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'].map(
+    (code) => [coded(code), 'setup', /^the certificate is not trusted; .*NODE_EXTRA_CA/] as const,
+  ),
+  ...['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'].map(
+    (code) => [coded(code), 'setup', failed('failed')] as const,
+  ),
+  [coded('ERR_SSL_X'), 'setup', /^no secure TLS connection is possible; check the URL/],
+  [Object.assign(new Error(), { code: 'EPERM' }), 'network', failed('EPERM')],
+  ['no error', 'network', failed('no error')],
+])('explainConnection of %o: %s, %s', (error, cause, why) => {
+  const expected = typeof why === 'string' ? why : expect.stringMatching(why);
+  expect(explainConnection(error)).toEqual([cause, expected]);
 });
