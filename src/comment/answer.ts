@@ -20,16 +20,12 @@ export function createReply(
 }
 
 /** Replies to a command. Resolves to the URL, or to an empty text. */
-export async function reply(
-  start: Context,
-  visible: string,
-  level: 'warning' | 'info',
-): Promise<string> {
-  const { runtime, info, asked } = start;
+export async function reply(context: Context, visible: string, level: 'warning' | 'info') {
+  const { runtime, asked, isRerun } = context;
   // An earlier attempt has answered, or may have sent the message: "repeat it" would be wrong.
-  if (asked === null || info.attempt > 1) return '';
-  const about = toReplyId(identifyMessage(start));
-  const created = await createReply(start, asked.conversation, about, visible);
+  if (asked === null || isRerun) return '';
+  const about = toReplyId(identifyMessage(context));
+  const created = await createReply(context, asked.conversation, about, visible);
   if (created.kind === 'ok') return created.value.url;
   runtime.log[level](created.problem);
   return '';
@@ -54,11 +50,7 @@ const ANSWERED: ReadonlySet<StopCode> = new Set([
 ]);
 
 /** Answers a command that acts on no job, in `said`; strangers get no answer. Resolves as `reply`. */
-export async function answer(
-  context: Context,
-  { code, details }: Stop,
-  said: string,
-): Promise<string> {
+export async function answer(context: Context, { code, details }: Stop, said: string) {
   const { info, inputs, trigger } = context;
   if (code === 'no-words') return reply(context, renderUsage(String(details.command)), 'warning');
   if (details.isColleague && inputs.command !== null) await react(context, 'THUMBS_DOWN');

@@ -34,9 +34,8 @@ import {
   small,
 } from '../markdown.ts';
 import type { RunInfo } from '../runner/environment.ts';
-import { DASHBOARD_URL } from '../service.ts';
-import { cut, listSome, plural, quote, sentences } from '../text.ts';
-import { nameCommits, nameOthers, renderCommits } from './commits.ts';
+import { cut, listSome, plural, sentences } from '../text.ts';
+import { renderChange, renderTitle } from './change.ts';
 
 // What people read of a run, in the comment and in the job summary.
 
@@ -84,12 +83,15 @@ export function renderReport(
   const { conversation, limit, comments = '' } = place;
   const isSummary = conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
+  const isHere = !isSummary && only?.record?.prNumber === conversation;
   const isOpen = jobs.map(labelOf).some(isUnderway);
-  const prompt = renderPrompt(report, jobs);
+  // A re-run that only goes on may have another prompt than the one that was sent.
+  const goesOn = jobs.every(({ message }) => message.kind === 'sent' && message.isEarlier);
+  const prompt = goesOn ? '' : quotation(report.prompt, report.attached);
   const [label, title] =
     only === undefined
       ? summarizeLabels(jobs)
-      : [labelOf(only), summarizeJob(report, only, conversation)];
+      : [labelOf(only), renderTitle(only, isHere, report.failure)];
   const head = blocks([
     `${isSummary ? '##' : '###'} ${icon(LABELS[label].icon)} ${title}`,
     // GitHub mails a new comment, and a mail says first what it is about.
@@ -99,7 +101,7 @@ export function renderReport(
   const next = isSummary ? '' : renderNextStep(report, jobs);
   const isBeside = only !== undefined && isBad(label);
   const log = logLink(report.info);
-  const links = only === undefined ? '' : renderLinks(report, only, conversation);
+  const links = only === undefined ? '' : renderLinks(report, only, isHere);
   const foot = blocks([
     isOpen ? '' : prompt,
     renderEndedPull(report, only),
@@ -121,26 +123,21 @@ export function renderReport(
 }
 
 function renderSmallPrint(report: RunReport, jobs: readonly Job[], log: string): string {
-  const { failure, cause, startedAt } = report;
-  const [job, ...others] = jobs;
+  const { failure, cause, startedAt, most } = report;
+  const [only, ...others] = jobs;
+  const job = others.length === 0 ? only : undefined;
   const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(failure);
+  // What was not sent has no number.
+  const isCounted = job?.end === undefined || deliveryOf(job) !== 'not-sent';
+  const hasNumber = job?.nthInARow !== undefined && most !== undefined && isCounted;
   return small(
     dotted([
       isSaidAbove ? '' : cause,
-      job === undefined || others.length > 0 ? '' : renderDetails(report, job),
+      job === undefined || job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
+      hasNumber ? `message ${job.nthInARow} of ${most}` : '',
       ...[log, inUtc(startedAt), link('Agent Follow-up', ACTION_URL)],
     ]),
   );
-}
-
-/** What was not sent has no number. */
-function renderDetails({ most }: RunReport, job: Job): string {
-  const isCounted = job.end === undefined || deliveryOf(job) !== 'not-sent';
-  const hasNumber = job.nthInARow !== undefined && most !== undefined && isCounted;
-  return dotted([
-    job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
-    hasNumber ? `message ${job.nthInARow} of ${most}` : '',
-  ]);
 }
 
 const LONGEST_MESSAGE = 60_000;
@@ -154,9 +151,8 @@ function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
 }
 
 /** The pull request, what has changed in it, and how long that took. */
-function renderLinks(report: RunReport, job: Job, conversation: number | undefined): string {
+function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
   const { change, end, record = { id: job.id } } = job;
-  const isHere = isOn(job, conversation);
   const isOver = job.message.kind === 'sent' && end !== undefined && end.result !== 'sent';
   let page = isHere && isOver && change?.kind !== 'none' ? '/files' : '';
   if (change?.kind === 'commits') page = `/files/${change.before}..${change.after}`;
@@ -171,15 +167,6 @@ function renderLinks(report: RunReport, job: Job, conversation: number | undefin
   ]);
 }
 
-/** The answer of an agent that has changed no file is not in the API. */
-function renderChange(job: Job): string {
-  if (changedNothing(job)) {
-    const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
-    return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);
-  }
-  return job.change?.kind === 'commits' ? renderCommits(job.change) : '';
-}
-
 /** The pull request of the event, or else that of the only job. */
 function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefined): string {
   if (over !== undefined) return `The request is about #${over.number}. It is ${over.how}.`;
@@ -187,12 +174,6 @@ function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefi
   if (ended === undefined) return '';
   const named = pullRequestLink(only?.record ?? {}) || `#${ended.number}`;
   return `The pull request of this job, ${named}, is ${ended.state}.`;
-}
-
-/** A re-run that only goes on may have another prompt than the one that was sent. */
-function renderPrompt({ prompt, attached }: RunReport, jobs: readonly Job[]): string {
-  const isEarlier = ({ message }: Job) => message.kind === 'sent' && message.isEarlier;
-  return jobs.every(isEarlier) ? '' : quotation(prompt, attached);
 }
 
 /** A comment that is much older than the deadline is that of a killed run. */
@@ -210,48 +191,6 @@ function renderOutlook({ until }: RunReport, jobs: readonly Job[]): string {
       ? 'If the agent is not done by then, the message is not sent.'
       : '',
   );
-}
-
-function isOn({ record }: Job, conversation: number | undefined): boolean {
-  return conversation !== undefined && record?.prNumber === conversation;
-}
-
-const FAILURE = /^(.*) (?:failed|timed out|could not start) on (\w{7})$/;
-const CHECK_NOW: Readonly<Record<'failed' | 'passed' | 'running', string>> = {
-  failed: '$1 still fails on $2: the agent pushed nothing',
-  passed: 'Agent finished: $1 has passed since',
-  running: 'Agent finished: $1 runs again',
-};
-
-/** What the agent has done, if that is known. */
-function summarizeJob(
-  { failure = '' }: RunReport,
-  job: Job,
-  conversation: number | undefined,
-): string {
-  const label = labelOf(job);
-  const { change, record = {} } = job;
-  if (label === 'failed' && change?.kind === 'commits') {
-    return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
-  }
-  const isDone = label === 'completed' || label === 'still failing';
-  if (!isDone || change === undefined) return LABELS[label].title;
-  switch (change.kind) {
-    case 'commits':
-      return dotted(['Agent pushed', nameCommits(change)], ' ');
-    case 'created': {
-      const isHere = isOn(job, conversation);
-      return `Agent opened ${isHere ? 'this pull request' : pullRequestLink(record)}`;
-    }
-    case 'rewritten':
-      return 'The branch was rewritten';
-    case 'none':
-      if (change.check && failure) return failure.replace(FAILURE, CHECK_NOW[change.check]);
-      if (change.byOthers === undefined) return 'Agent finished: no new commit seen';
-      return nameOthers(change.byOthers.count, change.byOthers.authors);
-    case 'no-pull-request':
-      return 'Agent finished without a pull request';
-  }
 }
 
 const MOST_NAMED = 20;

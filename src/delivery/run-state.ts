@@ -119,9 +119,8 @@ export function stopWork({ runtime, inputs }: Run, job: Job, why = ''): Stop {
   const code = runtime.signal.aborted ? 'cancelled' : 'timed-out';
   const status = showStatus(job.record?.status);
   const details = { phase: phaseOf(job), jobId: job.id, status, limitMs: inputs.timeoutMs, why };
-  const waited = job.waitedMs !== undefined && { waitedMs: job.waitedMs };
   const first = job.isWaiting && job.waitsFor !== undefined && { first: job.waitsFor };
-  return stop(code, { ...details, ...waited, ...first }, job.isWaiting ? 'later' : 'now');
+  return stop(code, { ...details, ...first }, job.isWaiting ? 'later' : 'now');
 }
 
 /** A cancellation ends the pause early. */

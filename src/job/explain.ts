@@ -169,21 +169,17 @@ function explainEnd(how: string, phase: Details[string] | undefined): string {
   return `{attempt} ${how} before ${phase === 'early' ? 'anything' : 'the message'} was sent.`;
 }
 
-function explainTimeOut({ phase, limitMs, waitedMs, status }: Details): string {
+function explainTimeOut({ phase, limitMs, status }: Details): string {
   const limit = duration(Number(limitMs));
   if (phase === 'before') return `The message could not be sent within ${limit}. {why} {again}.`;
   if (phase === 'waiting') {
     const what = 'the agent was not seen to be done with what it was already doing';
     return `The message was not sent within ${limit}, because ${what}. {comesFirst} {last} {retry}`;
   }
-  const ms = Number(limitMs) - Number(waitedMs);
-  const waited = duration(Number(waitedMs));
-  const parts = `${waited} for what it was already doing, ${duration(ms)} for this`;
-  const within = waitedMs === undefined ? limit : `${limit} (waited ${parts})`;
   return isFinal(String(status))
-    ? `The job is {status}, but within ${within} it was not confirmed that this is the end of ` +
+    ? `The job is {status}, but within ${limit} it was not confirmed that this is the end of ` +
         `the work on the message. {last} ${CHECK}`
-    : `The agent was not seen to be done within ${within}. Its last known status is {status}, ` +
+    : `The agent was not seen to be done within ${limit}. Its last known status is {status}, ` +
         'and it may keep working. {last} {onward}';
 }
 

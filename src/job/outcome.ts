@@ -41,18 +41,12 @@ function labelAfter(code: StopCode, delivery: Delivery): Label {
 
 /** What is true if the process is killed now. */
 export function outcomeNow(job: Job, wait: boolean): Outcome {
-  return job.end ?? toOutcome(job, stopNow(job, wait), A_RUN, wait);
-}
-
-function stopNow(job: Job, wait: boolean): Stop {
-  switch (deliveryOf(job)) {
-    case 'not-sent':
-      return stop('ended-early', { phase: 'before' });
-    case 'unknown':
-      return stop('ended-early', { phase: 'during', jobId: job.id });
-    case 'sent':
-      return stop(wait ? 'ended-in-wait' : 'sent');
-  }
+  if (job.end !== undefined) return job.end;
+  const phase = deliveryOf(job) === 'unknown' ? 'during' : 'before';
+  const isSent = job.message.kind === 'sent';
+  const early = stop('ended-early', { phase, jobId: job.id });
+  const why = isSent ? stop(wait ? 'ended-in-wait' : 'sent') : early;
+  return toOutcome(job, why, A_RUN, wait);
 }
 
 // Of several jobs: which one represents all, what to say of them, and which fail the step.

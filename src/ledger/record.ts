@@ -43,6 +43,7 @@ const recordedJob = z.object({
 export type RecordedJob = Readonly<z.infer<typeof recordedJob>>;
 
 const LOGIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,38}$/;
+const login = z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined);
 
 export const commentRecord = z.object({
   project: hash,
@@ -56,11 +57,11 @@ export const commentRecord = z.object({
   /** Whether a bot triggered the message. */
   byBot: z.boolean(),
   /** The login of a person. */
-  askedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
+  askedBy: login,
   /** When the run is over at the latest, in milliseconds since 1970. */
   deadline: z.optional(time),
   /** The login of the person who has started the run, also by a push. */
-  startedBy: z.catch(z.optional(z.string().check(z.regex(LOGIN))), undefined),
+  startedBy: login,
   /** A random word, by which a process knows its comments. */
   process: hash,
   jobs: z.readonly(z.array(recordedJob)),
@@ -91,19 +92,21 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
 }
 
 export function toRecordedJob(job: Job): RecordedJob {
-  const { id, message, after, base, record, end, endedAt, head } = job;
+  const { id, message, base, after, record, end, endedAt = 0, head } = job;
+  // Of a doubt about an earlier attempt, the record of that one tells.
+  const isOfEarlier = message.kind === 'unknown' && message.isEarlier;
+  const delivery = isOfEarlier ? 'not-sent' : deliveryOf(job);
   const before = base?.status;
-  const isShort = before === undefined || isKnownStatus(before) || isCreated(job);
-  const isOver = end !== undefined && endedAt !== undefined;
-  const confirmed = end?.confirmed === true;
   return {
     id,
-    delivery: recordedDelivery(job),
+    delivery: mayBeSent(job) ? 'sending' : delivery,
     sentAt: message.kind === 'sent' ? Math.round(message.at) : undefined,
     // The text of an unknown status may be long.
-    base: isShort ? before : 'unknown',
+    base: before === undefined || isKnownStatus(before) || isCreated(job) ? before : 'unknown',
     isOurs: after.work === 'our message' || undefined,
-    ended: isOver ? { result: end.result, confirmed, at: Math.round(endedAt) } : undefined,
+    ended: end && {
+      ...{ result: end.result, confirmed: end.confirmed === true, at: Math.round(endedAt) },
+    },
     limited: end?.label === 'limited' || undefined,
     isRed: labelOf(job) === 'still failing' || undefined,
     prNumber: record?.prNumber ?? undefined,
@@ -111,20 +114,8 @@ export function toRecordedJob(job: Job): RecordedJob {
   };
 }
 
-function recordedDelivery(job: Job): RecordedJob['delivery'] {
-  if (mayBeSent(job)) return 'sending';
-  const { kind, isEarlier } = job.message;
-  // Of a doubt about an earlier attempt, the record of that one tells.
-  return kind === 'unknown' && isEarlier ? 'not-sent' : deliveryOf(job);
-}
-
 /** The end of the work on the message, if the process saw it: a re-run reports just that. */
 export function recordedEnd({ delivery, ended }: RecordedJob) {
   if (delivery !== 'sent' || ended === undefined || !isFinal(ended.result)) return undefined;
   return { ...ended, status: ended.result };
-}
-
-/** Whether a job is being created there, or may have been. */
-export function isCreating({ id, delivery }: RecordedJob): boolean {
-  return id === NEW_JOB && delivery !== 'not-sent';
 }

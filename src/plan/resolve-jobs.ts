@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { NEW_JOB } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isCreating, isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
+import { isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
 import type { Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { sentences } from '../text.ts';
@@ -37,7 +37,9 @@ export function resolveJobs(
   });
   const newest = told.findLast(({ ids }) => ids.length > 0);
   if (newest?.ids.length === 1) return newest.ids;
-  const creating = entries.find(({ jobs }) => jobs.some(isCreating));
+  const creating = entries.find(({ jobs }) =>
+    jobs.some(({ id, delivery }) => id === NEW_JOB && delivery !== 'not-sent'),
+  );
   if (newest === undefined && creating === undefined) return withoutName(inputs, trigger, true);
   const { url = '' } = newest ?? creating ?? {};
   return stop(newest ? 'several-jobs' : 'other-creation', { url }, 'when fixed');

@@ -135,10 +135,6 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
   'new commits that cannot be compared': { kind: 'completed', job: { change: UNCOUNTED } },
   'a new job at work': { kind: 'working', job: { base: { status: 'new' } }, record: NO_PULL },
-  'timed out, after a wait': {
-    ...{ kind: 'timed-out', job: { waitedMs: 900_000 } },
-    why: stop('timed-out', { ...MISSED, waitedMs: 900_000 }),
-  },
   'not sent in time': { kind: 'not-sent', why: stop('timed-out', { ...MISSED, phase: 'waiting' }) },
   'a re-run that is refused': {
     kind: 'delivery unknown',
@@ -192,8 +188,7 @@ export function jobOf(
     ...job,
   };
   const why = own ?? state.why;
-  const durationMs =
-    kind === 'timed-out' ? LIMIT_MS - (job?.waitedMs ?? 0) : (474 + ((number * 73) % 700)) * 1000;
+  const durationMs = kind === 'timed-out' ? LIMIT_MS : (474 + ((number * 73) % 700)) * 1000;
   const endedAt = START + 2000 + (kind === 'sent' ? 0 : durationMs);
   if (why === undefined) return open;
   return { ...open, end: toOutcome(open, why, FACTS, true), endedAt };

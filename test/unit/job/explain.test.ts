@@ -29,11 +29,6 @@ it.each<[StopCode, Details, string, RunFacts?, Stop['retry']?]>([
   ['timed-out', AFTER, 'not seen to be done within 30 min. Its last known status is'],
   ['timed-out', AFTER, AGAIN],
   ['timed-out', AFTER, 'keep working. Check the job in the dashboard', ALONE],
-  [
-    'timed-out',
-    { ...AFTER, waitedMs: 900_000 },
-    'within 30 min (waited 15 min for what it was already doing, 15 min for this). Its last',
-  ],
   ['timed-out', { ...AFTER, why: 'So {x}.' }, 'keep working. The last poll failed: So {x}.'],
   ['timed-out', { ...AFTER, status: 'failed' }, 'is failed, but within 30 min it was not'],
   ['timed-out', { ...BEFORE, why: 'So.' }, 'be sent within 30 min. So. Re-run the workflow.'],
