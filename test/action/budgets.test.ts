@@ -26,6 +26,7 @@ const CHECKS = 'GET commits/*/check-runs';
 const ANNOTATIONS = 'GET check-runs/#/annotations';
 /** The own comment, and the list that shows it. */
 const NOTED: readonly Round[] = [[CREATE], ['list']];
+const ASKED: readonly Round[] = [[PERMISSION], ['list'], [REACT, 'poll']];
 const STATE: readonly Round[] = [['said'], ['GET actions/runs', CHECKS, PERMISSION]];
 const POLL = 'poll';
 const MESSAGE = 'message';
@@ -92,15 +93,7 @@ const CASES: readonly Case[] = [
     event: byCommand,
     with: { ...command, wait: true },
     own: [{ id: 41, sha: SHA, jobs: [annotated('links')] }],
-    before: [
-      [PERMISSION],
-      ['list'],
-      [REACT, POLL],
-      ...NOTED,
-      ...STATE,
-      [LOG, ANNOTATIONS],
-      [POLL, HEAD],
-    ],
+    before: [...ASKED, ...NOTED, ...STATE, [LOG, ANNOTATIONS], [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {

@@ -21,6 +21,7 @@ const CREATES = { 'job-id': '', 'create-job': true };
 const COMMAND = { ...CREATES, command: '/agent', prompt: '' };
 const PR_LINK = `https://github.com/octo/agents/pull/${OPENED}`;
 const WAITS = { ...COMMAND, wait: true };
+const LOST: PostReply = { fault: 'reset', accept: true };
 const DONE = { result: 'completed', delivery: 'sent', confirmed: 'true' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const REFUSED = { result: 'error', delivery: 'unknown' };
@@ -103,13 +104,7 @@ describe('one run creates at most one job, however often it is run again:', () =
 
   it.each<Row>([
     ['it has created one', [], GOES_ON, GOES_ON, { posts: 1, created: 1 }],
-    [
-      'the answer is lost',
-      [{ fault: 'reset', accept: true }],
-      REFUSED,
-      REFUSED,
-      { posts: 1, created: 1 },
-    ],
+    ['its answer is lost', [LOST], REFUSED, REFUSED, { posts: 1, created: 1 }],
     [
       '409, which closes no job, and it creates one then',
       [{ status: 409, body: { error: 'No.' } }],

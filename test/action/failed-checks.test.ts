@@ -166,10 +166,7 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     ['one with newer commits', [{ ...pull, ...older }], NEWER_COMMITS],
     [
       'several with newer commits',
-      [
-        { ...pull, ...older },
-        { ...other, ...older },
-      ],
+      [pull, other].map((one) => ({ ...one, ...older })),
       NEWER_COMMITS,
     ],
     ['one that is merged', [{ ...pull, over: 'merged' }], `#${PULL} is merged.`],
@@ -177,7 +174,7 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     [
       'one that is closed, and one that is merged',
       [
-        { ...pull, over: 'closed' },
+        { ...pull, over: 'closed' as const },
         { ...other, over: 'merged' },
       ],
       '#8 is merged.',

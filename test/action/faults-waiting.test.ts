@@ -72,10 +72,7 @@ testFaults('waits for a job with', [
   ['an API that is gone after another end than before', withPolls(gone), completed],
   [
     'a status that only the answer to the message shows',
-    {
-      with: WAIT,
-      agent: { jobs: IDLE_JOBS, onPost: () => ({ body: RECORD, accept: true }) },
-    },
+    { with: WAIT, agent: { jobs: IDLE_JOBS, onPost: () => ({ body: RECORD, accept: true }) } },
     { ...completed, confirmed: 'false', atLeastMs: 60_000, warns: [/end of earlier work/] },
   ],
   ['statuses in other letters', job({}, at(0, 'ACTIVE'), at(9000, ' Completed\n')), completed],

@@ -23,10 +23,7 @@ import {
 const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
-const RATE: Answer = {
-  status: 403,
-  body: { message: 'You have exceeded a secondary rate limit.' },
-};
+const RATE: Answer = { status: 403, body: { message: 'You exceeded a secondary rate limit.' } };
 const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 /** Answers the calls to GitHub that are for this. */
@@ -244,11 +241,7 @@ describe.concurrent('a list of comments that shows new ones late', () => {
       let isRerun = false;
       const fails = () => isRerun && sim.github.calls().at(-1)?.name === 'POST issues/#/comments';
       await using sim: Simulation = await simulate({
-        github: {
-          ...PULLS,
-          on: () => (fails() ? reply : undefined),
-          trouble: { listLagMs: 60_000 },
-        },
+        github: { ...PULLS, on: () => (fails() ? reply : undefined), trouble: { listLagMs: 6e4 } },
       });
       expect((await sim.runHere()).outputs).toMatchObject(SENT);
       isRerun = true;

@@ -12,7 +12,7 @@ const ISSUE = 3;
 const PEOPLE: readonly Person[] = ['ann', 'bob', 'cy'].map((login, n) => ({
   ...{ login, id: 501 + n, type: 'User' },
 }));
-const WRITERS = Object.fromEntries(
+const collaborators = Object.fromEntries(
   PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' as const }]),
 );
 const MINUTE = 60_000;
@@ -61,10 +61,7 @@ async function play(trial: Trial): Promise<readonly string[]> {
         return undefined;
       },
     },
-    github: {
-      issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }],
-      collaborators: WRITERS,
-    },
+    github: { issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }], collaborators },
   });
 
   const runs = places.map(async (number, n) => {
@@ -152,7 +149,7 @@ it.each([
     await using sim = await simulate({
       with: { wait: true, command: '/agent', prompt: '' },
       agent: { jobs: [{ id: JOB, turns }] },
-      github: { collaborators: WRITERS },
+      github: { collaborators },
     });
     const ask = (author: Person, minutes: number, stops?: AbortSignal) =>
       sim.runHere({

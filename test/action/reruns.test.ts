@@ -99,10 +99,7 @@ it.concurrent.each(CASES)(
     if (ending !== 'is refused') {
       // What has ended has its comment already.
       const newest = title === 'saw the end' || row.loses !== undefined ? 1 : 2;
-      expect(sim.notes().at(-1)).toMatchObject({
-        attempt: newest,
-        jobs: [{ delivery: 'sent' }],
-      });
+      expect(sim.notes().at(-1)).toMatchObject({ attempt: newest, jobs: [{ delivery: 'sent' }] });
       return;
     }
     // The error links to what must be deleted if the message is to be sent all the same.

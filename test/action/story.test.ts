@@ -30,10 +30,10 @@ const ENDS = {
   'The agent takes longer than the run waits':
     'timed-out · ⏳ · ⏱️ Timed out: the agent may still be working @alice · push of 1',
   'The person goes on the next day': 'completed · ⏳ · push of 1',
-  'The agent fails': 'failed · ⏳ · ❌ Agent failed @rita',
+  'It fails': 'failed · ⏳ · ❌ Agent failed @rita',
   'The same run, again: nothing is sent twice': 'failed',
   'A stranger writes a command': 'skipped',
-  'A colleague without write access writes one': 'skipped',
+  'A colleague who may not writes one': 'skipped',
   'At night, a workflow asks the agent to go on':
     'completed · push of 1 · ✅ Agent pushed 1 commit',
   'The agent merges main': 'completed · ⏳ · push of 2',
@@ -61,10 +61,10 @@ const PAGE = [
   'action: ✅ Agent pushed 3 commits',
   'rita: /agent say how long to wait, too [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'alice: Write “error”, not “exception”.',
+  'alice: Write “error”, always.',
   'rita: /agent do what alice says above [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'alice: /agent shorten the text [eyes +1]',
+  'alice: /agent shorten it [eyes +1]',
   'alice: /agent add a page about webhooks [eyes confused]',
   'alice: /agent show an example of each webhook [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
@@ -127,7 +127,7 @@ describe('the pull request of the agent, from a merge to a merge', () => {
     expect(twoFailed).toMatch(/“CI” failed.*Also fails on this commit.*“Deploy preview” failed/s);
     expect(reply).toMatch(/^say how long to wait, too\n.*“rita”:\n\n> What does 429 mean\?/s);
     expect(check).toContain('> docs/guides/retries.mdx:12: The tag <Tab> is not closed.');
-    expect(said).toContain('“alice”:\n\n> Write “error”, not “exception”.');
+    expect(said).toContain('“alice”:\n\n> Write “error”, always.');
   });
 
   it('counts what was pushed, also over a merge', () => {

@@ -17,6 +17,7 @@ const [OLD, SHORT] = ['e'.repeat(40), { 'timeout-minutes': 2 }];
 const NEW = 'd'.repeat(40);
 const DEAD = { status: 401, body: { error: 'Invalid API key' } };
 
+const LONG_TURN = turnTo('completed', 180_000);
 const onItsPull = (...turns: TurnScript[]): { jobs: JobScript[] } => ({
   jobs: [{ id: JOB, base: { prLink: LINK }, turns }],
 });
@@ -24,12 +25,10 @@ const FAILS = onItsPull(turnTo('failed'));
 const DONE = onItsPull(turnTo('completed'));
 const AT_WORK = { jobs: [{ id: JOB, base: { prLink: LINK, status: 'active' } }] };
 
+const WRITES = { permission: 'write' } as const;
 const PAGE: GitHubOptions = {
   issues: [{ number: PULL, pullRequest: true }, { number: ISSUE }],
-  collaborators: {
-    alice: { id: ALICE.id, permission: 'write' },
-    bob: { id: BOB.id, permission: 'write' },
-  },
+  collaborators: { alice: { ...ALICE, ...WRITES }, bob: { ...BOB, ...WRITES } },
 };
 
 function open(scenario: Scenario = {}): Promise<Simulation> {
@@ -214,10 +213,7 @@ describe('an answer that has been mended', () => {
   const CASES: readonly [string, Bad][] = [
     ['not sent', { agent: { ...DONE, ...broken(DEAD) }, isMended: true }],
     ['failed', { agent: onItsPull(turnTo('failed'), turnTo('completed')), isMended: true }],
-    [
-      'timed out',
-      { agent: onItsPull(turnTo('completed', 180_000), turnTo()), with: SHORT, isMended: true },
-    ],
+    ['timed out', { agent: onItsPull(LONG_TURN, turnTo()), with: SHORT, isMended: true }],
     ['unknown', { agent: { ...DONE, onPost: DOUBT }, isMended: false }],
   ];
   const ORDERS = ['a command, then a check', 'a check, then a command'] as const;
@@ -306,12 +302,7 @@ it.each(['merged', 'closed'] as const)(
 
 it.each<[string, (sim: Simulation) => void, string, string]>([
   ['one', ({ github }) => github.push(PULL, NEW), '1 new commit, by `ben`', 'eyes +1'],
-  [
-    'a rebase',
-    ({ github }) => github.rewrite(PULL, OLD, NEW),
-    'The branch was rewritten',
-    'eyes +1',
-  ],
+  ['a rebase', (sim) => sim.github.rewrite(PULL, OLD, NEW), 'The branch was rewritten', 'eyes +1'],
 ])('commits of others are not those of the agent: %s', async (_, change, title, reactions) => {
   const changes = { [NEW]: { author: 'ben' }, [OLD]: { author: 'ben' } };
   await using sim = await open({
@@ -334,7 +325,7 @@ it.each<[string, (sim: Simulation) => void, string, string]>([
 it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
   const stops = new AbortController();
   await using sim = await open({
-    agent: onItsPull(turnTo('completed', 180_000), turnTo()),
+    agent: onItsPull(LONG_TURN, turnTo()),
   });
   const stopped = sim.pass(30_000).then(() => stops.abort());
   const step = { event: says(sim, BOB), stops: stops.signal };

@@ -10,10 +10,7 @@ import {
 it.each([
   ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],
   ['It is at https://app.mintlify.com.', /^It is at https:\/\/app\.mintlify\.com\.$/],
-  [
-    'It said: “the page (https://app.mintlify.com)”.',
-    /`the page \(https:\/\/app\.mintlify\.com\)`/,
-  ],
+  ['It said: “a page (https://app.mintlify.com)”.', /`a page \(https:\/\/app\.mintlify\.com\)`/],
 ])('a sentence has named links: %s', (sentence, expected) => {
   expect(sentenceToMarkdown(sentence)).toMatch(expected);
 });

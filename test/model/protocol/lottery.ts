@@ -152,14 +152,9 @@ interface Life {
 }
 
 /** A request takes time, and may be the last thing that the process does: before it takes effect, or after. */
-async function request<T>(
-  world: World,
-  { killAt }: Setup,
-  life: Life,
-  effect: () => T,
-): Promise<T> {
+async function request<T>(world: World, setup: Setup, life: Life, effect: () => T): Promise<T> {
   life.calls += 1;
-  const isLast = life.calls === killAt;
+  const isLast = life.calls === setup.killAt;
   await world.pass(20 + world.upTo(1500));
   if (life.isOver) return GONE;
   if (isLast && world.chance(0.5)) return die(life);

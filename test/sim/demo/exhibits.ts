@@ -166,11 +166,7 @@ function withChange(count: number, told?: Pushed['told']): { readonly job: Parti
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
-export function jobOf(
-  kind: Label,
-  number = 0,
-  { job, record, why: own }: Partial<Variant> = {},
-): Job {
+export function jobOf(kind: Label, number = 0, { job, record, why: own }: Partial<Variant> = {}) {
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
   const open: Job = {

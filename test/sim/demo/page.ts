@@ -19,12 +19,7 @@ const THEMES: Readonly<Record<string, string>> = {
   dark: 'github-markdown-dark.css',
 };
 /** In the order in which they come. */
-const EMOJI: Readonly<Record<string, string>> = {
-  eyes: '👀',
-  '+1': '👍',
-  hooray: '🎉',
-  confused: '😕',
-};
+const EMOJI: Record<string, string> = { eyes: '👀', '+1': '👍', hooray: '🎉', confused: '😕' };
 
 /** The emoji of these reactions. Some are added at the same time. */
 function toEmoji(reactions: readonly { readonly content: string }[]): readonly string[] {

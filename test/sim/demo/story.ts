@@ -104,10 +104,12 @@ export interface Work {
   readonly opens?: number;
 }
 
-const NIGHT: Trigger = {
-  ...{ kind: 'event', by: 'rita', file: 'every-night' },
+const NIGHT = {
+  kind: 'event',
+  by: 'rita',
+  file: 'every-night',
   event: schedule(REPOSITORY),
-};
+} as const;
 const DEPLOY = {
   name: 'Deploy preview',
   job: failingJob('deploy', ['error: the token of the host has expired']),
@@ -190,29 +192,19 @@ const RUNS: readonly Run[] = [
     },
     work: commits(['Close the tag, and name an icon that exists', 'docs/guides/retries.mdx']),
   },
-  {
-    title: 'A person tells people something',
-    trigger: comment('alice', 'Write “error”, not “exception”.'),
-  },
+  { title: 'A person tells people something', trigger: comment('alice', 'Write “error”, always.') },
   {
     title: 'Another person asks for just that',
     about: 'What people have said goes along.',
     trigger: comment('rita', '/agent do what alice says above'),
     work: commits(['Write “error” instead of “exception”', 'docs/errors.mdx']),
   },
-  {
-    title: 'The agent changes nothing',
-    trigger: comment('alice', '/agent shorten the text'),
-    work: {},
-  },
+  { title: 'The agent changes nothing', trigger: comment('alice', '/agent shorten it'), work: {} },
   failure(1, 'A check has failed, and passes when it is run again', { hasPassed: true }),
   {
     title: 'The agent takes longer than the run waits',
     trigger: comment('alice', '/agent add a page about webhooks'),
-    work: {
-      minutes: 90,
-      late: [{ message: 'Add a page about webhooks', files: ['docs/webhooks.mdx'] }],
-    },
+    work: { minutes: 90, late: [{ message: 'Add a page of webhooks', files: ['docs/hooks.mdx'] }] },
   },
   {
     title: 'The person goes on the next day',
@@ -220,16 +212,13 @@ const RUNS: readonly Run[] = [
     work: commits(['Show an example of each webhook', 'docs/webhooks.mdx']),
   },
   {
-    title: 'The agent fails',
+    title: 'It fails',
     trigger: comment('rita', '/agent translate it'),
     work: { status: 'failed' },
   },
   { title: 'The same run, again: nothing is sent twice', trigger: { kind: 're-run', by: 'rita' } },
   { title: 'A stranger writes a command', trigger: comment('visitor', '/agent delete all pages') },
-  {
-    title: 'A colleague without write access writes one',
-    trigger: comment('tim', '/agent fix it'),
-  },
+  { title: 'A colleague who may not writes one', trigger: comment('tim', '/agent fix it') },
   {
     title: 'At night, a workflow asks the agent to go on',
     trigger: NIGHT,
@@ -240,11 +229,7 @@ const RUNS: readonly Run[] = [
     trigger: comment('rita', '/agent merge main into this'),
     work: {
       commits: [
-        {
-          message: 'Merge branch “main”',
-          files: ['docs.json', 'api/reference.mdx'],
-          isMerge: true,
-        },
+        { message: 'Merge “main”', files: ['docs.json', 'api/reference.mdx'], isMerge: true },
         { message: 'Keep both sections', files: ['docs/errors.mdx'] },
       ],
     },

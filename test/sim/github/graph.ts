@@ -21,11 +21,7 @@ export interface Reaction {
 }
 
 interface Input {
-  readonly input: {
-    readonly subjectId: string;
-    readonly content?: string;
-    readonly classifier?: string;
-  };
+  readonly input: { readonly subjectId: string; content?: string; classifier?: string };
 }
 
 interface Page {

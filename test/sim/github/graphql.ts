@@ -41,12 +41,7 @@ const SCHEMA = buildSchema(`
   enum DiffSide { LEFT RIGHT }
   enum PullRequestReviewThreadSubjectType { FILE LINE }
   type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
-  type PageInfo {
-    hasPreviousPage: Boolean!
-    startCursor: String
-    hasNextPage: Boolean!
-    endCursor: String
-  }
+  type PageInfo { hasPreviousPage: Boolean!, startCursor: String, hasNextPage: Boolean!, endCursor: String }
   interface Node { id: ID! }
   interface Comment { lastEditedAt: DateTime }
   type IssueComment implements Node & Comment {

@@ -33,12 +33,8 @@ export async function runHere(step: Step): Promise<StepResult> {
   const { failed, left } = finish();
   return {
     conclusion: exitCode === 0 && !failed ? 'success' : 'failure',
-    ...{
-      exitCode,
-      signal: exitCode === null ? 'SIGKILL' : null,
-      stdout: lines.join('\n'),
-      stderr: '',
-    },
+    ...{ exitCode, signal: exitCode === null ? 'SIGKILL' : null, stderr: '' },
+    stdout: lines.join('\n'),
     ...left,
     virtualMs,
   };

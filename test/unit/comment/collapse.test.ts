@@ -10,10 +10,8 @@ const ended = (result: 'completed' | 'failed' | 'timed-out' | 'cancelled' | 'ski
   ({ ended: { result, confirmed: true, at: START } }) as const;
 const DONE: RecordedJob = { ...JOB, ...ended('completed') };
 const FAILED: RecordedJob = { ...JOB, ...ended('failed') };
-const LIMITED: RecordedJob = {
-  ...{ ...JOB, delivery: 'not-sent', limited: true },
-  ...ended('skipped'),
-};
+const UNSENT = { id: 'job-1', delivery: 'not-sent' } as const;
+const LIMITED: RecordedJob = { ...UNSENT, limited: true, ...ended('skipped') };
 
 const OWN: CommentRecord = { ...NOTE, run: '9', process: OTHER, jobs: [JOB] };
 const COMMAND = { command: 'comment:7', askedBy: 'mona' };

@@ -120,16 +120,13 @@ describe('one job', () => {
     expect(print(ended({}, { ...NOT_SENT, nthInARow: 2 }))).not.toContain('message');
   });
 
+  const NO_CHANGE = { change: { kind: 'none' } } as const;
   const improve = 'Not right? Comment `/agent` and what to change.';
   const beginAnew = 'Comment on a new issue to begin a new job.';
   const failed = { result: 'failed', explanation: 'It failed.' } as const;
   it.each<[string, readonly Job[], string]>([
     ['completed', [ended({})], improve],
-    [
-      'no change',
-      [ended({}, { change: { kind: 'none' } })],
-      'Comment `/agent` and what is missing.',
-    ],
+    ['no change', [ended({}, NO_CHANGE)], 'Comment `/agent` and what is missing.'],
     ['a doubt', [ended({ explanation: 'So.', confirmed: false })], `So. ${improve}`],
     ['failed', [ended(failed)], 'It failed. Comment `/agent try again` to try again.'],
     ['over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],

@@ -145,7 +145,8 @@ it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
     'a job whose end was seen',
     ended({ result: 'failed', confirmed: true }, { endedAt: START + 1.6 }),
     {
-      ...{ delivery: 'sent', sentAt: START },
+      delivery: 'sent',
+      sentAt: START,
       ended: { result: 'failed', confirmed: true, at: START + 2 },
     },
   ],
@@ -153,7 +154,8 @@ it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
     'a job that the limit has stopped',
     ended({ result: 'skipped', label: 'limited' }, NOT_SENT),
     {
-      ...{ delivery: 'not-sent', limited: true },
+      delivery: 'not-sent',
+      limited: true,
       ended: { result: 'skipped', confirmed: false, at: START },
     },
   ],

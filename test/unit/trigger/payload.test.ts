@@ -18,12 +18,7 @@ function ofFork({ name, payload }: WebhookEvent): WebhookEvent {
 it.each<[string, WebhookEvent, number | null, boolean]>([
   ['pull_request', on.pullRequest({ number: 7 }), 7, true],
   ['issue_comment on a pull request', on.issueComment({ number: 8, body: 'x' }), 8, true],
-  [
-    'issue_comment on an issue',
-    on.issueComment({ number: 8, body: 'x', onPullRequest: false }),
-    8,
-    false,
-  ],
+  ['one on an issue', on.issueComment({ number: 8, body: 'x', onPullRequest: false }), 8, false],
   ['issues', on.event('issues', 'opened', { issue: { number: 9 } }), 9, false],
   ['pull_request_review', on.review({ number: 10, body: 'x' }), 10, true],
   ['pull_request_review_comment', on.reviewComment({ number: 11, body: 'x' }), 11, true],

@@ -131,7 +131,7 @@ function textsIn(text: string): readonly string[] {
   return (text.match(/^> (> )?text \d+$/gm) ?? []).map((line) => line.replace(/^(> )+/, ''));
 }
 
-const reply = (body: string, more: Partial<InlineOptions> = {}) => ({
+const reply = (body: string, more: InlineOptions | object = {}) => ({
   body,
   isReply: true,
   ...more,
