@@ -53,5 +53,6 @@ export async function authorizeRun(context: Context): Promise<Stop | undefined> 
   const { problems } = context;
   if (problems.length === 0) return undefined;
   const isKey = problems.every((text) => text.startsWith('“api-key”'));
-  return stop(isKey ? 'api-key' : 'inputs', { why: problems.join(' ') }, 'when fixed');
+  const why = problems.join(' ');
+  return isKey ? stop('api-key', { why }, 'when fixed') : stop('inputs', { why }, 'in a new run');
 }

@@ -98,7 +98,7 @@ function stopWithoutComment({ plan, inputs, isRerun }: Run, created: NotCreated)
   if (cause !== 'settings') return stop('no-comment', { why }, 'later');
   // What counts by comments cannot do without, nor can a re-run.
   const needsComment = isRerun || plan.limit !== undefined || inputs.createJob;
-  return stop('no-comment', { why, isOptional: Number(!needsComment) }, 'when fixed');
+  return stop('no-comment', { why, isOptional: Number(!needsComment) }, 'in a new run');
 }
 
 /** Characters of the paragraph that mentions a person. */

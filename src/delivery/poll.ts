@@ -76,8 +76,7 @@ export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
     // A new message would go to the closed job as well.
     return job.id === NEW_JOB ? stop('api', { why }, 'when fixed') : stop(code, { why });
   }
-  const passes = mayPass(exchange) && code !== 'rate-limit';
-  return stop(code, { why }, passes ? 'later' : 'when fixed');
+  return stop(code, { why }, mayPass(exchange) ? 'later' : 'when fixed');
 }
 
 /** A poll in a wait, for earlier work or after the message: whatever the reason, it is repeated. */

@@ -129,7 +129,7 @@ export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN)
   return filled.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-const RUN_WORKFLOW = 'Start a new run with “Run workflow”';
+const RUN_WORKFLOW = 'Start a new run (“Run workflow” needs “workflow_dispatch”)';
 /** A run of the whole list would send again what was sent. */
 const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
 
@@ -149,9 +149,14 @@ export function howToRetry(retry: Stop['retry'], facts: RunFacts): string {
     case 'now':
       return `${start}.`;
     case 'later':
-      return start === WITH_THE_REST ? `Later, ${then}` : `${start} later.`;
+      return start.startsWith('Start') ? `Later, ${then}` : `${start} later.`;
     case 'when fixed':
       return `Once this is fixed, ${then}`;
+    case 'in a new run': {
+      // A new command of a re-run could be a second message.
+      const isNew = facts.isCommand || facts.isRerun;
+      return `Once this is fixed, ${isNew ? then : 'start a new run: a re-run has the old workflow.'}`;
+    }
   }
 }
 

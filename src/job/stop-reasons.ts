@@ -71,7 +71,11 @@ export const STOP_REASONS = {
   'job-unknown': reason('error', 'not-sent', 'The comments that name the job cannot be read.'),
   'several-jobs': reason('error', 'not-sent', 'The newest comment names several jobs.'),
   'no-job': reason('error', 'not-sent', 'No comment names a job, and `job-id` is empty.'),
-  'no-job-here': reason('skipped', 'skipped', 'As `no-job`, where there need not be one.'),
+  'no-job-here': reason(
+    'skipped',
+    'skipped',
+    'As `no-job`, for a check, a review or an event without a page.',
+  ),
   'not-allowed': reason('skipped', 'skipped', 'Whoever triggered the run may not send.'),
   'no-secrets': reason('skipped', 'skipped', 'GitHub gives the run no secrets.'),
   'no-words': reason('skipped', 'skipped', 'The command has no words.'),
@@ -106,7 +110,7 @@ export interface Stop {
   readonly code: StopCode;
   readonly details: Details;
   /** What people can do: nothing, or the same again at once, later, or once the cause is gone. */
-  readonly retry: 'never' | 'now' | 'later' | 'when fixed';
+  readonly retry: 'never' | 'now' | 'later' | 'when fixed' | 'in a new run';
 }
 
 export function stop(code: StopCode, details: Details = {}, retry: Stop['retry'] = 'never'): Stop {

@@ -49,7 +49,8 @@ export function explainExchange(
   const said =
     body.kind === 'ok' ? quoteError(body.value, context.redact) : `, with ${body.problem}`;
   const what = `${whoAnswered(exchange)} answered ${status} ${WHEN[doing]}${said}.`;
-  return sentences(what, advise(exchange, isDefaultUrl, context.redact));
+  const isCreation = doing === 'create' && isFromApi(body) && [400, 404, 422].includes(status);
+  return sentences(what, isCreation ? ON_CREATION : advise(exchange, isDefaultUrl, context.redact));
 }
 
 /** Pages for 5xx come as often from the edge of the API as from something else on the way. */
@@ -59,6 +60,9 @@ function whoAnswered({ status, body }: Answer): string {
     ? 'The API, or something before it,'
     : 'Something before the API, such as a proxy or firewall,';
 }
+
+const ON_CREATION =
+  'Check the prompt, the ID of the project, and that the API key is of its organization.';
 
 /** 402 is not documented, but that agents use credits is. */
 const ADVICE: Readonly<Record<number, string>> = {
@@ -74,15 +78,13 @@ const ADVICE: Readonly<Record<number, string>> = {
   409: 'Use another job.',
   429:
     `The API accepts ${MESSAGES_PER_HOUR} messages per project and hour ` +
-    `(${MESSAGES_PER_HOUR}/h) from all senders together.`,
+    `(${MESSAGES_PER_HOUR}/h) from all senders together, and as many new jobs.`,
 };
 
 function advise(answer: Answer, isDefaultUrl: boolean, redact: Redact): string {
   const { status, location, body } = answer;
-  const onTheWay = sentences(
-    isDefaultUrl ? '' : 'Check the base URL. If it is right:',
-    'Ask those who run it to let this runner through, or use another runner.',
-  );
+  const ask = isDefaultUrl ? 'Ask' : 'Check the base URL, or ask';
+  const onTheWay = `${ask} those who run it to let this runner through, or use another runner.`;
   if (status === 413) return 'The prompt is too long; make it shorter.';
   if (status >= 300 && status < 400) {
     const host = URL.parse(location)?.host ?? '';

@@ -51,15 +51,16 @@ function namedIn(jobs: readonly RecordedJob[]): readonly string[] {
 
 /** `isRead`: whether comments could have named a job. */
 function withoutName(
-  { createJob, command, prNumber }: Inputs,
+  { createJob, command, comment, prNumber }: Inputs,
   trigger: Trigger,
   isRead: boolean,
 ): readonly string[] | Stop {
   const { kind, event, sender, conversation } = trigger;
   const skip = (why: string) => stop('no-job-here', { why });
+  const unread = comment ? '' : ', and with “comment: false” no comment is read';
   const none = isRead
-    ? 'No comment of this action names an agent job here, and “job-id” is empty'
-    : '“job-id” is empty';
+    ? 'No comment of this action names a job of this project here, and “job-id” is empty'
+    : `“job-id” is empty${unread}`;
   const checks = isRead ? '' : sentences(CHECK_NAME, CHECK_OUTPUT);
   // If checks or bots created jobs, the checks of the pull request of one would create the next.
   const isByPerson = sender !== null && isPerson(sender) && !BY_PROGRAMS.has(event);
@@ -70,7 +71,9 @@ function withoutName(
   if (kind === 'check') return skip(`${none}.`);
   // A list in a variable may well be empty, and there is nobody who waits for an answer.
   if (!isRead && (prNumber ?? conversation) === null) {
-    return skip(sentences(`${none}, so there is no job to send to.`, checks));
+    return skip(
+      sentences(`${none}. Set it, or “create-job: true” to create a job in each run.`, checks),
+    );
   }
   // Who pushes or sets a clock may know nothing of it; without comments, each run would create one.
   const mayAdvise = isRead && isByPerson && !isTrusted(trigger);
@@ -78,5 +81,5 @@ function withoutName(
   const reason = sentences(`${none}. Set ${creation}“job-id” to the ID of a job.`, checks);
   // People also review pull requests of people.
   const isReview = kind === 'comment' && trigger.comment.kind === 'review' && command === null;
-  return isRead && isReview ? skip(reason) : stop('no-job', { why: reason }, 'when fixed');
+  return isRead && isReview ? skip(reason) : stop('no-job', { why: reason }, 'in a new run');
 }

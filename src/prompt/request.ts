@@ -31,7 +31,7 @@ export async function readRequest(context: Context): Promise<Request | Stop> {
   const { runtime, trigger, asked } = context;
   const { prompt, command, attach } = context.inputs;
   const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
-  if (files.kind === 'problem') return stop('no-content', { why: files.problem }, 'when fixed');
+  if (files.kind === 'problem') return stop('no-content', { why: files.problem }, 'in a new run');
   const words = asked === null ? '' : readWords(asked, command);
   const commentsOn = new Map<string, number>();
   const { isPrivate } = trigger;
@@ -79,7 +79,8 @@ export function readFiles(
     }
     // UTF-16 without a mark is valid UTF-8 with zeros.
     const isText = isUtf8(file.value) && !file.value.includes(0);
-    if (!isText) return problem(`“attach”: ${shown} is no UTF-8 text.`);
+    if (!isText)
+      return problem(`“attach”: ${shown} is not UTF-8 text; convert it, or leave it out.`);
     const text = new TextDecoder().decode(file.value);
     outputs.push(toOutput(`The file ${quote(redact(name), 100)}`, text, redact));
   }
@@ -111,7 +112,7 @@ async function readReview(
 }
 
 function nothing(reason: string): Stop {
-  return stop('nothing-to-send', { why: `${reason} There is nothing to send.` });
+  return stop('nothing-to-send', { why: reason });
 }
 
 function withoutWords(command: string | null): Stop {

@@ -64,8 +64,7 @@ export async function authorize(context: {
     const name = quote(other.login);
     if (!isBot(other)) return denied(trigger, `${name} is neither a person nor in “allowed-bots”.`);
     // Bots such as Renovate start a run for each of their pull requests, and nothing is wrong.
-    const allow = quote(`allowed-bots: ${other.login}`);
-    const why = `${name} may not trigger messages. To allow it: ${allow}.`;
+    const why = `${name} may not trigger messages. To allow it, add it to “allowed-bots”.`;
     return stop('not-allowed', { why });
   }
   if (minimum === 'none') return undefined;
@@ -107,15 +106,11 @@ async function checkPermission(
     const mayPass = mayPassLater(error);
     const isOfToken = error.status === 401 || lacksPermission(error);
     // Of SAML or a list of IP addresses, GitHub's own words say enough.
-    const onToken = isOfToken ? OTHER_TOKEN : '';
+    const onToken = isOfToken ? CHECK_TOKEN : '';
     const why = `The permission of ${name} cannot be checked: ${error.message}.`;
     return unchecked(sentences(why, mayPass ? hintFor(error) : onToken), mayPass);
   }
 }
-
-const OTHER_TOKEN =
-  `${CHECK_TOKEN} Without that check, only “minimum-permission: none” sends; anyone who can ` +
-  'start the workflow then gets in.';
 
 const OTHER_USER = 'GitHub returned another user';
 

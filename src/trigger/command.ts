@@ -26,14 +26,12 @@ export function whyNothing(
       : `Comments on ${on}s are not supported; comment on an issue or a pull request.`;
   }
   const { check } = trigger;
-  const isFailure = check.failure !== null;
-  let why = command === null || isFailure ? '' : whyNoFailure(check);
+  if (check.isElsewhere) return 'The commit is in another repository, such as a fork.';
   // If its own failures came back, each could make the next one.
-  if (isFailure && workflow === `${repository}/${check.workflow}`) {
-    why = 'What failed is a run of this workflow itself, which is not for the agent to fix';
+  if (check.failure !== null && workflow === `${repository}/${check.workflow}`) {
+    return 'What failed is a run of this workflow itself, which is not for the agent to fix.';
   }
-  if (check.isElsewhere) why = 'The commit is in another repository, such as a fork';
-  return why === '' ? null : `${why}. There is nothing to send.`;
+  return command !== null && check.failure === null ? `${whyNoFailure(check)}.` : null;
 }
 
 export function whyNoFailure({ kind, conclusion }: CommitTrigger): string {
@@ -54,7 +52,7 @@ function whyIgnored(
     return 'Only new comments and reviews are acted on; write a new one.';
   }
   if (command !== null && endOfCommand(body, command) === undefined) {
-    return `The comment does not begin with the word ${quote(command)}.`;
+    return `The comment does not begin with ${quote(command)}, the word in “command”.`;
   }
   if (sender.id !== authorId) return 'The event was not sent by the author of the comment.';
   // Also of “allowed-bots”: whoever gets a bot to write something would borrow its right.

@@ -61,7 +61,7 @@ describe('a review without a command', () => {
     await using sim = await simulate();
     const { conclusion, outputs } = await sim.runHere(submit(sim, inline, body, state));
     expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
-    expect(outputs.reason).toBe(`${reason} There is nothing to send.`);
+    expect(outputs.reason).toBe(reason);
     expect(sim.agent.journal).toEqual([]);
     expect(sim.github.writes()).toEqual([]);
   });
@@ -71,7 +71,7 @@ it('a run that did not fail is skipped with the reason', async () => {
   await using sim = await simulate();
   const step = { event: workflowRun({ pullRequests: [PULL] }) };
   const { outputs } = await sim.runHere({ with: NO_PROMPT, step });
-  const reason = 'Nothing has failed, and “prompt” is empty. There is nothing to send.';
+  const reason = 'Nothing has failed, and “prompt” is empty.';
   expect(outputs).toMatchObject({ ...SKIPPED, reason });
 });
 

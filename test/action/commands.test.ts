@@ -82,7 +82,7 @@ it.each([
 ])('$name without a prompt has nothing to send, beside a command', async (given) => {
   await using sim = await simulate({ with: COMMAND, step: { event: given } });
   const { conclusion, outputs } = await sim.runHere();
-  const reason = `The event “${given.name}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request. There is nothing to send.`;
+  const reason = `The event “${given.name}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`;
   expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
 });
 
@@ -146,7 +146,11 @@ describe('a command that cannot be sent', () => {
 
   it.each<[string, Scenario, RegExp]>([
     ['no key', { with: { 'api-key': '' } }, /is empty.*check its name.*reusable workflow.*environ/],
-    ['no job', { with: { 'job-id': '' } }, /an agent job here, and .job-id. is.*.create-job: /],
+    [
+      'no job',
+      { with: { 'job-id': '' } },
+      /a job of this project here, and .job-id. is.*.create-job: /,
+    ],
     ['a wrong key', polls(401), /401.*create a new admin key.* Once this is fixed,/],
     ['an API that is down', polls(503), /3 polls failed in a row\. .* 503 .*[^,]/],
     [
@@ -169,7 +173,7 @@ describe('a command that cannot be sent', () => {
   it.each([
     [409, 'Use another job.'],
     [400, 'Once this is fixed, comment again.'],
-    [429, 'Once this is fixed, comment again.'],
+    [429, 'Comment again later.'],
   ] as const)(
     'has one comment with the reason if its own comment was there before: %i',
     async (status, remedy) => {
@@ -275,16 +279,18 @@ describe('if job-id is empty', () => {
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
-  const EMPTY = '“job-id” is empty, so there is no job to send to. If it comes';
-  const NOBODY = 'No comment of this action names an agent job here, and “job-id” is empty. Set';
-  const LONE = '“job-id” is empty. Set “job-id” to the ID of a job. If it comes from a variable';
+  const EMPTY = 'Set it, or “create-job: true” to create a job in each run. If it comes';
+  const NOBODY =
+    'No comment of this action names a job of this project here, and “job-id” is empty. Set';
+  const LONE =
+    '“comment: false” no comment is read. Set “job-id” to the ID of a job. If it comes from a';
   const bot = { 'allowed-bots': RENOVATE.login };
   const opened = (sender: Person) => on.pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
 
   it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
-    ['a schedule', 'skipped', on.schedule(), { 'job-id': '[]' }, EMPTY, false],
-    ['a push, without comments', 'skipped', on.push(), { comment: false }, EMPTY, false],
+    ['a schedule', 'skipped', on.schedule(), { 'job-id': '[]' }, EMPTY, true],
+    ['a push, without comments', 'skipped', on.push(), { comment: false }, EMPTY, true],
     ['a schedule with pr-number', 'error', on.schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
     ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],

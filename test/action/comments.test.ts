@@ -109,7 +109,7 @@ const refusing = (reply: object): Scenario => ({
     on: ({ method, path }) => (method === 'POST' && path.endsWith('/comments') ? reply : undefined),
   },
 });
-const FIXED = 'Once this is fixed, re-run the workflow.';
+const FIXED = 'Once this is fixed, start a new run: a re-run has the old workflow.';
 const WITHOUT = `${FIXED} To send without a comment, set “comment: false”.`;
 const LATER = 'Re-run the workflow later.';
 

@@ -296,7 +296,11 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
       [502, 'REASON=', 'Check the job'],
     ] as const) {
       let posts = 0;
-      const onPost = () => (status === undefined || posts++ === 0 ? undefined : { status });
+      const onPost = () => {
+        posts += 1;
+        if (posts > 1 && status === undefined) sim.github.push(PULL, 'e'.repeat(40));
+        return status === undefined || posts === 1 ? undefined : { status };
+      };
       await using sim = await simulate({ agent: { ...LINKED.agent, onPost } });
       await nameJob(sim);
       const played = await playOn(sim, workflow, eventOf('workflow_run', sim));

@@ -102,7 +102,7 @@ it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
     'that was cancelled',
     [ci({ conclusion: 'cancelled' })],
     { conclusion: 'cancelled' },
-    'The run was cancelled. There is nothing to send.',
+    'The run was cancelled.',
   ],
 ])('a failed run is skipped %s', async (_, runs, fields, reason) => {
   const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });

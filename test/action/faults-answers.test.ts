@@ -63,8 +63,7 @@ testFaults('waits for up to 120 s if the API limits the rate:', [
     always({ status: 429, body: { error: 'slow down' } }),
     {
       ...{ ...REFUSED, posts: 3, atLeastMs: 45_000, withinMs: 60_000 },
-      error:
-        /“slow down”.*100\/h.* together\. Once this is fixed, start a new run with “Run workflow”\.$/,
+      error: /“slow down”.*100\/h.* as many new jobs\. Later, start a new run \(.*\)\.$/,
     },
   ],
 ]);

@@ -146,7 +146,7 @@ testFaults('sends nothing if a poll before the message', [
   [
     'gets 429 that asks for an hour',
     { ...withPolls(() => asks('3600')), also: polls(1) },
-    unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Once this is fixed, start a/, 2000),
+    unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Later, start a new run/, 2000),
   ],
   [
     'gets 429 for two minutes',

@@ -102,11 +102,13 @@ function endUnstarted(sources: readonly Source[], redact: Redact): Stop | undefi
 function endRefused(sections: readonly Section[], attach: string): Stop | undefined {
   if (attach !== '' || sections.some(({ outputs = [] }) => outputs.length > 0)) return undefined;
   const omissions = sections.flatMap(({ omissions: some = [] }) => some);
-  const reasons = [...new Set(omissions.map(({ why }) => why))];
-  const refusals = [lacking(CHECKS), lacking(ACTIONS)];
-  if (reasons.length === 0 || !reasons.every((why) => refusals.includes(why))) return undefined;
-  const why = `The message would have no more than links: ${reasons.join(', and ')}.`;
-  return stop('no-content', { why }, 'when fixed');
+  const lacks = [ACTIONS, CHECKS].filter((one) =>
+    omissions.some(({ why }) => why === lacking(one)),
+  );
+  const isRefused = omissions.every(({ why }) => lacks.some((one) => why === lacking(one)));
+  if (lacks.length === 0 || !isRefused) return undefined;
+  const why = `The message would have no more than links: ${lacking(lacks.join('” and “'))}.`;
+  return stop('no-content', { why }, 'in a new run');
 }
 
 async function fetchSource({ github }: Context, check: FailedCheck, signal: AbortSignal) {

@@ -78,7 +78,7 @@ it.each<[Partial<RunFacts>, Stop['retry'], string]>([
   [{}, 'when fixed', 'So. Once this is fixed, re-run the workflow.'],
   [{ isCommand: true }, 'later', 'So. Comment again later.'],
   [{ isCommand: true, isRerun: true }, 'now', 'So. Re-run the workflow.'],
-  [{ hasRecords: false }, 'now', 'So. Start a new run with “Run workflow”.'],
+  [{ hasRecords: false }, 'now', 'So. Start a new run (“Run workflow” needs “workflow_dispatch”).'],
   [{ hasRecords: false, isCommand: true, isRerun: true }, 'now', 'So. Comment again.'],
   [
     { hasRecords: false, hasSeveralJobs: true },

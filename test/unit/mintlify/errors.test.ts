@@ -34,7 +34,7 @@ describe('explainExchange', () => {
     [answer(401, NO), 'poll', '401 when the status of the job was read: “no”. The API key is ex'],
     [answer(402, NO), 'send', `requires credits. Buy credits or allow overages at ${USAGE_URL}.`],
     [answer(403, NO), 'create', 'may lack the read or write scope, or the IP address'],
-    [answer(404, NO), 'create', 'when the job was to be created: “no”. The project has no such'],
+    [answer(404, NO), 'create', 'when the job was to be created: “no”. Check the prompt, the ID'],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(200, unread), 'send', '200 to the message, with a body that is odd. That is no record'],
@@ -69,7 +69,7 @@ describe('explainExchange', () => {
   });
 
   it.each([
-    [answer(404, PAGE), `404 to the message. Check the base URL. If it is right: ${LET}`],
+    [answer(404, PAGE), `404 to the message. Check the base URL, or ask those who run it`],
     [{ ...lost, written: false }, 'Check the base URL and the DNS, firewall and proxy of the'],
   ])('%#, names the base URL if it is not the default', (exchange, words) => {
     expect(explained(exchange, 'send')).toContain(words);

@@ -53,8 +53,8 @@ it.each<[string, string]>([
   ['vale.txt\nnone.txt', `“none.txt” ${missing}`],
   ['../x', '“../x” is outside the workspace; name a file in it.'],
   ['larger', '“larger” has more than 10485760 bytes, which is the limit; shorten it.'],
-  ['vale.txt\npicture.png', '“picture.png” is no UTF-8 text.'],
-  ['utf16', '“utf16” is no UTF-8 text.'],
+  ['vale.txt\npicture.png', '“picture.png” is not UTF-8 text; convert it, or leave it out.'],
+  ['utf16', '“utf16” is not UTF-8 text; convert it, or leave it out.'],
   ['*.txt', `“*.txt” ${missing} Name one file in each line, without patterns.`],
   ['a“b”\u202ec secret', `“a"b"c ***” ${missing}`],
 ])('refuses %j', (paths, why) => {

@@ -149,7 +149,6 @@ describe('authorize', () => {
     ['a stranger', { event: issues(MALLORY) }, '“mallory” lacks the write permission on this rep'],
     ['an event', { event: issues(MALLORY) }, 'On the event “issues”, this is checked because'],
     ['an error', failing(401), `${unknown}Check “github-token”`],
-    ['all errors', failing(401), '“minimum-permission: none”'],
     ['a token that may not ask', failing(403, PUSH), `${PUSH}. Check “github-token”`],
     ['a rate limit', failing(429), `${unknown}This is a rate limit of GitHub`],
   ])('explains what to do about %s', async (_, run, words) => {

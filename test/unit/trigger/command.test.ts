@@ -46,7 +46,7 @@ describe('whyNothing', () => {
     expect(whyNothing(triggerOf(given), command, HERE)).toBeNull();
   });
 
-  const noCommand = 'The comment does not begin with the word “/agent”.';
+  const noCommand = 'The comment does not begin with “/agent”, the word in';
   const onlyNew = 'Only new comments and reviews are acted on; write a new one.';
   const noBots = 'is by a bot or an app; only people may ask by comments.';
   const elsewhere = 'The commit is in another repository';
@@ -71,7 +71,7 @@ describe('whyNothing', () => {
     ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
     ['a run of itself', workflowRun({ fields: { ...FAILED, path: OWN_FILE } }), 'itself'],
     ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
-    ['a run that passed', workflowRun(), 'Nothing has failed. There is nothing to send.'],
+    ['a run that passed', workflowRun(), 'Nothing has failed.'],
     ['a check again', checkRun({ action: 'rerequested', fields: FAILED }), 'Only the type “compl'],
     ['a stopped check', checkRun({ fields: { conclusion: 'cancelled' } }), 'check was cancelled'],
   ])('refuses %s', (_, given, why) => {
