@@ -12,8 +12,8 @@ import { serialise } from './runner/outputs.ts';
 
 const LEAST_NODE = 24;
 
-// Milliseconds for each address of a host. By default, Node gives up an address after 250, and so a slow
-// host for good if the next address is one of IPv6, which GitHub-hosted runners cannot reach.
+// Milliseconds for each address of a host. By default, Node gives up an address after 250, and so a
+// slow host for good if the next one is of IPv6, which GitHub-hosted runners cannot reach.
 setDefaultAutoSelectFamilyAttemptTimeout(3000);
 
 const { env } = process;
@@ -21,7 +21,7 @@ const secrets = readSecrets(env);
 maskInLog(secrets);
 const redact = redactor(secrets);
 
-/** Milliseconds. What ends a group of processes may send several signals, which are one cancellation. */
+/** Milliseconds. What ends a group of processes may send several signals at once. */
 const SAME_CANCELLATION_MS = 500;
 const cancel = new AbortController();
 let cancelledAt = Infinity;
@@ -53,7 +53,7 @@ const crashed = new Promise<never>((_, reject) => {
 });
 exit(await Promise.race([start(), crashed]).catch((error) => crash(runtime, error)));
 
-/** Old runners, and images of act, start actions on the Node that they have. Up to here, all works on Node 20. */
+/** Old runners, and images of act, start actions on the Node that they have, such as Node 20. */
 async function start(): Promise<0 | 1> {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) >= LEAST_NODE) return run(runtime);
@@ -62,7 +62,7 @@ async function start(): Promise<0 | 1> {
   return reportEarlyEnd(runtime, stop('runner', { why }));
 }
 
-/** Ends the process when the log is written: `process.exit()` alone loses what is still in a pipe. */
+/** Once the log is written: `process.exit()` alone loses what is still in a pipe. */
 function exit(code: number): void {
   process.exitCode = code;
   process.stdout.write('', () => process.exit());

@@ -114,12 +114,10 @@ function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined
   return stop('only-when', { status: showStatus(status), wanted: listing([...onlyWhen], 'or') });
 }
 
-/**
- * Checks also fail on the pull requests of people, where a comment may name the job of a command.
- */
+/** Checks also fail on pull requests of people, where a comment may name the job of a command. */
 function stopElsewhere(run: Run, job: Job): Stop | undefined {
-  const { inputs, trigger, ledger } = run;
-  const { page } = run.plan;
+  const { inputs, trigger, ledger, plan } = run;
+  const { page } = plan;
   if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || page === null) return undefined;
   const own = findOwnPull(job, ledger);
   if (own === page) return undefined;
@@ -157,9 +155,7 @@ async function sendToJob(run: Run, job: Job, sends: LimitFunction): Promise<Stop
   }
 }
 
-/**
- * Tells it whenever all messages are out that need not wait. If no job is left, the report follows.
- */
+/** Tells when all messages are out that need not wait. If no job is left, the report follows. */
 function writeIfAllAreOut(run: Run): void {
   const { jobs, comment } = run;
   const left = jobs.filter(({ message }) => message.kind === 'sending');

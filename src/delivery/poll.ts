@@ -20,7 +20,7 @@ import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 // Polls of a job. Before the message, three that fail or one mistake end the job; in a wait, all
 // may fail for ten minutes.
 
-/** `rule`: the end of the job, or milliseconds until the next poll, after all have failed `forMs`. */
+/** `rule`: the end of the job, or milliseconds until the next poll; all have failed `forMs`. */
 async function poll(
   run: Run,
   job: Job,

@@ -31,9 +31,7 @@ export interface Run extends Context {
   readonly log: ReturnType<typeof openJobLog>;
   /** Aborted, with the `Stop` of the others, when no more messages can be sent. */
   readonly stopAll: AbortController;
-  /**
-   * Whether an earlier attempt may have sent the message: a re-run knows it below its own comment.
-   */
+  /** Whether an earlier attempt may have sent it: a re-run knows it below its own comment. */
   readonly isUnsure: boolean;
   /** The comment of this process; missing before it is created, or if there is none. */
   readonly comment?: TrackingComment;

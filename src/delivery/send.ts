@@ -14,8 +14,8 @@ import { quote } from '../text.ts';
 import { pollNow, stopAfter, takeResponse } from './poll.ts';
 import { pendingJobs, type Run, save, stopIfTooLate, stopWork } from './run-state.ts';
 
-// Sends one message: what is read just before it, as until then an agent may have pushed for minutes,
-// the last poll, the request, and what becomes of it.
+// Sends one message: what is read just before it, as until then an agent may have pushed for
+// minutes; the last poll; the request; and what becomes of it.
 
 /** Anew for a further attempt, before which the agent was at work, but once for several jobs. */
 export async function completeMessage(run: Run): Promise<Stop | undefined> {

@@ -19,9 +19,10 @@ export interface Plan {
   readonly deadline: number;
   /** The pull request or issue that it is about: `pr-number`, or that of the event. */
   readonly page: number | null;
-  readonly comments: /** One comment on the pull request or issue of the run, which is there before the message. */
+  /** `tracking comment`: one, before the message. `pull requests of the jobs`: one on each, after. */
+  readonly comments:
     | { readonly kind: 'tracking comment'; readonly conversation: number }
-    /** `pull requests of the jobs`: one comment at the end on each. `why` continues a sentence. */
+    /** `why` continues a sentence. */
     | { readonly kind: 'pull requests of the jobs' | 'none'; readonly why: string };
   readonly facts: RunFacts;
   /** Whether the records are listed again below the own comment: others may have come first. */

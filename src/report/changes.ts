@@ -33,14 +33,13 @@ const IN_WORDS = {
 
 async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
   const { end, base, record, head } = job;
-  const status = job.record?.status;
-  if (end === undefined || !isFinal(status) || !isFinal(end.result)) return undefined;
-  if (status === 'archived') return undefined;
+  const isOver = isFinal(record?.status) && record?.status !== 'archived';
+  if (!isOver || end === undefined || !isFinal(end.result)) return undefined;
   if (head !== undefined) {
     return record?.prNumber === head.number ? compare(run, job, head) : undefined;
   }
   if (end.confirmed !== true) return undefined;
-  if ((isFinal(job.base?.status) || isCreated(job)) && base?.prLink === null && record?.prLink) {
+  if ((isFinal(base?.status) || isCreated(job)) && base?.prLink === null && record?.prLink) {
     const opened = await fetchCurrentPullRequest(run.github, record.prNumber ?? undefined);
     return { kind: 'created', count: opened?.commits };
   }
@@ -100,18 +99,14 @@ const MOST_LISTED_FILES = 300;
 /** Over a merge, GitHub compares all commits and files of the other branch as well. */
 export function parseComparison(
   { status, total_commits, commits, files }: Comparison,
-  {
-    more,
-    range,
-    commentsOn,
-    redact,
-  }: {
+  about: {
     readonly more: number;
     readonly range: Pick<Pushed, 'before' | 'after'>;
     readonly commentsOn: ReadonlyMap<string, number>;
     readonly redact: Redact;
   },
 ): Change {
+  const { more, range, commentsOn, redact } = about;
   if (status !== 'ahead') return { kind: 'rewritten' };
   // The agent is a bot.
   const people = commits.flatMap(({ author }) => (author?.type === 'User' ? [author.login] : []));

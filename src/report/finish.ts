@@ -19,6 +19,7 @@ import { notify } from './notify.ts';
 /** The outputs come first: a second signal may end the process. What follows changes no result. */
 export async function report(run: Run): Promise<0 | 1> {
   const { inputs, jobs, runtime, comment } = run;
+  const about = describeRun(run);
   const ended = endedNow(jobs, inputs.wait);
   const failed = failing(ended, inputs.failOn);
   const isBad = failed.length > 0 || runtime.signal.aborted;
@@ -26,7 +27,6 @@ export async function report(run: Run): Promise<0 | 1> {
   const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   await readChanges(run);
-  const about = describeRun(run);
   const { commentUrls, outdated } = await notify(run, about);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });

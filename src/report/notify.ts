@@ -21,7 +21,7 @@ import { listing, oneLine } from '../text.ts';
 
 /** GitHub limits the rate of comments. */
 const APART_MS = 1000;
-/** Characters of the IDs of jobs in a line of the log. */
+/** Characters. */
 const LONGEST_LIST = 500;
 const LONGEST_END = 60_000;
 
@@ -61,10 +61,7 @@ async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<str
   return reply(run, renderProblem(explanation, info, login), 'info');
 }
 
-/**
- * Of a failed check that could not be sent: once for each commit, where a comment names the job. It
- * has no record.
- */
+/** Of a failed check that was not sent: once for each commit, where a comment names the job. */
 async function reportUnsentCheck(run: Run, about: RunReport, worst: Ended): Promise<string> {
   const { plan, github, info, trigger } = run;
   const records = knownRecords(run.ledger);
@@ -175,12 +172,11 @@ async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonl
     return job.id !== NEW_JOB && !isOfOther && deliveryOf(job) !== 'not-sent';
   });
   const targets = Map.groupBy(reached, ({ record }) => record?.prNumber ?? 0);
-  const left = targets.get(0) ?? [];
+  const left = targets.get(0)?.map(({ id }) => id) ?? [];
   targets.delete(0);
   if (plan.comments.kind === 'pull requests of the jobs') {
-    const ids = oneLine(listing(left.map(({ id }) => id)), LONGEST_LIST);
-    const why = 'no pull request in this repository is known';
-    if (left.length > 0) runtime.log.info(`No comment about ${ids}: ${why}.`);
+    const why = `${oneLine(listing(left), LONGEST_LIST)}: no pull request in this repository is known`;
+    if (left.length > 0) runtime.log.info(`No comment about ${why}.`);
     return targets;
   }
   if (!inputs.createJob || comment === undefined) return new Map();
@@ -189,8 +185,9 @@ async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonl
     const found = await fetchLedger(github, number, plan.message.project, Infinity);
     const named = knownRecords(found).flatMap((record) => record.jobs.map(({ id }) => id));
     // Where the list fails, a comment may name the only job.
-    const mayBeNamed = found.kind === 'problem' || jobs.some(({ id }) => named.includes(id));
-    if (mayBeNamed) targets.delete(number);
+    if (found.kind === 'problem' || jobs.some(({ id }) => named.includes(id))) {
+      targets.delete(number);
+    }
   }
   return targets;
 }
