@@ -1,44 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainConnection, readPause, sendRequest } from '../../../src/runner/http.ts';
-import { answer, head, startFaultServer, whole } from '../../sim/fault-server.ts';
-
-const MIB = 1024 * 1024;
-
-function request(origin: string, parts: Partial<Parameters<typeof sendRequest>[0]> = {}) {
-  return sendRequest({
-    ...{ url: new URL('/a?b=c', origin), method: 'GET', headers: {} },
-    proxy: { url: '', noProxy: '' },
-    ...{ signal: new AbortController().signal, mostBytes: MIB },
-    ...parts,
-  });
-}
-
-it('has a connection of its own, and says when it is about to be written', async () => {
-  let written = 0;
-  const onWrite = (): void => {
-    written += 1;
-  };
-  const site = await startFaultServer({ onRequest: () => answer(whole(201, 'é')) });
-  for (const method of ['GET', 'POST'] as const) {
-    const response = await request(site.origin, { method, onWrite });
-    expect(response).toMatchObject({ status: 201, body: Buffer.from('é') });
-  }
-  expect([site.connections, written, site.journal[0]?.path]).toEqual([2, 2, '/a?b=c']);
-  await site[Symbol.asyncDispose]();
-  await expect(request(site.origin, { onWrite })).rejects.toThrow();
-  expect(written).toBe(2);
-});
-
-it('reads no more of a body than it may, and keeps the status of one that is cut off', async () => {
-  const bytes = head(200, { 'content-length': 2 ** 30 });
-  await using flood = await startFaultServer({
-    onRequest: () => ({ kind: 'flood', bytes, chunk: Buffer.alloc(MIB), times: 1024 }),
-  });
-  expect(await request(flood.origin)).toMatchObject({ status: 200, body: null });
-  expect(flood.written).toBeLessThan(64 * MIB);
-  await using cut = await startFaultServer({ onRequest: () => answer(`${bytes}{`, 'end') });
-  expect(await request(cut.origin)).toMatchObject({ status: 200, body: expect.any(Error) });
-});
+import { explainConnection, readPause } from '../../../src/runner/http.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 it.each<[string, string, number | null]>([
