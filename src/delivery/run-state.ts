@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { LEAST_POST_MS } from '../mintlify/retry.ts';
 import { type AgentContext, createTransport } from '../mintlify/transport.ts';
 import type { Plan, Planned } from '../plan/plan.ts';
-import { describePage, findEndedPull } from '../plan/pull-request.ts';
+import { findEndedPull } from '../plan/pull-request.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
 import type { Result } from '../result.ts';
@@ -45,7 +45,7 @@ export function openRun(ready: Planned & { readonly request: Request }): Run {
   return {
     ...context,
     ...{ plan, ledger, jobs, isUnsure: isRerun },
-    prompt: new Prompt(runtime, request, describePage({ ...context, plan, ledger, jobs })),
+    prompt: new Prompt(runtime, request),
     agent: {
       ...runtime,
       transport: createTransport({ ...inputs, ...runtime }),

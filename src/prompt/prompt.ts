@@ -25,14 +25,13 @@ export class Prompt {
   /** Settled when it is complete, with why all jobs stop if it is not sent. */
   completion?: Promise<Stop | undefined>;
 
-  /** `origin`: the paragraph that says where it comes from, or an empty text. */
-  constructor(runtime: Runtime, request: Request, origin: string) {
+  constructor(runtime: Runtime, request: Request) {
     this.#runtime = runtime;
     this.request = request;
-    this.complete([], origin);
+    this.complete([], '');
   }
 
-  /** Takes what was fetched, instead of what was fetched for an earlier try. */
+  /** Replaces what was fetched before. `origin`: a paragraph that says where it comes from. */
   complete(fetched: readonly Section[], origin: string): void {
     const { log, redact, signal } = this.#runtime;
     this.#origin = origin;
