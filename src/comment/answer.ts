@@ -49,7 +49,7 @@ const ANSWERED: ReadonlySet<StopCode> = new Set([
   ...(['no-job', 'job-unknown', 'several-jobs', 'other-creation'] as const),
 ]);
 
-/** Answers a command that acts on no job, in `said`; strangers get no answer. Resolves as `reply`. */
+/** Answers a command that acts on no job; strangers get no answer. Resolves as `reply`. */
 export async function answer(context: Context, { code, details }: Stop, said: string) {
   const { info, inputs, trigger } = context;
   if (code === 'no-words') return reply(context, renderUsage(String(details.command)), 'warning');

@@ -22,10 +22,7 @@ export const A_RUN: RunFacts = {
 
 const DASHBOARD = `the dashboard (${DASHBOARD_URL})`;
 const CHECK = `Check the job in ${DASHBOARD}.`;
-const IT_MAY_HAVE_ARRIVED =
-  `The message may have arrived, so it was not sent again. Check the job in ${DASHBOARD} before ` +
-  'you send it again.';
-const A_JOB_MAY_EXIST = `The job may have been created, so this was not tried again. Look for it in ${DASHBOARD}.`;
+const CHECK_FIRST = `Check the job in ${DASHBOARD} before you send it again.`;
 const NO_COMMENT = 'No message is sent without its comment.';
 
 /** With the details in braces, and what people do. Without one, `why` is the fact. */
@@ -112,7 +109,10 @@ const TEXTS: Readonly<
 export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN): string {
   const text = TEXTS[code] ?? '{why} {retry}';
   const values: Details = {
-    doubt: details.jobId === NEW_JOB ? A_JOB_MAY_EXIST : IT_MAY_HAVE_ARRIVED,
+    doubt:
+      details.jobId === NEW_JOB
+        ? `The job may have been created, so this was not tried again. Look for it in ${DASHBOARD}.`
+        : `The message may have arrived, so it was not sent again. ${CHECK_FIRST}`,
     retry: howToRetry(retry, facts),
     later: retry === 'later' ? 'Re-run again later.' : '',
     again: howToStart(facts),

@@ -12,7 +12,6 @@ export interface JobRecord {
   readonly id: string;
   /** May be text by others, in one line. */
   readonly status?: string;
-  /** An https link to a code host. */
   readonly prLink?: string | null | undefined;
   /** Only of one in this repository. */
   readonly prNumber?: number | null | undefined;
@@ -21,7 +20,6 @@ export interface JobRecord {
 
 export interface Pushed {
   readonly kind: 'commits';
-  /** The newest commits. */
   readonly before: string;
   readonly after: string;
   readonly count?: number | undefined;
@@ -33,7 +31,6 @@ export interface Pushed {
         readonly files?: readonly string[];
         /** The files of inline comments that they do not change, with the number of comments. */
         readonly untouched: ReadonlyMap<string, number>;
-        /** The oldest first. */
         readonly headlines: readonly string[];
         /** Null for those without an account. */
         readonly authors: readonly (string | null)[];
@@ -63,15 +60,10 @@ export interface Job {
   readonly record?: JobRecord;
   /** What the last poll before the message showed. */
   readonly base?: Pick<JobRecord, 'prLink'> & { readonly status?: string | undefined };
-  /**
-   * `sending`: it may be sent at any moment. `isEarlier`: an earlier attempt sent it, or may have
-   * sent it, and this one did not.
-   */
+  /** `sending`: at any moment. `isEarlier`: an earlier attempt has sent it, or may have. */
   readonly message:
-    | {
-        readonly kind: 'pending' | 'sending' | 'not-sent' | 'unknown';
-        readonly isEarlier?: boolean;
-      }
+    | { readonly kind: 'pending' | 'sending' | 'not-sent'; readonly isEarlier?: false }
+    | { readonly kind: 'unknown'; readonly isEarlier?: boolean }
     | { readonly kind: 'sent'; readonly isEarlier?: boolean; readonly at: number };
   /** For the end of earlier work. */
   readonly isWaiting: boolean;
@@ -88,7 +80,6 @@ export interface Job {
     /** When its request was made. */
     readonly seenAt?: number;
   };
-  /** Under a limit. */
   readonly nthInARow?: number | undefined;
   /** Its pull request before the message; a re-run knows less of that. */
   readonly head?:

@@ -8,7 +8,7 @@ const RESUME = 'To go on, comment “{command}” and what to do.';
 /** Only where a command begins a job. */
 export const BEGIN_ANEW = 'Comment on a new issue to begin a new job.';
 
-/** `title`: without texts by others, which the runner does not mask there. `next`: after a command. */
+/** `title`: without texts by others, which the runner does not mask. `next`: after a command. */
 function row(icon: string, word: string, title: string, next = '') {
   return { icon, word, title, next };
 }

@@ -2,8 +2,8 @@ import { pullRequestName } from '../pull-request.ts';
 import { isFinal } from '../service.ts';
 import { quote } from '../text.ts';
 import { A_RUN, explain, type RunFacts } from './explain.ts';
-import { type Delivery, deliveryOf, type Job, labelOf } from './job.ts';
-import { byAttention, isBad, LABELS, type Label } from './labels.ts';
+import { deliveryOf, type Job, labelOf } from './job.ts';
+import { byAttention, isBad, LABELS } from './labels.ts';
 import {
   ALWAYS_FAIL,
   type JobResult,
@@ -11,32 +11,24 @@ import {
   RESULT_NAMES,
   STOP_REASONS,
   type Stop,
-  type StopCode,
   stop,
 } from './stop-reasons.ts';
 
 /** `wait`: whether the run waits for the agent. */
 export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
   const { code } = stopped;
-  const { result } = STOP_REASONS[code];
+  const { result, label } = STOP_REASONS[code];
   const delivery = deliveryOf(job);
   const known = isFinal(result) ? !code.endsWith('-unconfirmed') : undefined;
   // After a wait that saw no end, nothing is confirmed.
   const confirmed = known ?? (wait && delivery !== 'not-sent' ? false : undefined);
+  const isKnown = result === 'skipped' || isFinal(result) || delivery === 'sent';
+  const unsent = delivery === 'unknown' ? 'delivery unknown' : 'not-sent';
   return {
-    code,
-    result,
-    label: labelAfter(code, delivery),
-    explanation: explain(stopped, facts),
+    ...{ code, result, explanation: explain(stopped, facts) },
+    label: isKnown || (label === 'closed' && delivery === 'not-sent') ? label : unsent,
     ...(confirmed !== undefined && { confirmed }),
   };
-}
-
-function labelAfter(code: StopCode, delivery: Delivery): Label {
-  const { result, label } = STOP_REASONS[code];
-  if (result === 'skipped' || isFinal(result) || delivery === 'sent') return label;
-  if (delivery === 'unknown') return 'delivery unknown';
-  return label === 'closed' ? label : 'not-sent';
 }
 
 /** What is true if the process is killed now. */

@@ -7,8 +7,8 @@ import type { CommitTrigger } from '../trigger/trigger.ts';
 import type { Ledger, LedgerEntry } from './ledger.ts';
 import { isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 
-// Whether a message to a job may be sent: one pure rule for re-runs, commits and limits. It is asked
-// before the tracking comment and below it, so that it is exact for any number of runs at once.
+// Whether a message to a job may be sent: one pure rule for re-runs, commits and limits. It is
+// asked before the tracking comment and below it, and so exact for any number of runs at once.
 
 /** What may stop messages in a row; `uncounted`: they cannot be counted, so none is sent. */
 export type Limit = { readonly most: number } | { readonly uncounted: Stop };

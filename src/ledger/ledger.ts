@@ -55,27 +55,23 @@ export function commentId(url: string): number {
 /** `isOwn`: whether the page is the pull request of the only job, whose text it has written. */
 export function summarizeRequests(ledger: Ledger, jobIds: readonly string[], isOwn: boolean) {
   const commands = ledger.filter(({ command }) => command !== '');
+  const tried = commands.filter(({ jobs }) => jobs.some(({ delivery }) => delivery !== 'not-sent'));
+  const times = jobIds.map((id) => {
+    // The record of a creation tells what was asked elsewhere.
+    const last = commands.findLast((entry) => {
+      const job = sentTo(entry, id);
+      return job !== undefined && !(isOwn && job.base === BEFORE_CREATION);
+    });
+    return last === undefined ? -Infinity : Date.parse(last.createdAt);
+  });
   return {
     /** When the last message that a person asked for went to all jobs; -Infinity for none. */
-    since: Math.min(...jobIds.map((id) => lastRequest(commands, id, isOwn))),
+    since: Math.min(...times),
     /** Whether it may be that a job has got no message here. */
     isNew: !isOwn && !jobIds.every((id) => ledger.some((entry) => sentTo(entry, id) !== undefined)),
     /** The kinds and IDs of comments and reviews that have been sent, or may have been. */
-    sent: new Set(
-      commands
-        .filter(({ jobs }) => jobs.some(({ delivery }) => delivery !== 'not-sent'))
-        .map(({ command }) => command),
-    ),
+    sent: new Set(tried.map(({ command }) => command)),
   };
-}
-
-function lastRequest(commands: Ledger, jobId: string, isOwn: boolean): number {
-  // The record of a creation tells what was asked elsewhere.
-  const last = commands.findLast((entry) => {
-    const job = sentTo(entry, jobId);
-    return job !== undefined && !(isOwn && job.base === BEFORE_CREATION);
-  });
-  return last === undefined ? -Infinity : Date.parse(last.createdAt);
 }
 
 function sentTo({ jobs }: LedgerEntry, jobId: string): RecordedJob | undefined {

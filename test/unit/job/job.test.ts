@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   type Delivery,
   deliveryOf,
-  elapsedMs,
   goOn,
   isCreated,
   isDone,
@@ -197,13 +196,4 @@ it.each<[Job['message']['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>
 ])('a message that is %s: if the run is killed, %s; may be sent: %s; %s', (kind, ...expected) => {
   const one = job({ message: { kind, at: START } as Job['message'] });
   expect([deliveryOf(one), mayBeSent(one), phaseOf(one)]).toEqual(expected);
-});
-
-it.each<[string, Partial<Job>, number | undefined]>([
-  ['in doubt', { message: { kind: 'unknown', isEarlier: false }, endedAt: 5 }, undefined],
-  ['not ended', { message: { kind: 'sent', at: 1, isEarlier: false } }, undefined],
-  ['ended', { message: { kind: 'sent', at: 1, isEarlier: false }, endedAt: 5 }, 4],
-  ['of before', { message: { kind: 'sent', at: 1, isEarlier: true }, endedAt: 5 }, undefined],
-])('elapsedMs of a message, %s: %s', (_, parts, expected) => {
-  expect(elapsedMs(job(parts))).toBe(expected);
 });
