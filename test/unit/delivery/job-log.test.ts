@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { openJobLog } from '../../../src/delivery/job-log.ts';
+import { nextPollMs } from '../../../src/delivery/wait.ts';
 import type { Job } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { ended, job, PULL, SENT, START } from '../record.ts';
@@ -69,4 +70,15 @@ it('a warning is an annotation once, for however many jobs', () => {
   const single = open(a);
   for (const text of ['It is odd.', 'It is odd.']) single.log.warn(a, text);
   expect(single.logged).toEqual(['warning: It is odd.']);
+});
+
+it.each([
+  ['looks early', 0, 1000],
+  ['looks again at two seconds', 1000, 1000],
+  ['never less than 2 s', 4000, 2000],
+  ['short jobs', 20_000, 2000],
+  ['a twentieth of the time', 200_000, 10_000],
+  ['at most 30 s', 7_200_000, 30_000],
+])('nextPollMs: %s', (_, sinceMs, expected) => {
+  expect(nextPollMs(sinceMs)).toBe(expected);
 });

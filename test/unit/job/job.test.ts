@@ -7,6 +7,7 @@ import {
   isDone,
   type Job,
   type JobRecord,
+  labelOf,
   markCreated,
   markSent,
   mayBeSent,
@@ -17,8 +18,9 @@ import {
   recordResponse,
   update,
 } from '../../../src/job/job.ts';
+import { countLabels, isBad, LABEL_NAMES, LABELS, type Label } from '../../../src/job/labels.ts';
 import type { Status } from '../../../src/service.ts';
-import { job, PULL, record, START } from '../record.ts';
+import { ended, job, NOT_SENT, PULL, record, SENDING, SENT, START, UNKNOWN } from '../record.ts';
 
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
@@ -196,4 +198,26 @@ it.each<[Job['message']['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>
 ])('a message that is %s: if the run is killed, %s; may be sent: %s; %s', (kind, ...expected) => {
   const one = job({ message: { kind, at: START } as Job['message'] });
   expect([deliveryOf(one), mayBeSent(one), phaseOf(one)]).toEqual(expected);
+});
+
+it.each<[Partial<Job>, Label]>([
+  [SENT, 'working'],
+  [{}, 'sending'],
+  [SENDING, 'sending'],
+  [{ id: NEW_JOB }, 'creating'],
+  [{ id: NEW_JOB, ...SENT }, 'working'],
+  [UNKNOWN, 'sending'],
+  [{ isWaiting: true }, 'waiting'],
+  [ended({ label: 'limited' }, NOT_SENT), 'limited'],
+])('labelOf %j: %s', (parts, label) => {
+  expect(labelOf(job(parts))).toBe(label);
+});
+
+it('countLabels puts what needs attention first', () => {
+  const counted = countLabels(['completed', 'failed', 'working', 'completed']);
+  expect(counted).toBe(
+    `1 ${LABELS.failed.word}, 1 ${LABELS.working.word}, 2 ${LABELS.completed.word}`,
+  );
+  const calm = LABEL_NAMES.map((label) => !isBad(label));
+  expect(calm).toEqual(calm.toSorted());
 });
