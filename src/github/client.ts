@@ -1,4 +1,5 @@
 import { untilAborted } from '../clock.ts';
+import { problem } from '../result.ts';
 import { type RunInfo, type Runtime, readNetworkSettings } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/http.ts';
 import { getOctokit } from '../vendor/actions.ts';
@@ -256,7 +257,8 @@ async function connect({ token, apiUrl, env }: GitHubOptions) {
     const why = '“github-token” contains a space, a line break or a character outside ASCII';
     throw new GitHubError(401, why);
   }
-  const proxy = readNetworkSettings(env, new URL(apiUrl));
+  const url = URL.parse(apiUrl);
+  const proxy = url ? readNetworkSettings(env, url) : problem('GITHUB_API_URL is no URL');
   if (proxy.kind === 'problem') {
     const why = `GitHub cannot be reached: ${proxy.problem}`;
     throw new GitHubError(0, why, { wasWritten: false, isSetup: true });

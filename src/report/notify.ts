@@ -51,9 +51,11 @@ function selectReaction(ended: readonly Ended[], worst: Ended | undefined) {
 /** Where no comment tells that nothing was sent. Resolves to the URL, or to an empty text. */
 async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<string> {
   const { trigger, info, jobs } = run;
-  const { result, explanation } = worst.end;
+  const { code, result, explanation } = worst.end;
   const isUnsent = jobs.every((job) => deliveryOf(job) === 'not-sent');
-  if (!isUnsent || (result !== 'error' && result !== 'skipped')) return '';
+  // A further comment would fail as the first one.
+  if (code === 'no-comment' || !isUnsent) return '';
+  if (result !== 'error' && result !== 'skipped') return '';
   if (trigger.kind === 'check') {
     return result === 'error' ? reportUnsentCheck(run, about, worst) : '';
   }
