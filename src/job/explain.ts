@@ -69,6 +69,11 @@ const TEXTS: Readonly<
   'several-jobs':
     'The newest comment of this action names several jobs here: {url}. Set “job-id” to the ID ' +
     'of one.',
+  'not-allowed': ({ event }) =>
+    event === undefined
+      ? '{why}'
+      : '{why} On the event {event}, this is checked because people without write access and bots ' +
+        'can start it.',
   'no-secrets': '“api-key” is empty, because {why}',
   'no-words': '{command} has no prompt; write a new comment with the prompt after it.',
   'no-pull-request': 'The commit is on no open pull request of this repository.',

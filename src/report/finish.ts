@@ -117,7 +117,7 @@ export async function reportEarlyEnd(
   const isRefusal = result === 'error' || ['not-allowed', 'no-secrets'].includes(why.code);
   const reason = sentences(isRefusal ? `${nothing}.` : '', said);
   const url = context === undefined ? '' : await answer(context, why, sentences(fact, again));
-  const level = why.details.isWarning ? 'warning' : 'notice';
+  const level = why.details.event === undefined ? 'notice' : 'warning';
   runtime.log[result === 'skipped' ? level : 'error'](reason);
   const ended = { ...withoutJobs(runtime, why.code, reason), commentUrls: [url] };
   const code = saveAtEnd(runtime, ended, result === 'skipped' ? 0 : 1);

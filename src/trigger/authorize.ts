@@ -132,11 +132,8 @@ export async function comparePermission(
 /** On comments, a refusal is normal; on other events, it surprises. Strangers get no answer. */
 function denied({ event }: Trigger, why: string, isOfColleague = false): Stop {
   const isColleague = Number(isOfColleague);
-  if (COMMENT_EVENTS.has(event)) return stop('not-allowed', { why, isColleague });
-  const reason =
-    `On the event ${quote(event, 100)}, this is checked because people without write access and ` +
-    'bots can start it.';
-  return stop('not-allowed', { why: sentences(why, reason), isColleague, isWarning: 1 });
+  const surprise = !COMMENT_EVENTS.has(event) && { event: quote(event, 100) };
+  return stop('not-allowed', { why, isColleague, ...surprise });
 }
 
 function unchecked(why: string, mayPass = false): Stop {
