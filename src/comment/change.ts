@@ -44,7 +44,6 @@ export function renderTitle(job: Job, isHere: boolean, failure = ''): string {
   }
 }
 
-/** `3 commits`, as far as that is known. */
 function nameCommits({ count, told }: Pushed): string {
   if (count === undefined) return '';
   if (told !== 'a merge') return plural(count, 'commit');

@@ -41,7 +41,6 @@ import { renderChange, renderTitle } from './change.ts';
 
 export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
-/** What is told of a run besides its jobs. */
 export interface RunReport {
   readonly info: RunInfo;
   /** As Markdown: `` `CI` failed on 311411a ``; or empty. */
@@ -64,7 +63,6 @@ export interface RunReport {
   readonly mergedOrClosed?:
     | { readonly number: number; readonly how: 'merged' | 'closed' }
     | undefined;
-  /** The most messages in a row, if there is a limit. */
   readonly most?: number;
 }
 
@@ -74,9 +72,7 @@ export function renderReport(
   place: {
     /** The number of the pull request or issue with the comment; undefined for the summary. */
     readonly conversation?: number;
-    /** The most characters. */
     readonly limit: number;
-    /** Links to the comments, in the summary. */
     readonly comments?: string;
   },
 ): string {
@@ -150,7 +146,6 @@ function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
   return folded(title, fence(cut(message, LONGEST_MESSAGE)));
 }
 
-/** The pull request, what has changed in it, and how long that took. */
 function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
   const { change, end, record = { id: job.id } } = job;
   const isOver = job.message.kind === 'sent' && end !== undefined && end.result !== 'sent';

@@ -21,7 +21,6 @@ interface NewComment extends Pick<Runtime, 'clock' | 'signal'> {
   readonly conversation: number;
   /** The creation is not repeated later. */
   readonly until: number;
-  /** The text as it is by now. */
   readonly compose: () => string;
 }
 
@@ -39,12 +38,10 @@ const { signal: NEVER } = new AbortController();
 export class TrackingComment {
   readonly #options: NewComment;
   readonly conversation: number;
-  /** What its last line says by now. */
   readonly record: () => CommentRecord;
   /** Empty if it does not exist. */
   url = '';
   nodeId = '';
-  /** Ends when the last edit is made. */
   #editing: Promise<unknown> = Promise.resolve();
   /** Whether an edit is still to begin, which will have the newest text. */
   #isDue = false;

@@ -65,7 +65,6 @@ export interface Job {
     | { readonly kind: 'pending' | 'sending' | 'not-sent'; readonly isEarlier?: false }
     | { readonly kind: 'unknown'; readonly isEarlier?: boolean }
     | { readonly kind: 'sent'; readonly isEarlier?: boolean; readonly at: number };
-  /** For the end of earlier work. */
   readonly isWaiting: boolean;
   /** The comment of a message that comes first. */
   readonly waitsFor?: string | undefined;

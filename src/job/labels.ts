@@ -55,12 +55,10 @@ export function isUnderway(label: Label): boolean {
   return label in UNDERWAY;
 }
 
-/** It needs attention. */
 export function isBad(label: Label): boolean {
   return label in BAD;
 }
 
-/** `7 failed, 51 completed` */
 export function countLabels(labels: readonly Label[]): string {
   return [...Map.groupBy(labels.toSorted(byAttention), (label) => LABELS[label].word)]
     .map(([word, { length }]) => `${length} ${word}`)

@@ -43,7 +43,6 @@ export function outcomeNow(job: Job, wait: boolean): Outcome {
 
 // Of several jobs: which one represents all, what to say of them, and which fail the step.
 
-/** A job as it is if the run ends now. */
 export type Ended = Job & { readonly end: Outcome };
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {

@@ -98,7 +98,6 @@ export function whyOutdated(
   return sha === check.sha ? undefined : stop('newer-commits');
 }
 
-/** From the strongest. */
 const STRENGTH: readonly RecordedJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
 
 /**
@@ -166,7 +165,6 @@ function isOfOtherRun(entry: LedgerEntry, { step, run }: MessageId, jobId: strin
   return mayHaveSent(entry, jobId) && entry.step === step && entry.run !== run;
 }
 
-/** Whether the newest record of this step about the job tells the limit. */
 export function isLimitTold(ledger: Ledger, { step }: MessageId, jobId: string): boolean {
   const ofStep = ledger.filter((entry) => entry.step === step).flatMap(({ jobs }) => jobs);
   return ofStep.findLast(({ id }) => id === jobId)?.limited === true;

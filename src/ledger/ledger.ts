@@ -17,7 +17,6 @@ export interface LedgerEntry extends CommentRecord {
 /** The records of the project on a pull request or issue, the oldest first. */
 export type Ledger = readonly LedgerEntry[];
 
-/** `until`: a time of the clock. */
 export async function fetchLedger(
   github: GitHub,
   conversation: number,
