@@ -146,11 +146,7 @@ describe('a command that cannot be sent', () => {
 
   it.each<[string, Scenario, RegExp]>([
     ['no key', { with: { 'api-key': '' } }, /is empty.*check its name.*reusable workflow.*environ/],
-    [
-      'no job',
-      { with: { 'job-id': '' } },
-      /a job of this project here, and .job-id. is.*.create-job: /,
-    ],
+    ['no job', { with: { 'job-id': '' } }, /of this project here, and .job-id. is.*.create-job: /],
     ['a wrong key', polls(401), /401.*create a new admin key.* Once this is fixed,/],
     ['an API that is down', polls(503), /3 polls failed in a row\. .* 503 .*[^,]/],
     [

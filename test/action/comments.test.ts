@@ -348,7 +348,7 @@ describe('the end as a comment of its own', () => {
       {
         turn: done,
         pushes: true,
-        github: { forbids: (one) => /pulls.#/.test(one.name) && one.nth > 1 },
+        github: { forbids: ({ name, nth }) => /pulls.#/.test(name) && nth > 1 },
       },
       null,
     ],

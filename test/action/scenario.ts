@@ -186,13 +186,9 @@ function withCheckedOutputs(result: StepResult): StepResult {
   return result;
 }
 
+const NOTHING: readonly string[] = [];
 /** Checks what is true for every run, whatever happens to it. */
-export function expectPromises(
-  result: StepResult,
-  agent: Agent,
-  github: GitHub,
-  more: readonly string[] = [],
-): void {
+export function expectPromises(result: StepResult, agent: Agent, github: GitHub, more = NOTHING) {
   const stale = 'if you changed src/, run npm run build; archive.test.ts runs what is committed';
   expect(Object.keys(result.outputs).sort(), stale).toEqual(OUTPUT_NAMES.toSorted());
   expect(result.errors.length).toBeLessThanOrEqual(1);

@@ -68,7 +68,7 @@ const PAGE = [
   'alice: /agent add a page about webhooks [eyes confused]',
   'alice: /agent show an example of each webhook [eyes hooray]',
   'action: ✅ Agent pushed 1 commit',
-  'rita: /agent translate it [eyes confused]',
+  'rita: /agent translate [eyes confused]',
   'visitor: /agent delete all pages',
   'tim: /agent fix it [-1]',
   'action: ✅ Agent pushed 1 commit',

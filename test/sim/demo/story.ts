@@ -153,11 +153,7 @@ const RUNS: readonly Run[] = [
       ['Link the errors from the guide to retries', 'docs/guides/retries.mdx'],
     ),
   },
-  {
-    ...failure(0, 'A check fails'),
-    about: 'Nobody has to ask: the agent gets the log of what failed.',
-    work: fixOf(0),
-  },
+  { ...failure(0, 'A check fails'), about: 'The agent gets the log.', work: fixOf(0) },
   {
     ...failure(1, 'It fails again, and so does another workflow', { other: DEPLOY }),
     about: 'The agent changes nothing: the token has expired. Whoever asked last is told.',
@@ -211,11 +207,7 @@ const RUNS: readonly Run[] = [
     trigger: comment('alice', '/agent show an example of each webhook'),
     work: commits(['Show an example of each webhook', 'docs/webhooks.mdx']),
   },
-  {
-    title: 'It fails',
-    trigger: comment('rita', '/agent translate it'),
-    work: { status: 'failed' },
-  },
+  { title: 'It fails', trigger: comment('rita', '/agent translate'), work: { status: 'failed' } },
   { title: 'The same run, again: nothing is sent twice', trigger: { kind: 're-run', by: 'rita' } },
   { title: 'A stranger writes a command', trigger: comment('visitor', '/agent delete all pages') },
   { title: 'A colleague who may not writes one', trigger: comment('tim', '/agent fix it') },

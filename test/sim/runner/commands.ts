@@ -33,7 +33,8 @@ export type StepLog = ReturnType<typeof startLog>;
 interface Grammar {
   readonly start: string;
   readonly end: string;
-  readonly separator: string;
+  /** Between properties. */
+  readonly by: string;
   readonly inProperties: string;
   readonly inData: string;
 }
@@ -47,20 +48,8 @@ const COMMANDS: ReadonlySet<string> = new Set(
 );
 
 // ActionCommand.cs.
-const DOUBLE_COLON = {
-  start: '::',
-  end: '::',
-  separator: ',',
-  inProperties: '\r\n:,',
-  inData: '\r\n',
-};
-const BRACKETS = {
-  start: '##[',
-  end: ']',
-  separator: ';',
-  inProperties: ';\r\n]',
-  inData: ';\r\n]',
-};
+const DOUBLE_COLON = { start: '::', end: '::', by: ',', inProperties: '\r\n:,', inData: '\r\n' };
+const BRACKETS = { start: '##[', end: ']', by: ';', inProperties: ';\r\n]', inData: ';\r\n]' };
 
 const LABELS = { error: 'Error', warning: 'Warning', notice: 'Notice' } as const;
 
@@ -153,7 +142,7 @@ function parseCommand(line: string): Command | null {
 function parseAt(
   at: number,
   text: string,
-  { start, end, separator, inProperties, inData }: Grammar,
+  { start, end, by, inProperties, inData }: Grammar,
 ): Command | null {
   const endsAt = text.indexOf(end, at + start.length);
   if (at < 0 || endsAt < 0) return null;
@@ -161,7 +150,7 @@ function parseAt(
   const name = written.toLowerCase();
   if (!COMMANDS.has(name)) return null;
   const properties = trim(rest.join(' '))
-    .split(separator)
+    .split(by)
     .flatMap((property) => {
       const [, key, value] = /^=*([^=]+)=+(.+)$/s.exec(property) ?? [];
       if (key === undefined || value === undefined) return [];

@@ -221,6 +221,7 @@ describe('one job', () => {
 describe('several jobs', () => {
   const at = (id: string, result: 'failed' | 'completed' | 'sent', explanation = ''): Job =>
     ended({ result, explanation }, { id, record: record({ prLink: PULL }) });
+  const ONE = '1 of 2 agent jobs needs attention';
   const working = (id: string): Job => job({ id, ...SENT });
 
   it('have an item for each result and reason, the worst first, and the prompt once', () => {
@@ -240,13 +241,8 @@ describe('several jobs', () => {
   });
 
   it.each<[string, readonly Job[], Label, string]>([
-    ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', '1 of 2 agent jobs needs attention'],
-    [
-      'bad so far',
-      [at('a', 'failed'), working('b')],
-      'working',
-      '1 of 2 agent jobs needs attention so far',
-    ],
+    ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', ONE],
+    ['bad so far', [at('a', 'failed'), working('b')], 'working', `${ONE} so far`],
     ['at work', [working('a'), at('b', 'sent')], 'working', '2 agent jobs: 1 working, 1 sent'],
   ])('have a heading: %s', (_, jobs, kind, words) => {
     expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);

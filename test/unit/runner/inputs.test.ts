@@ -4,12 +4,8 @@ import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 import { STATUS_NAMES } from '../../../src/service.ts';
 
-const GOOD = {
-  'project-id': 'proj-1',
-  'job-id': 'job-1',
-  'api-key': 'mint_0123456789',
-  prompt: 'Add tests.',
-};
+const KEY = 'mint_0123456789';
+const GOOD = { 'project-id': 'proj-1', 'job-id': 'job-1', 'api-key': KEY, prompt: 'Add tests.' };
 
 function env(inputs: Record<string, string>, more: Record<string, string> = {}) {
   const named = Object.entries({ ...GOOD, ...inputs }).map(([name, value]) => [
@@ -36,7 +32,7 @@ it('inputs that are not set have defaults', () => {
   expect([...failOn]).toEqual(FAIL_BY_DEFAULT);
   expect(baseUrl.href).toBe('https://api.mintlify.com/');
   expect(rest).toEqual({
-    ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: 'mint_0123456789', prompt: 'Add tests.' },
+    ...{ projectId: 'proj-1', jobIds: ['job-1'], apiKey: KEY, prompt: 'Add tests.' },
     ...{ createJob: false, attach: '', onlyWhen: null },
     ...{ command: null, comment: true, maxMessages: null, prNumber: null },
     ...{ minimumPermission: 'write', allowedBots: new Set(), githubToken: '' },

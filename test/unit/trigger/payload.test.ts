@@ -57,7 +57,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['no list', { pull_requests: null }, null],
     [
-      'the only one that has a repository',
+      'the only one with a repository',
       { pull_requests: [own, { ...own, head: { sha: SHA, repo: null } }] },
       7,
     ],

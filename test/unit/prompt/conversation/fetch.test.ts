@@ -131,11 +131,7 @@ function textsIn(text: string): readonly string[] {
   return (text.match(/^> (> )?text \d+$/gm) ?? []).map((line) => line.replace(/^(> )+/, ''));
 }
 
-const reply = (body: string, more: InlineOptions | object = {}) => ({
-  body,
-  isReply: true,
-  ...more,
-});
+const reply = (body: string, more: object = {}) => ({ body, isReply: true, ...more });
 
 it('an own pull request where all is well adds nothing, and costs three calls', async () => {
   const { text, line, calls, log } = await read(inline({ body: 'Done.', isResolved: true }));
