@@ -33,6 +33,7 @@ import {
   sentenceToMarkdown,
   small,
 } from '../markdown.ts';
+import type { PullRequestHead } from '../pull-request.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { cut, listSome, plural, sentences } from '../text.ts';
 import { renderChange, renderTitle } from './change.ts';
@@ -60,9 +61,7 @@ export interface RunReport {
   /** Whether a command begins a job where no comment names one. */
   readonly createsJobs?: boolean;
   /** The pull request of the event, if it was over when the message was sent. */
-  readonly mergedOrClosed?:
-    | { readonly number: number; readonly how: 'merged' | 'closed' }
-    | undefined;
+  readonly mergedOrClosed?: Pick<PullRequestHead, 'number' | 'state'> | undefined;
   readonly most?: number;
 }
 
@@ -164,7 +163,7 @@ function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
 
 /** The pull request of the event, or else that of the only job. */
 function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefined): string {
-  if (over !== undefined) return `The request is about #${over.number}. It is ${over.how}.`;
+  if (over !== undefined) return `The request is about #${over.number}. It is ${over.state}.`;
   const ended = only && endedPull(only);
   if (ended === undefined) return '';
   const named = pullRequestLink(only?.record ?? {}) || `#${ended.number}`;

@@ -21,12 +21,7 @@ const BAD = {
   /** As `not-sent`, and no message to this job ever will be. */
   closed: row('⚠️', 'not sent', 'Message not sent', BEGIN_ANEW),
   unconfirmed: row('⚠️', 'unconfirmed', 'Result may be from before this message', IMPROVE),
-  'failure unconfirmed': row(
-    '⚠️',
-    'unconfirmed',
-    'Agent failed, perhaps before this message',
-    IMPROVE,
-  ),
+  'failed before': row('⚠️', 'unconfirmed', 'Agent failed, perhaps before this message', IMPROVE),
   limited: row('🛑', 'limit reached', 'Limit reached: message not sent', RESUME),
   'still failing': row('🛑', 'still failing', 'The check still fails', RESUME),
   'timed-out': row('⏱️', 'timed out', 'Timed out: the agent may still be working'),

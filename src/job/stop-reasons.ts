@@ -37,7 +37,7 @@ export const STOP_REASONS = {
   completed: reason('completed', 'completed', 'The agent is done with the message.'),
   'completed-unconfirmed': reason('completed', 'unconfirmed', 'Done, perhaps with earlier work.'),
   failed: reason('failed', 'failed', 'The agent failed.'),
-  'failed-unconfirmed': reason('failed', 'failure unconfirmed', 'Failed, perhaps at earlier work.'),
+  'failed-unconfirmed': reason('failed', 'failed before', 'Failed, perhaps at earlier work.'),
   archived: reason('archived', 'archived', 'The job was archived while the agent worked.'),
   'archived-unconfirmed': reason('archived', 'archived', 'The job is archived.'),
   sent: reason('sent', 'sent', 'The message is sent, and `wait` is `false`.'),
@@ -51,11 +51,7 @@ export const STOP_REASONS = {
   'no-answer': reason('error', 'delivery unknown', 'The API did not answer the message.'),
   'earlier-attempt': reason('error', 'delivery unknown', 'An earlier attempt may have sent it.'),
 
-  'api-key': reason(
-    'error',
-    'not-sent',
-    'The API key is missing, wrong, expired or lacks a scope.',
-  ),
+  'api-key': reason('error', 'not-sent', 'The key is missing, wrong, expired or lacks a scope.'),
   'no-credits': reason('error', 'not-sent', 'The API requires credits.'),
   'not-found': reason('error', 'not-sent', 'The project has no such job, or there is no project.'),
   'job-closed': reason('error', 'closed', 'The job takes no more messages.'),

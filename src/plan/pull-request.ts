@@ -77,9 +77,9 @@ export function isOwnPage({ plan, ledger, jobs }: OnPage): boolean {
 
 /** Of a command on a pull request that is merged or closed: which, and how it has ended. */
 export function findEndedPull({ asked, trigger, plan }: OnPage): RunReport['mergedOrClosed'] {
-  const { conversation: number, state: how } = trigger;
-  if (asked === null || how === 'open' || number === null) return undefined;
-  return plan.page === number ? { number, how } : undefined;
+  const { conversation: number, state } = trigger;
+  if (asked === null || state === 'open' || number === null) return undefined;
+  return plan.page === number ? { number, state } : undefined;
 }
 
 /**
@@ -93,7 +93,7 @@ export function describePage(run: OnPage): string {
   const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${plan.page}.`;
-  return sentences(about, ended === undefined ? '' : `It is ${ended.how}.`);
+  return sentences(about, ended === undefined ? '' : `It is ${ended.state}.`);
 }
 
 /** A pull request as it is now, if there is one and GitHub tells. */

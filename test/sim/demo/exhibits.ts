@@ -72,7 +72,7 @@ const STATES: Readonly<Record<Label, { status: string; job?: Partial<Job>; why?:
   'not-sent': { status: 'completed', job: NOT_SENT, why: stop('api', { why: REFUSED }) },
   closed: { status: 'archived', job: NOT_SENT, why: stop('job-closed', { why: CLOSED }) },
   unconfirmed: { status: 'completed', why: agentStop('completed', false, 'completed') },
-  'failure unconfirmed': { status: 'failed', why: agentStop('failed', false, 'completed') },
+  'failed before': { status: 'failed', why: agentStop('failed', false, 'completed') },
   'still failing': {
     ...{ status: 'completed', job: { change: { kind: 'none', check: 'failed' } } },
     why: agentStop('completed', true),
