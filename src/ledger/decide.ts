@@ -150,7 +150,7 @@ function inDoubt(
 
 /** How many messages other runs of this step sent, or may still send, since a person's command. */
 function countSinceCommand(ledger: Ledger, message: MessageId, jobId: string): number {
-  const sent = ledger.filter((entry) => mayHaveSent(entry, jobId));
+  const sent = ledger.filter((entry) => deliveryTo(entry, jobId) !== 'not-sent');
   // Attempts of a message count once, where the earliest stands.
   const messages = sent.filter(
     (entry, place) => sent.findIndex((other) => isSameMessage(other, entry)) === place,
@@ -162,16 +162,12 @@ function countSinceCommand(ledger: Ledger, message: MessageId, jobId: string): n
 }
 
 function isOfOtherRun(entry: LedgerEntry, { step, run }: MessageId, jobId: string): boolean {
-  return mayHaveSent(entry, jobId) && entry.step === step && entry.run !== run;
+  return deliveryTo(entry, jobId) !== 'not-sent' && entry.step === step && entry.run !== run;
 }
 
 export function isLimitTold(ledger: Ledger, { step }: MessageId, jobId: string): boolean {
   const ofStep = ledger.filter((entry) => entry.step === step).flatMap(({ jobs }) => jobs);
   return ofStep.findLast(({ id }) => id === jobId)?.limited === true;
-}
-
-function mayHaveSent(entry: LedgerEntry, jobId: string): boolean {
-  return deliveryTo(entry, jobId) !== 'not-sent';
 }
 
 function deliveryTo({ jobs }: LedgerEntry, jobId: string): RecordedJob['delivery'] {
@@ -189,7 +185,7 @@ export function messageBefore(
   above: Ledger,
   { message, jobId, now }: { message: MessageId; jobId: string; now: number },
 ): LedgerEntry | undefined {
-  const isOpen = ({ id, delivery, ended }: LedgerEntry['jobs'][number]): boolean =>
+  const isOpen = ({ id, delivery, ended }: RecordedJob): boolean =>
     id === jobId && ended === undefined && (delivery === 'sending' || delivery === 'sent');
   return above.findLast((entry) => {
     const isLive = now < (entry.deadline ?? 0) + LAST_RECORD_MS;

@@ -1,26 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Delivery,
-  deliveryOf,
   goOn,
   isCreated,
   isDone,
   type Job,
   type JobRecord,
-  labelOf,
   markCreated,
   markSent,
-  mayBeSent,
   NEW_JOB,
   newJob,
-  phaseOf,
   recordPoll,
   recordResponse,
   update,
 } from '../../../src/job/job.ts';
-import { countLabels, isBad, LABEL_NAMES, LABELS, type Label } from '../../../src/job/labels.ts';
 import type { Status } from '../../../src/service.ts';
-import { ended, job, NOT_SENT, PULL, record, SENDING, SENT, START, UNKNOWN } from '../record.ts';
+import { PULL, record, START } from '../record.ts';
 
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
@@ -187,37 +181,4 @@ describe('a poll', () => {
     recordPoll(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
     expect(one).toMatchObject({ after, base, record: { prLink: PULL } });
   });
-});
-
-it.each<[Job['message']['kind'], Delivery, boolean, ReturnType<typeof phaseOf>]>([
-  ['pending', 'not-sent', true, 'before'],
-  ['sending', 'unknown', true, 'before'],
-  ['unknown', 'unknown', false, 'during'],
-  ['sent', 'sent', false, 'after'],
-  ['not-sent', 'not-sent', false, 'before'],
-])('a message that is %s: if the run is killed, %s; may be sent: %s; %s', (kind, ...expected) => {
-  const one = job({ message: { kind, at: START } as Job['message'] });
-  expect([deliveryOf(one), mayBeSent(one), phaseOf(one)]).toEqual(expected);
-});
-
-it.each<[Partial<Job>, Label]>([
-  [SENT, 'working'],
-  [{}, 'sending'],
-  [SENDING, 'sending'],
-  [{ id: NEW_JOB }, 'creating'],
-  [{ id: NEW_JOB, ...SENT }, 'working'],
-  [UNKNOWN, 'sending'],
-  [{ isWaiting: true }, 'waiting'],
-  [ended({ label: 'limited' }, NOT_SENT), 'limited'],
-])('labelOf %j: %s', (parts, label) => {
-  expect(labelOf(job(parts))).toBe(label);
-});
-
-it('countLabels puts what needs attention first', () => {
-  const counted = countLabels(['completed', 'failed', 'working', 'completed']);
-  expect(counted).toBe(
-    `1 ${LABELS.failed.word}, 1 ${LABELS.working.word}, 2 ${LABELS.completed.word}`,
-  );
-  const calm = LABEL_NAMES.map((label) => !isBad(label));
-  expect(calm).toEqual(calm.toSorted());
 });
