@@ -118,22 +118,26 @@ it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
   expect(sim.notes()).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
 });
 
-it('what has passed while the agent was at work again is not sent', async () => {
-  const ci = { id: 41, sha: SHA, jobs: [{ name: 'build', log: 'a broken link\n' }] };
-  const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure' } });
-  await using sim = await simulate({
-    agent: {
-      onGet(n) {
-        if (n === 2) sim.github.addRun({ ...ci, conclusion: 'success' });
-        return { body: { id: JOB, status: n === 2 ? 'active' : 'completed', prLink: null } };
+it.each([2, 4])(
+  'what has passed while the agent was at work again is not sent: poll %i',
+  async (again) => {
+    const ci = { id: 41, sha: SHA, jobs: [{ name: 'build', log: 'a broken link\n' }] };
+    const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure' } });
+    await using sim = await simulate({
+      agent: {
+        onGet(n) {
+          if (n === again) sim.github.addRun({ ...ci, conclusion: 'success' });
+          const isBusy = n === again || n < again - 2;
+          return { body: { id: JOB, status: isBusy ? 'active' : 'completed', prLink: null } };
+        },
       },
-    },
-    ...{ github: { runs: [ci] }, step: { event }, with: { wait: true } },
-  });
-  const reason = '“CI” has passed since, was cancelled, or runs again.';
-  expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
-  expect(sim.github.downloads).toHaveLength(1);
-});
+      ...{ github: { runs: [ci] }, step: { event }, with: { wait: true } },
+    });
+    const reason = '“CI” has passed since, was cancelled, or runs again.';
+    expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
+    expect(sim.github.downloads).toHaveLength(1);
+  },
+);
 
 it.each<[string, Reply]>([
   ['is reset', { fault: 'reset' }],
