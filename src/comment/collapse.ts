@@ -22,7 +22,8 @@ export async function collapse(
   const listed = hasNews ? await github.newestOwnComments(conversation).catch(() => []) : [];
   const bodies = listed.map(({ body }) => body);
   for (const { id, body, url, isMinimized } of listed) {
-    if (isMinimized || commentId(url) >= commentId(ownUrl)) continue;
+    const isAbove = commentId(url) < commentId(ownUrl);
+    if (isMinimized || !isAbove) continue;
     if (isSuperseded(body, own, bodies) || (await isOfKilledRun(github, body, own))) {
       collapsed.push([id, 'OUTDATED']);
     }

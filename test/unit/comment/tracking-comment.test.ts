@@ -20,7 +20,7 @@ interface Failures {
   readonly cancelIn?: number | undefined;
 }
 
-/** A note; its calls to GitHub fail with these errors, one after the other, and then succeed. */
+/** A comment; its calls to GitHub fail with these errors, one after the other, and then succeed. */
 function open(given: Failures = {}, more: Partial<GitHub> = {}) {
   const { create = [], edit = [], leftMs = 30_000, cancelIn } = given;
   const slept: number[] = [];
@@ -48,17 +48,17 @@ function open(given: Failures = {}, more: Partial<GitHub> = {}) {
     updateComment: async (_, body) => take(bodies.edited, edit, body),
     ...more,
   };
-  const note = new TrackingComment({
+  const comment = new TrackingComment({
     clock: { ...systemClock, now, sleep },
     ...{ github: github as GitHub, signal: cancel.signal, conversation: 7 },
     ...{ record: () => OWN, compose: () => composeComment(OWN, () => text.now) },
     until: START + leftMs,
   });
-  return { note, slept, text, cancel, now, ...bodies };
+  return { comment, slept, text, cancel, now, ...bodies };
 }
 
-function close(note: TrackingComment) {
-  return note.edit().then((edited) => note.repeatLast(edited, Infinity));
+function close(comment: TrackingComment) {
+  return comment.edit().then((edited) => comment.repeatLast(edited, Infinity));
 }
 
 const unwritten = new GitHubError(0, 'refused', { wasWritten: false });
@@ -66,7 +66,7 @@ const lost = new GitHubError(0, 'lost');
 const limited = (pauseMs?: number): GitHubError =>
   new GitHubError(429, 'slow', pauseMs === undefined ? {} : { pauseMs });
 
-describe('the creation of a note', () => {
+describe('the creation of a comment', () => {
   it.each<[string, readonly unknown[], readonly number[], string, number?]>([
     ['at once', [], [], 'ok'],
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
@@ -78,30 +78,30 @@ describe('the creation of a note', () => {
     ['not after one beyond the deadline', [limited(30_000)], [], 'slow. This is a rate limit'],
     ['not after a refusal', [new GitHubError(404, 'gone')], [], 'gone. Check “pr-number”'],
   ])('is tried %s', async (_, create, pauses, said, leftMs) => {
-    const { note, slept, created } = open({ create, leftMs });
-    const result = await note.create();
+    const { comment, slept, created } = open({ create, leftMs });
+    const result = await comment.create();
     expect(result.kind === 'ok' ? 'ok' : result.problem).toContain(said);
-    expect(note.url).toBe(said === 'ok' ? OWN_URL : '');
+    expect(comment.url).toBe(said === 'ok' ? OWN_URL : '');
     expect([slept, created.length]).toEqual([pauses, 1 + pauses.length]);
   });
 
   it.each([unwritten, lost])('is not repeated after a cancellation', async (error) => {
-    const { note, created, cancel } = open({ create: [error] });
+    const { comment, created, cancel } = open({ create: [error] });
     cancel.abort();
-    expect(await note.create()).toMatchObject({ kind: 'problem' });
+    expect(await comment.create()).toMatchObject({ kind: 'problem' });
     expect(created).toHaveLength(1);
   });
 });
 
-describe('edits of a note', () => {
+describe('edits of a comment', () => {
   it('have the newest text, once for what is due', async () => {
-    const { note, edited, text } = open();
-    await note.create();
-    note.write();
-    note.write();
+    const { comment, edited, text } = open();
+    await comment.create();
+    comment.write();
+    comment.write();
     text.now = 'newer';
-    note.write();
-    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
+    comment.write();
+    expect(await close(comment)).toEqual({ kind: 'ok', value: OWN_URL });
     expect(edited).toEqual(['newer', 'newer']);
   });
 
@@ -112,12 +112,12 @@ describe('edits of a note', () => {
       begun += 1;
       return promise;
     };
-    const { note } = open({}, { updateComment });
-    await note.create();
-    note.write();
+    const { comment } = open({}, { updateComment });
+    await comment.create();
+    comment.write();
     await new Promise(setImmediate);
-    note.write();
-    const closed = close(note);
+    comment.write();
+    const closed = close(comment);
     await new Promise(setImmediate);
     expect(begun).toBe(1);
     resolve();
@@ -139,29 +139,29 @@ describe('edits of a note', () => {
     ['a dead token', [dead], [], 'not up to date: dead. Tokens of GitHub Apps live an hour.'],
   ])('end with the last one again, if that may help: %s', async (...row) => {
     const [, edit, pauses, said, leftMs] = row;
-    const { note, slept, edited, now } = open({ edit });
-    await note.create();
-    const closed = await note.repeatLast(await note.edit(), now() + (leftMs ?? 600_000));
+    const { comment, slept, edited, now } = open({ edit });
+    await comment.create();
+    const closed = await comment.repeatLast(await comment.edit(), now() + (leftMs ?? 600_000));
     expect(closed.kind === 'ok' ? 'ok' : closed.problem).toContain(said);
     expect([slept, edited.length]).toEqual([pauses, 1 + pauses.length]);
   });
 
   it('are done if only the repetition fails', async () => {
-    const { note, text } = open({ edit: [lost, undefined, bad] });
-    await note.create();
-    note.write();
+    const { comment, text } = open({ edit: [lost, undefined, bad] });
+    await comment.create();
+    comment.write();
     await new Promise(setImmediate);
     text.now = 'done';
-    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
+    expect(await close(comment)).toEqual({ kind: 'ok', value: OWN_URL });
   });
 
   it('end with the last one twice if an earlier one had no answer: it may come late', async () => {
-    const { note, slept, edited, text } = open({ edit: [lost] });
-    await note.create();
-    note.write();
+    const { comment, slept, edited, text } = open({ edit: [lost] });
+    await comment.create();
+    comment.write();
     await new Promise(setImmediate);
     text.now = 'done';
-    expect(await close(note)).toEqual({ kind: 'ok', value: OWN_URL });
+    expect(await close(comment)).toEqual({ kind: 'ok', value: OWN_URL });
     expect([slept, edited]).toEqual([[15_000], ['new', 'done', 'done']]);
   });
 
@@ -171,10 +171,10 @@ describe('edits of a note', () => {
     ['until it is done', [bad, bad], [1000, 1000]],
     ['never if it cannot help', [dead], []],
   ])('are repeated soon after a cancellation: %s', async (_, edit, pauses, cancelIn) => {
-    const { note, slept, cancel } = open({ edit, cancelIn });
-    await note.create();
+    const { comment, slept, cancel } = open({ edit, cancelIn });
+    await comment.create();
     if (cancelIn === undefined) cancel.abort();
-    await close(note);
+    await close(comment);
     expect(slept).toEqual(pauses);
   });
 });

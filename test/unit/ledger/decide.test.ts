@@ -15,21 +15,25 @@ const OTHER_CREATION = 'Another run is creating, or may have created, the agent 
 const OTHER_STEP = { step: 'cc'.repeat(8) };
 
 /** Run 1 is the own one, unless the message is that of another run. */
-function note(run: string, delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}) {
+function entry(run: string, delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}) {
   return found({ run, jobs: [{ id: JOB, delivery }], ...parts });
 }
 
 function at(attempt: number, delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry {
-  return note('1', delivery, { attempt, ...parts });
+  return entry('1', delivery, { attempt, ...parts });
 }
 
 function ofJob(id: string, delivery: Delivery): Partial<CommentRecord> {
   return { jobs: [{ id, delivery }] };
 }
 
-function ask(notes: readonly LedgerEntry[], parts: Partial<Question> = {}, jobId = JOB): Decision {
+function ask(
+  entries: readonly LedgerEntry[],
+  parts: Partial<Question> = {},
+  jobId = JOB,
+): Decision {
   const question = {
-    ...{ ledger: ok(notes), message: NOTE, isRerun: false, isJobFound: false },
+    ...{ ledger: ok(entries), message: NOTE, isRerun: false, isJobFound: false },
     command: null,
     ...parts,
   };
@@ -47,18 +51,18 @@ describe('attempt 3', () => {
   const unknown = 'attempt 2 does not know whether it was delivered';
 
   it.each<[string, readonly LedgerEntry[], string]>([
-    ['no note', [], 'send'],
+    ['no record', [], 'send'],
     ['not sent', [at(1, 'not-sent')], 'send'],
     ['sent', [at(1, 'sent')], 'resume'],
     ['unknown', [at(2, 'unknown')], unknown],
     ['being sent', [at(2, 'sending')], unclear],
     ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'resume'],
-    ['the note of another leg in this attempt', [at(3, 'sent')], 'send'],
+    ['the record of another leg in this attempt', [at(3, 'sent')], 'send'],
     ['a creation in doubt', [at(2, 'sending', ofJob(NEW_JOB, 'sending'))], unclear],
     ['another step', [at(2, 'unknown', OTHER_STEP)], 'send'],
     ['another command', [at(2, 'sent', { command: 'comment:8' })], 'send'],
-  ])('finds %s', (_, notes, expected) => {
-    expect(saidBy(ask(notes, again))).toContain(expected);
+  ])('finds %s', (_, entries, expected) => {
+    expect(saidBy(ask(entries, again))).toContain(expected);
   });
 
   it('is refused if the list fails, and another one sends unless the list could stop it', () => {
@@ -76,8 +80,8 @@ describe('attempt 3', () => {
     }
   });
 
-  it('names all notes of the message that may have sent it', () => {
-    const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), note('2', 'unknown')];
+  it('names all records of the message that may have sent it', () => {
+    const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), entry('2', 'unknown')];
     const said = saidBy(ask(all, again));
     expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
   });
@@ -107,67 +111,67 @@ const creating = (
   run: string,
   delivery: Delivery,
   parts: Partial<CommentRecord> = {},
-): LedgerEntry => note(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
+): LedgerEntry => entry(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
 
 it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
-  ['creates without notes', [], {}, 'send'],
+  ['creates without records', [], {}, 'send'],
   ['is stopped by one that is creating', [creating('2', 'sending')], {}, OTHER_CREATION],
-  ['creates beside a job that got no message', [note('2', 'not-sent')], {}, 'send'],
+  ['creates beside a job that got no message', [entry('2', 'not-sent')], {}, 'send'],
   ['is stopped by another leg of its step', [creating('1', 'sending')], {}, OTHER_CREATION],
-  ['goes on in a re-run', [note('1')], again, 'resume'],
+  ['goes on in a re-run', [entry('1')], again, 'resume'],
   ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
-  ['is stopped in a re-run, too', [note('2')], again, OTHER_CREATION],
+  ['is stopped in a re-run, too', [entry('2')], again, OTHER_CREATION],
   [
     'is refused in a re-run if it may have',
     [creating('1', 'sending')],
     ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
   ],
-])('a run that would create a job %s', (_, notes, parts, expected) => {
-  expect(saidBy(ask(notes, parts, NEW_JOB))).toContain(expected);
+])('a run that would create a job %s', (_, entries, parts, expected) => {
+  expect(saidBy(ask(entries, parts, NEW_JOB))).toContain(expected);
 });
 
 describe('a limit', () => {
   /** A command of a person, in a run of its own. */
   const command = (delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    note('7', delivery, { command: 'comment:7', ...parts });
+    entry('7', delivery, { command: 'comment:7', ...parts });
   /** The comment of a run that the limit has stopped. */
   const told = (parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    note('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
-  const again = (run: string): LedgerEntry => note(run, 'sent', { attempt: 2 });
+    entry('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
+  const again = (run: string): LedgerEntry => entry(run, 'sent', { attempt: 2 });
   const toOther = (delivery: Delivery): Partial<CommentRecord> => ofJob('job-2', delivery);
 
   it.each<[string, readonly LedgerEntry[], number]>([
     ['nothing', [], 0],
-    ['what is in doubt, too', [note('2'), note('3', 'unknown'), note('4', 'sending')], 3],
-    ['not what was not sent', [note('2', 'not-sent'), told()], 0],
-    ['not another job', [note('2', 'sent', toOther('sent'))], 0],
-    ['not another step', [note('2', 'sent', OTHER_STEP)], 0],
-    ['attempts of a run, once', [note('2'), again('2'), note('3')], 2],
-    ['an attempt that sent after another', [note('2', 'not-sent'), again('2')], 1],
-    ['below a command of another step', [note('2'), command('sent', OTHER_STEP), note('3')], 1],
-    ['not from one to another job', [note('2'), command('sent', toOther('sent'))], 1],
-    ['not from one that is still to be sent', [note('2'), command('sending')], 2],
-    ['not from one of a bot', [note('2'), command('sent', { byBot: true })], 2],
-    ['not from its re-run', [command(), note('2'), command('sent', { attempt: 2 })], 1],
-    ['where it was sent, if an edit is late', [note('2', 'sending'), command(), again('2')], 0],
-    ['where only the re-run has sent', [note('2', 'not-sent'), command(), again('2')], 1],
-  ])('counts %s', (_, notes, count) => {
-    const numberUnder = (most: number) => ask(notes, { limit: { most } });
+    ['what is in doubt, too', [entry('2'), entry('3', 'unknown'), entry('4', 'sending')], 3],
+    ['not what was not sent', [entry('2', 'not-sent'), told()], 0],
+    ['not another job', [entry('2', 'sent', toOther('sent'))], 0],
+    ['not another step', [entry('2', 'sent', OTHER_STEP)], 0],
+    ['attempts of a run, once', [entry('2'), again('2'), entry('3')], 2],
+    ['an attempt that sent after another', [entry('2', 'not-sent'), again('2')], 1],
+    ['below a command of another step', [entry('2'), command('sent', OTHER_STEP), entry('3')], 1],
+    ['not from one to another job', [entry('2'), command('sent', toOther('sent'))], 1],
+    ['not from one that is still to be sent', [entry('2'), command('sending')], 2],
+    ['not from one of a bot', [entry('2'), command('sent', { byBot: true })], 2],
+    ['not from its re-run', [command(), entry('2'), command('sent', { attempt: 2 })], 1],
+    ['where it was sent, if an edit is late', [entry('2', 'sending'), command(), again('2')], 0],
+    ['where only the re-run has sent', [entry('2', 'not-sent'), command(), again('2')], 1],
+  ])('counts %s', (_, entries, count) => {
+    const numberUnder = (most: number) => ask(entries, { limit: { most } });
     expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
     if (count > 0)
       expect(numberUnder(count)).toMatchObject({ why: stop('limit', { most: count }) });
   });
 
   it.each<[string, readonly LedgerEntry[], boolean]>([
-    ['nowhere', [note('2')], false],
-    ['below the newest message', [note('2'), told()], true],
-    ['by an earlier attempt', [note('2'), told({ run: '1' })], true],
-    ['above one that was not sent', [note('2'), told(), note('3', 'not-sent')], false],
-    ['above one of another step', [note('2'), told(), note('3', 'sent', OTHER_STEP)], true],
-    ['by another step', [note('2'), told(OTHER_STEP)], false],
-  ])('is told already: %s, %s', (_, notes, isTold) => {
+    ['nowhere', [entry('2')], false],
+    ['below the newest message', [entry('2'), told()], true],
+    ['by an earlier attempt', [entry('2'), told({ run: '1' })], true],
+    ['above one that was not sent', [entry('2'), told(), entry('3', 'not-sent')], false],
+    ['above one of another step', [entry('2'), told(), entry('3', 'sent', OTHER_STEP)], true],
+    ['by another step', [entry('2'), told(OTHER_STEP)], false],
+  ])('is told already: %s, %s', (_, entries, isTold) => {
     const why = stop('limit', { most: 1 });
-    expect(ask(notes, { limit: { most: 1 } })).toEqual({ kind: 'stop', why, isNews: !isTold });
+    expect(ask(entries, { limit: { most: 1 } })).toEqual({ kind: 'stop', why, isNews: !isTold });
   });
 });
 
@@ -175,7 +179,7 @@ describe('an event about a commit', () => {
   const message = { ...NOTE, run: '9', commit: 'c1' };
   const NEWER = stop('newer-commits');
   const about = (delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    note('2', delivery, { commit: 'c1', ...parts });
+    entry('2', delivery, { commit: 'c1', ...parts });
 
   it.each<[string, LedgerEntry, boolean]>([
     ['sent', about('sent'), true],
@@ -186,19 +190,19 @@ describe('an event about a commit', () => {
     ['another step', about('sent', OTHER_STEP), false],
   ])('gets one message: %s', (_, other, isStopped) => {
     // A command in between changes nothing.
-    const notes = [note('3'), other, note('7', 'sent', { command: 'comment:7' })];
+    const entries = [entry('3'), other, entry('7', 'sent', { command: 'comment:7' })];
     const expected = isStopped
       ? { why: stop('commit-taken', { url: other.url }) }
       : { kind: 'send' };
-    expect(ask(notes, { message })).toMatchObject(expected);
+    expect(ask(entries, { message })).toMatchObject(expected);
   });
 
   it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
     ['a message about it', [about('sent')], { outdated: NEWER }, 'taken this commit'],
-    ['then newer commits', [note('2')], { outdated: NEWER }, 'has newer commits'],
-    ['then the limit', [note('2')], {}, 'since the last command'],
+    ['then newer commits', [entry('2')], { outdated: NEWER }, 'has newer commits'],
+    ['then the limit', [entry('2')], {}, 'since the last command'],
     ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
-  ])('is stopped by the first of what counts: %s', (_, notes, parts, said) => {
-    expect(saidBy(ask(notes, { message, limit: { most: 1 }, ...parts }))).toContain(said);
+  ])('is stopped by the first of what counts: %s', (_, entries, parts, said) => {
+    expect(saidBy(ask(entries, { message, limit: { most: 1 }, ...parts }))).toContain(said);
   });
 });

@@ -11,13 +11,13 @@ const COMMAND: Partial<CommentRecord> = { command: 'comment:1', jobs: [SENT] };
 const CREATION = { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] };
 const NEVER = -Infinity;
 
-/** A note of a minute, counted from 1970. */
+/** A record of a minute, counted from 1970. */
 function at(minute: number, parts: Partial<CommentRecord>): LedgerEntry {
   return { ...found(parts), createdAt: new Date(minute * 60_000).toISOString() };
 }
 
 it.each<[string, readonly LedgerEntry[], number, boolean, readonly string[], string?]>([
-  ['nothing without notes', [], NEVER, true, []],
+  ['nothing without records', [], NEVER, true, []],
   ['that a check told the job of the issue', [at(1, { jobs: [SENT] })], NEVER, false, []],
   [
     'a command that may have been sent, but did not arrive for certain',
@@ -28,8 +28,8 @@ it.each<[string, readonly LedgerEntry[], number, boolean, readonly string[], str
   ],
   ['no message to another job', [at(1, COMMAND)], NEVER, true, ['comment:1'], 'job-2'],
   ['the creation of the job', [at(1, CREATION)], 1, false, ['comment:1']],
-])('of notes, a run knows %s', (_, notes, minute, isNew, sent, id = 'job-1') => {
-  const known = summarizeRequests(notes, [id], false);
+])('of records, a run knows %s', (_, records, minute, isNew, sent, id = 'job-1') => {
+  const known = summarizeRequests(records, [id], false);
   expect(known).toEqual({ since: minute * 60_000, isNew, sent: new Set(sent) });
 });
 

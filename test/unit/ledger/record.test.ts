@@ -39,16 +39,16 @@ describe('parseRecord', () => {
     ['with text that somebody has added below', `${BODY}\n\nMerged.`],
     ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
     ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
-  ])('reads a note %s', (_, body) => {
+  ])('reads a record %s', (_, body) => {
     expect(parseRecord(body, NOTE.project)).toEqual(FULL);
   });
 
   it.each<[string, string]>([
     ['of another project', OTHER_PROJECT],
     ['of another project that names ours', `${OTHER_PROJECT}\n> "project":"${NOTE.project}"`],
-    ['that only ends like a note, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
-    ['with an answer that quotes a note', composeReply(REPLY, `"project":"${NOTE.project}"`)],
-  ])('finds no note in a comment %s', (_, body) => {
+    ['that only ends like a record, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
+    ['with an answer that quotes a record', composeReply(REPLY, `"project":"${NOTE.project}"`)],
+  ])('finds no record in a comment %s', (_, body) => {
     expect(parseRecord(body, NOTE.project)).toBe('none');
   });
 
@@ -67,7 +67,7 @@ describe('parseRecord', () => {
     ['with text below', (reply) => `${reply}\n\nDone by hand in #44.`, true],
     ['with text above', (reply) => `So:\n\n${reply}`, false],
     ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
-  ])('finds no note in an answer %s, whoever has edited it', (_, change, isReply) => {
+  ])('finds no record in an answer %s, whoever has edited it', (_, change, isReply) => {
     const body = change(composeReply(REPLY, 'Usage.'));
     expect(parseReply(body)).toEqual(isReply ? REPLY : undefined);
     for (const isEdited of [true, false]) {
@@ -89,7 +89,7 @@ describe('parseRecord', () => {
     ['of a later version', changed('"version":1', '"version":2')],
     ['with a word for the delivery', changed('"sent"', '"maybe"')],
     ['with something else as a hash', changed(NOTE.step, 'linux')],
-  ])('cannot read a note %s', (_, body) => {
+  ])('cannot read a record %s', (_, body) => {
     expect(body).not.toBe(BODY);
     expect(parseRecord(body, NOTE.project)).toBe('unreadable');
   });
