@@ -50,8 +50,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: string])[] = [
   [
     /not accessible by integration/,
     'The workflow job needs “permissions:” with “pull-requests: write” (on an issue ' +
-      '“issues: write”), which runs from forks never get. With the token of a GitHub App, the ' +
-      'App needs it.',
+      '“issues: write”), and so does a GitHub App. Runs from forks never get it.',
   ],
   [
     /not accessible by personal access token/,

@@ -135,7 +135,10 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
   '7 new commits by several authors': { kind: 'completed', ...withChange(7, BY_TWO) },
   'new commits that cannot be compared': { kind: 'completed', job: { change: UNCOUNTED } },
   'a new job at work': { kind: 'working', job: { base: { status: 'new' } }, record: NO_PULL },
-  'not sent in time': { kind: 'not-sent', why: stop('timed-out', { ...MISSED, phase: 'waiting' }) },
+  'not sent in time': {
+    kind: 'not-sent',
+    why: stop('timed-out', { ...MISSED, phase: 'waiting' }, 'later'),
+  },
   'a re-run that is refused': {
     kind: 'delivery unknown',
     why: stop('earlier-attempt', {
