@@ -1,6 +1,5 @@
 /** Times are in milliseconds. */
 export interface Clock {
-  /** When the process started. */
   readonly startedAt: number;
   /** Since 1970. It does not jump, even if the clock of the machine is set. */
   now(): number;

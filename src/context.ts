@@ -14,11 +14,9 @@ export interface Context {
   readonly info: RunInfo;
   readonly trigger: Trigger;
   readonly github: GitHub;
-  /** The comment or review whose words are sent; null without one. */
+  /** The comment or review whose words are sent. */
   readonly asked: CommentTrigger | null;
-  /** One that is wrong counts as not given: it lets nobody in, and ends the run. */
   readonly inputs: Inputs;
-  /** What is wrong with them, in sentences. */
   readonly problems: readonly string[];
   /** Whether an earlier attempt may have sent the message. */
   readonly isRerun: boolean;
@@ -45,7 +43,6 @@ export function parseContext(runtime: Runtime): Context | Stop {
   return { runtime, info, trigger, github, asked, inputs, problems, isRerun: info.attempt > 1 };
 }
 
-/** Undefined if the run may act. */
 export async function authorizeRun(context: Context): Promise<Stop | undefined> {
   const refusal = await authorize(context);
   if (refusal !== undefined) return refusal;

@@ -21,7 +21,7 @@ const secrets = readSecrets(env);
 maskInLog(secrets);
 const redact = redactor(secrets);
 
-/** Milliseconds. What ends a group of processes may send several signals at once. */
+/** What ends a group of processes may send several signals at once. */
 const SAME_CANCELLATION_MS = 500;
 const cancel = new AbortController();
 let cancelledAt = Infinity;

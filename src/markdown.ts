@@ -15,7 +15,7 @@ export function code(text: string, limit = 200): string {
   return `${ticks}${pad}${line}${pad}${ticks}`;
 }
 
-/** A fenced block that the text, which is clean, cannot close. */
+/** The text, which is clean, cannot close the block. */
 export function fence(text: string, language = 'text'): string {
   const ticks = backticksAround(text, 3);
   return `${ticks}${language}\n${text}\n${ticks}`;

@@ -4,7 +4,6 @@ export type PullRequestState = 'open' | 'closed' | 'merged';
 
 export interface PullRequestHead {
   readonly number: number;
-  /** Its newest commit. */
   readonly sha: string;
   readonly ref: string;
   readonly state: PullRequestState;
@@ -44,7 +43,7 @@ export function pullRequestName(prLink: string, isHere: boolean): string {
   return `${host === 'github.com' ? '' : `${host}/`}${repository}#${number}`;
 }
 
-/** The number of a pull request in this repository; null for any other link. */
+/** Null for a link to anything else. */
 export function ownPullRequest(prLink: string | null, repositoryUrl: string): number | null {
   const [, repository, number] = /^(.+)\/pull\/([1-9]\d{0,9})$/.exec(prLink ?? '') ?? [];
   return repository?.toLowerCase() === repositoryUrl.toLowerCase() ? Number(number) : null;

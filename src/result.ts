@@ -9,7 +9,7 @@ export interface Ok<T> {
 interface Problem {
   readonly kind: 'problem';
   readonly problem: string;
-  /** Whether it may pass by itself, so that the same may succeed later. */
+  /** Whether the same may succeed later. */
   readonly mayPass?: boolean;
 }
 

@@ -10,7 +10,6 @@ import type { Runtime } from './runner/environment.ts';
 import { adviseOnSettings } from './runner/inputs.ts';
 import { saveUnfinished } from './runner/outputs.ts';
 
-/** One run of the action, from the inputs to the exit code. */
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const context = parseContext(runtime);
@@ -26,7 +25,6 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   return code;
 }
 
-/** What is to be sent, and to which jobs, unless a stage ends the run. */
 async function prepare(context: Context) {
   const unauthorized = await authorizeRun(context);
   if (unauthorized !== undefined) return unauthorized;

@@ -63,7 +63,6 @@ export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** `a, b and c`. */
 export function listing(words: readonly string[], last = 'and'): string {
   const end = words.slice(-2).join(` ${last} `);
   return [...words.slice(0, -2), end].join(', ');

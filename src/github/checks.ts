@@ -61,7 +61,6 @@ const annotation = z.object({
   /** `.github` if it names no file. */
   path: z.string(),
   start_line: count,
-  /** `failure`, `warning` or `notice`. */
   annotation_level: anyText,
   title: anyText,
   message: anyText,

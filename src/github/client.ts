@@ -38,13 +38,9 @@ const API_VERSION = { 'x-github-api-version': '2022-11-28' };
 const loadChecks = () => import(/* webpackChunkName: "carried" */ './checks.ts');
 const loadConversation = () => import(/* webpackChunkName: "carried" */ './conversation.ts');
 
-/**
- * All calls to the API of GitHub. Each rejects with a `GitHubError`; only reads and reactions are
- * repeated, once. `until`: a time of the clock, after which no further page is read.
- */
+/** Each call rejects with a `GitHubError`. After `until`, no further page is read. */
 export class GitHub {
   readonly #options: GitHubOptions;
-  /** Aborted when the time after a cancellation is over. */
   readonly #over = new AbortController();
   #connection: ReturnType<typeof connect> | undefined;
 
@@ -58,7 +54,7 @@ export class GitHub {
     signal.addEventListener('abort', endSoon, { once: true });
   }
 
-  /** All comments there by the identity of the token, the oldest first. */
+  /** By the identity of the token, the oldest first. */
   async ownComments(number: number, until: number) {
     return this.#list(commentsQuery, { number }, until);
   }
@@ -95,7 +91,7 @@ export class GitHub {
     await this.#request(ROUTES.updateComment, { id, body });
   }
 
-  /** To a comment or review, by its ID in GraphQL: REST has no reactions to reviews. */
+  /** REST has no reactions to reviews. */
   async react(
     nodeId: string,
     content: 'THUMBS_UP' | 'THUMBS_DOWN' | 'CONFUSED' | 'EYES' | 'HOORAY',
@@ -124,12 +120,12 @@ export class GitHub {
     );
   }
 
-  /** What has changed from one commit to another; needs `contents: read`. */
+  /** Needs `contents: read`. */
   compare(base: string, head: string) {
     return this.#read(ROUTES.compare, { basehead: `${base}...${head}` });
   }
 
-  /** All runs of workflows on a commit, the newest first. It needs `actions: read`. */
+  /** The newest first. Needs `actions: read`. */
   async runsOn(sha: string, until: number) {
     return this.#list((await loadChecks()).runsRoute, { head_sha: sha }, until);
   }
@@ -138,18 +134,17 @@ export class GitHub {
     return (await this.#read((await loadChecks()).runRoute, { id })).status === 'completed';
   }
 
-  /** The newest checks on a commit, jobs among them. In private repositories: `checks: read`. */
+  /** The newest ones, jobs among them. In private repositories: `checks: read`. */
   async checksOn(sha: string, until: number) {
     return this.#list((await loadChecks()).checksRoute, { sha }, until);
   }
 
-  /** The first annotations of a check or a job. In private repositories: `checks: read`. */
+  /** The first ones. In private repositories: `checks: read`. */
   async annotations(checkId: number) {
     const { annotationsRoute } = await loadChecks();
     return this.#read(annotationsRoute, { checkId, per_page: MOST_AT_ONCE });
   }
 
-  /** What has become of a comment or review; `unknown` if GitHub does not tell. */
   async fetchFate(nodeId: string): Promise<'deleted' | 'edited' | 'same' | 'unknown'> {
     if (nodeId === '') return 'unknown';
     try {
@@ -170,7 +165,6 @@ export class GitHub {
   async #list<T>(
     call: Call<{
       readonly nodes: readonly T[];
-      /** Of REST, which has numbers of pages. */
       readonly total?: number;
       readonly pageInfo?: { readonly hasMore: boolean; readonly cursor: string | null };
     }>,

@@ -67,9 +67,8 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
     /** Its kind and ID, as records have them, such as `review-comment:12`. */
     key: parseKey(url),
     body,
-    /** Of a review, such as `APPROVED`. */
     state,
-    /** When it was published, in milliseconds since 1970; NaN if GitHub does not tell. */
+    /** NaN if GitHub does not tell. */
     at: Date.parse(at ?? ''),
     /** The key of the review that an inline comment in a thread belongs to. */
     review: parseKey(review?.url ?? ''),
@@ -81,7 +80,6 @@ function toPost({ url, body, author, at, state = '', review }: z.infer<typeof po
     },
   };
 }
-/** A comment, a review, or an inline comment. */
 export type Post = Readonly<ReturnType<typeof toPost>>;
 
 /** Without drafts, which the owner of a personal token sees, and without what was hidden. */
@@ -116,9 +114,7 @@ function toLocation({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHu
   const [line, startLine] = on.subjectType === 'FILE' ? [null, null] : [now, startNow];
   return {
     path,
-    /** Null for the whole file. */
     line,
-    /** The first of several lines; null for one line. */
     startLine,
     isOutdated,
     /** GitHub's part of the diff, which ends with the line. */
@@ -140,7 +136,6 @@ const thread = z.pipe(
       isResolved,
       location: toLocation(on, diffHunk),
       first: parseKey(url),
-      /** How many comments before these were not read. */
       older: totalCount - nodes.length,
       posts: toPublicPosts(nodes),
     };

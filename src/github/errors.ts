@@ -10,7 +10,6 @@ export class GitHubError extends Error {
   readonly status: number;
   /** Whether any byte of the request may have been sent. */
   readonly wasWritten: boolean;
-  /** The pause in milliseconds that GitHub asks for after it refused the call. */
   readonly pauseMs: number | undefined;
   /** Whether a setting of the runner must be changed: a proxy, or certificates. */
   readonly isSetup: boolean;
@@ -33,7 +32,6 @@ export function describeError(error: unknown): string {
   return error instanceof GitHubError ? error.message : 'an unexpected error';
 }
 
-/** Milliseconds of a rate limit that a call waits for, once. */
 export const LONGEST_RATE_PAUSE_MS = 60_000;
 
 export const CHECK_TOKEN = 'Check “github-token”, or remove it to use the token of the job.';
@@ -67,17 +65,13 @@ const HINTS_BY_STATUS: Readonly<Record<number, string>> = {
   429: 'This is a rate limit of GitHub for the token.',
 };
 
-/** What to do if a call about a conversation failed; may be empty. */
 export function hintFor(error: unknown): string {
   if (!(error instanceof GitHubError)) return '';
   const byWords = HINTS.find(([words]) => words.test(error.message))?.[1];
   return byWords ?? HINTS_BY_STATUS[error.status] ?? '';
 }
 
-/**
- * `unclear`: GitHub may have done it. `no answer`: it was not reached. `settings`: a setting or a
- * permission is known to be the cause.
- */
+/** `unclear`: GitHub may have done it. `settings`: a setting or permission is the cause. */
 export function classifyError(error: unknown) {
   if (!(error instanceof GitHubError)) return 'unclear';
   const { status, isSetup, wasWritten } = error;
@@ -99,12 +93,11 @@ export function lacksPermission(error: unknown): boolean {
   return error instanceof GitHubError && error.status === 403 && OF_TOKEN.test(error.message);
 }
 
-/** A phrase for a permission such as `actions: read`. */
 export function lacking(permission: string): string {
   return `the workflow job, or the App of its token, lacks “${permission}”`;
 }
 
-/** The problem is a phrase. `permission`: what the job may lack, as `actions: read`; or empty. */
+/** `permission`: what the job may lack, such as `actions: read`; or empty. */
 export async function fetchOrExplain<T>(
   fetch: () => Promise<T>,
   permission: string,
@@ -118,7 +111,7 @@ export async function fetchOrExplain<T>(
   }
 }
 
-/** Why GitHub does not show something: a phrase. Any other error is a bug, and ends the run. */
+/** Any other error is a bug, and ends the run. */
 export function whyNot(error: unknown, permission: string): string {
   if (!(error instanceof GitHubError)) throw error;
   return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;

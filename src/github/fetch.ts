@@ -6,7 +6,7 @@ import { GitHubError, readRefusal } from './errors.ts';
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
 // 1.4 times as late.
 
-/** Bytes of a body. Fifty long comments have fewer; a log of a job may have more. */
+/** Fifty long comments have fewer; a log of a job may have more. */
 const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** The runner uses no proxy for these either. */
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';

@@ -20,7 +20,6 @@ export type Sent =
   | { readonly kind: 'delivered'; readonly record: JobRecord | null; readonly warning: string }
   | { readonly kind: 'doubtful'; readonly why: string }
   | {
-      /** It had no effect. */
       readonly kind: 'refused';
       readonly exchange: Exchange;
       readonly why: string;
@@ -87,8 +86,8 @@ const jobRecord = z.object({
 });
 
 /**
- * Reads the job record in a body. Secrets are redacted before anything is cut, quoted or compared,
- * except for a status, whose words are known. A problem quotes only an error that the API tells.
+ * Secrets are redacted before anything is cut, quoted or compared, except for a status, whose words
+ * are known. A problem quotes only an error that the API tells.
  */
 export function readRecord(
   body: Result<string>,

@@ -4,10 +4,7 @@ import type { AgentContext, Answer, Exchange } from './transport.ts';
 /** A message, or a poll before it, is given up if the API asks for a longer pause. */
 const LONGEST_PAUSE_MS = 120_000;
 
-/**
- * What the result of a POST says about the message, and how often it may be sent again. The table
- * "Will it send twice?" of docs/delivery.md is generated from this.
- */
+/** Of each POST. The table "Will it send twice?" of docs/delivery.md is generated from this. */
 export const SEND_RULES = {
   delivered: {
     when: '2xx with JSON or an empty body, even if the body is cut off or invalid',
@@ -107,7 +104,6 @@ const FIRST_POLL_BACKOFF_MS = 1000;
 /** After a longer one, an end would be seen late. */
 const LONGEST_POLL_BACKOFF_MS = 30_000;
 
-/** Milliseconds until the next poll in a wait. */
 export function pollAgainMs(exchange: Exchange, failed: number, random: () => number): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failed - 1, 10);
   const { pauseMs } = exchange;
@@ -134,7 +130,6 @@ export function mayPass(exchange: Exchange): boolean {
   return status < 300 || status >= 500 || isPassing4xx(status);
 }
 
-/** All 4xx that pass by themselves. */
 export function isPassing4xx(status: number): boolean {
   return [408, 425, 429, 499].includes(status);
 }

@@ -11,10 +11,14 @@ import {
 import type { Inputs } from '../runner/inputs.ts';
 import { isJsonObject } from '../text.ts';
 
-// Milliseconds for a request. The deadline does not cut it off, which would only destroy knowledge.
-const GET_MS = 30_000;
-const POST_MS = 60_000;
-/** To set up a connection, including the tunnel of a proxy and TLS. */
+/** For a request. The deadline does not cut it off, which would only destroy knowledge. */
+const LIMITS_MS = { GET: 30_000, POST: 60_000 };
+const HEADERS = {
+  // Without “no-cache”, an end of earlier work was seen.
+  GET: { 'cache-control': 'no-cache' },
+  POST: { 'content-type': 'application/json' },
+};
+/** For a connection, with the tunnel of a proxy and TLS. */
 const CONNECT_MS = 10_000;
 const MOST_RECORD_BYTES = 1024 * 1024;
 
@@ -24,10 +28,8 @@ export interface Answer {
   readonly kind: 'answer';
   readonly status: number;
   readonly contentType: string;
-  /** Where a redirect leads; empty if the answer does not say so. */
   readonly location: string;
   readonly pauseMs: number | null;
-  /** The whole text, or a problem such as "a body that is not UTF-8". */
   readonly body: Result<string>;
 }
 
@@ -55,10 +57,10 @@ export function isFromApi(body: Answer['body']): boolean {
   return body.kind === 'ok' && isJsonObject(body.value);
 }
 
-/** The two kinds of request that this action makes. Neither is repeated here. */
-export function createTransport(
-  options: Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> & Pick<Runtime, 'clock' | 'log' | 'signal'>,
-) {
+type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
+  Pick<Runtime, 'clock' | 'log' | 'signal'>;
+
+export function createTransport(options: TransportOptions) {
   return {
     get: (path: string) => exchange(path, undefined, options),
     postOnce: (path: string, json: unknown) => exchange(path, JSON.stringify(json), options),
@@ -68,31 +70,19 @@ export function createTransport(
 async function exchange(
   path: string,
   body: string | undefined,
-  options: Parameters<typeof createTransport>[0],
+  options: TransportOptions,
 ): Promise<Exchange> {
-  const { baseUrl, apiKey, proxy, clock, log, signal: cancelled } = options;
-  const isGet = body === undefined;
-  const method = isGet ? 'GET' : 'POST';
-  const limitMs = isGet ? GET_MS : POST_MS;
-  const timeOut = clock.timeout(limitMs);
-  const unconnected = new AbortController();
-  const signal = AbortSignal.any([cancelled, timeOut, unconnected.signal]);
+  const { baseUrl, apiKey, proxy, clock, log } = options;
+  const method = body === undefined ? 'GET' : 'POST';
   let written = false;
-  clock.timeout(CONNECT_MS).addEventListener('abort', () => written || unconnected.abort());
-  const explain = (error: unknown): ReturnType<typeof explainConnection> => {
-    if (!signal.aborted) return explainConnection(error);
-    if (cancelled.aborted) return ['network', 'the run was stopped'];
-    if (timeOut.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
-    return ['network', `no connection within ${CONNECT_MS / 1000} s`];
-  };
+  const { signal, explain } = limitRequest(method, options, () => written);
   try {
     const response = await sendRequest({
       ...{ url: new URL(baseUrl.href.replace(/\/+$/, '') + path), method, body },
       headers: {
         ...{ authorization: `Bearer ${apiKey}`, 'user-agent': USER_AGENT },
         accept: 'application/json',
-        // Without “no-cache”, an end of earlier work was seen.
-        ...(isGet ? { 'cache-control': 'no-cache' } : { 'content-type': 'application/json' }),
+        ...HEADERS[method],
       },
       ...{ proxy, signal, mostBytes: MOST_RECORD_BYTES },
       onWrite: () => {
@@ -112,6 +102,26 @@ async function exchange(
     log.debug(`${method} ${path}: ${why} (request ${written ? 'written' : 'not written'})`);
     return { kind: 'failure', written, cause, why, pauseMs: null };
   }
+}
+
+/** `explain` says why there was no response: a limit, or the error. */
+function limitRequest(
+  method: keyof typeof LIMITS_MS,
+  { clock, signal: cancelled }: Pick<TransportOptions, 'clock' | 'signal'>,
+  isWritten: () => boolean,
+) {
+  const limitMs = LIMITS_MS[method];
+  const timeOut = clock.timeout(limitMs);
+  const unconnected = new AbortController();
+  clock.timeout(CONNECT_MS).addEventListener('abort', () => isWritten() || unconnected.abort());
+  const signal = AbortSignal.any([cancelled, timeOut, unconnected.signal]);
+  const explain = (error: unknown): ReturnType<typeof explainConnection> => {
+    if (!signal.aborted) return explainConnection(error);
+    if (cancelled.aborted) return ['network', 'the run was stopped'];
+    if (timeOut.aborted) return ['network', `no answer within ${limitMs / 1000} s`];
+    return ['network', `no connection within ${CONNECT_MS / 1000} s`];
+  };
+  return { signal, explain };
 }
 
 /** A compressed body, which was not asked for and may be a bomb, is not UTF-8. */

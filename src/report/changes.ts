@@ -12,7 +12,6 @@ import { type CommitTrigger, FAILURES } from '../trigger/trigger.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that.
 
-/** After the end of the work; the log has told the end already. */
 export async function readChanges(run: Run): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;

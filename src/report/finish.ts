@@ -37,7 +37,6 @@ export async function report(run: Run): Promise<0 | 1> {
 /** Characters. The message may add 60,000 of three bytes; the runner drops more than 1 MiB. */
 const SUMMARY_LIMIT = 250_000;
 
-/** `outdated`: why the comment is not up to date; empty if it is. */
 export function renderSummary(
   about: RunReport,
   jobs: readonly Job[],
@@ -86,7 +85,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   else log.warning(text, title);
 }
 
-/** Each reason once, but not the one that the annotation tells. The log has the end of each job. */
+/** Each reason once, but not the one that the annotation tells. */
 function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const byReason = Map.groupBy(worstFirst(ended), ({ end }) => end.explanation);
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
@@ -99,7 +98,7 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
 }
 
-/** Of a run that acts on no job. Without `context`, it is not known who has asked. */
+/** Without `context`, it is not known who has asked. */
 export async function reportEarlyEnd(
   runtime: Runtime,
   why: Stop,

@@ -48,7 +48,7 @@ function selectReaction(ended: readonly Ended[], worst: Ended | undefined) {
   return isOurs ? 'HOORAY' : 'THUMBS_UP';
 }
 
-/** Where no comment tells that nothing was sent. Resolves to the URL, or to an empty text. */
+/** Where no comment tells that nothing was sent. */
 async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<string> {
   const { trigger, info, jobs } = run;
   const { code, result, explanation } = worst.end;
@@ -138,7 +138,6 @@ function isNews({ asked, trigger, inputs, jobs, plan, ledger }: Run, job: Ended)
   return isAwaited && isDone && jobs.length === 1 && change !== undefined && !isHere;
 }
 
-/** On the pull requests of jobs. */
 async function addComments(run: Run): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
   const targets = await selectPullRequests(run);
@@ -163,9 +162,8 @@ async function addComments(run: Run): Promise<readonly string[]> {
 }
 
 /**
- * By number: of jobs that may have got the message, if the event has no page. With `create-job`,
- * that of the new job, unless a comment there names the job: from then on, commands there are
- * follow-ups, too.
+ * Of jobs that may have got the message, if the event has no page. With `create-job`, that of the
+ * new job, so that commands there are follow-ups, too; unless a comment there names the job.
  */
 async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
   const { plan, jobs, inputs, comment, runtime, github } = run;

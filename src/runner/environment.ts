@@ -31,14 +31,12 @@ export function readRunInfo(env: Env) {
     attempt: /^[1-9]\d{0,8}$/.test(attempt) ? Number(attempt) : 1,
     /** The same in all attempts of all runs. */
     step: `${env.GITHUB_JOB ?? ''}:${env.GITHUB_ACTION ?? ''}`,
-    /** Its file, or its name if the runner does not tell the file. */
     workflow: env.GITHUB_WORKFLOW_REF?.split('@')[0] || env.GITHUB_WORKFLOW || '',
     triggeringActor: env.GITHUB_TRIGGERING_ACTOR || '',
   };
 }
 
 export interface ProxySettings {
-  /** Empty for none. */
   readonly url: string;
   readonly noProxy: string;
 }

@@ -51,7 +51,6 @@ export function append(path = '', text: string): void {
   appendFileSync(path, text);
 }
 
-/** Such as ENOSPC; empty without one. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return typeof code === 'string' ? code : '';

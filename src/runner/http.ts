@@ -4,7 +4,6 @@ import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici
 import type { ProxySettings } from './environment.ts';
 import { codeOf } from './files.ts';
 
-/** The version is that of package.json. */
 export const USER_AGENT = 'agent-follow-up/1.0.0';
 
 export interface HttpRequest {
@@ -72,7 +71,7 @@ export function readHeader(headers: Response['headers'], name: string): string {
   return [headers[name] ?? []].flat()[0] ?? '';
 }
 
-/** The pause in milliseconds that Retry-After asks for. A date counts from that of the response. */
+/** In milliseconds. A date counts from that of the response. */
 export function readPause(headers: Response['headers'], now: number): number | null {
   const asked = readHeader(headers, 'retry-after');
   if (/^\d{1,9}$/.test(asked)) return Number(asked) * 1000;
@@ -81,12 +80,10 @@ export function readPause(headers: Response['headers'], now: number): number | n
   return Number.isNaN(pauseMs) ? null : Math.max(0, pauseMs);
 }
 
-/** When the response was made, in milliseconds since 1970. `now`: if it does not say so. */
 export function readDate(headers: Response['headers'], now: number): number {
   return Date.parse(readHeader(headers, 'date')) || now;
 }
 
-/** Errors that Node does not explain well, or that people can mend. */
 const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [
   [/^ENOTFOUND$/, 'the host name is not known to DNS'],
   [/^EAI_AGAIN$/, 'DNS did not answer'],
@@ -98,7 +95,6 @@ const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [
   [/^(ERR_SSL|EPROTO)/, 'no secure TLS connection is possible; check the URL and the proxy'],
 ];
 
-/** The codes of Node for certificates and a wrong host name, and those of TLS itself. */
 const TLS =
   /CERT|^ERR_SSL|^EPROTO$|^UNABLE_TO_|^CRL_|^INVALID_|^HOSTNAME_|^DEPTH_ZERO|^PATH_LENGTH/;
 

@@ -1,5 +1,6 @@
 import { isId } from '../job/job.ts';
 import { FAIL_BY_DEFAULT, FAIL_ON, type JobResult } from '../job/stop-reasons.ts';
+import { ok, problem, type Result } from '../result.ts';
 import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
 import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
@@ -11,44 +12,23 @@ export type Permission = (typeof PERMISSIONS)[number];
 /** One that is wrong counts as not given, which never lets in anyone else. */
 export type Inputs = ReturnType<typeof readInputs>['inputs'];
 
-/**
- * `conversation`: of the event; its comments may name the job. `mayCarry`: whether the message may
- * carry something of the event, so that it needs no prompt. Each problem is a sentence with a name.
- */
+/** `mayCarry`: the message may carry something of the event, so that it needs no prompt. */
 export function readInputs(
   env: Env,
   redact: Redact,
   { conversation, mayCarry } = { conversation: null as number | null, mayCarry: false },
 ) {
   const wrong: string[] = [];
-  const settings = readSettings(env, redact, (problem) => wrong.push(problem));
+  const settings = readSettings(env, redact, (sentence) => wrong.push(sentence));
   const network = readNetworkSettings(env, settings.baseUrl);
   if (network.kind === 'problem') wrong.push(`${network.problem}.`);
   const { createJob, comment, maxMessages, prompt } = settings;
   const isSomewhere = (settings.prNumber ?? conversation) !== null;
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
-  const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
-    [
-      maxMessages !== null && !comment,
-      '“max-messages” cannot be combined with “comment: false”, because comments are counted; ' +
-        'remove one of them.',
-    ],
-    [
-      createJob && !comment && isSomewhere,
-      '“create-job” cannot be combined with “comment: false” on a pull request or issue, ' +
-        'because each run would create a job; remove one of them.',
-    ],
-    [
-      isEmpty('prompt') && isEmpty('command') && !mayCarry,
-      '“prompt” is empty; write what the agent should do or, to send what people write in ' +
-        'comments, set “command”.',
-    ],
-    [
-      !isEmpty('prompt') && !hasVisibleText(prompt),
-      '“prompt” has no visible text; write a prompt.',
-    ],
-  ];
-  wrong.push(...rules.filter(([isBroken]) => isBroken).map(([, sentence]) => sentence));
+  if (maxMessages !== null && !comment) wrong.push(UNCOUNTED);
+  if (createJob && !comment && isSomewhere) wrong.push(UNNAMED_JOB);
+  if (isEmpty('prompt') && isEmpty('command') && !mayCarry) wrong.push(NO_PROMPT);
+  if (!isEmpty('prompt') && !hasVisibleText(prompt)) wrong.push(INVISIBLE_PROMPT);
   const isJobNamed = createJob || (comment && isSomewhere);
   const needed = ['project-id', ...(isJobNamed ? [] : ['job-id']), 'api-key'];
   const missing = needed.filter(isEmpty);
@@ -58,6 +38,17 @@ export function readInputs(
   const proxy = network.kind === 'ok' ? network.value : { url: '', noProxy: '' };
   return { inputs: { ...settings, proxy }, problems };
 }
+
+const UNCOUNTED =
+  '“max-messages” cannot be combined with “comment: false”, because comments are counted; remove ' +
+  'one of them.';
+const UNNAMED_JOB =
+  '“create-job” cannot be combined with “comment: false” on a pull request or issue, because ' +
+  'each run would create a job; remove one of them.';
+const NO_PROMPT =
+  '“prompt” is empty; write what the agent should do or, to send what people write in comments, ' +
+  'set “command”.';
+const INVISIBLE_PROMPT = '“prompt” has no visible text; write a prompt.';
 
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
@@ -85,44 +76,30 @@ interface InputRule<T> {
   readonly parse: (text: string) => T | undefined;
   /** A phrase that continues the name. `{value}` stands for what the input is. */
   readonly form: string;
-  /** What people take for it; the first one counts. */
   readonly mistakes?: readonly (readonly [pattern: RegExp, phrase: string])[];
 }
 
-/**
- * The runner passes `''` for an unset input and does not enforce `required` (actions/runner,
- * ActionRunner.cs). Times are in milliseconds.
- */
-function readSettings(env: Env, redact: Redact, complain: (problem: string) => void) {
-  function read<const F, T>(
-    name: string,
-    fallback: F,
-    { parse, form, mistakes }: InputRule<T>,
-  ): F | T {
+/** The runner passes `''` for an unset input, even if it is `required` (ActionRunner.cs). */
+function readSettings(env: Env, redact: Redact, complain: (sentence: string) => void) {
+  function read<const F, T>(name: string, fallback: F, rule: InputRule<T>): F | T {
     const text = rawInput(env, name).trim();
     if (text === '') return fallback;
-    const mistake = mistakes?.find(([pattern]) => pattern.test(text));
-    const parsed = mistake === undefined ? parse(text) : undefined;
-    if (parsed !== undefined) return parsed;
-    // JSON may escape a part of a secret.
-    const value = text.startsWith('[') ? '“[…]”' : quote(withVisible(redact(text)), 60);
-    complain(`“${name}” ${(mistake?.[1] ?? form).replace('{value}', () => value)}.`);
+    const parsed = parseInput(text, rule, redact);
+    if (parsed.kind === 'ok') return parsed.value;
+    complain(`“${name}” ${parsed.problem}.`);
     return fallback;
   }
 
   return {
     projectId: read('project-id', '', PROJECT_ID),
-    /** Empty if the comments must name the job. */
     jobIds: read('job-id', [], JOB_IDS),
     createJob: read('create-job', false, FLAG),
     apiKey: read('api-key', '', API_KEY),
     prompt: rawInput(env, 'prompt'),
-    /** Paths, one in each line. */
     attach: rawInput(env, 'attach'),
-    /** The word that a comment must start with; null acts on every event. */
+    /** Null acts on every event. */
     command: read('command', null, COMMAND),
     minimumPermission: read('minimum-permission', 'write', MINIMUM_PERMISSION),
-    /** Logins in lower case. */
     allowedBots: read('allowed-bots', new Set<string>(), ALLOWED_BOTS),
     onlyWhen: read('only-when', null, ONLY_WHEN),
     /** Null is 3 for bots, and no limit for people. */
@@ -137,12 +114,22 @@ function readSettings(env: Env, redact: Redact, complain: (problem: string) => v
   };
 }
 
+function parseInput<T>(text: string, rule: InputRule<T>, redact: Redact): Result<T> {
+  const { parse, form, mistakes } = rule;
+  const mistake = mistakes?.find(([pattern]) => pattern.test(text));
+  const parsed = mistake === undefined ? parse(text) : undefined;
+  if (parsed !== undefined) return ok(parsed);
+  // JSON may escape a part of a secret.
+  const value = text.startsWith('[') ? '“[…]”' : quote(withVisible(redact(text)), 60);
+  return problem((mistake?.[1] ?? form).replace('{value}', () => value));
+}
+
 const FLAG: InputRule<boolean> = {
   parse: (text) => [true, false].find((flag) => String(flag) === text.toLowerCase()),
   form: 'must be true or false; it is {value}',
 };
 
-/** Instead of a list, `alone` may be given, which stands for `value`. */
+/** `alone` stands for `value`. */
 function listRule<T extends string, A>(
   allowed: readonly T[],
   alone: string,
@@ -274,7 +261,6 @@ const TIMEOUT_MINUTES: InputRule<number> = {
   form: `must be a plain number, more than 0 and at most ${MOST_MINUTES}; it is {value}`,
 };
 
-/** Also `#42`, or the address of its page. */
 function pageNumber(repositoryUrl: string): InputRule<number> {
   const page = RegExp.escape(repositoryUrl);
   const address = RegExp(`^${page}/(?:pull|issues)/(\\d+)(?:[/?#].*)?$`, 'i');

@@ -7,8 +7,6 @@ import { oneLine, sentences } from '../text.ts';
 import { type Runtime, readRunInfo } from './environment.ts';
 import { codeOf } from './files.ts';
 
-// The jobs -> the declared outputs, as one text.
-
 export interface Report {
   readonly ended: readonly Ended[];
   readonly commentUrls?: readonly string[];
@@ -26,12 +24,10 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     status: main === undefined ? '' : (main.record?.status ?? ''),
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
     commits: countCommits(ended),
-    // The worst that occurs.
     delivery:
       DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
       withoutJobs?.delivery ??
       'not-sent',
-    // Whether it is true for every job with a wait.
     confirmed: waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed)),
     reason: main === undefined ? (withoutJobs?.reason ?? '') : overallReason(main, ended),
     'job-id': ended.map(({ id }) => id).join('\n'),
@@ -56,7 +52,7 @@ function countCommits([job, ...others]: readonly Ended[]): string {
   }
 }
 
-/** All outputs of a job, which may have 100 lines, may have a megabyte. */
+/** `results` has up to 100 of them, and all outputs of a workflow job may have a megabyte. */
 const LONGEST_TEXT = 500;
 
 function toEntry(job: Ended) {
@@ -75,7 +71,6 @@ function toEntry(job: Ended) {
   };
 }
 
-/** Of a run that acts on no job. */
 export function withoutJobs({ env }: Runtime, code: StopCode, reason: string): Report {
   const delivery = readRunInfo(env).attempt > 1 ? 'unknown' : 'not-sent';
   return { ended: [], withoutJobs: { code, reason, delivery } };
