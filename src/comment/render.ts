@@ -93,7 +93,7 @@ export function renderReport(
     ...(isOpen ? [report.failure ?? '', prompt] : []),
   ]);
   // Nobody can reply to a summary. What to do about what needs attention stands beside it.
-  const next = isSummary ? '' : renderNextStep(report, jobs);
+  const next = isSummary ? '' : renderNextStep(report, only);
   const isBeside = only !== undefined && isBad(label);
   const log = logLink(report.info);
   const links = only === undefined ? '' : renderLinks(report, only, isHere);
@@ -224,18 +224,16 @@ function summarizeLabels(jobs: readonly Job[]): readonly [Label, string] {
   return [label, `${bad} of ${all} ${need} attention${underway === undefined ? '' : ' so far'}`];
 }
 
-/** Empty if it is not the same for all jobs: a command goes to all of them. */
-function renderNextStep({ command, createsJobs = false }: RunReport, jobs: readonly Job[]): string {
-  if (command === null) return '';
-  const steps = jobs.map((job) => {
-    // What is pushed to a pull request that has ended reaches nobody.
-    const label = endedPull(job) === undefined ? labelOf(job) : 'archived';
-    if (changedNothing(job) && label === 'completed') return ASK_FOR_MORE;
-    const { next } = LABELS[label];
-    return next === BEGIN_ANEW && !createsJobs ? '' : next;
-  });
-  const [next = '', ...others] = new Set(steps);
-  if (others.length > 0) return '';
+/** Nothing for several jobs: a command there would not know which of them is meant. */
+function renderNextStep(
+  { command, createsJobs = false }: RunReport,
+  only: Job | undefined,
+): string {
+  if (command === null || only === undefined) return '';
+  // What is pushed to a pull request that has ended reaches nobody.
+  const label = endedPull(only) === undefined ? labelOf(only) : 'archived';
+  const usual = LABELS[label].next === BEGIN_ANEW && !createsJobs ? '' : LABELS[label].next;
+  const next = changedNothing(only) && label === 'completed' ? ASK_FOR_MORE : usual;
   return sentenceToMarkdown(next.replace('{command}', () => command.replace(/[“”]/g, '"')));
 }
 

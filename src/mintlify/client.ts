@@ -71,8 +71,10 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   }
   const other = isNew ? 'an ID that is not one' : 'the record of another job';
   const what = read.kind === 'ok' ? other : read.problem;
-  const done = isNew ? 'created a job' : 'accepted the message';
-  const why = `The API ${done} (${status}), but returned ${what}.`;
+  const done = isNew
+    ? `answered ${status} when the job was to be created`
+    : `accepted the message (${status})`;
+  const why = `The API ${done}, but returned ${what}.`;
   const isDelivered = !isNew && read.kind === 'problem';
   return isDelivered
     ? { kind: 'delivered', record: null, warning: why }

@@ -62,7 +62,7 @@ function whoAnswered({ status, body }: Answer): string {
 }
 
 const ON_CREATION =
-  'Check the prompt, the ID of the project, and that the API key is of its organization.';
+  'Check the ID of the project, that the API key is of its organization, and the prompt.';
 
 /** 402 is not documented, but that agents use credits is. */
 const ADVICE: Readonly<Record<number, string>> = {

@@ -51,7 +51,7 @@ export async function fetchFailures(
     ...omitProblem(`what ${own ? 'else ' : ''}fails there`, runs),
     ...omitProblem('failed jobs, checks of apps and annotations', checks),
   ];
-  const isQuiet = failures.runs.length + failures.checks.length === 0;
+  const isQuiet = runs.kind === 'ok' && failures.runs.length + failures.checks.length === 0;
   // If nothing fails, the log alone names this permission.
   const omissions = unread.filter(({ what, why }) => {
     const isLogged = isQuiet && why === lacking(CHECKS);

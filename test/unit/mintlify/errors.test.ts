@@ -34,7 +34,11 @@ describe('explainExchange', () => {
     [answer(401, NO), 'poll', '401 when the status of the job was read: “no”. The API key is ex'],
     [answer(402, NO), 'send', `requires credits. Buy credits or allow overages at ${USAGE_URL}.`],
     [answer(403, NO), 'create', 'may lack the read or write scope, or the IP address'],
-    [answer(404, NO), 'create', 'when the job was to be created: “no”. Check the prompt, the ID'],
+    [
+      answer(404, NO),
+      'create',
+      'when the job was to be created: “no”. Check the ID of the project',
+    ],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(200, unread), 'send', '200 to the message, with a body that is odd. That is no record'],
