@@ -8,7 +8,6 @@ import { renderProblem, renderUsage } from './render.ts';
 import { findStarter } from './starter.ts';
 import { createComment } from './tracking-comment.ts';
 
-/** A comment without a record. */
 export function createReply(
   { runtime, github }: Context,
   conversation: number,

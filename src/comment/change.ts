@@ -35,7 +35,6 @@ export function renderTitle(job: Job, isHere: boolean, failure = ''): string {
     case 'none': {
       const { check, byOthers } = change;
       if (check && failure) return failure.replace(FAILURE, CHECK_NOW[check]);
-      // Nobody else has pushed, also not the agent.
       if (byOthers) return `${plural(byOthers.count, 'new commit')}, by ${list(byOthers.authors)}`;
       return 'Agent finished: no new commit seen';
     }

@@ -42,17 +42,13 @@ async function isOfKilledRun(github: GitHub, body: string, own: CommentRecord): 
   return isOpen && (await github.isRunOver(record.run).catch(() => false));
 }
 
-/**
- * When a newer comment, of which there is something to tell, stands for an older one. `bodies`: of
- * all our comments on the page.
- */
+/** Whether a newer comment stands for this one. `bodies`: of all our comments on the page. */
 export function isSuperseded(body: string, own: CommentRecord, bodies: readonly string[]): boolean {
   const record = readableRecord(body, own);
   const older = parseReply(body) ?? (record && toReplyId(record));
   if (older === undefined || record?.process === own.process) return false;
   const { step, message, by } = toReplyId(own);
   const isOfStep = older.step === step;
-  // By the same message, or the next one of the step for a person, or for a check.
   const isFollowed = older.message === message || (isOfStep && older.by === by);
   // A reply is about a message that may have a record.
   const records = bodies.map((one) => readableRecord(one, own));

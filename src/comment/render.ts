@@ -44,13 +44,12 @@ export const ACTION_URL = 'https://github.com/OWNER/agent-follow-up';
 
 export interface RunReport {
   readonly info: RunInfo;
-  /** As Markdown: `` `CI` failed on 311411a ``; or empty. */
+  /** As Markdown, like the cause: `` `CI` failed on 311411a ``; or empty. */
   readonly failure?: string;
-  /** As Markdown: who asked, or after what it was sent. */
   readonly cause: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
-  /** What belongs to the prompt and is not shown; empty for nothing. */
+  /** What belongs to the prompt and is not shown. */
   readonly attached: string;
   /** All that is sent, redacted. */
   readonly message: string;
@@ -60,7 +59,6 @@ export interface RunReport {
   readonly command: string | null;
   /** Whether a command begins a job where no comment names one. */
   readonly createsJobs?: boolean;
-  /** The pull request of the event, if it was over when the message was sent. */
   readonly mergedOrClosed?: Pick<PullRequestHead, 'number' | 'state'> | undefined;
   readonly most?: number;
 }
@@ -69,24 +67,20 @@ export function renderReport(
   report: RunReport,
   jobs: readonly Job[],
   place: {
-    /** The number of the pull request or issue with the comment; undefined for the summary. */
+    /** Missing for the summary. */
     readonly conversation?: number;
     readonly limit: number;
     readonly comments?: string;
   },
 ): string {
-  const { conversation, limit, comments = '' } = place;
-  const isSummary = conversation === undefined;
+  const isSummary = place.conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
-  const isHere = !isSummary && only?.record?.prNumber === conversation;
-  const isOpen = jobs.map(labelOf).some(isUnderway);
-  // A re-run that only goes on may have another prompt than the one that was sent.
-  const goesOn = jobs.every(({ message }) => message.kind === 'sent' && message.isEarlier);
-  const prompt = goesOn ? '' : quotation(report.prompt, report.attached);
-  const [label, title] =
-    only === undefined
-      ? summarizeLabels(jobs)
-      : [labelOf(only), renderTitle(only, isHere, report.failure)];
+  const isHere = !isSummary && only?.record?.prNumber === place.conversation;
+  const [label, title] = only
+    ? [labelOf(only), renderTitle(only, isHere, report.failure)]
+    : summarizeLabels(jobs);
+  const isOpen = isUnderway(label);
+  const prompt = renderPrompt(report, jobs);
   const head = blocks([
     `${isSummary ? '##' : '###'} ${icon(LABELS[label].icon)} ${title}`,
     // GitHub mails a new comment, and a mail says first what it is about.
@@ -95,32 +89,34 @@ export function renderReport(
   // Nobody can reply to a summary. What to do about what needs attention stands beside it.
   const next = isSummary ? '' : renderNextStep(report, only);
   const isBeside = only !== undefined && isBad(label);
-  const log = logLink(report.info);
   const links = only === undefined ? '' : renderLinks(report, only, isHere);
   const foot = blocks([
     isOpen ? '' : prompt,
     renderEndedPull(report, only),
     renderOutlook(report, jobs),
     isBeside ? '' : next,
-    comments,
-    // A line of its own would have nothing else to say.
-    renderSmallPrint(report, jobs, links === '' ? log : ''),
+    place.comments ?? '',
+    renderSmallPrint(report, jobs, links !== ''),
   ]);
-  const body =
-    only === undefined
-      ? listJobs(jobs, limit - head.length - foot.length)
-      : blocks([
-          links === '' ? '' : dotted([links, log]),
-          renderChange(only),
-          dotted([sentenceToMarkdown(only.end?.explanation ?? ''), isBeside ? next : ''], ' '),
-        ]);
+  const body = only
+    ? blocks([links, renderChange(only), renderEnd(only, isBeside ? next : '')])
+    : listJobs(jobs, place.limit - head.length - foot.length);
   return blocks([head, body, foot, isSummary ? renderMessage(report, jobs) : '']);
 }
 
-function renderSmallPrint(report: RunReport, jobs: readonly Job[], log: string): string {
-  const { failure, cause, startedAt, most } = report;
-  const [only, ...others] = jobs;
-  const job = others.length === 0 ? only : undefined;
+function renderPrompt({ prompt, attached }: RunReport, jobs: readonly Job[]): string {
+  // A re-run that only goes on may have another prompt than the one that was sent.
+  const goesOn = jobs.every(({ message }) => message.kind === 'sent' && message.isEarlier);
+  return goesOn ? '' : quotation(prompt, attached);
+}
+
+function renderEnd({ end }: Job, next: string): string {
+  return dotted([sentenceToMarkdown(end?.explanation ?? ''), next], ' ');
+}
+
+function renderSmallPrint(report: RunReport, jobs: readonly Job[], hasLinks: boolean): string {
+  const { failure, cause, startedAt, most, info } = report;
+  const job = jobs.length === 1 ? jobs[0] : undefined;
   const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(failure);
   // What was not sent has no number.
   const isCounted = job?.end === undefined || deliveryOf(job) !== 'not-sent';
@@ -130,7 +126,8 @@ function renderSmallPrint(report: RunReport, jobs: readonly Job[], log: string):
       isSaidAbove ? '' : cause,
       job === undefined || job.id === NEW_JOB ? '' : `job ${code(job.id, 256)}`,
       hasNumber ? `message ${job.nthInARow} of ${most}` : '',
-      ...[log, inUtc(startedAt), link('Agent Follow-up', ACTION_URL)],
+      hasLinks ? '' : logLink(info),
+      ...[inUtc(startedAt), link('Agent Follow-up', ACTION_URL)],
     ]),
   );
 }
@@ -153,12 +150,14 @@ function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
   // Nothing can be reviewed there any more.
   if (!record.prLink || record.prNumber === report.mergedOrClosed?.number) page = '';
   const ms = end?.result === 'sent' ? 0 : (elapsedMs(job) ?? 0);
-  return dotted([
+  const links = dotted([
     isHere || !record.prLink ? '' : `**${pullRequestLink(record)}**`,
     page === '' ? '' : link('Review changes', `${record.prLink}${page}`),
     // Spaces would wrap on a phone.
     ms < 500 ? '' : duration(ms).replaceAll(' ', '\u00a0'),
   ]);
+  // The log alone is worth no line of its own.
+  return links === '' ? '' : dotted([links, logLink(report.info)]);
 }
 
 /** The pull request of the event, or else that of the only job. */
@@ -217,8 +216,8 @@ function summarizeLabels(jobs: readonly Job[]): readonly [Label, string] {
   const label = underway ?? worst;
   const bad = labels.filter(isBad).length;
   const all = `${labels.length} agent jobs`;
-  const isMixed = new Set(labels.map((one) => LABELS[one].word)).size > 1;
-  if (!isMixed) return [label, `${all}: ${LABELS[worst].word}`];
+  const words = new Set(labels.map((one) => LABELS[one].word));
+  if (words.size < 2) return [label, `${all}: ${LABELS[worst].word}`];
   if (bad === 0) return [label, `${all}: ${countLabels(labels)}`];
   const need = bad === 1 ? 'needs' : 'need';
   return [label, `${bad} of ${all} ${need} attention${underway === undefined ? '' : ' so far'}`];
@@ -242,7 +241,6 @@ function logLink({ repositoryUrl, runId, attempt }: RunInfo): string {
   return link('log', attempt === 1 ? run : `${run}/attempts/${attempt}`);
 }
 
-/** The answer to a command that could not be sent. `login`: who is told. */
 export function renderProblem(problem: string, info: RunInfo, login = ''): string {
   const what = `${icon('⚠️')} Nothing was sent to the agent. ${sentenceToMarkdown(problem)}`;
   return addMention(login, dotted([what, logLink(info)]));

@@ -7,10 +7,9 @@ import { code } from '../markdown.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { isPerson, type Trigger } from '../trigger/trigger.ts';
 
-// Why there is a message, for people who read of it, as Markdown: what failed, who asked, or what
-// else started the run.
+// Why there is a message: what failed, who asked, or what else started the run.
 
-/** `failure`: `` `CI` failed on 311411a ``; empty if nothing did. `cause`: for the small print. */
+/** As Markdown. `failure`: empty if nothing failed. `cause`: for the small print. */
 export function describeStart({
   trigger,
   runtime: { redact, env },

@@ -45,7 +45,6 @@ export class TrackingComment {
   #editing: Promise<unknown> = Promise.resolve();
   /** Whether an edit is still to begin, which will have the newest text. */
   #isDue = false;
-  /** Whether an edit had no answer. */
   #mayBeLate = false;
 
   constructor(options: NewComment & { readonly record: () => CommentRecord }) {
@@ -75,10 +74,7 @@ export class TrackingComment {
     void this.edit();
   }
 
-  /**
-   * Repeats the last edit, which may have failed, for two minutes and once in any case. It is
-   * repeated as well if an earlier one without an answer may still overtake it.
-   */
+  /** Repeats the last edit if it failed, or if one without an answer may still overtake it. */
   async repeatLast(first: GitHubError | undefined, until: number): Promise<Result<string>> {
     const { clock, signal } = this.#options;
     let since = clock.now();
@@ -160,10 +156,10 @@ function pauseBeforeCreation(error: unknown, failed: number): number {
 
 function notCreated(error: unknown): NotCreated {
   const cause = classifyError(error);
-  const isKnown = cause !== 'unclear';
-  const what = isKnown
-    ? 'The comment could not be created'
-    : 'It is not known whether the comment was created';
+  const what =
+    cause === 'unclear'
+      ? 'It is not known whether the comment was created'
+      : 'The comment could not be created';
   const why = sentences(`${what}: ${describeError(error)}.`, hintFor(error));
   return { kind: 'problem', problem: why, cause };
 }

@@ -10,7 +10,6 @@ import type { Details, Stop, StopCode } from './stop-reasons.ts';
 export interface RunFacts {
   /** Whether comments record what was sent: without, a re-run is refused. */
   readonly hasRecords: boolean;
-  /** Whether a person has asked by a comment. */
   readonly isCommand: boolean;
   readonly isRerun: boolean;
   readonly hasSeveralJobs: boolean;
@@ -134,15 +133,13 @@ export function explain({ code, details, retry }: Stop, facts: RunFacts = A_RUN)
   return filled.replaceAll(/ {2,}/g, ' ').trim();
 }
 
-const RUN_WORKFLOW = 'Start a new run (“Run workflow” needs “workflow_dispatch”)';
-/** A run of the whole list would send again what was sent. */
-const WITH_THE_REST = 'Start a new run with only the jobs that got no message';
-
 /** A re-run knows what earlier attempts have sent; a new comment does not. */
 function howToStart({ hasRecords, isCommand, isRerun, hasSeveralJobs }: RunFacts): string {
   if (isCommand && !(hasRecords && isRerun)) return 'Comment again';
   if (hasRecords) return 'Re-run the workflow';
-  return hasSeveralJobs ? WITH_THE_REST : RUN_WORKFLOW;
+  // A run of the whole list would send again what was sent.
+  if (hasSeveralJobs) return 'Start a new run with only the jobs that got no message';
+  return 'Start a new run (“Run workflow” needs “workflow_dispatch”)';
 }
 
 export function howToRetry(retry: Stop['retry'], facts: RunFacts): string {

@@ -28,7 +28,6 @@ const BAD = {
   cancelled: row('⏹️', 'stopped', 'Run stopped: the agent may still be working'),
   archived: row('🗄️', 'archived', 'Agent job archived', BEGIN_ANEW),
 };
-/** The run still works on it. */
 const UNDERWAY = {
   waiting: row('⏳', 'waiting', 'Agent is busy: message not sent yet'),
   sending: row('⏳', 'sending', 'Sending a message to the agent'),

@@ -41,8 +41,6 @@ export function outcomeNow(job: Job, wait: boolean): Outcome {
   return toOutcome(job, why, A_RUN, wait);
 }
 
-// Of several jobs: which one represents all, what to say of them, and which fail the step.
-
 export type Ended = Job & { readonly end: Outcome };
 
 export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {

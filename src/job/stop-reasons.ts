@@ -16,7 +16,6 @@ export type JobResult = keyof typeof RESULTS;
 
 export const RESULT_NAMES = Object.keys(RESULTS) as JobResult[];
 export const ALWAYS_FAIL = RESULT_NAMES.filter((result) => RESULTS[result] === 'always');
-/** They need a person. */
 export const FAIL_BY_DEFAULT = RESULT_NAMES.filter((result) => RESULTS[result] === 'by default');
 /** The others always fail the step, or never. */
 export const FAIL_ON = RESULT_NAMES.filter((result) =>

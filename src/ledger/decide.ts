@@ -26,7 +26,6 @@ export interface Question {
 }
 
 export type Decision =
-  /** `nthInARow`: which message in a row it is, under a limit. */
   | { readonly kind: 'send'; readonly nthInARow?: number }
   | { readonly kind: 'resume'; readonly sent: RecordedJob }
   | {
@@ -100,10 +99,8 @@ export function whyOutdated(
 
 const STRENGTH: readonly RecordedJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
 
-/**
- * By what other attempts of this message say of a job: the strongest counts and, of equals, the
- * latest. A creation counts for every job, and every job for a creation.
- */
+// Of what other attempts of this message say of a job, the strongest counts and, of equals, the
+// latest. A creation counts for every job, and every job for a creation.
 function decideRerun(
   ledger: Ledger,
   { message, isJobFound }: Question,
@@ -177,10 +174,8 @@ function deliveryTo({ jobs }: LedgerEntry, jobId: string): RecordedJob['delivery
 /** In which a run may still write its last record after its deadline. */
 const LAST_RECORD_MS = 60_000;
 
-/**
- * Messages to a job go out in the order of their comments: the record of another one above that may
- * be at work, or be sent before. That of a killed run counts until its deadline. `now`: since 1970.
- */
+// Messages to a job go out in the order of their comments: what stands above may be at work, or be
+// sent before. That of a killed run counts until its deadline.
 export function messageBefore(
   above: Ledger,
   { message, jobId, now }: { message: MessageId; jobId: string; now: number },

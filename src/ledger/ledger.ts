@@ -5,8 +5,6 @@ import { ok, problem, type Result } from '../result.ts';
 import { parseRecord } from './marker.ts';
 import type { CommentRecord, RecordedJob } from './record.ts';
 
-// All records of a page, and what they tell of earlier requests.
-
 export interface LedgerEntry extends CommentRecord {
   readonly url: string;
   readonly nodeId: string;

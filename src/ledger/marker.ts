@@ -42,7 +42,6 @@ const REPLY = new RegExp(
   `^${MARKER}\\r?\\n${OPENING} reply (${HASH}) (${HASH}) (person|check) -->(?=\\r?\\n|$)`,
 );
 
-/** What a reply of our own identity is about; undefined for other comments. */
 export function parseReply(body: string): ReplyId | undefined {
   const found = REPLY.exec(body.trimStart());
   if (found === null || body.match(RECORD_LINE) !== null) return undefined;
@@ -55,11 +54,9 @@ const RECORD_LINE = /^<!-- agent-follow-up (\{[^\r\n]*\}) -->$/gm;
 
 const ANY_PROJECT = new RegExp(`"project":"${HASH}"`);
 
-/**
- * The record in a comment of our own identity. A comment that only ends with the line has none:
- * another workflow with this identity may quote a stranger. It had one if somebody else has edited
- * it (`isEdited`), and has put text above the marker, or deleted that or the line.
- */
+// A comment of our own identity that only ends with the line has no record: another workflow with
+// this identity may quote a stranger. It had one if somebody else has edited it (`isEdited`), and
+// has put text above the marker, or deleted that or the line.
 export function parseRecord(
   body: string,
   project: string,

@@ -23,11 +23,9 @@ const time = z.int().check(z.gte(0));
 
 /** What is left out is not known, or false. */
 const recordedJob = z.object({
-  /** Empty while it is being created. */
   id: z.string().check(z.refine((id) => id === NEW_JOB || isId(id))),
   /** `sending`: it may still be sent, or its result could not be written. The others are final. */
   delivery: z.enum(['sending', ...DELIVERIES]),
-  /** When the API accepted the message. */
   sentAt: z.optional(time),
   /** The status just before the message. Without it, the end of the message cannot be confirmed. */
   base: z.optional(z.string()),
@@ -54,13 +52,11 @@ export const commentRecord = z.object({
   command: z.string(),
   /** The commit that the event is about; empty if it is about none. */
   commit: z.string().check(z.regex(/^[0-9a-f]{0,64}$/)),
-  /** Whether a bot triggered the message. */
   byBot: z.boolean(),
-  /** The login of a person. */
   askedBy: login,
   /** When the run is over at the latest, in milliseconds since 1970. */
   deadline: z.optional(time),
-  /** The login of the person who has started the run, also by a push. */
+  /** The person who has started the run, also by a push. */
   startedBy: login,
   /** A random word, by which a process knows its comments. */
   process: hash,
