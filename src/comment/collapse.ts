@@ -78,9 +78,7 @@ function readableRecord(body: string, { project }: CommentRecord): CommentRecord
 /** How a message has ended. `open`: it may still be sent, or its run was killed. */
 function classifyEnding({ jobs }: CommentRecord) {
   if (jobs.some(({ delivery }) => delivery === 'unknown')) return 'in doubt';
-  if (jobs.some(({ delivery, ended }) => delivery === 'sending' || ended === undefined)) {
-    return 'open';
-  }
+  if (jobs.some((job) => job.delivery === 'sending' || !job.ended)) return 'open';
   if (jobs.every(({ limited = false }) => limited)) return 'limit';
   return jobs.some(isBadEnd) ? 'bad' : 'good';
 }

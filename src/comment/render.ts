@@ -51,10 +51,8 @@ export interface RunReport {
   readonly prompt: string;
   /** What belongs to the prompt and is not shown. */
   readonly attached: string;
-  /** All that is sent, redacted. */
   readonly message: string;
   readonly startedAt: number;
-  /** Missing without a wait. */
   readonly until?: number;
   readonly command: string | null;
   /** Whether a command begins a job where no comment names one. */
@@ -160,7 +158,6 @@ function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
   return links === '' ? '' : dotted([links, logLink(report.info)]);
 }
 
-/** The pull request of the event, or else that of the only job. */
 function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefined): string {
   if (over !== undefined) return `The request is about #${over.number}. It is ${over.state}.`;
   const ended = only && endedPull(only);

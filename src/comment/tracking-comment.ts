@@ -26,20 +26,16 @@ interface NewComment extends Pick<Runtime, 'clock' | 'signal'> {
 
 const MOST_CREATIONS = 3;
 const CREATE_AGAIN_MS = 1000;
-/** After a rate limit without a time. */
-const UNNAMED_PAUSE_MS = 60_000;
 /** An edit without an answer may come late, and be the last word. */
 const LAST_EDITS = { everyMs: 15_000, forMs: 120_000 };
 /** The same for a run that is cancelled: the runner ends it soon. */
 const CANCELLED_EDITS = { everyMs: 1000, forMs: 4000 };
-/** The signal of a pause that no cancellation ends. */
 const { signal: NEVER } = new AbortController();
 
 export class TrackingComment {
   readonly #options: NewComment;
   readonly conversation: number;
   readonly record: () => CommentRecord;
-  /** Empty if it does not exist. */
   url = '';
   nodeId = '';
   #editing: Promise<unknown> = Promise.resolve();
@@ -61,7 +57,6 @@ export class TrackingComment {
     return ok(this.url);
   }
 
-  /** This is the comment: its creation had an answer, or a list shows it. */
   recognize({ url, nodeId }: Pick<CreatedComment, 'url' | 'nodeId'>): void {
     this.nodeId = nodeId;
     this.url = url;
@@ -120,9 +115,9 @@ function explainLastEdit(error: GitHubError): string {
   return sentences(`The comment is not up to date: ${describeError(error)}.`, hint);
 }
 
-/** Milliseconds; 0 if there is no rate limit. */
+/** Milliseconds: a minute after a limit without a time, 0 if there is no limit. */
 function rateLimitPause({ status, pauseMs }: GitHubError): number {
-  return pauseMs ?? (status === 429 ? UNNAMED_PAUSE_MS : 0);
+  return pauseMs ?? (status === 429 ? 60_000 : 0);
 }
 
 /** `unclear`: it may exist or appear later. `no answer`: GitHub was not reached. */

@@ -32,7 +32,6 @@ export interface Pushed {
         /** The files of inline comments that they do not change, with the number of comments. */
         readonly untouched: ReadonlyMap<string, number>;
         readonly headlines: readonly string[];
-        /** Null for those without an account. */
         readonly authors: readonly (string | null)[];
       };
 }
@@ -65,7 +64,6 @@ export interface Job {
     | { readonly kind: 'unknown'; readonly isEarlier?: boolean }
     | { readonly kind: 'sent'; readonly isEarlier?: boolean; readonly at: number };
   readonly isWaiting: boolean;
-  /** The comment of a message that comes first. */
   readonly waitsFor?: string | undefined;
   readonly waitedMs?: number;
   readonly after: {
@@ -200,7 +198,6 @@ export function isCreated({ base }: Job): boolean {
   return base?.status === BEFORE_CREATION;
 }
 
-/** Its pull request, if that was merged or closed before the message. */
 export function endedPull({ head }: Job): Job['head'] {
   return head?.state === undefined || head.state === 'open' ? undefined : head;
 }

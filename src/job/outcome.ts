@@ -14,7 +14,6 @@ import {
   stop,
 } from './stop-reasons.ts';
 
-/** `wait`: whether the run waits for the agent. */
 export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
   const { code } = stopped;
   const { result, label } = STOP_REASONS[code];
@@ -65,13 +64,10 @@ export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end, record } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;
   const label = labelOf(main);
+  const { word } = LABELS[label];
   const labels = ended.map(labelOf);
-  const like = labels.filter((one) =>
-    isBad(label) ? isBad(one) : LABELS[one].word === LABELS[label].word,
-  );
-  const needs = like.length === 1 ? 'needs attention' : 'need attention';
-  const words =
-    new Set(like.map((label) => LABELS[label].word)).size === 1 ? LABELS[label].word : needs;
+  const like = labels.filter((one) => (isBad(label) ? isBad(one) : LABELS[one].word === word));
+  const words = like.every((one) => LABELS[one].word === word) ? word : 'need attention';
   const first = like.length === 1 ? '' : 'first ';
   const prLink = record?.prLink;
   const pull = prLink ? `, ${pullRequestName(prLink, Boolean(record.prNumber))}` : '';

@@ -17,10 +17,7 @@ export type JobResult = keyof typeof RESULTS;
 export const RESULT_NAMES = Object.keys(RESULTS) as JobResult[];
 export const ALWAYS_FAIL = RESULT_NAMES.filter((result) => RESULTS[result] === 'always');
 export const FAIL_BY_DEFAULT = RESULT_NAMES.filter((result) => RESULTS[result] === 'by default');
-/** The others always fail the step, or never. */
-export const FAIL_ON = RESULT_NAMES.filter((result) =>
-  ['by default', 'if listed'].includes(RESULTS[result]),
-);
+export const FAIL_ON = RESULT_NAMES.filter((one) => !['always', 'never'].includes(RESULTS[one]));
 
 /** Whether a comment of its own tells it. */
 export function isBadResult(result: JobResult): boolean {
@@ -112,7 +109,6 @@ export function stop(code: StopCode, details: Details = {}, retry: Stop['retry']
   return { code, details, retry };
 }
 
-/** Whether a stage has ended the run. */
 export function isStop(one: object): one is Stop {
   return 'code' in one && 'retry' in one;
 }

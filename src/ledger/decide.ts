@@ -31,7 +31,6 @@ export type Decision =
   | {
       readonly kind: 'stop';
       readonly why: Stop;
-      /** An earlier attempt may have sent it. */
       readonly isInDoubt?: boolean;
       /** No comment tells it yet, and one has to: people get a mail only of that. */
       readonly isNews?: boolean;
@@ -46,10 +45,8 @@ export function decide(question: Question, jobId: string): Decision {
     if (limit === undefined && message.commit === '' && jobId !== NEW_JOB) return { kind: 'send' };
     return refuse(stop('no-records', { why: problem }, mayPass ? 'later' : 'when fixed'));
   }
-  return (
-    (isRerun ? decideRerun(ledger.value, question, jobId) : undefined) ??
-    decideNew(ledger.value, question, jobId)
-  );
+  const decided = isRerun ? decideRerun(ledger.value, question, jobId) : undefined;
+  return decided ?? decideNew(ledger.value, question, jobId);
 }
 
 function refuse(why: Stop) {
@@ -66,9 +63,7 @@ function decideNew(ledger: Ledger, question: Question, jobId: string): Decision 
         (entry.attempt === message.attempt || !isSameMessage(entry, message)) &&
         entry.jobs.some(({ delivery }) => delivery !== 'not-sent'),
     );
-    if (other !== undefined) {
-      return refuse(stop('other-creation', { url: other.url }, 'when fixed'));
-    }
+    if (other) return refuse(stop('other-creation', { url: other.url }, 'when fixed'));
   }
   if (limit !== undefined && 'uncounted' in limit) return refuse(limit.uncounted);
   const others = ledger.filter((entry) => isOfOtherRun(entry, message, jobId));
@@ -84,17 +79,14 @@ function decideNew(ledger: Ledger, question: Question, jobId: string): Decision 
   return { ...refuse(stop('limit', { most })), isNews: !isLimitTold(ledger, message, jobId) };
 }
 
-/** Why no message about a commit is needed any more, as its pull request shows. */
 export function whyOutdated(
-  check: CommitTrigger,
+  { sha, failure }: CommitTrigger,
   seen: Pick<PullRequestHead, 'number' | 'sha' | 'state'> | undefined,
 ): Stop | undefined {
   if (seen === undefined) return undefined;
-  const { number, sha, state } = seen;
-  if (state !== 'open' && check.failure !== null) {
-    return stop('pull-request-closed', { number, state });
-  }
-  return sha === check.sha ? undefined : stop('newer-commits');
+  const { number, state } = seen;
+  if (failure !== null && state !== 'open') return stop('pull-request-closed', { number, state });
+  return seen.sha === sha ? undefined : stop('newer-commits');
 }
 
 const STRENGTH: readonly RecordedJob['delivery'][] = ['sent', 'unknown', 'sending', 'not-sent'];
@@ -110,9 +102,8 @@ function decideRerun(
   const named = ledger
     .filter((entry) => isSameMessage(entry, message) && entry.attempt !== message.attempt)
     .flatMap((entry) => entry.jobs.map((job) => ({ entry, job })))
-    .filter(({ job: { id, delivery } }) => {
-      return delivery !== 'not-sent' && (isAny || id === jobId || id === NEW_JOB);
-    })
+    .filter(({ job: { id } }) => isAny || id === jobId || id === NEW_JOB)
+    .filter(({ job }) => job.delivery !== 'not-sent')
     .sort(
       (one, other) =>
         STRENGTH.indexOf(one.job.delivery) - STRENGTH.indexOf(other.job.delivery) ||
@@ -149,9 +140,7 @@ function inDoubt(
 function countSinceCommand(ledger: Ledger, message: MessageId, jobId: string): number {
   const sent = ledger.filter((entry) => deliveryTo(entry, jobId) !== 'not-sent');
   // Attempts of a message count once, where the earliest stands.
-  const messages = sent.filter(
-    (entry, place) => sent.findIndex((other) => isSameMessage(other, entry)) === place,
-  );
+  const messages = sent.filter((entry) => entry === sent.find((one) => isSameMessage(one, entry)));
   const command = messages.findLastIndex(
     (entry) => entry.command !== '' && !entry.byBot && deliveryTo(entry, jobId) === 'sent',
   );
