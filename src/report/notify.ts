@@ -175,8 +175,9 @@ async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonl
   const left = targets.get(0)?.map(({ id }) => id) ?? [];
   targets.delete(0);
   if (plan.comments.kind === 'pull requests of the jobs') {
-    const why = `${oneLine(listing(left), LONGEST_LIST)}: no pull request in this repository is known`;
-    if (left.length > 0) runtime.log.info(`No comment about ${why}.`);
+    const ids = oneLine(listing(left), LONGEST_LIST);
+    const why = 'no pull request in this repository is known';
+    if (left.length > 0) runtime.log.info(`No comment about ${ids}: ${why}.`);
     return targets;
   }
   if (!inputs.createJob || comment === undefined) return new Map();

@@ -34,7 +34,6 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   const proxies = { httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: proxy.noProxy };
   const limits = { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 };
   const agent = new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxies, ...limits, proxyTunnel: true });
-  const path = url.pathname + url.search;
   const calling: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler);
     handler.onRequestStart = (...about) => {
@@ -45,7 +44,7 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   };
   try {
     const requested = agent.compose(calling).request({
-      ...{ origin: url.origin, path, method, signal },
+      ...{ origin: url.origin, path: url.pathname + url.search, method, signal },
       ...{ headers: { ...request.headers, 'accept-encoding': 'identity' }, body: sent || null },
     });
     const { statusCode, headers, body } = await untilAborted(requested, signal);

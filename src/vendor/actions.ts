@@ -2,18 +2,11 @@
 // the first byte; with all of `@actions/github`, such as the lists of all routes and a second
 // client for HTTP, the archive that each job downloads would have 1.4 times as many bytes.
 
-import type { Octokit } from '@octokit/core';
-
 /** The one function behind all commands of the toolkit. */
 export { issueCommand } from '../../node_modules/@actions/core/lib/command.js';
-export type { Octokit };
 
 /** Octokit's core with the toolkit's tokens and user agents, in a file of dist/ of its own. */
-export async function getOctokit(
-  token: string,
-  baseUrl: string,
-  userAgent: string,
-): Promise<Octokit> {
+export async function getOctokit(token: string, baseUrl: string, userAgent: string) {
   const { Octokit } = await import(/* webpackChunkName: "github" */ '@octokit/core');
   const { getAuthString, getUserAgentWithOrchestrationId } = await import(
     /* webpackChunkName: "github" */ '../../node_modules/@actions/github/lib/internal/utils.js'
