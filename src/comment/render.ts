@@ -49,7 +49,6 @@ export interface RunReport {
   readonly cause: string;
   /** As a whole, redacted; empty if nothing is sent. */
   readonly prompt: string;
-  /** What belongs to the prompt and is not shown. */
   readonly attached: string;
   readonly message: string;
   readonly startedAt: number;
@@ -86,18 +85,17 @@ export function renderReport(
   ]);
   // Nobody can reply to a summary. What to do about what needs attention stands beside it.
   const next = isSummary ? '' : renderNextStep(report, only);
-  const isBeside = only !== undefined && isBad(label);
   const links = only === undefined ? '' : renderLinks(report, only, isHere);
   const foot = blocks([
     isOpen ? '' : prompt,
     renderEndedPull(report, only),
     renderOutlook(report, jobs),
-    isBeside ? '' : next,
+    isBad(label) ? '' : next,
     place.comments ?? '',
     renderSmallPrint(report, jobs, links !== ''),
   ]);
   const body = only
-    ? blocks([links, renderChange(only), renderEnd(only, isBeside ? next : '')])
+    ? blocks([links, renderChange(only), renderEnd(only, isBad(label) ? next : '')])
     : listJobs(jobs, place.limit - head.length - foot.length);
   return blocks([head, body, foot, isSummary ? renderMessage(report, jobs) : '']);
 }

@@ -1,4 +1,3 @@
-import type { Context } from '../context.ts';
 import { changedNothing, type Job } from '../job/job.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -10,10 +9,7 @@ import { isPerson, type Trigger } from '../trigger/trigger.ts';
 // Why there is a message: what failed, who asked, or what else started the run.
 
 /** As Markdown. `failure`: empty if nothing failed. `cause`: for the small print. */
-export function describeStart({
-  trigger,
-  runtime: { redact, env },
-}: Pick<Context, 'trigger'> & { readonly runtime: Pick<Runtime, 'redact' | 'env'> }) {
+export function describeStart(trigger: Trigger, { redact, env }: Pick<Runtime, 'redact' | 'env'>) {
   const { sender } = trigger;
   if (trigger.kind === 'check') {
     const { name, sha, failure } = trigger.check;

@@ -68,7 +68,7 @@ export function describeRun(run: Run): RunReport {
     info,
     command,
     startedAt: runtime.clock.startedAt,
-    ...describeStart(run),
+    ...describeStart(run.trigger, runtime),
     ...(wait && { until: deadline }),
     ...(limit !== undefined && 'most' in limit && { most: limit.most }),
     createsJobs: createJob && jobIds.length === 0,

@@ -30,7 +30,7 @@ async function complete(run: Run): Promise<Stop | undefined> {
   const { plan, runtime, prompt, asked, jobs } = run;
   const page = selectPage(run);
   const origin = describePage(run);
-  const hasWaited = asked !== null && jobs.some(({ waitedMs }) => waitedMs !== undefined);
+  const hasWaited = asked !== null && jobs.some((job) => job.hasWaited);
   const fate = hasWaited ? await run.github.fetchFate(asked.nodeId) : 'same';
   if (fate === 'deleted') return stop('request-deleted');
   const now = runtime.clock.now();

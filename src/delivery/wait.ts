@@ -74,7 +74,7 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
   let listedAt = startedAt;
   const own = { message: plan.message, jobId: job.id };
   // Before a further wait, some of them may have ended.
-  const above = job.waitedMs === undefined ? knownRecords(run.ledger) : await listAbove(run);
+  const above = job.hasWaited ? await listAbove(run) : knownRecords(run.ledger);
   let first = messageBefore(above, { ...own, now: startedAt });
   // Whether a run on another page may still wait for the end that was seen.
   let isOfOthers = false;
@@ -99,7 +99,6 @@ export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined>
     }
   }
   if (!job.isWaiting) return undefined;
-  const ms = clock.now() - startedAt;
-  update(job, { isWaiting: false, waitedMs: (job.waitedMs ?? 0) + ms });
+  update(job, { isWaiting: false, hasWaited: true });
   return undefined;
 }

@@ -7,17 +7,9 @@ import type { Details, Stop, StopCode } from './stop-reasons.ts';
 // The fact, then what to do. Readers of comments did not write the workflow, so an input is named
 // only if nothing else helps.
 
-export interface RunFacts {
-  /** Whether comments record what was sent: without, a re-run is refused. */
-  readonly hasRecords: boolean;
-  readonly isCommand: boolean;
-  readonly isRerun: boolean;
-  readonly hasSeveralJobs: boolean;
-}
-
-export const A_RUN: RunFacts = {
-  ...{ hasRecords: true, isCommand: false, isRerun: false, hasSeveralJobs: false },
-};
+/** `hasRecords`: comments record what was sent; without, a re-run is refused. */
+export const A_RUN = { hasRecords: true, isCommand: false, isRerun: false, hasSeveralJobs: false };
+export type RunFacts = Readonly<typeof A_RUN>;
 
 const DASHBOARD = `the dashboard (${DASHBOARD_URL})`;
 const CHECK = `Check the job in ${DASHBOARD}.`;

@@ -65,7 +65,7 @@ export interface Job {
     | { readonly kind: 'sent'; readonly isEarlier?: boolean; readonly at: number };
   readonly isWaiting: boolean;
   readonly waitsFor?: string | undefined;
-  readonly waitedMs?: number;
+  readonly hasWaited?: boolean;
   readonly after: {
     /** When this attempt began to wait. */
     readonly since: number;

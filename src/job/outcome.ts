@@ -46,7 +46,6 @@ export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] 
   return jobs.map((job) => ({ ...job, end: outcomeNow(job, wait) }));
 }
 
-/** By result, then by label, then in the order of the inputs. */
 export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   return ended.toSorted(
     (one, other) =>

@@ -8,11 +8,10 @@ const WORKFLOW = 'By the workflow `Every *** night`';
 const acted = (action: string): WebhookEvent => on.pullRequest({ number: 7, action });
 const run = (fields: object) => on.workflowRun({ fields: { name: 'CI s3cret', ...fields } });
 
-function startBy(event: WebhookEvent) {
-  const redact = (text: string): string => text.replaceAll('s3cret', '***');
-  const env = { GITHUB_WORKFLOW: 'Every s3cret night' };
-  return { trigger: on.triggerOf(event), runtime: { redact, env } };
-}
+const RUNTIME = {
+  redact: (text: string): string => text.replaceAll('s3cret', '***'),
+  env: { GITHUB_WORKFLOW: 'Every s3cret night' },
+};
 
 it.each<[string, WebhookEvent, string]>([
   ['a command', on.issueComment({ number: 7, body: '/agent go' }), 'Asked by `alice`'],
@@ -26,7 +25,7 @@ it.each<[string, WebhookEvent, string]>([
   ['a run that passed', run({ conclusion: 'success' }), 'After `CI ***` on 0123456'],
   ['a run that failed', run({ conclusion: 'timed_out' }), 'After `CI ***` timed out on 0123456'],
 ])('says who asked, or what else started it: %s', (_, event, said) => {
-  const { cause, failure } = describeStart(startBy(event));
+  const { cause, failure } = describeStart(on.triggerOf(event), RUNTIME);
   expect(cause.replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(said);
   expect(failure.replace(/\b[0-9a-f]{7}$/, '0123456')).toBe(
     said.endsWith('out on 0123456') ? said.replace('After ', '') : '',
