@@ -74,11 +74,6 @@ export function listSome(words: readonly string[], most: number): string {
   return listing(more > 0 ? [...words.slice(0, most), `${more} more`] : words);
 }
 
-export function isJsonObject(text: string): boolean {
-  const json = parseJson(text);
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
-}
-
 /** Undefined if the text is not JSON. The error of JSON.parse would quote it. */
 export function parseJson(text: string): unknown {
   try {

@@ -112,16 +112,9 @@ function toLocation({ path, isOutdated, ...on }: z.infer<typeof onLines>, diffHu
   const [now, startNow] =
     on.line === null ? [on.originalLine, on.originalStartLine] : [on.line, on.startLine];
   const [line, startLine] = on.subjectType === 'FILE' ? [null, null] : [now, startNow];
-  return {
-    path,
-    line,
-    startLine,
-    isOutdated,
-    /** GitHub's part of the diff, which ends with the line. */
-    diffHunk,
-  };
+  return { path, line, startLine, isOutdated, diffHunk };
 }
-/** On the lines that it is on now; if they are gone, on those that it was written on. */
+/** The lines that it is on now, or else those that it was written on. `diffHunk` ends with them. */
 export type CodeLocation = Readonly<ReturnType<typeof toLocation>>;
 
 const thread = z.pipe(

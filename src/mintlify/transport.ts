@@ -9,7 +9,7 @@ import {
   USER_AGENT,
 } from '../runner/http.ts';
 import type { Inputs } from '../runner/inputs.ts';
-import { isJsonObject } from '../text.ts';
+import { parseJson } from '../text.ts';
 
 /** For a request. The deadline does not cut it off, which would only destroy knowledge. */
 const LIMITS_MS = { GET: 30_000, POST: 60_000 };
@@ -54,7 +54,8 @@ export interface AgentContext
 
 /** Whether these are words of the API, and not of a gateway, firewall or portal before it. */
 export function isFromApi(body: Answer['body']): boolean {
-  return body.kind === 'ok' && isJsonObject(body.value);
+  const json = body.kind === 'ok' ? parseJson(body.value) : undefined;
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 type TransportOptions = Pick<Inputs, 'baseUrl' | 'apiKey' | 'proxy'> &
