@@ -17,11 +17,9 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   const isCancelled = runtime.signal.aborted && !isStop(context);
   const ready = isCancelled ? stop('cancelled', { phase: 'early' }) : prepared;
   if (isStop(ready)) return reportEarlyEnd(runtime, ready, isStop(context) ? undefined : context);
-  const delivering = deliver(openRun(ready));
-  // The report does not wait for the reaction.
-  const reaction = react(ready.context, 'EYES');
-  const code = await report(await delivering);
-  await reaction;
+  const delivered = deliver(openRun(ready)).then(report);
+  // Neither waits for the reaction.
+  const [code] = await Promise.all([delivered, react(ready.context, 'EYES')]);
   return code;
 }
 

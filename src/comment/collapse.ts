@@ -37,7 +37,7 @@ export async function collapse(
 /** Says that its run goes on, which GitHub says is over. Without `actions: read`, nobody knows. */
 async function isOfKilledRun(github: GitHub, body: string, own: CommentRecord): Promise<boolean> {
   const record = readableRecord(body, own);
-  if (record === undefined || record.run === own.run) return false;
+  if (record === undefined) return false;
   const isOpen = classifyEnding(record) === 'open' && wasSentTo(record, own);
   return isOpen && (await github.isRunOver(record.run).catch(() => false));
 }

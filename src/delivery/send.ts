@@ -12,7 +12,7 @@ import type { Section } from '../prompt/sections.ts';
 import { isFinal } from '../service.ts';
 import { quote } from '../text.ts';
 import { pollNow, stopAfter, takeResponse } from './poll.ts';
-import { pendingJobs, type Run, save, stopIfTooLate, stopWork } from './run-state.ts';
+import { pause, pendingJobs, type Run, save, stopIfTooLate, stopWork } from './run-state.ts';
 
 // Sends one message: what is read just before it, as until then an agent may have pushed for
 // minutes; the last poll; the request; and what becomes of it.
@@ -148,8 +148,7 @@ async function afterRefusal(
   { exchange, why, afterMs }: Extract<Sent, { kind: 'refused' }>,
 ): Promise<Stop | undefined> {
   const { stopAll, runtime } = run;
-  const { clock, signal } = runtime;
-  if (signal.aborted) return stopWork(run, job);
+  if (runtime.signal.aborted) return stopWork(run, job);
   if (afterMs === null) {
     const refused = stopAfter(exchange, job, why);
     if (!isRateLimited(exchange)) return refused;
@@ -162,6 +161,6 @@ async function afterRefusal(
   if (late !== undefined) return late;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.
-  await clock.sleep(afterMs, AbortSignal.any([signal, stopAll.signal])).catch(() => {});
+  await pause(run, afterMs);
   return undefined;
 }

@@ -127,7 +127,7 @@ function planLimit(context: Known, comments: Plan['comments']): Limit | undefine
   const { maxMessages } = inputs;
   const byBot = isByBot(context);
   const again = findRerunner(context);
-  const isByPerson = again === null ? asked !== null && !byBot : !isBot(again);
+  const isByPerson = again === null ? asked !== null : !isBot(again);
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isByPerson) return undefined;
   if (comments.kind === 'tracking comment') return { most };
