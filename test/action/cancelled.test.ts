@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
+import { turnTo } from '../sim/agent.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
@@ -65,6 +66,17 @@ const IN_LIST: Phase = {
 
 const PHASES: readonly Phase[] = [
   BEFORE_POLL,
+  {
+    name: 'while it waits for a job, after another one has failed',
+    scenario: (interrupt) => ({
+      with: { ...WAITING, 'job-id': `${JOB} job-2` },
+      agent: {
+        jobs: [{ id: JOB, turns: [turnTo('failed', 1000)] }, { id: 'job-2' }],
+        onGet: from(20, interrupt),
+      },
+    }),
+    delivery: 'sent',
+  },
   IN_POST,
   IN_WAIT,
   WHEN_ACTIVE,
@@ -130,8 +142,10 @@ async function play(phase: Phase, signal: NodeJS.Signals): Promise<Played> {
 it.runIf(HAS_SIGNALS).concurrent.each(PHASES)(
   'after a signal, a step ends with the right outputs $name: $delivery',
   async (phase) => {
-    const { result } = await play(phase, 'SIGINT');
+    const { result, sim } = await play(phase, 'SIGINT');
     expect(result.exitCode).toBe(1);
+    // For a further one, there is no time.
+    expect(sim.github.comments(PULL).length).toBeLessThanOrEqual(1);
     const { delivery, result: ended = 'cancelled' } = phase;
     expect(result.outputs).toMatchObject({ result: ended, delivery });
     expect(result.virtualMs).toBeLessThan(60_000);

@@ -118,7 +118,7 @@ describe('a run that failed', () => {
     const jobs = Array.from({ length: 8 }, (_, n) => linksJob({ name: `links ${n}` }));
     await using sim = await simulate(
       afterRun(jobs, {
-        with: { 'timeout-minutes': '0.5' },
+        with: { 'timeout-minutes': '0.3' },
         github: { on: ({ path }) => (path.endsWith('/logs') ? { fault: 'hang' } : undefined) },
       }),
     );

@@ -225,6 +225,23 @@ it('a re-run of two jobs of which one is sent does not ask to delete their comme
   expect(attempts.sim.agent.accepted()).toHaveLength(1);
 });
 
+it('a re-run that waits for one job does not tell again that another one has failed', async () => {
+  let isFirst = true;
+  await using attempts = await openAttempts('a step', {
+    with: { 'job-id': `${JOB} job-2`, wait: true },
+    agent: {
+      jobs: [{ id: JOB, turns: [turnTo('failed')] }, { id: 'job-2' }],
+      onPost: (_, { path }) => (isFirst && path.includes('job-2') ? { status: 401 } : undefined),
+    },
+  });
+  await attempts.run(1);
+  isFirst = false;
+  const { github } = attempts.sim;
+  const before = github.comments(PULL).length;
+  expect((await attempts.run(2)).outputs.delivery).toBe('sent');
+  expect(github.comments(PULL)).toHaveLength(before + 1);
+});
+
 it('a re-run reports the end of its own message, without a poll, and not that of a later one', async () => {
   const turns = [turnTo('failed'), turnTo('completed')];
   const agent = { jobs: [{ id: JOB, turns }] };

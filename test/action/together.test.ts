@@ -98,7 +98,12 @@ describe('a bad end is told to a person', () => {
     await run(sim, says(sim, ALICE));
     sim.github.push(PULL, NEW);
     await run(sim, failed(AGENT, NEW));
-    expect(mentions(sim)).toEqual(['@bob', '@bob', '@alice', '@alice']);
+    const people = ['@bob', '@bob', '@alice', '@alice'];
+    expect(mentions(sim)).toEqual(people);
+    expect(
+      (await run(sim, on.schedule(), { prompt: 'Go.', 'pr-number': PULL })).outputs.result,
+    ).toBe('failed');
+    expect(mentions(sim)).toEqual(people);
   });
 
   it.each<[string, Reply]>([
@@ -132,9 +137,15 @@ describe('a step without a page that could not send', () => {
   });
 
   it('after a check, says so once for a commit, where a comment names the job', async () => {
-    let isDead = false;
-    const onGet = () => (isDead ? DEAD : undefined);
-    await using sim = await open({ agent: { ...DONE, onGet }, with: { 'job-id': '' } });
+    let [isDead, isHidden, isPolled] = [false, false, false];
+    const onGet = () => {
+      isPolled = true;
+      return isDead ? DEAD : undefined;
+    };
+    const hides = ({ body }: { body: string }) =>
+      isHidden && isPolled && body.includes('viewerDidAuthor') ? { status: 502 } : undefined;
+    const github = { ...PAGE, on: hides };
+    await using sim = await open({ agent: { ...DONE, onGet }, github, with: { 'job-id': '' } });
     await run(sim, failed(AGENT));
     expect(answers(sim)).toEqual([]);
     await run(sim, says(sim, BOB), { 'job-id': JOB });
@@ -146,6 +157,11 @@ describe('a step without a page that could not send', () => {
     expect(others).toEqual([]);
     expect(told?.text).toMatch(/Nothing was sent to the agent.*`CI` failed on aaaaaaa/s);
     sim.github.push(PULL, NEW);
+    // If that cannot be looked up, nobody is told twice.
+    [isHidden, isPolled] = [true, false];
+    await run(sim, failed(AGENT, NEW));
+    expect(answers(sim)).toHaveLength(before + 1);
+    isHidden = false;
     await run(sim, failed(AGENT, NEW));
     expect(answers(sim)).toHaveLength(before + 2);
   });

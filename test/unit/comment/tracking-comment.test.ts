@@ -156,13 +156,13 @@ describe('edits of a comment', () => {
   });
 
   it('end with the last one twice if an earlier one had no answer: it may come late', async () => {
-    const { comment, slept, edited, text } = open({ edit: [lost] });
+    const { comment, slept, edited, text } = open({ edit: [lost, limited()] });
     await comment.create();
-    comment.write();
-    await new Promise(setImmediate);
+    await comment.edit();
+    await comment.edit();
     text.now = 'done';
     expect(await close(comment)).toEqual({ kind: 'ok', value: OWN_URL });
-    expect([slept, edited]).toEqual([[15_000], ['new', 'done', 'done']]);
+    expect([slept, edited]).toEqual([[15_000], ['new', 'new', 'done', 'done']]);
   });
 
   it.each<[string, readonly unknown[], readonly number[], number?]>([

@@ -40,7 +40,7 @@ describe('comments', () => {
     const found = await connect(sim).ownComments(NUMBER, Infinity);
     expect(found.map(({ body }) => body)).toEqual(own.flat().map(({ body }) => body));
     const first = sim.comments(NUMBER)[0];
-    expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url });
+    expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url, isEdited: false });
     expect(callsOf(sim)).toHaveLength(5);
   });
 

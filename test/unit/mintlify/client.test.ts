@@ -78,7 +78,7 @@ describe('readRecord', () => {
 
 function contextOf(origin: string): AgentContext {
   return {
-    ...recordingRuntime().runtime,
+    ...recordingRuntime({ redact }).runtime,
     transport: openTransport(origin),
     ...{ baseUrl: new URL(origin), projectId: 'project_1' },
     ...{ repositoryUrl: REPOSITORY, deadline: Number.POSITIVE_INFINITY },
@@ -128,6 +128,7 @@ describe('the creation of a job', () => {
     ],
     ['a body without an ID', answer(whole(201, {})), 'returned JSON that is not a job record.'],
     ['an ID that is a path', answer(whole(200, { id: 'a/b' })), 'returned an ID that is not one.'],
+    ['an ID with a secret', answer(whole(200, { id: 's3cret' })), 'an ID that is not one.'],
     ['502', answer(whole(502, {})), 'answered 502 when the job was to be created.'],
     ['no response', answer('', 'end'), 'was lost after the request was written: “other side'],
   ])('is in doubt after %s', async (_, behaviour, expected) => {

@@ -471,7 +471,7 @@ describe('on an issue', () => {
   const given = (login: string, body: string): Given => {
     const type = login.endsWith(']') ? 'Bot' : 'User';
     const author = login === '' ? null : { login, id: COLLABORATORS[login]?.id ?? 9, type };
-    const topic = { title: 'Broken “links”', body, author };
+    const topic = { title: `Broken “links” ${SECRET}`, body, author };
     const asked = { ...commentOf(eventOf({ about: issue })), topic };
     return { issues, about: { ...issue, asked } };
   };
@@ -486,7 +486,7 @@ describe('on an issue', () => {
     ['', 'a deleted account, who may not ask you for changes'],
   ])('its text by %s is there, and what was said', async (author, by) => {
     const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
-    const quoted = `The issue, by ${by}:\n\n> Broken “links”\n> \n> See\n> a.md`;
+    const quoted = `The issue, by ${by}:\n\n> Broken “links” ***\n> \n> See\n> a.md`;
     const others = `What was said on ${ISSUE}, the oldest first:\n\n“bob”:\n\n> text 1`;
     expect(text).toBe(`${quoted}\n\n${others}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`);
     expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
@@ -508,12 +508,12 @@ describe('on an issue', () => {
   });
 
   it.each([
-    ['without a text', 'bob', '', '“bob”, without a text:\n\n> Broken “links”'],
+    ['without a text', 'bob', '', '“bob”, without a text:\n\n> Broken “links” ***'],
     [
       'a picture',
       'mallory',
       '<img src="https://github.com/user-attachments/assets/1">',
-      '“mallory”, who may not ask you for changes:\n\n> Broken “links”\n> \n> [image]',
+      '“mallory”, who may not ask you for changes:\n\n> Broken “links” ***\n> \n> [image]',
     ],
   ])('it can be %s', async (_, author, body, words) => {
     expect((await read(() => {}, given(author, body))).text).toBe(`The issue, by ${words}`);

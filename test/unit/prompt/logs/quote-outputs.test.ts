@@ -30,6 +30,8 @@ describe('toOutput', () => {
     const colors = '\x1b[0m'.repeat(240_000);
     const long = `${'secret'.repeat(30_000)} ${colors}\nsecret`;
     expect(output('t', long, redact).text).toMatch(/^[*\n ]*$/);
+    const line = `${'secret '.repeat(150_000)}xx`;
+    expect(output('t', line, redact).text).toMatch(/^[* ]+ … /);
   });
 });
 
