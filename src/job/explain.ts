@@ -146,11 +146,10 @@ export function howToRetry(retry: Stop['retry'], facts: RunFacts): string {
       return start.startsWith('Start') ? `Later, ${then}` : `${start} later.`;
     case 'when fixed':
       return `Once this is fixed, ${then}`;
-    case 'in a new run': {
+    case 'in a new run':
       // A new command of a re-run could be a second message.
-      const isNew = facts.isCommand || facts.isRerun;
-      return `Once this is fixed, ${isNew ? then : 'start a new run: a re-run has the old workflow.'}`;
-    }
+      if (facts.isCommand || facts.isRerun) return `Once this is fixed, ${then}`;
+      return 'Once this is fixed, start a new run: a re-run has the old workflow.';
   }
 }
 

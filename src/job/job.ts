@@ -122,8 +122,7 @@ export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRec
   const isEnd = isFinal(others.status) && !isFinal(job.record?.status);
   const isOld = prLink === undefined || (prLink === null && !isEnd);
   const keepsLink = isOld && Boolean(job.record?.prLink);
-  const pull = keepsLink ? {} : { prLink, prNumber };
-  update(job, { record: { ...job.record, ...others, ...pull } });
+  update(job, { record: { ...job.record, ...others, ...(!keepsLink && { prLink, prNumber }) } });
 }
 
 export function markSent(job: Job, at: number): void {

@@ -73,10 +73,9 @@ function decideNew(ledger: Ledger, question: Question, jobId: string): Decision 
   }
   if (outdated !== undefined) return refuse(outdated);
   if (limit === undefined) return { kind: 'send' };
-  const { most } = limit;
   const nthInARow = countSinceCommand(ledger, message, jobId) + 1;
-  if (nthInARow <= most) return { kind: 'send', nthInARow };
-  return { ...refuse(stop('limit', { most })), isNews: !isLimitTold(ledger, message, jobId) };
+  if (nthInARow <= limit.most) return { kind: 'send', nthInARow };
+  return { ...refuse(stop('limit', limit)), isNews: !isLimitTold(ledger, message, jobId) };
 }
 
 export function whyOutdated(
