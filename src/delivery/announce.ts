@@ -50,7 +50,6 @@ export async function announce(
   return {};
 }
 
-/** Milliseconds before each further list. */
 const LIST_AGAIN_MS = [0, 1000, 2000, 4000, 8000];
 
 /**
@@ -81,7 +80,6 @@ async function listBelow(
   return found;
 }
 
-/** The records above the own comment, as they are by now. */
 export async function listAbove({ plan, github, comment, ledger }: Run): Promise<Ledger> {
   const known = knownRecords(ledger);
   if (comment === undefined || plan.page === null) return known;

@@ -105,7 +105,6 @@ async function pollFirst(run: Run, job: Job): Promise<void> {
   else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(job.base?.status) });
 }
 
-/** Undefined if `only-when` does not leave the job out. */
 function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined {
   const status = job.record?.status;
   // An undocumented status counts as active: the agent is not done.
@@ -144,7 +143,6 @@ async function followJob(run: Run, job: Job, sends: LimitFunction): Promise<void
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : stop('sent'));
 }
 
-/** Resolves to why the job ends if the message is not sent. */
 async function sendToJob(run: Run, job: Job, sends: LimitFunction): Promise<Stop | undefined> {
   for (;;) {
     const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run));

@@ -116,7 +116,6 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   return undefined;
 }
 
-/** Takes in the response to the message, which is no poll. */
 export function takeResponse(run: Run, job: Job, record: JobRecord): void {
   const before = job.record?.status;
   recordResponse(job, record);

@@ -18,8 +18,6 @@ import { saveOutputs } from '../runner/outputs.ts';
 import { sentences } from '../text.ts';
 import { openJobLog } from './job-log.ts';
 
-// What delivery works with.
-
 export interface Run extends Context {
   readonly plan: Plan;
   /** The records of the page, and then those above the own comment. */
@@ -58,7 +56,6 @@ export function openRun(ready: Planned & { readonly request: Request }): Run {
   };
 }
 
-/** What people read of the run now. */
 export function describeRun(run: Run): RunReport {
   const { inputs, plan, info, runtime, prompt } = run;
   const { command, wait, createJob, jobIds } = inputs;
@@ -121,7 +118,6 @@ export function stopWork({ runtime, inputs }: Run, job: Job, why = ''): Stop {
   return stop(code, { ...details, ...first }, job.isWaiting ? 'later' : 'now');
 }
 
-/** A cancellation ends the pause early. */
 export function pause({ runtime: { clock, signal } }: Run, ms: number): Promise<void> {
   return clock.sleep(ms, signal).catch(() => {});
 }

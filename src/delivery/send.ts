@@ -84,7 +84,6 @@ export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | '
  */
 async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
-  // Of a new job, there is nothing to see.
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
   // The pull request whose changes the end will tell. Of many jobs, the calls would take too long.
   const isWatched = run.jobs.length === 1 && inputs.wait;
@@ -141,7 +140,6 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
   return 'sent';
 }
 
-/** Undefined if the message may be sent again. */
 async function afterRefusal(
   run: Run,
   job: Job,

@@ -31,7 +31,6 @@ export interface Plan {
   readonly limit?: Limit | undefined;
   /** The pull request of the event, if the message is about its newest commit. */
   readonly headOf?: number | undefined;
-  /** Why the commit of the event needs no message any more. */
   readonly outdated?: Stop | undefined;
   readonly message: MessageId;
 }

@@ -62,14 +62,12 @@ export function findOwnPull(
   return record?.prNumber ?? recorded.findLast(({ prNumber }) => prNumber !== undefined)?.prNumber;
 }
 
-/** What the run is about, and what is known of it. */
 interface OnPage extends Pick<Context, 'asked' | 'trigger' | 'inputs' | 'info'> {
   readonly plan: { readonly page: number | null };
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly Job[];
 }
 
-/** Whether the page is the pull request of the only job. */
 export function isOwnPage({ plan, ledger, jobs }: OnPage): boolean {
   const [job, ...others] = jobs;
   return job !== undefined && others.length === 0 && findOwnPull(job, ledger) === plan.page;

@@ -79,7 +79,6 @@ function withoutName(
   const mayAdvise = isRead && isByPerson && !isTrusted(trigger);
   const creation = mayAdvise ? '“create-job: true” to create a job, or ' : '';
   const reason = sentences(`${none}. Set ${creation}“job-id” to the ID of a job.`, checks);
-  // People also review pull requests of people.
   const isReview = kind === 'comment' && trigger.comment.kind === 'review' && command === null;
   return isRead && isReview ? skip(reason) : stop('no-job', { why: reason }, 'in a new run');
 }

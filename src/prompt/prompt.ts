@@ -42,7 +42,6 @@ export class Prompt {
       this.setDestination('');
     }
     for (const { level, text } of formatLogLines(this.#sections)) {
-      // A cancelled run reports that alone.
       if (!signal.aborted && !this.#logged.has(text)) log[level](text);
       this.#logged.add(text);
     }

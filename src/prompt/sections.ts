@@ -82,7 +82,6 @@ export function formatMessage(task: readonly string[], sections: readonly Sectio
   return blocks([...task, tasks, hasQuotations ? QUOTATIONS : '', carried, end]);
 }
 
-/** What people see of it, as Markdown in one line. */
 export function formatPreview(sections: readonly Section[]): string {
   const shown = sections.flatMap(({ shown }) => (shown ? [`+ ${shown}`] : []));
   return dotted([...shown, ...listOmissions(sections).map(formatWithout)].map(sentenceToMarkdown));

@@ -5,21 +5,17 @@ export interface Account {
   readonly login: string;
   /** Null if only the login is known, as for the actor who re-ran a workflow. */
   readonly id: number | null;
-  /** `User`, `Bot` or another one. */
   readonly type: string;
 }
 
 export type Trigger = {
   readonly event: string;
-  /** Empty for events without it. */
   readonly action: string;
-  /** The number of its pull request or issue. */
   readonly conversation: number | null;
   readonly isPullRequest: boolean;
   /** Of that pull request; `open` also if the event does not say it. */
   readonly state: PullRequestState;
   readonly sender: Account | null;
-  /** Whether the head branch is certainly in this repository. */
   readonly isHeadHere: boolean;
   /** Whether a branch other than the default one was created or pushed to. */
   readonly isOtherBranch: boolean;
@@ -45,7 +41,6 @@ export interface CommentTrigger {
   readonly context: CodeLocation | null;
   /** The ID of the first comment of its thread. */
   readonly replyTo: number | null;
-  /** The issue or pull request. */
   readonly topic: Readonly<{ title: string; body: string; author: Account | null }>;
 }
 
@@ -54,18 +49,14 @@ export interface CommitTrigger {
   readonly id: number;
   readonly sha: string;
   readonly branch: string | null;
-  /** Such as `.github/workflows/ci.yml`; empty for a check. */
   readonly workflow: string;
   /** Whether it may be in a fork. */
   readonly isElsewhere: boolean;
-  /** Such as `timed out`. */
   readonly failure: string | null;
-  /** Empty if the event does not tell it. */
   readonly conclusion: string;
   readonly name: string;
   readonly url: string;
   readonly app: number | null;
-  /** Those of this repository. */
   readonly pulls: readonly PullRequestHead[];
   /** The newest commit of its pull request at that time; null if that is not clear. */
   readonly head: string | null;
@@ -92,7 +83,6 @@ export const BY_PROGRAMS: ReadonlySet<string> = new Set([
   ...['check_suite', 'deployment', 'deployment_status', 'page_build', 'status'],
 ]);
 
-/** Whether a message may carry something of the event even without a command. */
 export function mayCarry(event: string): boolean {
   return event === 'pull_request_review' || CHECK_EVENTS.some((name) => name === event);
 }

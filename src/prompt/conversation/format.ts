@@ -12,7 +12,6 @@ import type { PostGroup } from './select.ts';
 export interface Quoting {
   readonly judge: (author: Account | null) => Standing;
   readonly redact: Redact;
-  /** Where people find what is not shown. */
   readonly url: string;
 }
 
@@ -135,7 +134,6 @@ export async function formatTopic(
     slot: 'about',
     parts: [
       `The ${what}, by ${name}${remark}${hasText ? '' : ', without a text'}:`,
-      // The title is theirs, too.
       quoteLines(`${oneLine(redact(title), LONGEST_TITLE)}\n\n${text}`.trim()),
     ],
     shown: `${hasText ? 'text' : 'title'} of the ${what}`,

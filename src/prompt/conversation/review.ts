@@ -34,7 +34,6 @@ export async function fetchReview(
   });
 }
 
-/** In characters. */
 const REVIEW_ROOM = 60_000;
 /** So that the others have room, too. */
 const LONGEST_COMMENT = REVIEW_ROOM / 2;

@@ -17,7 +17,6 @@ export interface RequestPage {
   readonly isPull: boolean;
   /** Whether it is the pull request of the job, and the message goes to that job alone. */
   readonly isOwn: boolean;
-  /** Whether a job has got no message here yet, so that the message has its title and text. */
   readonly isNew: boolean;
   /** What has been sent before; a problem says why that is not known. */
   readonly ledger: Result<unknown>;
@@ -30,9 +29,7 @@ export interface RequestPage {
 /** A comment, a review or a thread, which alone has a location. */
 export interface PostGroup {
   readonly location: CodeLocation | null;
-  /** The oldest first. */
   readonly posts: readonly Post[];
-  /** Comments before them that were not read. */
   readonly older: number;
 }
 
@@ -70,7 +67,6 @@ export function selectPosts(
       ...words.map((post): PostGroup => ({ location: null, posts: [post], older: 0 })),
       ...toGroups(recent),
     ].toSorted((one, other) => newestIn(one) - newestIn(other)),
-    /** Open threads without a comment since the last request. */
     earlier: toGroups(open.filter((thread) => !recent.includes(thread))),
     unread: [
       ...(hasUnread(comments) ? [`all comments before the newest ${MOST_COMMENTS}`] : []),

@@ -173,7 +173,6 @@ class LineSelection {
     this.left = room - sizeQuoted([GAP]);
   }
 
-  /** With the line of its file. */
   add(index: number): boolean {
     const file = this.#found.files.get(index);
     if (file === undefined || this.taken.has(file)) return this.#addAlone(index);

@@ -3,7 +3,6 @@ import { hasVisibleText } from '../../text.ts';
 import { clean, fenced } from './clean.ts';
 import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
 
-/** Characters for all outputs. */
 export const OUTPUTS_ROOM = 20_000;
 /** The part of it for errors that come before all other lines. */
 const FIRST_ROOM = OUTPUTS_ROOM / 5;
