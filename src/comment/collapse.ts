@@ -9,7 +9,6 @@ import type { TrackingComment } from './tracking-comment.ts';
 
 // Which of our comments on a page say nothing of use once a run has said something new.
 
-/** `itself`: null if the own comment stays. */
 export async function collapse(
   { github, runtime: { signal, log } }: Pick<Context, 'github' | 'runtime'>,
   comment: Pick<TrackingComment, 'conversation' | 'url' | 'nodeId' | 'record'>,

@@ -50,11 +50,10 @@ export class TrackingComment {
   }
 
   /** If that fails, no message may be sent: the comment may not exist. */
-  async create(): Promise<Ok<string> | NotCreated> {
+  async create(): Promise<Ok<CreatedComment> | NotCreated> {
     const created = await createComment(this.#options);
-    if (created.kind === 'problem') return created;
-    this.recognize(created.value);
-    return ok(this.url);
+    if (created.kind === 'ok') this.recognize(created.value);
+    return created;
   }
 
   recognize({ url, nodeId }: Pick<CreatedComment, 'url' | 'nodeId'>): void {

@@ -149,14 +149,13 @@ export function goOn(
   },
   now: number,
 ): void {
-  const { id, sentAt, base, isOurs = false, head } = earlier;
-  const after = startOfAfter(base, now);
+  const { id, sentAt, base, isOurs, head } = earlier;
   update(job, {
     id,
     message: { kind: 'sent', at: sentAt, isEarlier: true },
     base: { status: base },
     head,
-    after: isOurs ? { ...after, work: 'our message' } : after,
+    after: { ...startOfAfter(base, now), ...(isOurs && { work: 'our message' }) },
     isWaiting: false,
   });
 }

@@ -152,7 +152,7 @@ async function addComments(run: Run): Promise<readonly string[]> {
       problem ||= created.problem;
       continue;
     }
-    urls.push(created.value);
+    urls.push(created.value.url);
     await collapse(run, comment, { itself: null, hasNews: true });
   }
   if (problem !== '') log.warning(problem);
