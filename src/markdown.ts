@@ -1,6 +1,6 @@
 import { pullRequestName } from './pull-request.ts';
 import { DASHBOARD_URL } from './service.ts';
-import { backticksAround, cut, oneLine, partsOf, withoutInvisible } from './text.ts';
+import { backticksAround, cut, oneLine, splitQuotes, withoutInvisible } from './text.ts';
 
 // Text by others is only in code spans and fences, where GitHub neither renders links, images and
 // HTML nor notifies people who are mentioned.
@@ -44,7 +44,7 @@ export function quotation(text: string, attached = ''): string {
 const NAMED_LINK = RegExp(`\\b(\\w+) \\((${DASHBOARD_URL}[\\w/-]*)\\)`, 'g');
 
 export function sentenceToMarkdown(sentence: string): string {
-  return partsOf(sentence)
+  return splitQuotes(sentence)
     .map((part, index) =>
       index % 2 === 0 ? part.replace(NAMED_LINK, '[$1]($2)') : code(part, 300),
     )

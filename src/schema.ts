@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 
 /** Without the entries that cannot be read: one of them says nothing about the rest. */
-export function listOf<T extends z.core.SomeType>(schema: T) {
+export function anyList<T extends z.core.SomeType>(schema: T) {
   return z.pipe(
     z.array(z.catch(z.optional(schema), undefined)),
     z.transform((list) => list.filter((entry) => entry !== undefined)),

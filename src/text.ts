@@ -51,7 +51,7 @@ export function backticksAround(text: string, least: number): string {
 }
 
 /** The parts of a sentence: with an odd index, they are text by others. */
-export function partsOf(sentence: string): readonly string[] {
+export function splitQuotes(sentence: string): readonly string[] {
   return sentence.split(/“([^“”]*)”/);
 }
 

@@ -1,4 +1,4 @@
-import { changedNothing, type Job, labelOf, type Pushed } from '../job/job.ts';
+import { changedNothing, type JobState, type Pushed, toLabel } from '../job/job.ts';
 import { LABELS } from '../job/labels.ts';
 import { blocks, code, dotted, pullRequestLink, sentenceToMarkdown } from '../markdown.ts';
 import { DASHBOARD_URL } from '../service.ts';
@@ -17,8 +17,8 @@ const CHECK_NOW = {
 };
 
 /** What the agent has done, if that is known. `isHere`: in the pull request with the comment. */
-export function renderTitle(job: Job, isHere: boolean, failure = ''): string {
-  const label = labelOf(job);
+export function renderTitle(job: JobState, isHere: boolean, failure = ''): string {
+  const label = toLabel(job);
   const { change, record = {} } = job;
   if (label === 'failed' && change?.kind === 'commits') {
     return `Agent failed after pushing ${nameCommits(change) || 'commits'}`;
@@ -55,7 +55,7 @@ function list(names: readonly (string | null)[]): string {
 }
 
 /** The answer of an agent that has changed no file is not in the API. */
-export function renderChange(job: Job): string {
+export function renderChange(job: JobState): string {
   if (changedNothing(job)) {
     const where = `the dashboard (${DASHBOARD_URL}): look for ${quote(job.id, 256)}`;
     return sentenceToMarkdown(`Its answer, if it gave one, is in ${where}.`);

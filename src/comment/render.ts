@@ -1,13 +1,13 @@
 import { duration, inUtc } from '../clock.ts';
 import {
   changedNothing,
-  deliveryOf,
   elapsedMs,
   endedPull,
   isCreated,
-  type Job,
-  labelOf,
+  type JobState,
   NEW_JOB,
+  toDelivery,
+  toLabel,
 } from '../job/job.ts';
 import {
   ASK_FOR_MORE,
@@ -62,7 +62,7 @@ export interface RunReport {
 
 export function renderReport(
   report: RunReport,
-  jobs: readonly Job[],
+  jobs: readonly JobState[],
   place: {
     /** Missing for the summary. */
     readonly conversation?: number;
@@ -74,7 +74,7 @@ export function renderReport(
   const only = jobs.length === 1 ? jobs[0] : undefined;
   const isHere = !isSummary && only?.record?.prNumber === place.conversation;
   const [label, title] = only
-    ? [labelOf(only), renderTitle(only, isHere, report.failure)]
+    ? [toLabel(only), renderTitle(only, isHere, report.failure)]
     : summarizeLabels(jobs);
   const isOpen = isUnderway(label);
   const prompt = renderPrompt(report, jobs);
@@ -100,22 +100,22 @@ export function renderReport(
   return blocks([head, body, foot, isSummary ? renderMessage(report, jobs) : '']);
 }
 
-function renderPrompt({ prompt, attached }: RunReport, jobs: readonly Job[]): string {
+function renderPrompt({ prompt, attached }: RunReport, jobs: readonly JobState[]): string {
   // A re-run that only goes on may have another prompt than the one that was sent.
   const goesOn = jobs.every(({ message }) => message.kind === 'sent' && message.isEarlier);
   return goesOn ? '' : quotation(prompt, attached);
 }
 
-function renderEnd({ end }: Job, next: string): string {
+function renderEnd({ end }: JobState, next: string): string {
   return dotted([sentenceToMarkdown(end?.explanation ?? ''), next], ' ');
 }
 
-function renderSmallPrint(report: RunReport, jobs: readonly Job[], hasLinks: boolean): string {
+function renderSmallPrint(report: RunReport, jobs: readonly JobState[], hasLinks: boolean): string {
   const { failure, cause, startedAt, most, info } = report;
   const job = jobs.length === 1 ? jobs[0] : undefined;
-  const isSaidAbove = jobs.map(labelOf).some(isUnderway) && Boolean(failure);
+  const isSaidAbove = jobs.map(toLabel).some(isUnderway) && Boolean(failure);
   // What was not sent has no number.
-  const isCounted = job?.end === undefined || deliveryOf(job) !== 'not-sent';
+  const isCounted = job?.end === undefined || toDelivery(job) !== 'not-sent';
   const hasNumber = job?.nthInARow !== undefined && most !== undefined && isCounted;
   return small(
     dotted([
@@ -130,15 +130,15 @@ function renderSmallPrint(report: RunReport, jobs: readonly Job[], hasLinks: boo
 
 const LONGEST_MESSAGE = 60_000;
 
-function renderMessage({ message }: RunReport, jobs: readonly Job[]): string {
-  const wasSent = jobs.some((job) => deliveryOf(job) !== 'not-sent' && !job.message.isEarlier);
+function renderMessage({ message }: RunReport, jobs: readonly JobState[]): string {
+  const wasSent = jobs.some((job) => toDelivery(job) !== 'not-sent' && !job.message.isEarlier);
   if (message === '' || !wasSent) return '';
   const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
   const title = `The message (${plural(message.length, 'character')}${part})`;
   return folded(title, fence(cut(message, LONGEST_MESSAGE)));
 }
 
-function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
+function renderLinks(report: RunReport, job: JobState, isHere: boolean): string {
   const { change, end, record = { id: job.id } } = job;
   const isOver = job.message.kind === 'sent' && end !== undefined && end.result !== 'sent';
   let page = isHere && isOver && change?.kind !== 'none' ? '/files' : '';
@@ -156,7 +156,7 @@ function renderLinks(report: RunReport, job: Job, isHere: boolean): string {
   return links === '' ? '' : dotted([links, logLink(report.info)]);
 }
 
-function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefined): string {
+function renderEndedPull({ mergedOrClosed: over }: RunReport, only: JobState | undefined): string {
   if (over !== undefined) return `The request is about #${over.number}. It is ${over.state}.`;
   const ended = only && endedPull(only);
   if (ended === undefined) return '';
@@ -165,8 +165,8 @@ function renderEndedPull({ mergedOrClosed: over }: RunReport, only: Job | undefi
 }
 
 /** A comment that is much older than the deadline is that of a killed run. */
-function renderOutlook({ until }: RunReport, jobs: readonly Job[]): string {
-  const labels = jobs.map(labelOf);
+function renderOutlook({ until }: RunReport, jobs: readonly JobState[]): string {
+  const labels = jobs.map(toLabel);
   const label = labels.find(isUnderway) ?? (labels.every((one) => one === 'sent') ? 'sent' : null);
   if (label === null) return '';
   const isNew = label === 'creating' || jobs.some(isCreated);
@@ -186,12 +186,12 @@ const MOST_NAMED = 20;
 const LAST_ITEM = 60;
 
 /** The worst first. People know a job by its pull request. */
-function listJobs(jobs: readonly Job[], room: number): string {
-  const sorted = jobs.toSorted((one, other) => byAttention(labelOf(one), labelOf(other)));
-  const grouped = Map.groupBy(sorted, (job) => `${labelOf(job)} ${job.end?.explanation ?? ''}`);
+function listJobs(jobs: readonly JobState[], room: number): string {
+  const sorted = jobs.toSorted((one, other) => byAttention(toLabel(one), toLabel(other)));
+  const grouped = Map.groupBy(sorted, (job) => `${toLabel(job)} ${job.end?.explanation ?? ''}`);
   const groups = [...grouped.values()];
   const items = groups.map((group) => {
-    const [label = 'sent'] = group.map(labelOf);
+    const [label = 'sent'] = group.map(toLabel);
     const [reason = ''] = group.map(({ end }) => end?.explanation);
     const names = group.map((job) => pullRequestLink(job.record ?? {}) || code(job.id, 256));
     const title = `${icon(LABELS[label].icon)} ${group.length} ${LABELS[label].word}`;
@@ -204,8 +204,8 @@ function listJobs(jobs: readonly Job[], room: number): string {
 }
 
 /** `7 of 60 agent jobs need attention`, with the label of the icon. */
-function summarizeLabels(jobs: readonly Job[]): readonly [Label, string] {
-  const labels = jobs.map(labelOf);
+function summarizeLabels(jobs: readonly JobState[]): readonly [Label, string] {
+  const labels = jobs.map(toLabel);
   const [worst = 'completed'] = labels.toSorted(byAttention);
   const underway = labels.find(isUnderway);
   const label = underway ?? worst;
@@ -221,11 +221,11 @@ function summarizeLabels(jobs: readonly Job[]): readonly [Label, string] {
 /** Nothing for several jobs: a command there would not know which of them is meant. */
 function renderNextStep(
   { command, createsJobs = false }: RunReport,
-  only: Job | undefined,
+  only: JobState | undefined,
 ): string {
   if (command === null || only === undefined) return '';
   // What is pushed to a pull request that has ended reaches nobody.
-  const label = endedPull(only) === undefined ? labelOf(only) : 'archived';
+  const label = endedPull(only) === undefined ? toLabel(only) : 'archived';
   const usual = LABELS[label].next === BEGIN_ANEW && !createsJobs ? '' : LABELS[label].next;
   const next = changedNothing(only) && label === 'completed' ? ASK_FOR_MORE : usual;
   return sentenceToMarkdown(next.replace('{command}', () => command.replace(/[“”]/g, '"')));

@@ -1,4 +1,4 @@
-import { changedNothing, type Job } from '../job/job.ts';
+import { changedNothing, type JobState } from '../job/job.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { validLogin } from '../ledger/record.ts';
@@ -41,7 +41,7 @@ function isAsked(trigger: Trigger): boolean {
 }
 
 /** The login of the person whom an end concerns that needs somebody; empty for nobody. */
-export function findPersonToMention(trigger: Trigger, ledger: Ledger, job: Job): string {
+export function findPersonToMention(trigger: Trigger, ledger: Ledger, job: JobState): string {
   const { end } = job;
   const isBad = end !== undefined && isBadResult(end.result);
   const isOfCheck = trigger.kind === 'check' && changedNothing(job);

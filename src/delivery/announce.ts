@@ -1,7 +1,7 @@
 import { addMention, renderReport } from '../comment/render.ts';
 import { findPersonToMention } from '../comment/starter.ts';
 import { type NotCreated, TrackingComment } from '../comment/tracking-comment.ts';
-import { deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
+import { type JobState, NEW_JOB, toDelivery } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { composeComment } from '../ledger/marker.ts';
@@ -17,13 +17,13 @@ import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.t
  */
 export async function announce(
   run: Run,
-  untold: readonly Job[],
+  untold: readonly JobState[],
 ): Promise<Pick<Run, 'comment'> & { readonly above?: Result<Ledger> | undefined }> {
   const { plan, runtime } = run;
   const open = run.jobs.filter((job) => job.end === undefined || untold.includes(job));
   // None if nothing is left to send, to wait for or to tell.
   const jobs = run.jobs.filter(
-    (job) => open.includes(job) || (open.length > 0 && deliveryOf(job) === 'sent'),
+    (job) => open.includes(job) || (open.length > 0 && toDelivery(job) === 'sent'),
   );
   if (plan.comments.kind !== 'tracking comment' || jobs.length === 0 || runtime.signal.aborted)
     return {};
@@ -107,7 +107,7 @@ export function openComment(
   run: Run,
   about: {
     readonly conversation: number;
-    readonly jobs: readonly Job[];
+    readonly jobs: readonly JobState[];
     readonly until: number;
   },
 ): TrackingComment {

@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { showStatus } from '../job/explain.ts';
-import { goOn, type Job, NEW_JOB, recordResponse, update } from '../job/job.ts';
+import { goOn, type JobState, NEW_JOB, recordResponse, update } from '../job/job.ts';
 import { agentStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Decision, decide } from '../ledger/decide.ts';
 import { knownRecords, type Ledger } from '../ledger/ledger.ts';
@@ -54,14 +54,14 @@ export async function deliver(ready: Run): Promise<Run> {
   return run;
 }
 
-function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<Job, Decision> {
+function decideAll(run: Run, ledger: Result<Ledger>): ReadonlyMap<JobState, Decision> {
   const { inputs, isRerun, plan } = run;
   const { command, jobIds } = inputs;
   const question = { ...plan, ledger, isRerun, command, isJobFound: jobIds.length === 0 };
   return new Map(pendingJobs(run).map((job) => [job, decide(question, job.id)]));
 }
 
-function apply(run: Run, job: Job, decision: Decision): void {
+function apply(run: Run, job: JobState, decision: Decision): void {
   switch (decision.kind) {
     case 'send':
       update(job, { nthInARow: decision.nthInARow });
@@ -76,7 +76,7 @@ function apply(run: Run, job: Job, decision: Decision): void {
 }
 
 /** If the earlier attempt saw the end, this is the end. */
-function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
+function goOnWith(run: Run, job: JobState, sent: RecordedJob): void {
   const { runtime, info, log } = run;
   const now = runtime.clock.now();
   const earlier = recordedEnd(sent);
@@ -98,14 +98,14 @@ function goOnWith(run: Run, job: Job, sent: RecordedJob): void {
 }
 
 /** The first poll decides which jobs get the message, and which ones have to wait. */
-async function pollFirst(run: Run, job: Job): Promise<void> {
+async function pollFirst(run: Run, job: JobState): Promise<void> {
   if (job.id === NEW_JOB) return;
   const why = (await pollNow(run, job)) ?? stopUnwanted(run, job) ?? stopElsewhere(run, job);
   if (why !== undefined) endJob(run, job, why);
   else update(job, { isWaiting: run.plan.waitsForIdle && !isFinal(job.base?.status) });
 }
 
-function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined {
+function stopUnwanted({ inputs: { onlyWhen } }: Run, job: JobState): Stop | undefined {
   const status = job.record?.status;
   // An undocumented status counts as active: the agent is not done.
   const counted = isKnownStatus(status) ? status : 'active';
@@ -114,7 +114,7 @@ function stopUnwanted({ inputs: { onlyWhen } }: Run, job: Job): Stop | undefined
 }
 
 /** Checks also fail on pull requests of people, where a comment may name the job of a command. */
-function stopElsewhere(run: Run, job: Job): Stop | undefined {
+function stopElsewhere(run: Run, job: JobState): Stop | undefined {
   const { inputs, trigger, ledger, plan } = run;
   const { page } = plan;
   if (trigger.kind !== 'check' || inputs.jobIds.length > 0 || page === null) return undefined;
@@ -131,7 +131,7 @@ function stopElsewhere(run: Run, job: Job): Stop | undefined {
 }
 
 /** The one loop that owns a job, from its message to its end. */
-async function followJob(run: Run, job: Job, sends: LimitFunction): Promise<void> {
+async function followJob(run: Run, job: JobState, sends: LimitFunction): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {
     const why = await sendToJob(run, job, sends);
@@ -143,7 +143,7 @@ async function followJob(run: Run, job: Job, sends: LimitFunction): Promise<void
   endJob(run, job, run.inputs.wait ? await waitForAgent(run, job) : stop('sent'));
 }
 
-async function sendToJob(run: Run, job: Job, sends: LimitFunction): Promise<Stop | undefined> {
+async function sendToJob(run: Run, job: JobState, sends: LimitFunction): Promise<Stop | undefined> {
   for (;;) {
     const unsent = (await waitForTurn(run, job)) ?? (await completeMessage(run));
     if (unsent !== undefined) return unsent;

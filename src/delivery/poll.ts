@@ -2,15 +2,15 @@ import { afterPause, duration } from '../clock.ts';
 import { showStatus } from '../job/explain.ts';
 import {
   isDone,
-  type Job,
   type JobRecord,
+  type JobState,
   NEW_JOB,
   recordPoll,
   recordResponse,
 } from '../job/job.ts';
 import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
-import { askedPause } from '../mintlify/errors.ts';
+import { explainPause } from '../mintlify/errors.ts';
 import { LONGEST_OUTAGE_MS, mayPass, pollAgainMs, pollNowAgainMs } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
 import { isKnownStatus } from '../service.ts';
@@ -23,7 +23,7 @@ import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 /** `rule`: the end of the job, or milliseconds until the next poll; all have failed `forMs`. */
 async function poll(
   run: Run,
-  job: Job,
+  job: JobState,
   rule: (missed: Missed, failed: number, forMs: number) => Stop | number,
 ): Promise<Stop | undefined> {
   const { clock, signal } = run.runtime;
@@ -46,13 +46,13 @@ async function poll(
 }
 
 /** A poll outside a wait: the first one, and the last one before the message. */
-export async function pollNow(run: Run, job: Job): Promise<Stop | undefined> {
+export async function pollNow(run: Run, job: JobState): Promise<Stop | undefined> {
   if (run.runtime.clock.now() >= run.plan.deadline) return stopWork(run, job);
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
     const nextMs = pollNowAgainMs(exchange, { failed, forMs }, run.runtime.random);
     if (nextMs !== null) return stopIfTooLate(run, job, { afterMs: nextMs, why }) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
-    const last = sentences(count, why, askedPause(exchange, run.agent));
+    const last = sentences(count, why, explainPause(exchange, run.agent));
     return stopAfter(exchange, job, last);
   });
 }
@@ -67,7 +67,7 @@ const CODES: Readonly<Record<number, StopCode>> = {
 };
 
 /** After a poll that failed, or a message that was not sent. */
-export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
+export function stopAfter(exchange: Exchange, job: JobState, why: string): Stop {
   if (job.message.kind === 'sent') return stop('unreachable', { why });
   // What stands before the API knows neither keys nor jobs.
   const isByApi = exchange.kind === 'answer' && isFromApi(exchange.body);
@@ -80,10 +80,10 @@ export function stopAfter(exchange: Exchange, job: Job, why: string): Stop {
 }
 
 /** A poll in a wait, for earlier work or after the message: whatever the reason, it is repeated. */
-export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
+export function pollInWait(run: Run, job: JobState): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
-    const last = sentences(why, askedPause(exchange, run.agent));
+    const last = sentences(why, explainPause(exchange, run.agent));
     const leftMs = run.plan.deadline - clock.now();
     // An end that was seen counts then.
     if (leftMs <= 0 || isDone(job, true) !== 'no') return stopWork(run, job, last);
@@ -92,7 +92,7 @@ export function pollInWait(run: Run, job: Job): Promise<Stop | undefined> {
   });
 }
 
-async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
+async function pollOnce(run: Run, job: JobState): Promise<Missed | undefined> {
   const { clock } = run.runtime;
   const from = clock.now();
   const read = await getJob(run.agent, job.id);
@@ -116,13 +116,13 @@ async function pollOnce(run: Run, job: Job): Promise<Missed | undefined> {
   return undefined;
 }
 
-export function takeResponse(run: Run, job: Job, record: JobRecord): void {
+export function takeResponse(run: Run, job: JobState, record: JobRecord): void {
   const before = job.record?.status;
   recordResponse(job, record);
   logRecord(run, job, record, before);
 }
 
-function logRecord(run: Run, job: Job, record: JobRecord, before: string | undefined): void {
+function logRecord(run: Run, job: JobState, record: JobRecord, before: string | undefined): void {
   const { status, linkProblem } = record;
   if (status !== undefined && status !== before) {
     run.log.say(job, `The job is ${showStatus(status)}.`);

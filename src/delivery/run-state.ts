@@ -3,7 +3,7 @@ import { describeStart } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import type { Context } from '../context.ts';
 import { showStatus } from '../job/explain.ts';
-import { type Job, mayBeSent, newJob, phaseOf, update } from '../job/job.ts';
+import { type JobState, mayBeSent, newJob, toPhase, update } from '../job/job.ts';
 import { endedNow, toOutcome } from '../job/outcome.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,7 +22,7 @@ export interface Run extends Context {
   readonly plan: Plan;
   /** The records of the page, and then those above the own comment. */
   readonly ledger: Result<Ledger>;
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly JobState[];
   readonly prompt: Prompt;
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
@@ -79,11 +79,11 @@ export function save({ runtime, inputs, jobs, comment }: Run): Result<null> {
   return saveOutputs(runtime, { ended, commentUrls: [comment?.url ?? ''] });
 }
 
-export function pendingJobs({ jobs }: Run): readonly Job[] {
+export function pendingJobs({ jobs }: Run): readonly JobState[] {
   return jobs.filter((job) => job.end === undefined && job.message.kind === 'pending');
 }
 
-export function endJob(run: Run, job: Job, why: Stop): void {
+export function endJob(run: Run, job: JobState, why: Stop): void {
   const isUnsure = run.isUnsure && job.message.kind === 'pending';
   if (isUnsure) update(job, { message: { kind: 'unknown', isEarlier: true } });
   else if (mayBeSent(job)) update(job, { message: { kind: 'not-sent' } });
@@ -99,7 +99,7 @@ export function endJob(run: Run, job: Job, why: Stop): void {
 /** Why no message can be sent after a pause of `afterMs`. `why`: why the last request failed. */
 export function stopIfTooLate(
   run: Run,
-  job: Job,
+  job: JobState,
   { afterMs = 0, why = '' } = {},
 ): Stop | undefined {
   const { clock, signal } = run.runtime;
@@ -110,10 +110,10 @@ export function stopIfTooLate(
 }
 
 /** The run is cancelled, or else its time is over. `why`: why the last request failed. */
-export function stopWork({ runtime, inputs }: Run, job: Job, why = ''): Stop {
+export function stopWork({ runtime, inputs }: Run, job: JobState, why = ''): Stop {
   const code = runtime.signal.aborted ? 'cancelled' : 'timed-out';
   const status = showStatus(job.record?.status);
-  const details = { phase: phaseOf(job), jobId: job.id, status, limitMs: inputs.timeoutMs, why };
+  const details = { phase: toPhase(job), jobId: job.id, status, limitMs: inputs.timeoutMs, why };
   const first = job.isWaiting && job.waitsFor !== undefined && { first: job.waitsFor };
   return stop(code, { ...details, ...first }, job.isWaiting ? 'later' : 'now');
 }

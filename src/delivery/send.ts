@@ -1,5 +1,5 @@
 import { afterPause } from '../clock.ts';
-import { endedPull, type Job, markCreated, markSent, NEW_JOB, update } from '../job/job.ts';
+import { endedPull, type JobState, markCreated, markSent, NEW_JOB, update } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { whyOutdated } from '../ledger/decide.ts';
 import { knownRecords, summarizeRequests } from '../ledger/ledger.ts';
@@ -61,7 +61,7 @@ function selectPage(run: Run): RequestPage | null {
 }
 
 /** Repeated only if the API certainly did not accept it. `busy`: the agent is at work again. */
-export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | 'busy'> {
+export async function sendMessage(run: Run, job: JobState): Promise<Stop | 'sent' | 'busy'> {
   for (let failed = 0; ; failed += 1) {
     const tooLate = stopIfTooLate(run, job);
     if (tooLate !== undefined) return tooLate;
@@ -82,7 +82,7 @@ export async function sendMessage(run: Run, job: Job): Promise<Stop | 'sent' | '
  * Just before the message, all at once: the status that it changes, what is pushed already, and
  * whether the commit of the event is the newest. What GitHub does not tell stops nothing.
  */
-async function lastLook(run: Run, job: Job): Promise<Stop | 'busy' | 'ready'> {
+async function lastLook(run: Run, job: JobState): Promise<Stop | 'busy' | 'ready'> {
   const { plan, inputs, trigger } = run;
   const needsBase = job.id !== NEW_JOB && (inputs.wait || plan.waitsForIdle);
   // The pull request whose changes the end will tell. Of many jobs, the calls would take too long.
@@ -120,7 +120,11 @@ function markAllAsSending(run: Run): Stop | undefined {
   return why;
 }
 
-function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>): Stop | 'sent' {
+function afterSend(
+  run: Run,
+  job: JobState,
+  sent: Exclude<Sent, { kind: 'refused' }>,
+): Stop | 'sent' {
   if (sent.kind === 'doubtful') {
     update(job, { message: { kind: 'unknown' } });
     if (run.runtime.signal.aborted) return stopWork(run, job);
@@ -142,7 +146,7 @@ function afterSend(run: Run, job: Job, sent: Exclude<Sent, { kind: 'refused' }>)
 
 async function afterRefusal(
   run: Run,
-  job: Job,
+  job: JobState,
   { exchange, why, afterMs }: Extract<Sent, { kind: 'refused' }>,
 ): Promise<Stop | undefined> {
   const { stopAll, runtime } = run;

@@ -1,4 +1,4 @@
-import { isDone, type Job, NEW_JOB, update } from '../job/job.ts';
+import { isDone, type JobState, NEW_JOB, update } from '../job/job.ts';
 import { agentStop, type Stop } from '../job/stop-reasons.ts';
 import { messageBefore } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
@@ -26,7 +26,7 @@ export function nextPollMs(sinceMs: number): number {
   return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, sinceMs * SHARE_OF_ELAPSED));
 }
 
-export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
+export async function waitForAgent(run: Run, job: JobState): Promise<Stop> {
   const { clock } = run.runtime;
   const { deadline } = run.plan;
   for (;;) {
@@ -46,12 +46,12 @@ export async function waitForAgent(run: Run, job: Job): Promise<Stop> {
   }
 }
 
-function stopDone(job: Job, isConfirmed: boolean): Stop {
+function stopDone(job: JobState, isConfirmed: boolean): Stop {
   return agentStop(job.record?.status as FinalStatus, isConfirmed, job.base?.status);
 }
 
 /** While a final status may belong to earlier work, the job is polled more often. */
-function nextCheckMs(job: Job, now: number): number {
+function nextCheckMs(job: JobState, now: number): number {
   const nextMs = nextPollMs(now - job.after.since);
   if (!isFinal(job.record?.status)) return nextMs;
   return job.after.work === 'our message' ? CHECK_MS : Math.min(CHECK_MS, nextMs);
@@ -66,7 +66,7 @@ const LIST_MS = 30_000;
 const OTHER_PAGE_MS = 65_000;
 
 /** Waits until the agent is done with earlier work, and no other message comes first. */
-export async function waitForTurn(run: Run, job: Job): Promise<Stop | undefined> {
+export async function waitForTurn(run: Run, job: JobState): Promise<Stop | undefined> {
   const { plan, runtime } = run;
   const { clock } = runtime;
   if (!plan.waitsForIdle || job.id === NEW_JOB) return undefined;

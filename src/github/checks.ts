@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { anyText, listOf } from '../schema.ts';
+import { anyList, anyText } from '../schema.ts';
 
 // What ran on a commit. Each job of a workflow is a check run with the same ID.
 
@@ -24,7 +24,7 @@ export type WorkflowRun = Readonly<z.infer<typeof workflowRun>>;
 export const runsRoute = {
   route: 'GET actions/runs{?head_sha,per_page,page}',
   answer: z.pipe(
-    z.object({ total_count: count, workflow_runs: listOf(workflowRun) }),
+    z.object({ total_count: count, workflow_runs: anyList(workflowRun) }),
     z.transform(({ total_count: total, workflow_runs: nodes }) => ({ total, nodes })),
   ),
 };
@@ -52,7 +52,7 @@ export type CheckRun = Readonly<z.infer<typeof checkRun>>;
 export const checksRoute = {
   route: 'GET commits/{sha}/check-runs{?per_page,page}',
   answer: z.pipe(
-    z.object({ total_count: count, check_runs: listOf(checkRun) }),
+    z.object({ total_count: count, check_runs: anyList(checkRun) }),
     z.transform(({ total_count: total, check_runs: nodes }) => ({ total, nodes })),
   ),
 };
@@ -68,5 +68,5 @@ const annotation = z.object({
 export type Annotation = Readonly<z.infer<typeof annotation>>;
 export const annotationsRoute = {
   route: 'GET check-runs/{checkId}/annotations{?per_page}',
-  answer: listOf(annotation),
+  answer: anyList(annotation),
 };

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { anyText, commitSha, listOf } from '../schema.ts';
+import { anyList, anyText, commitSha } from '../schema.ts';
 import { pageInfo } from './responses.ts';
 
 // What was written on an issue or pull request. The aliases of the queries are our names.
@@ -121,7 +121,7 @@ const thread = z.pipe(
   z.extend(onLines, {
     isResolved: z.boolean(),
     first: z.object({ nodes: z.array(z.object({ url: z.string(), diffHunk: z.string() })) }),
-    comments: z.object({ totalCount: z.number(), nodes: listOf(post) }),
+    comments: z.object({ totalCount: z.number(), nodes: anyList(post) }),
   }),
   z.transform(({ isResolved, first, comments: { totalCount, nodes }, ...on }) => {
     const [{ url, diffHunk } = { url: '', diffHunk: '' }] = first.nodes;
@@ -137,11 +137,11 @@ const thread = z.pipe(
 export type Thread = Readonly<z.infer<typeof thread>>;
 
 const posts = z.pipe(
-  z.object({ pageInfo, nodes: listOf(post) }),
+  z.object({ pageInfo, nodes: anyList(post) }),
   z.transform(({ pageInfo: { hasMore }, nodes }) => ({ hasMore, all: toPublicPosts(nodes) })),
 );
 const threads = z.pipe(
-  z.object({ pageInfo, nodes: listOf(thread) }),
+  z.object({ pageInfo, nodes: anyList(thread) }),
   z.transform(({ pageInfo: { hasMore }, nodes }) => ({ hasMore, all: nodes as readonly Thread[] })),
 );
 const conversation = z.object({

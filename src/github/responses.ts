@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { parseState } from '../pull-request.ts';
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
-import { anyText, commitSha, listOf } from '../schema.ts';
+import { anyList, anyText, commitSha } from '../schema.ts';
 
 // What the API of GitHub is asked, and the shape of its answers. Any other shape is that of a proxy
 // or a captive portal. checks.ts and conversation.ts have those that few runs need.
@@ -104,7 +104,7 @@ const pullRequest = z.pipe(
 const comparison = z.object({
   status: z.string(),
   total_commits: z.number(),
-  commits: listOf(
+  commits: anyList(
     z.object({
       parents: z.array(z.unknown()),
       commit: z.object({ message: z.string() }),
@@ -144,5 +144,5 @@ export const ROUTES = {
   updateComment: { route: 'PATCH issues/comments/{id}', answer: createdComment },
   jobLog: { route: 'GET actions/jobs/{id}/logs', wantsRedirect: true, answer: z.unknown() },
   pullRequest: { route: 'GET pulls/{number}', answer: pullRequest },
-  pullRequestsWith: { route: 'GET commits/{sha}/pulls{?per_page}', answer: listOf(pullRequest) },
+  pullRequestsWith: { route: 'GET commits/{sha}/pulls{?per_page}', answer: anyList(pullRequest) },
 };

@@ -53,7 +53,7 @@ export type Change =
  * the status of its *previous* turn. So polls before and after it must show which message a final
  * status belongs to. Times are in milliseconds since 1970.
  */
-export interface Job {
+export interface JobState {
   readonly id: string;
   readonly record?: JobRecord;
   /** What the last poll before the message showed. */
@@ -95,7 +95,7 @@ export function isId(text: string): boolean {
 export const NEW_JOB = '';
 export const BEFORE_CREATION = 'new';
 
-export function newJob(id: string): Job {
+export function newJob(id: string): JobState {
   return {
     id,
     message: { kind: 'pending' },
@@ -104,7 +104,7 @@ export function newJob(id: string): Job {
   };
 }
 
-export function recordPoll(job: Job, record: JobRecord, from: number, to: number): void {
+export function recordPoll(job: JobState, record: JobRecord, from: number, to: number): void {
   recordResponse(job, record);
   const { status, prLink } = record;
   if (mayBeSent(job)) {
@@ -118,19 +118,19 @@ export function recordPoll(job: Job, record: JobRecord, from: number, to: number
 
 // While the agent works, the API names no pull request, even if there is one; and of two final
 // statuses, the one without it may be of a replica that is behind.
-export function recordResponse(job: Job, { prLink, prNumber, ...others }: JobRecord): void {
+export function recordResponse(job: JobState, { prLink, prNumber, ...others }: JobRecord): void {
   const isEnd = isFinal(others.status) && !isFinal(job.record?.status);
   const isOld = prLink === undefined || (prLink === null && !isEnd);
   const keepsLink = isOld && Boolean(job.record?.prLink);
   update(job, { record: { ...job.record, ...others, ...(!keepsLink && { prLink, prNumber }) } });
 }
 
-export function markSent(job: Job, at: number): void {
+export function markSent(job: JobState, at: number): void {
   update(job, { message: { kind: 'sent', at }, after: startOfAfter(job.base?.status, at) });
 }
 
 /** It has no earlier work, so its first end is that of the message. */
-export function markCreated(job: Job, id: string, at: number): void {
+export function markCreated(job: JobState, id: string, at: number): void {
   update(job, {
     id,
     message: { kind: 'sent', at },
@@ -141,8 +141,8 @@ export function markCreated(job: Job, id: string, at: number): void {
 
 /** `isOurs`: an earlier attempt, which has sent the message, saw the agent at work on it. */
 export function goOn(
-  job: Job,
-  earlier: Pick<Job, 'id' | 'head'> & {
+  job: JobState,
+  earlier: Pick<JobState, 'id' | 'head'> & {
     readonly sentAt: number;
     readonly base?: string | undefined;
     readonly isOurs?: boolean | undefined;
@@ -161,21 +161,21 @@ export function goOn(
 }
 
 /** The only place that writes a job. */
-export function update(job: Job, parts: Partial<Job>): void {
+export function update(job: JobState, parts: Partial<JobState>): void {
   Object.assign(job, parts);
 }
 
-export function mayBeSent({ message }: Job): boolean {
+export function mayBeSent({ message }: JobState): boolean {
   return message.kind === 'pending' || message.kind === 'sending';
 }
 
 /** If the run ends now. */
-export function deliveryOf({ message }: Job): Delivery {
+export function toDelivery({ message }: JobState): Delivery {
   if (message.kind === 'sending') return 'unknown';
   return message.kind === 'pending' ? 'not-sent' : message.kind;
 }
 
-export function labelOf(job: Job): Label {
+export function toLabel(job: JobState): Label {
   const { end, isWaiting, message, change } = job;
   if (end?.label === 'completed' && change?.kind === 'none' && change.check === 'failed') {
     return 'still failing';
@@ -186,26 +186,29 @@ export function labelOf(job: Job): Label {
   return job.id === NEW_JOB ? 'creating' : 'sending';
 }
 
-export function elapsedMs({ message, endedAt }: Job): number | undefined {
+export function elapsedMs({ message, endedAt }: JobState): number | undefined {
   // The runner of an earlier attempt may have had another time.
   if (message.kind !== 'sent' || message.isEarlier || endedAt === undefined) return undefined;
   return endedAt - message.at;
 }
 
-export function isCreated({ base }: Job): boolean {
+export function isCreated({ base }: JobState): boolean {
   return base?.status === BEFORE_CREATION;
 }
 
-export function endedPull({ head }: Job): Job['head'] {
+export function endedPull({ head }: JobState): JobState['head'] {
   return head?.state === undefined || head.state === 'open' ? undefined : head;
 }
 
-export function changedNothing({ change, end }: Job): boolean {
+export function changedNothing({ change, end }: JobState): boolean {
   const hasNoCommit = change?.kind === 'none' || change?.kind === 'no-pull-request';
   return end?.result === 'completed' && hasNoCommit;
 }
 
-export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'during' | 'after' {
+export function toPhase({
+  message,
+  isWaiting,
+}: JobState): 'before' | 'waiting' | 'during' | 'after' {
   if (message.kind === 'sent') return 'after';
   if (message.kind === 'unknown') return 'during';
   return isWaiting ? 'waiting' : 'before';
@@ -213,12 +216,12 @@ export function phaseOf({ message, isWaiting }: Job): 'before' | 'waiting' | 'du
 
 // When the agent is done: docs/delivery.md has the table.
 
-function startOfAfter(before: string | undefined, since: number): Job['after'] {
+function startOfAfter(before: string | undefined, since: number): JobState['after'] {
   return { since, work: isFinal(before) ? 'nothing' : 'earlier work' };
 }
 
 /** One final status may be followed by an older record. */
-function nextWork(job: Job, status: string): Job['after']['work'] {
+function nextWork(job: JobState, status: string): JobState['after']['work'] {
   const { work, finalSince } = job.after;
   switch (work) {
     case 'our message':
@@ -244,7 +247,7 @@ export const SETTLE_MS = 60_000;
 const ENOUGH = 2;
 const ENOUGH_IF_OLD = 5;
 
-export function isDone(job: Job, isLastPoll = false): 'no' | 'confirmed' | 'unconfirmed' {
+export function isDone(job: JobState, isLastPoll = false): 'no' | 'confirmed' | 'unconfirmed' {
   const { since, work, finalSince, finalPolls = 0, seenAt = 0 } = job.after;
   const before = job.base?.status;
   if (finalSince === undefined) return 'no';

@@ -2,7 +2,7 @@ import { pullRequestName } from '../pull-request.ts';
 import { isFinal } from '../service.ts';
 import { quote } from '../text.ts';
 import { A_RUN, explain, type RunFacts } from './explain.ts';
-import { deliveryOf, type Job, labelOf } from './job.ts';
+import { type JobState, toDelivery, toLabel } from './job.ts';
 import { byAttention, isBad, LABELS } from './labels.ts';
 import {
   ALWAYS_FAIL,
@@ -14,10 +14,10 @@ import {
   stop,
 } from './stop-reasons.ts';
 
-export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
+export function toOutcome(job: JobState, stopped: Stop, facts: RunFacts, wait: boolean): Outcome {
   const { code } = stopped;
   const { result, label } = STOP_REASONS[code];
-  const delivery = deliveryOf(job);
+  const delivery = toDelivery(job);
   const known = isFinal(result) ? !code.endsWith('-unconfirmed') : undefined;
   // After a wait that saw no end, nothing is confirmed.
   const confirmed = known ?? (wait && delivery !== 'not-sent' ? false : undefined);
@@ -31,18 +31,18 @@ export function toOutcome(job: Job, stopped: Stop, facts: RunFacts, wait: boolea
 }
 
 /** What is true if the process is killed now. */
-export function outcomeNow(job: Job, wait: boolean): Outcome {
+export function outcomeNow(job: JobState, wait: boolean): Outcome {
   if (job.end !== undefined) return job.end;
-  const phase = deliveryOf(job) === 'unknown' ? 'during' : 'before';
+  const phase = toDelivery(job) === 'unknown' ? 'during' : 'before';
   const isSent = job.message.kind === 'sent';
   const early = stop('ended-early', { phase, jobId: job.id });
   const why = isSent ? stop(wait ? 'ended-in-wait' : 'sent') : early;
   return toOutcome(job, why, A_RUN, wait);
 }
 
-export type Ended = Job & { readonly end: Outcome };
+export type Ended = JobState & { readonly end: Outcome };
 
-export function endedNow(jobs: readonly Job[], wait: boolean): readonly Ended[] {
+export function endedNow(jobs: readonly JobState[], wait: boolean): readonly Ended[] {
   return jobs.map((job) => ({ ...job, end: outcomeNow(job, wait) }));
 }
 
@@ -50,7 +50,7 @@ export function worstFirst(ended: readonly Ended[]): readonly Ended[] {
   return ended.toSorted(
     (one, other) =>
       RESULT_NAMES.indexOf(one.end.result) - RESULT_NAMES.indexOf(other.end.result) ||
-      byAttention(labelOf(one), labelOf(other)),
+      byAttention(toLabel(one), toLabel(other)),
   );
 }
 
@@ -62,9 +62,9 @@ export function failing(ended: readonly Ended[], failOn: ReadonlySet<JobResult>)
 export function overallReason(main: Ended, ended: readonly Ended[]): string {
   const { id, end, record } = main;
   if (ended.length === 1 || end.explanation === '') return end.explanation;
-  const label = labelOf(main);
+  const label = toLabel(main);
   const { word } = LABELS[label];
-  const labels = ended.map(labelOf);
+  const labels = ended.map(toLabel);
   const like = labels.filter((one) => (isBad(label) ? isBad(one) : LABELS[one].word === word));
   const words = like.every((one) => LABELS[one].word === word) ? word : 'need attention';
   const first = like.length === 1 ? '' : 'first ';

@@ -3,13 +3,13 @@ import * as z from 'zod/mini';
 import type { Context } from '../context.ts';
 import {
   DELIVERIES,
-  deliveryOf,
   isCreated,
   isId,
-  type Job,
-  labelOf,
+  type JobState,
   mayBeSent,
   NEW_JOB,
+  toDelivery,
+  toLabel,
 } from '../job/job.ts';
 import { RESULT_NAMES } from '../job/stop-reasons.ts';
 import { isFinal, isKnownStatus } from '../service.ts';
@@ -87,11 +87,11 @@ export function isSameMessage(one: MessageId, other: MessageId): boolean {
   return one.run === other.run && one.step === other.step && one.command === other.command;
 }
 
-export function toRecordedJob(job: Job): RecordedJob {
+export function toRecordedJob(job: JobState): RecordedJob {
   const { id, message, base, after, record, end, endedAt = 0, head } = job;
   // Of a doubt about an earlier attempt, the record of that one tells.
   const isOfEarlier = message.kind === 'unknown' && message.isEarlier;
-  const delivery = isOfEarlier ? 'not-sent' : deliveryOf(job);
+  const delivery = isOfEarlier ? 'not-sent' : toDelivery(job);
   const before = base?.status;
   return {
     id,
@@ -104,7 +104,7 @@ export function toRecordedJob(job: Job): RecordedJob {
       ...{ result: end.result, confirmed: end.confirmed === true, at: Math.round(endedAt) },
     },
     limited: end?.label === 'limited' || undefined,
-    isRed: labelOf(job) === 'still failing' || undefined,
+    isRed: toLabel(job) === 'still failing' || undefined,
     prNumber: record?.prNumber ?? undefined,
     head: head && { number: head.number, sha: head.sha },
   };

@@ -5,7 +5,7 @@ import { type Ok, ok, problem, type Result } from '../result.ts';
 import { anyText } from '../schema.ts';
 import { isKnownStatus, PATHS } from '../service.ts';
 import { oneLine, parseJson, sentences } from '../text.ts';
-import { askedPause, explainExchange, quoteError } from './errors.ts';
+import { explainExchange, explainPause, quoteError } from './errors.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
 
@@ -58,7 +58,7 @@ export async function postMessage(
   const { delivery } = SEND_RULES[classifySend(exchange)];
   if (delivery === 'unknown') return { kind: 'doubtful', why: said };
   const afterMs = resendAfterMs(exchange, failed + 1, context);
-  const why = afterMs === null ? sentences(said, askedPause(exchange, context)) : said;
+  const why = afterMs === null ? sentences(said, explainPause(exchange, context)) : said;
   return { kind: 'refused', exchange, why, afterMs };
 }
 

@@ -99,7 +99,7 @@ function advise(answer: Answer, isDefaultUrl: boolean, redact: Redact): string {
 }
 
 /** Until when the API asks to wait, if it does: the next full minute. */
-export function askedPause({ pauseMs }: Exchange, { clock }: AgentContext): string {
+export function explainPause({ pauseMs }: Exchange, { clock }: AgentContext): string {
   if (pauseMs === null) return '';
   return `It asks to wait until ${inUtc(clock.now() + pauseMs + 60_000)}.`;
 }

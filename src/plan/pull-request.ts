@@ -2,7 +2,7 @@ import type { RunReport } from '../comment/render.ts';
 import type { Context } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
 import { whyNot } from '../github/errors.ts';
-import type { Job } from '../job/job.ts';
+import type { JobState } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, type Ledger } from '../ledger/ledger.ts';
 import type { PullRequest, PullRequestHead } from '../pull-request.ts';
@@ -55,7 +55,7 @@ function whySeveral({ sha }: CommitTrigger, pulls: CommitTrigger['pulls']): Stop
  * the newest number that a record of the page has.
  */
 export function findOwnPull(
-  { id, record }: Pick<Job, 'id' | 'record'>,
+  { id, record }: Pick<JobState, 'id' | 'record'>,
   ledger: Result<Ledger>,
 ): number | undefined {
   const recorded = knownRecords(ledger).flatMap(({ jobs }) => jobs.filter((job) => job.id === id));
@@ -65,7 +65,7 @@ export function findOwnPull(
 interface OnPage extends Pick<Context, 'asked' | 'trigger' | 'inputs' | 'info'> {
   readonly plan: { readonly page: number | null };
   readonly ledger: Result<Ledger>;
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly JobState[];
 }
 
 export function isOwnPage({ plan, ledger, jobs }: OnPage): boolean {

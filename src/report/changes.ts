@@ -2,7 +2,7 @@ import type { Run } from '../delivery/run-state.ts';
 import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
-import { type Change, isCreated, type Job, type Pushed, update } from '../job/job.ts';
+import { type Change, isCreated, type JobState, type Pushed, update } from '../job/job.ts';
 import { fetchCurrentPullRequest } from '../plan/pull-request.ts';
 import { isOwnCheck } from '../prompt/checks/select.ts';
 import type { Redact } from '../runner/logger.ts';
@@ -30,7 +30,7 @@ const IN_WORDS = {
   'no-pull-request': 'There is no pull request.',
 };
 
-async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
+async function fetchChange(run: Run, job: JobState): Promise<Change | undefined> {
   const { end, base, record, head } = job;
   const isOver = isFinal(record?.status) && record?.status !== 'archived';
   if (!isOver || end === undefined || !isFinal(end.result)) return undefined;
@@ -48,8 +48,8 @@ async function fetchChange(run: Run, job: Job): Promise<Change | undefined> {
 
 async function compare(
   run: Run,
-  job: Job,
-  before: NonNullable<Job['head']>,
+  job: JobState,
+  before: NonNullable<JobState['head']>,
 ): Promise<Change | undefined> {
   const now = await fetchCurrentPullRequest(run.github, before.number);
   if (now === undefined) return undefined;

@@ -3,7 +3,7 @@ import { type RunReport, renderReport } from '../comment/render.ts';
 import type { Context } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry } from '../job/explain.ts';
-import { type Job, labelOf, NEW_JOB } from '../job/job.ts';
+import { type JobState, NEW_JOB, toLabel } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type Stop } from '../job/stop-reasons.ts';
@@ -39,7 +39,7 @@ const SUMMARY_LIMIT = 250_000;
 
 export function renderSummary(
   about: RunReport,
-  jobs: readonly Job[],
+  jobs: readonly JobState[],
   commentUrls: readonly string[],
   outdated = '',
 ): string {
@@ -68,7 +68,7 @@ export function annotate(log: Log, ended: readonly Ended[], failed: readonly End
   const [main] = worstFirst(failed.length > 0 ? failed : ended);
   if (main === undefined) return;
   const { id, record, end } = main;
-  const title = LABELS[labelOf(main)].title;
+  const title = LABELS[toLabel(main)].title;
   const isOnly = ended.length === 1;
   if (isOnly) log.info(sentences(`${title}.`, record?.prLink ?? ''));
   else listReasons(log, ended, end.explanation);
@@ -91,11 +91,11 @@ function listReasons(log: Log, ended: readonly Ended[], told: string): void {
   const untold = [...byReason].filter(([reason]) => reason !== '' && reason !== told);
   for (const [reason, jobs] of untold) {
     const [id = '', ...others] = jobs.map((job) => job.id);
-    const [word = ''] = jobs.map((job) => LABELS[labelOf(job)].word);
+    const [word = ''] = jobs.map((job) => LABELS[toLabel(job)].word);
     const more = others.length === 0 ? '' : ` and ${others.length} more`;
     log.info(`Job ${id}${more}: ${word}. ${reason}`);
   }
-  log.info(`${ended.length} jobs: ${countLabels(ended.map(labelOf))}.`);
+  log.info(`${ended.length} jobs: ${countLabels(ended.map(toLabel))}.`);
 }
 
 /** Without `context`, it is not known who has asked. */

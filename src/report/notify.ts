@@ -5,7 +5,7 @@ import { findPersonToMention, findStarter } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { pause, type Run } from '../delivery/run-state.ts';
-import { changedNothing, deliveryOf, type Job, NEW_JOB } from '../job/job.ts';
+import { changedNothing, type JobState, NEW_JOB, toDelivery } from '../job/job.ts';
 import { type Ended, endedNow, worstFirst } from '../job/outcome.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
 import { isLimitTold } from '../ledger/decide.ts';
@@ -52,7 +52,7 @@ function selectReaction(ended: readonly Ended[], worst: Ended | undefined) {
 async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<string> {
   const { trigger, info, jobs } = run;
   const { code, result, explanation } = worst.end;
-  const isUnsent = jobs.every((job) => deliveryOf(job) === 'not-sent');
+  const isUnsent = jobs.every((job) => toDelivery(job) === 'not-sent');
   // A further comment would fail as the first one.
   if (code === 'no-comment' || !isUnsent) return '';
   if (result !== 'error' && result !== 'skipped') return '';
@@ -95,7 +95,7 @@ async function finishComment(
   const { log, signal } = runtime;
   const { conversation } = comment;
   const gaveWay = ended.every(({ end }) => GAVE_WAY.has(end.code));
-  const isUseful = ended.some((job) => deliveryOf(job) === 'sent' || job.end.result === 'skipped');
+  const isUseful = ended.some((job) => toDelivery(job) === 'sent' || job.end.result === 'skipped');
   const [news] = worstFirst(ended.filter((job) => isNews(run, job)));
   const person = news && findPersonToMention(run.trigger, knownRecords(run.ledger), news);
   const text = renderReport(about, jobs, { conversation, limit: LONGEST_END });
@@ -165,11 +165,11 @@ async function addComments(run: Run): Promise<readonly string[]> {
  * Of jobs that may have got the message, if the event has no page. With `create-job`, that of the
  * new job, so that commands there are follow-ups, too; unless a comment there names the job.
  */
-async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonly Job[]>> {
+async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonly JobState[]>> {
   const { plan, jobs, inputs, comment, runtime, github } = run;
   const reached = jobs.filter((job) => {
     const isOfOther = job.message.kind === 'unknown' && job.message.isEarlier;
-    return job.id !== NEW_JOB && !isOfOther && deliveryOf(job) !== 'not-sent';
+    return job.id !== NEW_JOB && !isOfOther && toDelivery(job) !== 'not-sent';
   });
   const targets = Map.groupBy(reached, ({ record }) => record?.prNumber ?? 0);
   const left = targets.get(0)?.map(({ id }) => id) ?? [];

@@ -38,7 +38,7 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
     }
     return ok(readFileSync(file));
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCode(error);
     return problem(
       code === 'ENOENT'
         ? 'does not exist; check the path, and that an earlier step checks out or writes the file'
@@ -51,7 +51,7 @@ export function append(path = '', text: string): void {
   appendFileSync(path, text);
 }
 
-export function codeOf(error: unknown): string {
+export function errorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return typeof code === 'string' ? code : '';
 }

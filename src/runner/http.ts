@@ -2,7 +2,7 @@ import { untilAborted } from '../clock.ts';
 import { quote } from '../text.ts';
 import { type Dispatcher, EnvHttpProxyAgent, HTTP1_ONLY } from '../vendor/undici.ts';
 import type { ProxySettings } from './environment.ts';
-import { codeOf } from './files.ts';
+import { errorCode } from './files.ts';
 
 export const USER_AGENT = 'agent-follow-up/1.0.0';
 
@@ -100,7 +100,7 @@ const TLS =
 /** Whether a setting has to be changed (`setup`), and why there was no response: a phrase. */
 export function explainConnection(error: unknown): readonly ['network' | 'setup', string] {
   const root = findRoot(error);
-  const code = codeOf(root);
+  const code = errorCode(root);
   const proxyStatus = /^Proxy response \((\d+)\)/.exec(root.message)?.[1];
   if (proxyStatus === '407') {
     const check = 'check the user name and password in HTTPS_PROXY';
@@ -117,7 +117,7 @@ export function explainConnection(error: unknown): readonly ['network' | 'setup'
 function findRoot(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (error instanceof AggregateError && error.errors.length > 0) return findRoot(error.errors[0]);
-  const code = codeOf(error);
+  const code = errorCode(error);
   const isWrapper = code === '' || code === 'UND_ERR_PRX_TLS';
   return isWrapper && error.cause instanceof Error ? findRoot(error.cause) : error;
 }

@@ -1,11 +1,11 @@
 import { A_RUN, adviseOnFile, explain, showStatus } from '../job/explain.ts';
-import { DELIVERIES, type Delivery, deliveryOf, elapsedMs } from '../job/job.ts';
+import { DELIVERIES, type Delivery, elapsedMs, toDelivery } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type StopCode, stop } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { oneLine, sentences } from '../text.ts';
 import { type Runtime, readRunInfo } from './environment.ts';
-import { codeOf } from './files.ts';
+import { errorCode } from './files.ts';
 
 export interface Report {
   readonly ended: readonly Ended[];
@@ -25,7 +25,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
     commits: countCommits(ended),
     delivery:
-      DELIVERIES.find((one) => ended.some((job) => deliveryOf(job) === one)) ??
+      DELIVERIES.find((one) => ended.some((job) => toDelivery(job) === one)) ??
       withoutJobs?.delivery ??
       'not-sent',
     confirmed: waited.length === 0 ? '' : String(waited.every((confirmed) => confirmed)),
@@ -60,7 +60,7 @@ function toEntry(job: Ended) {
   const elapsed = elapsedMs(job);
   return {
     jobId: id,
-    delivery: deliveryOf(job),
+    delivery: toDelivery(job),
     result: end.result,
     code: end.code,
     confirmed: end.confirmed ?? null,
@@ -103,7 +103,7 @@ export function saveOutputs(runtime: Runtime, report: Report): Result<null> {
     runtime.writeOutputs(toOutputs(report));
     return ok(null);
   } catch (error) {
-    return problem(`The outputs cannot be written (${codeOf(error)})`);
+    return problem(`The outputs cannot be written (${errorCode(error)})`);
   }
 }
 
@@ -121,6 +121,6 @@ export function saveSummary(runtime: Runtime, markdown: string): void {
   try {
     runtime.writeSummary(`${markdown}\n`);
   } catch (error) {
-    runtime.log.warning(`The job summary cannot be written (${codeOf(error)}).`);
+    runtime.log.warning(`The job summary cannot be written (${errorCode(error)}).`);
   }
 }

@@ -6,7 +6,7 @@ import {
   renderProblem,
   renderReport,
 } from '../../src/comment/render.ts';
-import type { Job, JobRecord } from '../../src/job/job.ts';
+import type { JobRecord, JobState } from '../../src/job/job.ts';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { code } from '../../src/markdown.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
@@ -32,7 +32,12 @@ function findProblems(problemsIn: (text: string) => readonly unknown[], texts = 
 }
 
 /** What a reader sees of a run, in the comment and in the summary. */
-function show(parts: Partial<Job>, known: Partial<JobRecord> = {}, story = {}, count = 1): string {
+function show(
+  parts: Partial<JobState>,
+  known: Partial<JobRecord> = {},
+  story = {},
+  count = 1,
+): string {
   const jobs = Array.from({ length: count }, (_, n) => {
     const one = failed('It failed.', parts, known);
     return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
@@ -43,11 +48,15 @@ function show(parts: Partial<Job>, known: Partial<JobRecord> = {}, story = {}, c
   };
   return renderReport({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
 }
-function failed(explanation: string, parts: Partial<Job> = {}, known: Partial<JobRecord> = {}) {
+function failed(
+  explanation: string,
+  parts: Partial<JobState> = {},
+  known: Partial<JobRecord> = {},
+) {
   const end = { result: 'failed', confirmed: true, explanation } as const;
   return ended(end, { endedAt: START + 10_000, ...parts, record: { ...RECORD, ...known } });
 }
-function because(text: string): Partial<Job> {
+function because(text: string): Partial<JobState> {
   return ended({ result: 'failed', explanation: `The API said ${quote(text)}.` });
 }
 function by(text: string): Partial<RunReport> {

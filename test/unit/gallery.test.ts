@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ACTION_URL } from '../../src/comment/render.ts';
-import type { Job } from '../../src/job/job.ts';
+import type { JobState } from '../../src/job/job.ts';
 import { LABEL_NAMES, LABELS, type Label } from '../../src/job/labels.ts';
 import { DASHBOARD_URL } from '../../src/service.ts';
 import {
@@ -57,7 +57,7 @@ const kinds = (of: readonly Label[]) =>
   COUNTS.flatMap((count) => of.map((kind) => [count, kind] as const));
 
 describe('the comment', () => {
-  function check(jobs: readonly Job[]): void {
+  function check(jobs: readonly JobState[]): void {
     const markdown = commentOf(jobs);
     expect(markdown.length).toBeLessThanOrEqual(LEAST_ROOM);
     const shown = rendered(markdown);

@@ -1,4 +1,4 @@
-import { type Job, type JobRecord, newJob } from '../../src/job/job.ts';
+import { type JobRecord, type JobState, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
 import type { Outcome } from '../../src/job/stop-reasons.ts';
 import { agentStop, STOP_REASONS, type StopCode } from '../../src/job/stop-reasons.ts';
@@ -30,7 +30,7 @@ export function record(parts: Partial<JobRecord> = {}): JobRecord {
   return { id: 'job-1', status: 'completed', ...parts };
 }
 
-export function job(parts: Partial<Job> = {}): Job {
+export function job(parts: Partial<JobState> = {}): JobState {
   return { ...newJob(parts.id ?? 'job-1'), ...parts };
 }
 
@@ -44,7 +44,7 @@ export const UNKNOWN = { message: { kind: 'unknown', isEarlier: false } } as con
 export const NOT_SENT = { message: { kind: 'not-sent' } } as const;
 
 /** A job that got its message, and that this run has ended. */
-export function ended(end: Partial<Outcome>, parts: Partial<Job> = {}): Job {
+export function ended(end: Partial<Outcome>, parts: Partial<JobState> = {}): JobState {
   const { result = 'completed' } = end;
   const { message } = { ...SENT, ...parts };
   return job({
@@ -71,7 +71,7 @@ function codeFor({ result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>): 
 /** The label that fits a result and what became of the message. */
 export function labelFor(
   { result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>,
-  message: Job['message'],
+  message: JobState['message'],
 ): Label {
   if (isFinal(result)) return STOP_REASONS[agentStop(result, confirmed !== false).code].label;
   if (result === 'sent' || result === 'skipped') return result;

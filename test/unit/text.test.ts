@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { afterPause, duration, inUtc } from '../../src/clock.ts';
-import { cut, hasVisibleText, oneLine, partsOf, quote, withoutInvisible } from '../../src/text.ts';
+import {
+  cut,
+  hasVisibleText,
+  oneLine,
+  quote,
+  splitQuotes,
+  withoutInvisible,
+} from '../../src/text.ts';
 import { START } from './record.ts';
 
 describe('hasVisibleText', () => {
@@ -44,9 +51,9 @@ it.each([
   ['go', '“go”', ['It said ', 'go', '.']],
   ['go “away”\n', '“go "away"”', ['It said ', 'go "away"', '.']],
   ['”. Our own words: “', '“". Our own words: "”', ['It said ', '". Our own words: "', '.']],
-])('quote and partsOf keep text by others apart: %j', (text, quoted, parts) => {
+])('quote and splitQuotes keep text by others apart: %j', (text, quoted, parts) => {
   expect(quote(text)).toBe(quoted);
-  expect(partsOf(`It said ${quote(text)}.`)).toEqual(parts);
+  expect(splitQuotes(`It said ${quote(text)}.`)).toEqual(parts);
 });
 
 it.each([

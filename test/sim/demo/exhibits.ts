@@ -1,6 +1,12 @@
 import { type RunReport, renderReport } from '../../../src/comment/render.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
-import { type Job, type JobRecord, NEW_JOB, newJob, type Pushed } from '../../../src/job/job.ts';
+import {
+  type JobRecord,
+  type JobState,
+  NEW_JOB,
+  newJob,
+  type Pushed,
+} from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
@@ -62,7 +68,7 @@ const FACTS = { ...A_RUN, isCommand: true };
 const MISSED = { phase: 'after', limitMs: LIMIT_MS, status: 'active' } as const;
 
 /** The status of a job of each kind, what else is known of it, and why it ends. */
-const STATES: Readonly<Record<Label, { status: string; job?: Partial<Job>; why?: Stop }>> = {
+const STATES: Readonly<Record<Label, { status: string; job?: Partial<JobState>; why?: Stop }>> = {
   failed: { status: 'failed', why: agentStop('failed', true) },
   'delivery unknown': {
     ...{ status: 'completed', job: IN_DOUBT },
@@ -97,7 +103,7 @@ export const ENDED = LABEL_NAMES.filter((label) => !isUnderway(label));
 
 interface Variant {
   readonly kind: Label;
-  readonly job?: Partial<Job>;
+  readonly job?: Partial<JobState>;
   readonly record?: Partial<JobRecord>;
   readonly story?: Partial<RunReport>;
   /** Whether the comment is on the pull request of the job. */
@@ -161,7 +167,7 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 };
 
 /** The commits of the agent; with `told`, what else is known of them. */
-function withChange(count: number, told?: Pushed['told']): { readonly job: Partial<Job> } {
+function withChange(count: number, told?: Pushed['told']): { readonly job: Partial<JobState> } {
   const plain = { ...BY_TWO, headlines: HEADLINES.slice(0, count), authors: ['mintlify[bot]'] };
   return {
     job: { change: { kind: 'commits', count, before: OLD, after: NEW, told: told ?? plain } },
@@ -172,7 +178,7 @@ function withChange(count: number, told?: Pushed['told']): { readonly job: Parti
 export function jobOf(kind: Label, number = 0, { job, record, why: own }: Partial<Variant> = {}) {
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
-  const open: Job = {
+  const open: JobState = {
     ...newJob(id),
     ...(kind !== 'creating' && {
       record: {
@@ -194,12 +200,12 @@ export function jobOf(kind: Label, number = 0, { job, record, why: own }: Partia
 }
 
 /** `count` jobs of one kind. */
-export function fleetOf(kind: Label, count: number): readonly Job[] {
+export function fleetOf(kind: Label, count: number): readonly JobState[] {
   return Array.from({ length: count }, (_, number) => jobOf(kind, number));
 }
 
 /** `count` jobs, a few of which did not complete. If `isOpen`, some are still working. */
-export function mixedFleet(count: number, isOpen = false): readonly Job[] {
+export function mixedFleet(count: number, isOpen = false): readonly JobState[] {
   const troubles = ['failed', 'timed-out', 'failed', 'delivery unknown', 'unconfirmed'] as const;
   return Array.from({ length: count }, (_, number) => {
     const trouble = troubles[(number / 9) % troubles.length];
@@ -210,7 +216,7 @@ export function mixedFleet(count: number, isOpen = false): readonly Job[] {
 
 /** What people see of a comment. */
 export function commentOf(
-  jobs: readonly Job[],
+  jobs: readonly JobState[],
   { story = {}, isHere = false }: Pick<Variant, 'story' | 'isHere'> = {},
   limit = LEAST_ROOM,
 ): string {
@@ -218,7 +224,11 @@ export function commentOf(
   return renderReport({ ...REPORT, ...story }, jobs, { conversation, limit });
 }
 
-export function summaryOf(jobs: readonly Job[], story = {}, urls: readonly string[] = []): string {
+export function summaryOf(
+  jobs: readonly JobState[],
+  story = {},
+  urls: readonly string[] = [],
+): string {
   return renderSummary({ ...REPORT, ...story }, jobs, urls);
 }
 

@@ -10,8 +10,8 @@ import {
 import { A_RUN } from '../../../src/job/explain.ts';
 import {
   type Change,
-  type Job,
   type JobRecord,
+  type JobState,
   NEW_JOB,
   type Pushed,
 } from '../../../src/job/job.ts';
@@ -32,12 +32,12 @@ const PROMPT = '> `Say more.`';
 const OWN = 'https://github.com/octo/agents/pull/7';
 
 /** The blocks of a comment on the pull request #7. */
-function show(jobs: readonly Job[], story: Partial<RunReport> = {}) {
+function show(jobs: readonly JobState[], story: Partial<RunReport> = {}) {
   return renderReport({ ...REPORT, ...story }, jobs, { conversation: 7, limit: LIMIT }).split(
     '\n\n',
   );
 }
-function summaryOf(jobs: readonly Job[], story: Partial<RunReport> = {}): string {
+function summaryOf(jobs: readonly JobState[], story: Partial<RunReport> = {}): string {
   return renderReport({ ...REPORT, ...story }, jobs, { limit: LIMIT });
 }
 function icon(kind: Label): string {
@@ -47,7 +47,7 @@ function heading(kind: Label): string {
   return `### ${icon(kind)} ${LABELS[kind].title}`;
 }
 const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
-const linked = (prLink: string, change?: Change, after = 60_000): Job =>
+const linked = (prLink: string, change?: Change, after = 60_000): JobState =>
   ended({}, { record: of(prLink), ...(change && { change }), endedAt: START + after });
 const commits = (count: number | undefined): Change => ({
   ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
@@ -76,7 +76,7 @@ describe('one job', () => {
   const base = { status: 'new' };
   const isNew = 'This starts a new job; the agent opens a pull request of its own.';
   const goesOn = 'This run does not wait for the result.';
-  it.each<[string, readonly Job[], Partial<RunReport>, string]>([
+  it.each<[string, readonly JobState[], Partial<RunReport>, string]>([
     ['a wait', [job(SENT)], { until }, waits],
     [
       'a busy agent',
@@ -115,7 +115,7 @@ describe('one job', () => {
   });
 
   it('says which message in a row it is, unless it was not sent', () => {
-    const print = (one: Job) => show([one], { most: 3 }).at(-1);
+    const print = (one: JobState) => show([one], { most: 3 }).at(-1);
     expect(print(ended({}, { nthInARow: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
     expect(print(ended({}, { ...NOT_SENT, nthInARow: 2 }))).not.toContain('message');
   });
@@ -124,7 +124,7 @@ describe('one job', () => {
   const improve = 'Not right? Comment `/agent` and what to change.';
   const beginAnew = 'Comment on a new issue to begin a new job.';
   const failed = { result: 'failed', explanation: 'It failed.' } as const;
-  it.each<[string, readonly Job[], string]>([
+  it.each<[string, readonly JobState[], string]>([
     ['completed', [ended({})], improve],
     ['no change', [ended({}, NO_CHANGE)], 'Comment `/agent` and what is missing.'],
     ['a doubt', [ended({ explanation: 'So.', confirmed: false })], `So. ${improve}`],
@@ -142,7 +142,7 @@ describe('one job', () => {
     expect([show(jobs).join(), summaryOf(jobs, story)].join()).not.toMatch(asks);
   });
 
-  it.each<[string, Job, string]>([
+  it.each<[string, JobState, string]>([
     ['no time of less than a second', linked(PULL, undefined, 400), `(${PULL})** · ${LOG}`],
     ['this page', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min · ${LOG}`],
     [
@@ -155,7 +155,7 @@ describe('one job', () => {
     expect(show([one])[1]).toContain(words);
   });
 
-  it.each<[string, Job, string]>([
+  it.each<[string, JobState, string]>([
     ['this one', linked(OWN, { kind: 'created' }), 'Agent opened this pull request'],
     ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
     ['another branch', linked(OWN, { kind: 'rewritten' }), 'The branch was rewritten'],
@@ -203,7 +203,7 @@ describe('one job', () => {
   });
 
   const byEarlier = { message: { ...SENT.message, isEarlier: true } };
-  it.each<[string, Job, boolean]>([
+  it.each<[string, JobState, boolean]>([
     ['was sent', ended({}), true],
     ['may have been sent', ended({ result: 'error' }, UNKNOWN), true],
     ['was not sent', ended({ result: 'error' }, NOT_SENT), false],
@@ -219,10 +219,10 @@ describe('one job', () => {
 });
 
 describe('several jobs', () => {
-  const at = (id: string, result: 'failed' | 'completed' | 'sent', explanation = ''): Job =>
+  const at = (id: string, result: 'failed' | 'completed' | 'sent', explanation = ''): JobState =>
     ended({ result, explanation }, { id, record: record({ prLink: PULL }) });
   const ONE = '1 of 2 agent jobs needs attention';
-  const working = (id: string): Job => job({ id, ...SENT });
+  const working = (id: string): JobState => job({ id, ...SENT });
 
   it('have an item for each result and reason, the worst first, and the prompt once', () => {
     const other = ended({ result: 'failed', explanation: 'So.' }, { id: 'd' });
@@ -240,7 +240,7 @@ describe('several jobs', () => {
     ]);
   });
 
-  it.each<[string, readonly Job[], Label, string]>([
+  it.each<[string, readonly JobState[], Label, string]>([
     ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', ONE],
     ['bad so far', [at('a', 'failed'), working('b')], 'working', `${ONE} so far`],
     ['at work', [working('a'), at('b', 'sent')], 'working', '2 agent jobs: 1 working, 1 sent'],

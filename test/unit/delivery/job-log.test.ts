@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { openJobLog } from '../../../src/delivery/job-log.ts';
 import { nextPollMs } from '../../../src/delivery/wait.ts';
-import type { Job } from '../../../src/job/job.ts';
+import type { JobState } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { ended, job, PULL, SENT, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
@@ -10,7 +10,7 @@ import { recordingRuntime } from '../recording-runtime.ts';
 const MINUTE_MS = 60_000;
 
 /** The log of these jobs, with a deadline after half an hour. */
-function open(...jobs: readonly Job[]) {
+function open(...jobs: readonly JobState[]) {
   const time = { now: 0 };
   const { runtime, logged } = recordingRuntime();
   const clock = { ...systemClock, now: () => time.now };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { A_RUN, explain, type RunFacts } from '../../../src/job/explain.ts';
-import type { Job } from '../../../src/job/job.ts';
+import type { JobState } from '../../../src/job/job.ts';
 import { outcomeNow, toOutcome } from '../../../src/job/outcome.ts';
 import {
   agentStop,
@@ -89,7 +89,7 @@ it.each<[Partial<RunFacts>, Stop['retry'], string]>([
   expect(explain(stop('api', { why: 'So.' }, retry), { ...A_RUN, ...facts })).toBe(said);
 });
 
-it.each<[Partial<Job>, StopCode, Outcome['label'], boolean?]>([
+it.each<[Partial<JobState>, StopCode, Outcome['label'], boolean?]>([
   [SENT, 'completed', 'completed', true],
   [SENT, 'completed-unconfirmed', 'unconfirmed', false],
   [SENT, 'timed-out', 'timed-out', false],
@@ -102,7 +102,7 @@ it.each<[Partial<Job>, StopCode, Outcome['label'], boolean?]>([
   expect([outcome.label, outcome.confirmed]).toEqual([label, confirmed]);
 });
 
-it.each<[Partial<Job>, boolean, Outcome['result'], string, boolean?]>([
+it.each<[Partial<JobState>, boolean, Outcome['result'], string, boolean?]>([
   [NOT_SENT, true, 'error', 'The run ended before the message was sent.'],
   [SENDING, true, 'error', IN_DOUBT, false],
   [UNKNOWN, true, 'error', IN_DOUBT, false],

@@ -3,8 +3,8 @@ import {
   goOn,
   isCreated,
   isDone,
-  type Job,
   type JobRecord,
+  type JobState,
   markCreated,
   markSent,
   NEW_JOB,
@@ -19,7 +19,7 @@ import { PULL, record, START } from '../record.ts';
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;
 
 /** A job that got its message at START. `before`: what the last poll before it showed, if there was one. */
-function sentTo(before?: JobRecord): Job {
+function sentTo(before?: JobRecord): JobState {
   const one = newJob('job-1');
   if (before !== undefined) recordPoll(one, before, START, START);
   markSent(one, START);
@@ -31,7 +31,7 @@ type Done = ReturnType<typeof isDone>;
 const AGAIN = '30 active, 70 completed*2';
 
 /** `polls` are seconds after the message, each with the status; `*5`: and four more polls, 3 s apart. */
-function poll(one: Job, polls: string): Done {
+function poll(one: JobState, polls: string): Done {
   let now = START;
   for (const [, second, status = '', times = 1] of polls.matchAll(/(\d+) (\w+)\*?(\d)?/g)) {
     for (let n = 0; n < Number(times); n += 1) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/comment/render.ts';
-import { type Job, labelOf } from '../../../src/job/job.ts';
+import { type JobState, toLabel } from '../../../src/job/job.ts';
 import { LABELS } from '../../../src/job/labels.ts';
 import { endedNow, failing } from '../../../src/job/outcome.ts';
 import { type Outcome, stop } from '../../../src/job/stop-reasons.ts';
@@ -10,29 +10,29 @@ import { ended, INFO, NOT_SENT, record, START } from '../record.ts';
 import { recordingRuntime } from '../recording-runtime.ts';
 
 describe('annotate', () => {
-  function logOf(jobs: readonly Job[], failOn: readonly 'failed'[] = ['failed']) {
+  function logOf(jobs: readonly JobState[], failOn: readonly 'failed'[] = ['failed']) {
     const { runtime, logged } = recordingRuntime();
     const all = endedNow(jobs, true);
     annotate(runtime.log, all, failing(all, new Set(failOn)));
     return logged;
   }
-  const failed = (id: string): Job =>
+  const failed = (id: string): JobState =>
     ended({ result: 'failed', explanation: 'It failed.' }, { id });
   const explanation = 'So.';
   const unconfirmed = { confirmed: false, explanation };
 
-  it.each<[string, Partial<Outcome>, Partial<Job>, string]>([
+  it.each<[string, Partial<Outcome>, Partial<JobState>, string]>([
     ['a failure', { result: 'failed', explanation }, {}, 'error'],
     ['an end without a result', { result: 'archived', explanation }, {}, 'warning'],
     ['a message that is not sent', { result: 'skipped', explanation }, NOT_SENT, 'notice'],
     ['a doubt', unconfirmed, { base: { status: 'completed' } }, 'warning'],
   ])('gives the reason of %s', (_, end, parts, level) => {
     const one = ended(end, parts);
-    const title = LABELS[labelOf(one)].title;
+    const title = LABELS[toLabel(one)].title;
     expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
   });
 
-  it.each<[string, Job, string[]]>([
+  it.each<[string, JobState, string[]]>([
     ['nothing more of a success', ended({}), []],
     [
       'which input fails the step if there is no reason',
@@ -48,7 +48,7 @@ describe('annotate', () => {
     expect(logOf([one]).slice(1)).toEqual(more);
   });
 
-  const skipped = (id: string): Job =>
+  const skipped = (id: string): JobState =>
     ended({ result: 'skipped', explanation: 'Not now.' }, { id, ...NOT_SENT });
 
   it('tells each reason of several jobs once, the worst one in the annotation', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Job } from '../../../src/job/job.ts';
+import type { JobState } from '../../../src/job/job.ts';
 import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/outcome.ts';
 import { type JobResult, type Outcome, RESULT_NAMES } from '../../../src/job/stop-reasons.ts';
 import { toOutputs } from '../../../src/runner/outputs.ts';
 import { ended, NOT_SENT, record, SENT, START, UNKNOWN } from '../record.ts';
 
-function endOf(id: string, end: Partial<Outcome>, parts: Partial<Job> = {}): Ended {
+function endOf(id: string, end: Partial<Outcome>, parts: Partial<JobState> = {}): Ended {
   const [one] = endedNow([ended(end, { id, ...parts })], true);
   if (one === undefined) throw new Error('There is no job.');
   return one;
@@ -53,7 +53,7 @@ describe('toOutputs', () => {
     expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
   });
 
-  it.each<[Partial<Job>, number | null]>([
+  it.each<[Partial<JobState>, number | null]>([
     [NOT_SENT, null],
     [{ endedAt: START + 5123 }, 5.1],
   ])('results: %j took %s seconds', (parts, elapsedSeconds) => {
