@@ -9,8 +9,6 @@ import { toRecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../result.ts';
 import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
 
-// The tracking comment, which is there before the message, and the second list below it.
-
 /**
  * No comment, no message. `untold`: the jobs whose limit no comment tells yet. `above`: the records
  * above the comment if they decide, as those of other runs may be newer than the first list.

@@ -130,7 +130,6 @@ function stopElsewhere(run: Run, job: JobState): Stop | undefined {
   return stop('another-pull-request', { what: failed, number: page, own: described });
 }
 
-/** The one loop that owns a job, from its message to its end. */
 async function followJob(run: Run, job: JobState, sends: LimitFunction): Promise<void> {
   if (job.end !== undefined) return;
   if (job.message.kind === 'pending') {

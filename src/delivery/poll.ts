@@ -79,7 +79,6 @@ export function stopAfter(exchange: Exchange, job: JobState, why: string): Stop 
   return stop(code, { why }, mayPass(exchange) ? 'later' : 'when fixed');
 }
 
-/** A poll in a wait, for earlier work or after the message: whatever the reason, it is repeated. */
 export function pollInWait(run: Run, job: JobState): Promise<Stop | undefined> {
   const { clock, random } = run.runtime;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {

@@ -31,7 +31,6 @@ export interface Run extends Context {
   readonly stopAll: AbortController;
   /** Whether an earlier attempt may have sent it: a re-run knows it below its own comment. */
   readonly isUnsure: boolean;
-  /** The comment of this process; missing before it is created, or if there is none. */
   readonly comment?: TrackingComment;
 }
 
@@ -73,7 +72,6 @@ export function describeRun(run: Run): RunReport {
   };
 }
 
-/** The outputs as they are if the run ends now. */
 export function save({ runtime, inputs, jobs, comment }: Run): Result<null> {
   const ended = endedNow(jobs, inputs.wait);
   return saveOutputs(runtime, { ended, commentUrls: [comment?.url ?? ''] });

@@ -43,7 +43,6 @@ async function complete(run: Run): Promise<Stop | undefined> {
   return undefined;
 }
 
-/** Null unless a person asks. */
 function selectPage(run: Run): RequestPage | null {
   const { asked, trigger, ledger, plan, jobs } = run;
   if (asked === null) return null;

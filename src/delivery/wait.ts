@@ -9,9 +9,7 @@ import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 
 const WAITS = 'The agent is at work. The message waits until it is done with what it is doing.';
 
-// The waits: until the agent is done with the message, and until it is done with earlier work.
-
-/** Milliseconds. Short jobs are polled often, long ones at most twice a minute. */
+/** Short jobs are polled often, long ones at most twice a minute. */
 const SHORTEST_MS = 2000;
 const LONGEST_MS = 30_000;
 /** An interval of a twentieth of the elapsed time wastes at most a twentieth of the wait. */
@@ -57,7 +55,6 @@ function nextCheckMs(job: JobState, now: number): number {
   return job.after.work === 'our message' ? CHECK_MS : Math.min(CHECK_MS, nextMs);
 }
 
-/** Milliseconds between two lists of the comments. */
 const LIST_MS = 30_000;
 /**
  * A run on another page, whose message no comment here tells of, has to see the end of the work on

@@ -22,7 +22,6 @@ export interface Plan {
   /** `tracking comment`: one, before the message. `pull requests of the jobs`: one on each, after. */
   readonly comments:
     | { readonly kind: 'tracking comment'; readonly conversation: number }
-    /** `why` continues a sentence. */
     | { readonly kind: 'pull requests of the jobs' | 'none'; readonly why: string };
   readonly facts: RunFacts;
   /** Whether the records are listed again below the own comment: others may have come first. */

@@ -10,8 +10,6 @@ import type { Result } from '../result.ts';
 import { listing, sentences } from '../text.ts';
 import { type CommitTrigger, choosePull } from '../trigger/trigger.ts';
 
-// Which pull request an event is about, which is that of a job, and how it is now.
-
 /**
  * GitHub leaves out pull requests that are closed, and now and then others. With `job-id`, a commit
  * needs none: then only the branch of the event counts, as other branches can have the commit, too.
@@ -94,7 +92,6 @@ export function describePage(run: OnPage): string {
   return sentences(about, ended === undefined ? '' : `It is ${ended.state}.`);
 }
 
-/** A pull request as it is now, if there is one and GitHub tells. */
 export async function fetchCurrentPullRequest(
   github: GitHub,
   number: number | undefined,

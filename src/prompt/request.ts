@@ -57,7 +57,6 @@ export async function readRequest(context: Context): Promise<Request | Stop> {
 const MOST_FILES = 5;
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** `paths` has one in each line. The problem is that of the input “attach”. */
 export function readFiles(
   paths: string,
   workspace: string,
