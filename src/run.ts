@@ -13,10 +13,10 @@ import { saveUnfinished } from './runner/outputs.ts';
 export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const context = parseContext(runtime);
-  const prepared = isStop(context) ? context : await prepare(context);
-  const isCancelled = runtime.signal.aborted && !isStop(context);
-  const ready = isCancelled ? stop('cancelled', { phase: 'early' }) : prepared;
-  if (isStop(ready)) return reportEarlyEnd(runtime, ready, isStop(context) ? undefined : context);
+  if (isStop(context)) return reportEarlyEnd(runtime, context);
+  const prepared = await prepare(context);
+  const ready = runtime.signal.aborted ? stop('cancelled', { phase: 'early' }) : prepared;
+  if (isStop(ready)) return reportEarlyEnd(runtime, ready, context);
   const delivered = deliver(openRun(ready)).then(report);
   // Neither waits for the reaction.
   const [code] = await Promise.all([delivered, react(ready.context, 'EYES')]);
