@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { explainConnection, type HttpRequest, sendRequest } from '../runner/http.ts';
-import { GitHubError, readRefusal } from './errors.ts';
+import { GitHubError, readRefusal, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
 // 1.4 times as late.
@@ -37,6 +37,7 @@ export function createFetch({ wantsRedirect = false, redact, clock, ...options }
       throw new GitHubError(0, what, { wasWritten, isSetup });
     });
     const { status, text } = answer;
+    if (status === 304) throw unexpectedResponse();
     if (status >= 300 && status < 400 && !wantsRedirect) {
       const why = `GitHub answered ${status}, a redirect, which is not followed`;
       throw new GitHubError(status, why);

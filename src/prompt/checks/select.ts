@@ -83,7 +83,10 @@ export function isOutdated(own: CommitTrigger, { runs, checks }: Lists): boolean
 /** A newer run for the same event stands for it: to edit a title checks that anew. */
 function latestLike(all: readonly WorkflowRun[], ownId: number): WorkflowRun | undefined {
   const own = all.find(({ id }) => id === ownId);
-  const isLike = ({ path, event }: WorkflowRun) => path === own?.path && event === own.event;
+  const homeIn = (run?: WorkflowRun): string => run?.head_repository?.full_name ?? '';
+  // A fork can have the same commit, and strangers control what its runs say.
+  const isLike = (run: WorkflowRun): boolean =>
+    run.path === own?.path && run.event === own.event && homeIn(run) === homeIn(own);
   return all.find((run) => run.id > ownId && isLike(run) && hasResult(run)) ?? own;
 }
 

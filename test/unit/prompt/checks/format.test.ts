@@ -29,6 +29,7 @@ const ALSO =
   'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
 const CANCELLED = { conclusion: 'cancelled' };
 const PASSED = { conclusion: 'success' };
+const FORK = { head_repository: { full_name: 'evil/r' } };
 const PUSHED = { ...PASSED, event: 'push' };
 
 const redact = (text: string): string => text.replaceAll('secret', '***');
@@ -167,6 +168,7 @@ it.each<[string, CommitTrigger, readonly WorkflowRun[], Said, boolean]>([
   ['a run whose newer one failed', RUN, [run(42, 'CI'), run(41, 'CI')], {}, false],
   ['a run, the newer one cancelled', RUN, [run(42, 'CI', CANCELLED), run(41, 'CI')], {}, false],
   ['a run of another event', RUN, [run(42, 'CI', PUSHED), run(41, 'CI')], {}, false],
+  ['a run of a fork', RUN, [run(42, 'CI', { ...PASSED, ...FORK }), run(41, 'CI')], {}, false],
   ['a run of another workflow', RUN, [run(42, 'b', PASSED), run(41, 'CI')], {}, false],
   ['a run after one that passed', RUN, [run(41, 'CI'), run(40, 'CI', PASSED)], {}, false],
   ['a run that is not listed', RUN, [run(40, 'CI', { conclusion: 'success' })], {}, false],
