@@ -77,7 +77,9 @@ export class TrackingComment {
     let isOver = failed === undefined && (!this.#mayBeLate || signal.aborted);
     while (!isOver && (failed === undefined || mayPassLater(failed))) {
       const { everyMs, forMs } = signal.aborted ? CANCELLED_EDITS : LAST_EDITS;
-      const pauseMs = Math.max(everyMs, failed === undefined ? 0 : rateLimitPause(failed));
+      // The runner soon ends a run that is cancelled.
+      const limitMs = failed === undefined || signal.aborted ? 0 : rateLimitPause(failed);
+      const pauseMs = Math.max(everyMs, limitMs);
       if (clock.now() + pauseMs > Math.min(end, since + forMs)) break;
       await clock.sleep(pauseMs, signal.aborted ? NEVER : signal).catch(() => {
         since = clock.now();
@@ -144,7 +146,7 @@ export async function createComment(comment: NewComment): Promise<Ok<CreatedComm
 function pauseBeforeCreation(error: unknown, failed: number): number {
   if (!(error instanceof GitHubError)) return Infinity;
   if (!error.wasWritten) return CREATE_AGAIN_MS * failed;
-  const pauseMs = rateLimitPause(error);
+  const pauseMs = Math.max(rateLimitPause(error), CREATE_AGAIN_MS * failed);
   return error.status !== 429 || pauseMs > LONGEST_RATE_PAUSE_MS ? Infinity : pauseMs;
 }
 

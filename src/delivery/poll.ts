@@ -11,7 +11,13 @@ import {
 import { type Stop, type StopCode, stop } from '../job/stop-reasons.ts';
 import { getJob, type Missed } from '../mintlify/client.ts';
 import { explainPause } from '../mintlify/errors.ts';
-import { LONGEST_OUTAGE_MS, mayPass, pollAgainMs, pollNowAgainMs } from '../mintlify/retry.ts';
+import {
+  isRateLimited,
+  LONGEST_OUTAGE_MS,
+  mayPass,
+  pollAgainMs,
+  pollNowAgainMs,
+} from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
 import { isKnownStatus } from '../service.ts';
 import { quote, sentences } from '../text.ts';
@@ -48,8 +54,10 @@ async function poll(
 /** A poll outside a wait: the first one, and the last one before the message. */
 export async function pollNow(run: Run, job: JobState): Promise<Stop | undefined> {
   if (run.runtime.clock.now() >= run.plan.deadline) return stopWork(run, job);
+  let counted = 0;
   return poll(run, job, ({ why, exchange }, failed, forMs) => {
-    const nextMs = pollNowAgainMs(exchange, { failed, forMs }, run.runtime.random);
+    if (!isRateLimited(exchange)) counted += 1;
+    const nextMs = pollNowAgainMs(exchange, { failed: counted, forMs }, run.runtime.random);
     if (nextMs !== null) return stopIfTooLate(run, job, { afterMs: nextMs, why }) ?? nextMs;
     const count = failed === 1 ? '' : `${failed} polls failed in a row.`;
     const last = sentences(count, why, explainPause(exchange, run.agent));
