@@ -14,12 +14,15 @@ export async function run(runtime: Runtime): Promise<0 | 1> {
   saveUnfinished(runtime);
   const context = parseContext(runtime);
   if (isStop(context)) return reportEarlyEnd(runtime, context);
-  const prepared = await prepare(context);
-  const ready = runtime.signal.aborted ? stop('cancelled', { phase: 'early' }) : prepared;
+  const ready = await prepare(context);
+  const cancelled = stop('cancelled', { phase: 'early' });
+  if (runtime.signal.aborted) return reportEarlyEnd(runtime, cancelled, context);
   if (isStop(ready)) return reportEarlyEnd(runtime, ready, context);
-  const delivered = deliver(openRun(ready)).then(report);
-  // Neither waits for the reaction.
-  const [code] = await Promise.all([delivered, react(ready.context, 'EYES')]);
+  // Nothing waits for the reaction but the end of the process.
+  const reacting = react(context, 'EYES');
+  const delivered = await deliver(openRun(ready));
+  const code = await report(delivered);
+  await reacting;
   return code;
 }
 

@@ -117,7 +117,8 @@ export function openComment(
   /** A limit is told by the comment itself, if it was known before. */
   const render = (limit: number): string => {
     const place = { conversation, limit: limit - ROOM_FOR_NAME };
-    const text = renderReport(describeRun(run), jobs, place);
+    const about = describeRun(run);
+    const text = renderReport(about, jobs, place);
     const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
     const people = told.map((job) => findPersonToMention(trigger, knownRecords(ledger), job));
     return addMention(people.find((login) => login !== '') ?? '', text);

@@ -105,9 +105,8 @@ async function pollOnce(run: Run, job: JobState): Promise<Missed | undefined> {
   const read = await getJob(run.agent, job.id);
   if (read.kind === 'missed') return read;
   const record = read.value;
-  const before = job.record?.status;
+  logRecord(run, job, record);
   recordPoll(job, record, from, clock.now());
-  logRecord(run, job, record, before);
   if (!isKnownStatus(record.status)) {
     const what =
       record.status === undefined
@@ -124,14 +123,13 @@ async function pollOnce(run: Run, job: JobState): Promise<Missed | undefined> {
 }
 
 export function takeResponse(run: Run, job: JobState, record: JobRecord): void {
-  const before = job.record?.status;
+  logRecord(run, job, record);
   recordResponse(job, record);
-  logRecord(run, job, record, before);
 }
 
-function logRecord(run: Run, job: JobState, record: JobRecord, before: string | undefined): void {
-  const { status, linkProblem } = record;
-  if (status !== undefined && status !== before) {
+/** Before it is recorded. */
+function logRecord(run: Run, job: JobState, { status, linkProblem }: JobRecord): void {
+  if (status !== undefined && status !== job.record?.status) {
     run.log.say(job, `The job is ${showStatus(status)}.`);
   }
   if (linkProblem !== undefined) {

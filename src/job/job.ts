@@ -205,6 +205,13 @@ export function changedNothing({ change, end }: JobState): boolean {
   return end?.result === 'completed' && hasNoCommit;
 }
 
+/** Empty if that was not looked at, as for several jobs. */
+export function countCommits({ change }: JobState): string {
+  if (change === undefined || change.kind === 'rewritten') return '';
+  const hasCount = change.kind === 'commits' || change.kind === 'created';
+  return hasCount ? String(change.count ?? '') : '0';
+}
+
 export function toPhase({
   message,
   isWaiting,

@@ -30,7 +30,8 @@ export async function report(run: Run): Promise<0 | 1> {
   const { commentUrls, outdated } = await notify(run, about);
   // Only then, all comments are known, and what has changed.
   saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
-  saveSummary(runtime, renderSummary(about, jobs, commentUrls, outdated));
+  const summary = renderSummary(about, jobs, commentUrls, outdated);
+  saveSummary(runtime, summary);
   return code;
 }
 

@@ -1,5 +1,5 @@
 import { A_RUN, adviseOnFile, explain, showStatus } from '../job/explain.ts';
-import { DELIVERIES, type Delivery, elapsedMs, toDelivery } from '../job/job.ts';
+import { countCommits, DELIVERIES, type Delivery, elapsedMs, toDelivery } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type StopCode, stop } from '../job/stop-reasons.ts';
 import { ok, problem, type Result } from '../result.ts';
@@ -23,7 +23,7 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     code,
     status: main === undefined ? '' : (main.record?.status ?? ''),
     prLink: ended.flatMap(({ record }) => record?.prLink ?? []).join('\n'),
-    commits: countCommits(ended),
+    commits: ended.map(countCommits).join(''),
     delivery:
       DELIVERIES.find((one) => ended.some((job) => toDelivery(job) === one)) ??
       withoutJobs?.delivery ??
@@ -35,21 +35,6 @@ export function toOutputs({ ended, withoutJobs, commentUrls = [] }: Report) {
     results: `[${ended.map((job) => JSON.stringify(toEntry(job))).join(',\n')}]`,
     'comment-url': commentUrls.filter((url) => url !== '').join('\n'),
   };
-}
-
-/** Empty if that was not looked at, as for several jobs. */
-function countCommits([job, ...others]: readonly Ended[]): string {
-  const change = others.length === 0 ? job?.change : undefined;
-  switch (change?.kind) {
-    case 'commits':
-    case 'created':
-      return String(change.count ?? '');
-    case 'none':
-    case 'no-pull-request':
-      return '0';
-    default:
-      return '';
-  }
 }
 
 /** `results` has up to 100 of them, and all outputs of a workflow job may have a megabyte. */
@@ -80,7 +65,8 @@ export function withoutJobs({ env }: Runtime, code: StopCode, reason: string): R
 export function saveUnfinished(runtime: Runtime): void {
   const isRerun = readRunInfo(runtime.env).attempt > 1;
   const reason = explain(stop('ended-early', { phase: 'early' }), { ...A_RUN, isRerun });
-  saveOutputs(runtime, withoutJobs(runtime, 'ended-early', reason));
+  const unfinished = withoutJobs(runtime, 'ended-early', reason);
+  saveOutputs(runtime, unfinished);
 }
 
 /** If that is not possible, the step fails, with one error at most. */
