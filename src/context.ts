@@ -4,7 +4,7 @@ import { type RunInfo, type Runtime, readRunInfo } from './runner/environment.ts
 import { readWhole } from './runner/files.ts';
 import { type Inputs, readInputs } from './runner/inputs.ts';
 import { authorize } from './trigger/authorize.ts';
-import { askedBy, whyNothing } from './trigger/command.ts';
+import { findSource, whyNothing } from './trigger/command.ts';
 import { parseTrigger } from './trigger/payload.ts';
 import { type CommentTrigger, mayCarry, type Trigger, whyNoSecrets } from './trigger/trigger.ts';
 
@@ -15,7 +15,7 @@ export interface Context {
   readonly trigger: Trigger;
   readonly github: GitHub;
   /** The comment or review whose words are sent. */
-  readonly asked: CommentTrigger | null;
+  readonly source: CommentTrigger | null;
   readonly inputs: Inputs;
   readonly problems: readonly string[];
   /** Whether an earlier attempt may have sent the message. */
@@ -39,8 +39,8 @@ export function parseContext(runtime: Runtime): Context | Stop {
   const nothing = whyNothing(trigger, inputs.command, info);
   if (nothing !== null) return stop('nothing-to-send', { why: nothing });
   const github = new GitHub({ ...info, ...runtime, token: inputs.githubToken });
-  const asked = askedBy(trigger, inputs);
-  return { runtime, info, trigger, github, asked, inputs, problems, isRerun: info.attempt > 1 };
+  const source = findSource(trigger, inputs);
+  return { runtime, info, trigger, github, source, inputs, problems, isRerun: info.attempt > 1 };
 }
 
 export async function authorizeRun(context: Context): Promise<Stop | undefined> {

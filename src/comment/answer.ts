@@ -20,23 +20,23 @@ export function createReply(
 
 /** Replies to a command. Resolves to the URL, or to an empty text. */
 export async function reply(context: Context, visible: string, level: 'warning' | 'info') {
-  const { runtime, asked, isRerun } = context;
+  const { runtime, source, isRerun } = context;
   // An earlier attempt has answered, or may have sent the message: "repeat it" would be wrong.
-  if (asked === null || isRerun) return '';
+  if (source === null || isRerun) return '';
   const about = toReplyId(identifyMessage(context));
-  const created = await createReply(context, asked.conversation, about, visible);
+  const created = await createReply(context, source.conversation, about, visible);
   if (created.kind === 'ok') return created.value.url;
   runtime.log[level](created.problem);
   return '';
 }
 
 export async function react(
-  { runtime, asked, github }: Context,
+  { runtime, source, github }: Context,
   content: Parameters<GitHub['react']>[1],
 ): Promise<void> {
-  if (asked === null) return;
+  if (source === null) return;
   try {
-    await github.react(asked.nodeId, content);
+    await github.react(source.nodeId, content);
   } catch (error) {
     runtime.log.debug(`The reaction ${content} was not added: ${describeError(error)}.`);
   }

@@ -27,11 +27,11 @@ export async function completeMessage(run: Run): Promise<Stop | undefined> {
 }
 
 async function complete(run: Run): Promise<Stop | undefined> {
-  const { plan, runtime, prompt, asked, jobs } = run;
+  const { plan, runtime, prompt, source, jobs } = run;
   const page = selectPage(run);
   const origin = describePage(run);
-  const hasWaited = asked !== null && jobs.some((job) => job.hasWaited);
-  const fate = hasWaited ? await run.github.fetchFate(asked.nodeId) : 'same';
+  const hasWaited = source !== null && jobs.some((job) => job.hasWaited);
+  const fate = hasWaited ? await run.github.fetchFate(source.nodeId) : 'same';
   if (fate === 'deleted') return stop('request-deleted');
   const now = runtime.clock.now();
   // What is slow must leave time for the message.
@@ -44,18 +44,18 @@ async function complete(run: Run): Promise<Stop | undefined> {
 }
 
 function selectPage(run: Run): RequestPage | null {
-  const { asked, trigger, ledger, plan, jobs } = run;
-  if (asked === null) return null;
+  const { source, trigger, ledger, plan, jobs } = run;
+  if (source === null) return null;
   const isOwn = isOwnPage(run);
-  const number = (isOwn && plan.page) || asked.conversation;
+  const number = (isOwn && plan.page) || source.conversation;
   const ids = jobs.map(({ id }) => id);
   return {
-    asked,
+    source,
     number,
     isOwn,
-    isPull: trigger.isPullRequest || number !== asked.conversation,
+    isPull: trigger.isPullRequest || number !== source.conversation,
     ledger,
-    ...summarizeRequests(knownRecords(ledger), ids, isOwn && number === asked.conversation),
+    ...summarizeRequests(knownRecords(ledger), ids, isOwn && number === source.conversation),
   };
 }
 
@@ -101,7 +101,7 @@ async function lastLook(run: Run, job: JobState): Promise<Stop | 'busy' | 'ready
   // An older base may be out of date.
   update(job, { isWaiting: false, head, ...(!needsBase && { base: {} }) });
   const over = endedPull(job);
-  if (run.asked !== null && over !== undefined) {
+  if (run.source !== null && over !== undefined) {
     run.prompt.setDestination(`The pull request of this job, #${over.number}, is ${over.state}.`);
   }
   return 'ready';

@@ -165,8 +165,8 @@ function isRateLimit(said: string, status: number, headers: Response['headers'])
 
 /** By https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. */
 function readRatePause(headers: Response['headers'], now: number): number | undefined {
-  const asked = readPause(headers, now);
-  if (asked !== null || headers['x-ratelimit-remaining'] !== '0') return asked ?? undefined;
+  const named = readPause(headers, now);
+  if (named !== null || headers['x-ratelimit-remaining'] !== '0') return named ?? undefined;
   const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - readDate(headers, now);
   return pauseMs > 0 ? pauseMs : undefined;
 }

@@ -78,8 +78,8 @@ export function shortHash(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
 }
 
-export function identifyMessage({ info, asked }: Pick<Context, 'info' | 'asked'>) {
-  const command = asked === null ? '' : keyOfComment(asked);
+export function identifyMessage({ info, source }: Pick<Context, 'info' | 'source'>) {
+  const command = source === null ? '' : keyOfComment(source);
   return { run: info.runId, step: shortHash(info.workflow, info.step), command };
 }
 

@@ -60,12 +60,12 @@ export async function makePlan(given: Context): Promise<Planned | Stop> {
   return outdated !== undefined && !context.isRerun ? outdated : jobIds;
 }
 
-type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'asked' | 'isRerun'>;
+type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'source' | 'isRerun'>;
 
 export function draftPlan(
   context: Known & { readonly runtime: Pick<Context['runtime'], 'clock'> },
 ): Plan {
-  const { inputs, trigger, info, asked, isRerun, runtime } = context;
+  const { inputs, trigger, info, source, isRerun, runtime } = context;
   const { wait, onlyWhen, timeoutMs, prNumber, projectId, jobIds } = inputs;
   const comments = planComments(context);
   const hasRecords = comments.kind === 'tracking comment';
@@ -84,7 +84,7 @@ export function draftPlan(
     comments,
     facts: {
       hasRecords,
-      isCommand: asked !== null && jobIds.length <= 1,
+      isCommand: source !== null && jobIds.length <= 1,
       isRerun,
       hasSeveralJobs: jobIds.length > 1,
     },
@@ -121,11 +121,11 @@ const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
 function planLimit(context: Known, comments: Plan['comments']): Limit | undefined {
-  const { inputs, trigger, asked } = context;
+  const { inputs, trigger, source } = context;
   const { maxMessages } = inputs;
   const byBot = isByBot(context);
   const again = findRerunner(context);
-  const isByPerson = again === null ? asked !== null : !isBot(again);
+  const isByPerson = again === null ? source !== null : !isBot(again);
   const most = maxMessages ?? (byBot ? MOST_OF_BOTS : null);
   if (most === null || isByPerson) return undefined;
   if (comments.kind === 'tracking comment') return { most };
@@ -148,14 +148,14 @@ function findRerunner({ trigger, info: { attempt, triggeringActor } }: Known): A
 }
 
 async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>> {
-  const { inputs, isRerun, asked, github } = context;
+  const { inputs, isRerun, source, github } = context;
   const { comments, decidesBelow, message, deadline } = plan;
   if (comments.kind !== 'tracking comment') {
     // Only an earlier attempt has sent what no comment tells.
     return isRerun ? problem(comments.why) : ok([]);
   }
   // For a person, they tell what was said since, and which pull request is that of the job.
-  const isNeeded = decidesBelow || inputs.jobIds.length === 0 || asked !== null;
+  const isNeeded = decidesBelow || inputs.jobIds.length === 0 || source !== null;
   if (!isNeeded) return ok([]);
   return fetchLedger(github, comments.conversation, message.project, deadline);
 }

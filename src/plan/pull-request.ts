@@ -60,7 +60,7 @@ export function findOwnPull(
   return record?.prNumber ?? recorded.findLast(({ prNumber }) => prNumber !== undefined)?.prNumber;
 }
 
-interface OnPage extends Pick<Context, 'asked' | 'trigger' | 'inputs' | 'info'> {
+interface OnPage extends Pick<Context, 'source' | 'trigger' | 'inputs' | 'info'> {
   readonly plan: { readonly page: number | null };
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly JobState[];
@@ -72,9 +72,9 @@ export function isOwnPage({ plan, ledger, jobs }: OnPage): boolean {
 }
 
 /** Of a command on a pull request that is merged or closed: which, and how it has ended. */
-export function findEndedPull({ asked, trigger, plan }: OnPage): RunReport['mergedOrClosed'] {
+export function findEndedPull({ source, trigger, plan }: OnPage): RunReport['mergedOrClosed'] {
   const { conversation: number, state } = trigger;
-  if (asked === null || state === 'open' || number === null) return undefined;
+  if (source === null || state === 'open' || number === null) return undefined;
   return plan.page === number ? { number, state } : undefined;
 }
 
@@ -83,9 +83,9 @@ export function findEndedPull({ asked, trigger, plan }: OnPage): RunReport['merg
  * failure names its pull request, and for an open one that is that of the only job.
  */
 export function describePage(run: OnPage): string {
-  const { asked, trigger, info, inputs, plan } = run;
+  const { source, trigger, info, inputs, plan } = run;
   const ended = findEndedPull(run);
-  if (asked === null || plan.page === null || (isOwnPage(run) && ended === undefined)) return '';
+  if (source === null || plan.page === null || (isOwnPage(run) && ended === undefined)) return '';
   const isPull = inputs.prNumber !== null || trigger.isPullRequest;
   const [what, path] = isPull ? ['pull request', 'pull'] : ['issue', 'issues'];
   const about = `This is about the ${what} ${info.repositoryUrl}/${path}/${plan.page}.`;

@@ -28,20 +28,20 @@ const FIX_IT =
   'change nothing and say so. If only some failures are of that kind, fix the others. Do not weaken the check.';
 
 export async function readRequest(context: Context): Promise<Request | Stop> {
-  const { runtime, trigger, asked } = context;
+  const { runtime, trigger, source } = context;
   const { prompt, command, attach } = context.inputs;
   const files = readFiles(attach, runtime.env.GITHUB_WORKSPACE || '.', runtime.redact);
   if (files.kind === 'problem') return stop('no-content', { why: files.problem }, 'in a new run');
-  const words = asked === null ? '' : readWords(asked, command);
+  const words = source === null ? '' : readWords(source, command);
   const commentsOn = new Map<string, number>();
   const { isPrivate } = trigger;
   const request = { prompt, words, sections: files.value, commentsOn, isPrivate };
-  if (asked?.kind === 'review') return readReview(context, asked, request);
-  if (asked !== null) {
+  if (source?.kind === 'review') return readReview(context, source, request);
+  if (source !== null) {
     if (prompt === '' && words === '') return withoutWords(command);
-    if (asked.context === null) return request;
+    if (source.context === null) return request;
     const { formatCode } = await loadReview();
-    return { ...request, sections: [formatCode(asked.context, runtime.redact), ...files.value] };
+    return { ...request, sections: [formatCode(source.context, runtime.redact), ...files.value] };
   }
   if (prompt !== '') return request;
   if (trigger.kind !== 'check') {

@@ -107,7 +107,7 @@ export async function reportEarlyEnd(
 ): Promise<0 | 1> {
   const { result } = STOP_REASONS[why.code];
   const isRerun = readRunInfo(runtime.env).attempt > 1;
-  const facts = { ...A_RUN, isCommand: Boolean(context?.asked), isRerun };
+  const facts = { ...A_RUN, isCommand: Boolean(context?.source), isRerun };
   const again = context ? howToRetry(why.retry, facts) : '';
   // What people do is told at once only if the cause passes by itself; the answer always tells it.
   const fact = runtime.redact(explain({ ...why, retry: 'never' }, facts));

@@ -120,7 +120,7 @@ async function finishComment(
 }
 
 /** Whether an end is bad, or one that GitHub does not mail itself. */
-function isNews({ asked, trigger, inputs, jobs, plan, ledger }: Run, job: Ended): boolean {
+function isNews({ source, trigger, inputs, jobs, plan, ledger }: Run, job: Ended): boolean {
   const { id, record, message, end, after, change, nthInARow } = job;
   // Another attempt has told it in its own comments.
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
@@ -131,7 +131,7 @@ function isNews({ asked, trigger, inputs, jobs, plan, ledger }: Run, job: Ended)
     return ledger.kind === 'problem' || !isLimitTold(ledger.value, plan.message, id);
   }
   // Done, and the agent is not known to have changed anything here: GitHub mails what is pushed.
-  const isAwaited = asked !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
+  const isAwaited = source !== null || (trigger.kind === 'check' && trigger.check.failure !== null);
   const isDone = inputs.wait && isFinal(record?.status) && isFinal(end.result);
   const isChanged = !changedNothing(job) && change?.kind !== 'rewritten';
   const isHere = record?.prNumber === plan.page && isChanged;

@@ -72,10 +72,10 @@ export function readHeader(headers: Response['headers'], name: string): string {
 
 /** In milliseconds. A date counts from that of the response. */
 export function readPause(headers: Response['headers'], now: number): number | null {
-  const asked = readHeader(headers, 'retry-after');
-  if (/^\d{1,9}$/.test(asked)) return Number(asked) * 1000;
+  const value = readHeader(headers, 'retry-after');
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   // `Date.parse` also takes numbers.
-  const pauseMs = Date.parse(asked.endsWith(' GMT') ? asked : '') - readDate(headers, now);
+  const pauseMs = Date.parse(value.endsWith(' GMT') ? value : '') - readDate(headers, now);
   return Number.isNaN(pauseMs) ? null : Math.max(0, pauseMs);
 }
 

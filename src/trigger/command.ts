@@ -4,7 +4,7 @@ import { OPENING, quote } from '../text.ts';
 import { type CommentTrigger, type CommitTrigger, isPerson, type Trigger } from './trigger.ts';
 
 /** The comment or review whose words are sent: without a command, each review. */
-export function askedBy(
+export function findSource(
   trigger: Trigger,
   { command }: Pick<Inputs, 'command'>,
 ): CommentTrigger | null {

@@ -19,7 +19,7 @@ export type Standing =
 const PERSON: Standing = { kind: 'quoted', remark: '' };
 
 export async function lookUpAuthors(
-  { github, asked, runtime, inputs: { minimumPermission, allowedBots } }: Context,
+  { github, source, runtime, inputs: { minimumPermission, allowedBots } }: Context,
   authors: readonly (Account | null)[],
   signal: AbortSignal,
 ): Promise<(author: Account | null) => Standing> {
@@ -37,12 +37,12 @@ export async function lookUpAuthors(
   };
   const people = authors.filter((author): author is Account => author !== null && isPerson(author));
   const others = new Map(people.map((person) => [person.id ?? 0, person]));
-  others.delete(asked?.sender.id ?? 0);
+  others.delete(source?.sender.id ?? 0);
   const looked = [...others].slice(0, MOST_LOOKUPS).map(async ([id, person]) => {
     return [id, await lookUp(person)] as const;
   });
   const standings = new Map<number, Standing>(await Promise.all(looked));
-  if (asked !== null) standings.set(asked.sender.id ?? 0, PERSON);
+  if (source !== null) standings.set(source.sender.id ?? 0, PERSON);
   return (author) => {
     if (author === null) return notQuoted('by a deleted account');
     if (isAllowedBot(author, allowedBots))

@@ -18,7 +18,7 @@ export async function fetchConversation(
   until: number,
 ): Promise<readonly Section[]> {
   const { runtime, info, trigger, github } = context;
-  const { asked, number, isPull, isOwn, isNew } = page;
+  const { source, number, isPull, isOwn, isNew } = page;
   const signal = limitTime(runtime, until);
   const permission = isPull ? 'pull-requests: read' : 'issues: read';
   const found = await fetchOrExplain(() => github.conversation(number), permission, signal);
@@ -27,18 +27,18 @@ export async function fetchConversation(
   const { reply, recent, earlier, unread } = selectPosts(conversation, page);
   // Those whose permission matters most come first.
   const posts = [...earlier, ...recent, ...reply].flatMap((group) => group.posts).toReversed();
-  const authors = [isNew ? asked.topic.author : null, ...posts.map(({ author }) => author)];
+  const authors = [isNew ? source.topic.author : null, ...posts.map(({ author }) => author)];
   const formatUrl = (isOfPull: boolean, of: number): string =>
     `${info.repositoryUrl}/${isOfPull ? 'pull' : 'issues'}/${of}`;
   const url = formatUrl(isPull, number);
   const [judge, state] = await Promise.all([
     lookUpAuthors(context, authors, signal),
-    fetchPullRequest(context, { ...conversation, ...{ asked, url, until } }),
+    fetchPullRequest(context, { ...conversation, ...{ source, url, until } }),
   ]);
   const quoting: Quoting = { judge, redact: runtime.redact, url };
-  const ofThread = { ...quoting, url: `${url}#discussion_r${asked.replyTo}` };
+  const ofThread = { ...quoting, url: `${url}#discussion_r${source.replyTo}` };
   // Of the event, also where “pr-number” names another page.
-  const ofTopic = { ...quoting, url: formatUrl(trigger.isPullRequest, asked.conversation) };
+  const ofTopic = { ...quoting, url: formatUrl(trigger.isPullRequest, source.conversation) };
   const topic = trigger.isPullRequest ? 'pull request' : 'issue';
   const time = Number.isFinite(page.since) ? ' since the last request' : '';
   const replies = { heading: 'The other comments of this thread:', where: ' of the thread' };
@@ -48,14 +48,14 @@ export async function fetchConversation(
   const thread = { what: 'the thread of the comment', why, isFault: found.kind === 'problem' };
   const omissions: readonly Omission[] = [
     ...unread.map((what) => ({ what, why: `see ${url}` })),
-    ...(asked.replyTo !== null && reply.length === 0 ? [thread] : []),
+    ...(source.replyTo !== null && reply.length === 0 ? [thread] : []),
     ...omitProblem('what this action has sent before', page.ledger),
     ...omitProblem(`what people have said on #${number}`, found),
   ];
   return [
     formatPosts(reply, ofThread, { slot: 'reply', ...replies }),
     { slot: 'about', parts: isPull && !isOwn ? [CHANGES_GO] : [] },
-    ...(isNew ? [await formatTopic(asked.topic, topic, ofTopic)] : []),
+    ...(isNew ? [await formatTopic(source.topic, topic, ofTopic)] : []),
     ...state,
     formatPosts(recent, quoting, { slot: 'words', ...news }),
     formatPosts(earlier, quoting, { slot: 'words', ...open }),
@@ -66,10 +66,10 @@ export async function fetchConversation(
 /** What fails on a pull request, and a conflict. A review has its own task. */
 async function fetchPullRequest(
   context: Context,
-  page: Conversation & { asked: CommentTrigger; url: string; until: number },
+  page: Conversation & { source: CommentTrigger; url: string; until: number },
 ): Promise<readonly Section[]> {
-  const { sha, branch = '', base = '', mergeable, isElsewhere, asked, url, until } = page;
-  if (sha === undefined || asked.kind === 'review') return [];
+  const { sha, branch = '', base = '', mergeable, isElsewhere, source, url, until } = page;
+  if (sha === undefined || source.kind === 'review') return [];
   const { sections, hasRuns } = isElsewhere
     ? await nameFailures(context, sha, until)
     : await fetchFailures(context, { sha, own: null }, until);

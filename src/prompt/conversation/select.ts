@@ -12,7 +12,7 @@ import { MARKER } from '../../text.ts';
 import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.ts';
 
 export interface RequestPage {
-  readonly asked: CommentTrigger;
+  readonly source: CommentTrigger;
   readonly number: number;
   readonly isPull: boolean;
   /** Whether it is the pull request of the job, and the message goes to that job alone. */
@@ -35,18 +35,18 @@ export interface PostGroup {
 
 export function selectPosts(
   { comments, reviews = NONE, threads = NONE }: Conversation,
-  { asked, since, sent }: RequestPage,
+  { source, since, sent }: RequestPage,
 ) {
-  const own = keyOfComment(asked);
+  const own = keyOfComment(source);
   const isNew = ({ at }: Post): boolean => !(at <= since);
   const isTask = ({ key, review }: Post): boolean =>
-    key === own || sent.has(key) || (asked.kind === 'review' && review === own);
+    key === own || sent.has(key) || (source.kind === 'review' && review === own);
   const withoutTask = ({ posts, ...thread }: Thread): PostGroup => {
     return { ...thread, posts: posts.filter((post) => !isTask(post)) };
   };
   const isReplied = ({ first, posts }: Thread): boolean =>
-    first === `review-comment:${asked.replyTo}` || posts.some(({ key }) => key === own);
-  const replied = asked.replyTo === null ? [] : threads.all.filter(isReplied).slice(0, 1);
+    first === `review-comment:${source.replyTo}` || posts.some(({ key }) => key === own);
+  const replied = source.replyTo === null ? [] : threads.all.filter(isReplied).slice(0, 1);
   const open = threads.all.filter((one) => !one.isResolved && !replied.includes(one));
   const toGroups = (some: readonly Thread[]): readonly PostGroup[] =>
     some.map(withoutTask).filter(({ posts }) => posts.length > 0);

@@ -13,7 +13,7 @@ import { ok } from '../../../src/result.ts';
 import { readRunInfo } from '../../../src/runner/environment.ts';
 import { readInputs } from '../../../src/runner/inputs.ts';
 import { toOutputs } from '../../../src/runner/outputs.ts';
-import { askedBy } from '../../../src/trigger/command.ts';
+import { findSource } from '../../../src/trigger/command.ts';
 import { triggerOf, type WebhookEvent } from '../../sim/events.ts';
 import { recordingRuntime } from '../../unit/recording-runtime.ts';
 
@@ -284,9 +284,9 @@ async function work(world: World, setup: Setup, life: Life) {
   const trigger = triggerOf(setup.event);
   const inputs = readInputs(env, (text) => text).inputs;
   const github = gitHubOf(world, setup, life);
-  const asked = askedBy(trigger, inputs);
+  const source = findSource(trigger, inputs);
   const isRerun = setup.attempt > 1;
-  const context = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun };
+  const context = { runtime, info, trigger, github, source, inputs, problems: [], isRerun };
   const planned = await makePlan(context);
   if (isStop(planned)) {
     await reportEarlyEnd(runtime, planned, context);

@@ -6,7 +6,7 @@ import { draftPlan } from '../../../src/plan/plan.ts';
 import type { RunInfo } from '../../../src/runner/environment.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import { isFinal, STATUS_NAMES } from '../../../src/service.ts';
-import { askedBy } from '../../../src/trigger/command.ts';
+import { findSource } from '../../../src/trigger/command.ts';
 import * as on from '../../sim/events.ts';
 import { COPILOT, RENOVATE } from '../../sim/events.ts';
 import { INFO, INPUTS, START } from '../record.ts';
@@ -36,8 +36,8 @@ function planOf(given: Row[1], parts: Partial<Inputs>, rerun: Rerun = FIRST) {
   const inputs = { ...INPUTS, ...parts };
   const info = { ...INFO, ...rerun };
   const runtime = { clock: { ...systemClock, startedAt: START } };
-  const asked = askedBy(trigger, inputs);
-  return draftPlan({ inputs, trigger, info, asked, runtime, isRerun: rerun.attempt > 1 });
+  const source = findSource(trigger, inputs);
+  return draftPlan({ inputs, trigger, info, source, runtime, isRerun: rerun.attempt > 1 });
 }
 
 function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?: Row[4]): void {

@@ -77,13 +77,13 @@ async function read(play: Play, given: Given = {}) {
     GITHUB_WORKFLOW_REF: `${repository}/.github/workflows/agent.yml@refs/heads/main`,
   });
   const trigger = triggerOf(eventOf(given));
-  const asked = commentOf(eventOf(given));
+  const source = commentOf(eventOf(given));
   const github = new Client({ ...runtime, token, repository, apiUrl });
   const inputs = { ...INPUTS, minimumPermission, allowedBots: new Set(allowedBots) };
   const own = { number: PULL, isPull: true, isOwn: true, isNew: false, ledger: ok(null) };
-  const scope = { asked, since: -Infinity, sent: new Set<string>() };
+  const scope = { source, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
-  const start = { runtime, info, trigger, github, asked, inputs, problems: [], isRerun: false };
+  const start = { runtime, info, trigger, github, source, inputs, problems: [], isRerun: false };
   const sections = await fetchConversation(start, { ...own, ...scope, ...about }, until);
   const isPerson = (name: string): boolean => name.startsWith('GET collab');
   const calls = sim.calls().map(({ name, login }) => (isPerson(name) ? login : name));
@@ -472,8 +472,8 @@ describe('on an issue', () => {
     const type = login.endsWith(']') ? 'Bot' : 'User';
     const author = login === '' ? null : { login, id: COLLABORATORS[login]?.id ?? 9, type };
     const topic = { title: `Broken “links” ${SECRET}`, body, author };
-    const asked = { ...commentOf(eventOf({ about: issue })), topic };
-    return { issues, about: { ...issue, asked } };
+    const source = { ...commentOf(eventOf({ about: issue })), topic };
+    return { issues, about: { ...issue, source } };
   };
   const said: Play = (page) => {
     page.addComment(8, 'bob', 'text 1');
