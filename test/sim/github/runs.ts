@@ -172,7 +172,7 @@ export function openRuns(
     redirect(id: number, origin: string): Answer | undefined {
       const job = find(id);
       const location = `${origin}/logs/${id}?${SIGNATURE}`;
-      return job && { status: 302, headers: { location } };
+      return job && { status: 302, headers: { location, 'content-type': 'binary' } };
     },
     /** What the other host answers. */
     download({ path }: JournalEntry): Reply {
