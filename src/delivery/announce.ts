@@ -119,7 +119,9 @@ export function openComment(
     const place = { conversation, limit: limit - ROOM_FOR_NAME };
     const about = describeRun(run);
     const text = renderReport(about, jobs, place);
-    const told = jobs.filter(({ end }) => isAtEnd || end?.label === 'limited');
+    const told = jobs.filter(
+      ({ end, nthInARow }) => isAtEnd || (end?.label === 'limited' && nthInARow === undefined),
+    );
     const people = told.map((job) => findPersonToMention(trigger, knownRecords(ledger), job));
     return addMention(people.find((login) => login !== '') ?? '', text);
   };

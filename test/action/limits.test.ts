@@ -114,7 +114,7 @@ it('five runs at once, in processes of their own, never send more than three, wh
     // None of them sees the comment of another one before its own.
     github: { ...PULLS, on: meetAt(5, 'POST issues/#/comments', () => sim) },
     time: { graceMs: 60_000 },
-    step: { event: BY_BOT },
+    step: { event: BY_PERSON },
   });
   const ids = ['1', '2', '3', '4', '5'];
   const results = await Promise.all(
@@ -131,6 +131,8 @@ it('five runs at once, in processes of their own, never send more than three, wh
   const noted = new Set(sim.ownComments().map(({ id }) => id));
   const [answer, ...more] = sim.github.comments(PULL).filter(({ id }) => !noted.has(id));
   expect(answer?.body).toContain(LIMIT);
+  expect(answer?.body).toContain('@alice');
+  expect(told(sim).join()).not.toContain('@alice');
   // The second one may not have seen yet that the first one tells it.
   expect(more.length).toBeLessThan(2);
   expect(resultsOf(await runs(sim, 1))).toEqual(['skipped']);
