@@ -124,10 +124,10 @@ testFaults('reads at most 1 MiB, for at most 60 s, of a body that is', [
 /** Sends a gigabyte, and checks that the step closes the connection much earlier. */
 function flooded(bytes: string): SetUp {
   const chunk = Buffer.alloc(2 ** 20, ' ');
-  const setUp = onMessage({ kind: 'flood', bytes, chunk, times: 1024 });
+  const setUp = onMessage({ bytes, flood: { chunk, times: 1024 } });
   return async (use) => {
     const { server } = await setUp(use);
-    return { server, also: () => expect(server?.written).toBeLessThan(64 * 2 ** 20) };
+    return { server, also: () => expect(server?.written()).toBeLessThan(64 * 2 ** 20) };
   };
 }
 

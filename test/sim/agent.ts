@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /** In milliseconds. Tests pass virtual time, which they share with the child process. */
 export interface Clock {
@@ -27,22 +28,15 @@ export interface Answer {
 }
 
 /** No response: silence, or a TCP reset. */
-export interface Fault {
-  readonly fault: 'hang' | 'reset';
-}
+type Fault = { readonly fault: 'hang' | 'reset' };
 
 export type Reply = Answer | Fault;
 
 /** `undefined` means the normal response. A promise makes the client wait. */
 export type Scripted<T> = T | undefined | Promise<T | undefined>;
 
-export interface Site extends AsyncDisposable {
-  readonly origin: string;
-  readonly journal: readonly JournalEntry[];
-}
-
 /** Connections that wait for a response that will never arrive. */
-export const hanging: ReadonlySet<string> = new Set();
+export const hanging = new Set<string>();
 
 /** By both ports: the system may use the same one for connections to several servers. */
 export function nameOf(clientPort = 0, serverPort = 0): string {
@@ -50,33 +44,25 @@ export function nameOf(clientPort = 0, serverPort = 0): string {
 }
 
 /** Listens on a free port. Incomplete requests are neither recorded nor answered. */
-type Respond = (request: JournalEntry) => Reply | Promise<Reply>;
-
-export async function serve(clock: Clock, respond: Respond): Promise<Site> {
+export async function serve(clock: Clock, respond: (request: JournalEntry) => Scripted<Reply>) {
   const journal: JournalEntry[] = [];
-  const sockets = new Map<Socket, number>();
+  const numbers = new WeakMap<Socket, number>();
   let opened = 0;
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const socket = sockets.get(request.socket) ?? 0;
     const body = await readBody(request);
     if (body === null) return;
+    const { method = '', url: path = '', headers: given, socket } = request;
+    const headers = Object.entries(given).map(([name, value]) => [name, String(value)]);
     const entry: JournalEntry & { status: number | null } = {
-      method: request.method ?? '',
-      path: request.url ?? '',
-      headers: Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-      ),
-      body,
-      at: clock.now(),
-      status: null,
-      socket,
+      ...{ method, path, headers: Object.fromEntries(headers), body },
+      ...{ at: clock.now(), status: null, socket: numbers.get(socket) ?? 0 },
     };
     journal.push(entry);
-    const reply = await respond(entry);
+    const reply = (await respond(entry)) ?? {};
     if ('fault' in reply) {
-      if (reply.fault === 'reset') request.socket.resetAndDestroy();
-      if (reply.fault === 'hang') hang(request.socket);
+      if (reply.fault === 'reset') socket.resetAndDestroy();
+      if (reply.fault === 'hang') hang(socket);
       return;
     }
     entry.status = reply.status ?? 200;
@@ -89,29 +75,19 @@ export async function serve(clock: Clock, respond: Respond): Promise<Site> {
       if (server.listening) throw error;
     });
   });
-  server.on('connection', (socket) => {
-    opened += 1;
-    sockets.set(socket, opened);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-
+  server.on('connection', (socket) => numbers.set(socket, ++opened));
+  const { port, ...listening } = await listen(server);
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    journal,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of sockets.keys()) socket.destroy();
-      await closed;
-    },
+    origin: `http://127.0.0.1:${port}`,
+    journal: journal as readonly JournalEntry[],
+    ...listening,
   };
 }
 
 function hang(socket: Socket): void {
   const name = nameOf(socket.remotePort, socket.localPort);
-  const names = hanging as Set<string>;
-  names.add(name);
-  socket.once('close', () => names.delete(name));
+  hanging.add(name);
+  socket.once('close', () => hanging.delete(name));
 }
 
 async function readBody(request: IncomingMessage): Promise<string | null> {
@@ -140,20 +116,8 @@ export const SERVICE = {
   keyValue: (key: string) => `Bearer ${key}`,
 };
 
-export interface JobRecord {
-  readonly id: string;
-  readonly status: string;
-  readonly source: { readonly repository: string; readonly ref: string | null };
-  readonly model: string;
-  readonly prLink: string | null;
-  readonly createdAt: string;
-  readonly archivedAt: string | null;
-}
-
-/** A field that is set to undefined is missing in the response. */
-export type JobPart = { readonly [Field in keyof JobRecord]?: JobRecord[Field] | undefined } & {
-  readonly [field: string]: unknown;
-};
+/** Fields of a job. One that is set to undefined is missing in the response. */
+export type JobPart = Readonly<Record<string, unknown>>;
 
 export interface TurnScript {
   /** Times count from when the message was accepted. */
@@ -185,25 +149,7 @@ export interface AgentOptions {
   readonly create?: (n: number) => JobScript;
 }
 
-/** The prompt of a job that was created counts as its first message. */
-export interface AcceptedMessage {
-  readonly jobId: string;
-  readonly prompt: string;
-  readonly at: number;
-}
-
-export interface Agent extends AsyncDisposable {
-  readonly url: string;
-  readonly journal: readonly JournalEntry[];
-  posts(): readonly JournalEntry[];
-  gets(): readonly JournalEntry[];
-  /** The messages that the API accepted, in order. */
-  accepted(jobId?: string): readonly AcceptedMessage[];
-  /** The IDs of the jobs that were created, in order. */
-  created(): readonly string[];
-}
-
-const BASE: Omit<JobRecord, 'id'> = {
+const BASE = {
   status: 'completed',
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
   model: 'sonnet',
@@ -219,23 +165,41 @@ export function turnTo(status = 'completed', ms = 60_000, more: JobPart = {}): T
 }
 
 /** The simulated API. The state of its jobs follows their scripts and the clock. */
-export async function startAgent(options: AgentOptions): Promise<Agent> {
+export async function startAgent(options: AgentOptions) {
   const { project = 'project_1', apiKey = 'mint_test_key', clock = Date } = options;
   const { create = (n) => ({ id: `new-job-${n}` }) } = options;
+  const creation = `POST ${SERVICE.create(encodeURIComponent(project))}`;
   const created: string[] = [];
-  const messages: AcceptedMessage[] = [];
-  const messagesTo = new Map<string, AcceptedMessage[]>(options.jobs.map(({ id }) => [id, []]));
-  const counts = { GET: 0, POST: 0 };
+  const messages: { readonly jobId: string; readonly prompt: string; readonly at: number }[] = [];
+  /** The jobs by their requests. */
+  const jobAt = new Map<string, JobScript>();
+  let [gets, posts] = [0, 0];
+  options.jobs.forEach(add);
 
-  function accepted(jobId?: string): readonly AcceptedMessage[] {
-    return [...(jobId === undefined ? messages : (messagesTo.get(jobId) ?? []))];
+  function add(job: JobScript): void {
+    const of = [encodeURIComponent(project), encodeURIComponent(job.id)] as const;
+    jobAt.set(`GET ${SERVICE.poll(...of)}`, job).set(`POST ${SERVICE.send(...of)}`, job);
   }
 
-  function accept(job: JobScript, request: JournalEntry): void {
-    const prompt = readPrompt(request.body) ?? request.body;
-    const message = { jobId: job.id, prompt, at: clock.now() };
-    messages.push(message);
-    messagesTo.get(job.id)?.push(message);
+  /** The job of a request, which is created if the request says so. */
+  function find(request: string): JobScript | undefined {
+    if (request !== creation) return jobAt.get(request);
+    const job = create(created.length + 1);
+    created.push(job.id);
+    add(job);
+    return job;
+  }
+
+  function accept(request: string, body: string): JobScript | undefined {
+    const job = find(request);
+    const prompt = readPrompt(body) ?? body;
+    if (job !== undefined) messages.push({ jobId: job.id, prompt, at: clock.now() });
+    return job;
+  }
+
+  /** In order. The prompt of a job that was created counts as its first message. */
+  function accepted(jobId?: string) {
+    return messages.filter((one) => jobId === undefined || one.jobId === jobId);
   }
 
   /** The remaining steps of an earlier turn still happen. */
@@ -250,82 +214,47 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
-  const creation = `POST ${SERVICE.create(encodeURIComponent(project))}`;
-  const jobAt = new Map(options.jobs.flatMap(requestsTo));
-
-  /** The requests of a job, with the job. */
-  function requestsTo(job: JobScript): readonly (readonly [string, JobScript])[] {
-    const of = [encodeURIComponent(project), encodeURIComponent(job.id)] as const;
-    return [
-      [`GET ${SERVICE.poll(...of)}`, job],
-      [`POST ${SERVICE.send(...of)}`, job],
-    ];
-  }
-
-  function createJob(): JobScript {
-    const job = create(created.length + 1);
-    created.push(job.id);
-    messagesTo.set(job.id, []);
-    for (const [request, of] of requestsTo(job)) jobAt.set(request, of);
-    return job;
-  }
-
-  function post(find: () => JobScript | undefined, request: JournalEntry): Answer {
-    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
-    if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
-      return refusal(400, 'Content-Type must be application/json');
-    }
-    if (!readPrompt(request.body)) return refusal(400, 'prompt must be a non-empty string');
-    const job = find();
-    if (job === undefined) return refusal(404, 'Job not found');
-    accept(job, request);
-    return { status: isCreation(request) ? 201 : 200, body: recordOf(job) };
-  }
-
-  const nameOfRequest = ({ method, path }: JournalEntry): string => `${method} ${path}`;
-  const isCreation = (request: JournalEntry): boolean => nameOfRequest(request) === creation;
-  const isAuthorized = ({ headers }: JournalEntry): boolean =>
-    headers[SERVICE.keyHeader] === SERVICE.keyValue(apiKey);
-
   async function respond(request: JournalEntry): Promise<Reply> {
-    if (request.method === 'POST') {
-      const find = () => (isCreation(request) ? createJob() : jobAt.get(nameOfRequest(request)));
-      counts.POST += 1;
-      const scripted = await options.onPost?.(counts.POST, request);
-      if (scripted === undefined) return post(find, request);
-      const job = isAccepted(scripted) ? find() : undefined;
-      if (job !== undefined) accept(job, request);
+    const { method, path, headers, body } = request;
+    const [name, isPost] = [`${method} ${path}`, method === 'POST'];
+    const scripted: Reply | PostReply | undefined = isPost
+      ? await options.onPost?.(++posts, request)
+      : await options.onGet?.(++gets, request);
+    if (scripted !== undefined) {
+      if (isPost && isAccepted(scripted)) accept(name, body);
       return scripted;
     }
-    if (request.method !== 'GET') return refusal(404, 'Not found');
-    counts.GET += 1;
-    const scripted = await options.onGet?.(counts.GET, request);
-    if (scripted !== undefined) return scripted;
-    if (!isAuthorized(request)) return refusal(401, 'Invalid API key');
-    const job = jobAt.get(nameOfRequest(request));
-    return job === undefined ? refusal(404, 'Job not found') : { body: recordOf(job) };
+    if (headers[SERVICE.keyHeader] !== SERVICE.keyValue(apiKey)) {
+      return refusal(401, 'Invalid API key');
+    }
+    if (isPost && !/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+      return refusal(400, 'Content-Type must be application/json');
+    }
+    if (isPost && !readPrompt(body)) return refusal(400, 'prompt must be a non-empty string');
+    const job = isPost ? accept(name, body) : find(name);
+    if (job === undefined) return refusal(404, 'Job not found');
+    return { status: name === creation ? 201 : 200, body: recordOf(job) };
   }
 
-  const site = await serve(clock, respond);
+  const { origin: url, journal, ...site } = await serve(clock, respond);
   return {
-    url: site.origin,
-    journal: site.journal,
-    posts: () => site.journal.filter(({ method }) => method === 'POST'),
-    gets: () => site.journal.filter(({ method }) => method === 'GET'),
-    accepted,
-    created: () => created,
-    [Symbol.asyncDispose]: () => site[Symbol.asyncDispose](),
+    ...{ url, journal, ...site, accepted },
+    posts: () => journal.filter(({ method }) => method === 'POST'),
+    gets: () => journal.filter(({ method }) => method === 'GET'),
+    /** The IDs of the jobs that were created, in order. */
+    created: (): readonly string[] => created,
   };
 }
+
+export type Agent = Awaited<ReturnType<typeof startAgent>>;
 
 function turnOf({ turns = [] }: JobScript, index: number): TurnScript {
   return turns[index] ?? turns.at(-1) ?? turnTo();
 }
 
-function isAccepted(reply: PostReply): boolean {
-  if (reply.accept !== undefined || 'fault' in reply) return reply.accept === true;
-  const { status = 200 } = reply;
-  return status >= 200 && status < 300;
+function isAccepted(reply: PostReply | Reply): boolean {
+  if ('accept' in reply && reply.accept !== undefined) return reply.accept;
+  return !('fault' in reply) && Math.floor((reply.status ?? 200) / 100) === 2;
 }
 
 function readPrompt(body: string): string | null {

@@ -1,11 +1,15 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
+import { listen } from './listen.ts';
+
+type Extensions = NonNullable<NonNullable<Parameters<typeof generate>[1]>['extensions']>;
+
+const DAY_MS = 86_400_000;
 
 /** What happens to the connection then: a reset, a normal close, silence, or the next request. */
 export type Ending = 'reset' | 'end' | 'hang' | 'keep';
@@ -13,17 +17,13 @@ export type Ending = 'reset' | 'end' | 'hang' | 'keep';
 type Bytes = string | Buffer;
 
 /** What the server does after a complete request, or after the first bytes of one. */
-export type Behaviour =
+export interface Behaviour {
   /** Written unchanged. */
-  | { readonly kind: 'answer'; readonly bytes: Bytes; readonly ending?: Ending }
-  | {
-      readonly kind: 'flood';
-      readonly bytes: Bytes;
-      /** Written up to `times` times, until the client closes the connection. */
-      readonly chunk: Bytes;
-      readonly times: number;
-      readonly ending?: Ending;
-    };
+  readonly bytes: Bytes;
+  /** Written up to so many times then, until the client closes the connection. */
+  readonly flood?: { readonly chunk: Bytes; readonly times: number };
+  readonly ending?: Ending;
+}
 
 /** A complete request. Incomplete requests are not recorded. */
 export interface FaultRequest {
@@ -45,36 +45,21 @@ export interface FaultServerOptions {
   readonly tls?: SecureContextOptions;
 }
 
-export interface FaultServer extends AsyncDisposable {
-  readonly port: number;
-  /** `https` with TLS. The host is always 127.0.0.1. */
-  readonly origin: string;
-  readonly journal: readonly FaultRequest[];
-  readonly connections: number;
-  /** Bytes that were written to the clients. */
-  readonly written: number;
-  posts(): readonly FaultRequest[];
-}
-
 const HEAD_END = '\r\n\r\n';
 
 /** Raw sockets on localhost that do what no HTTP library would do. */
-export async function startFaultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
+export async function startFaultServer(options: FaultServerOptions = {}) {
   const { onRequest = () => answer(whole(404, { error: 'Not found' })) } = options;
   const secureContext = options.tls === undefined ? null : createSecureContext(options.tls);
   const journal: FaultRequest[] = [];
-  const sockets = new Set<Socket>();
-  const closedSockets: number[] = [];
   let connections = 0;
+  let written = 0;
 
   function take(raw: Socket): void {
     connections += 1;
     const connection = connections;
-    sockets.add(raw);
-    raw.on('error', () => {});
     raw.on('close', () => {
-      sockets.delete(raw);
-      closedSockets.push(raw.bytesWritten);
+      written += raw.bytesWritten;
     });
     const first = options.onConnection?.(connection);
     if (first !== undefined) {
@@ -94,15 +79,12 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
 
   function converse(socket: Socket, raw: Socket, connection: number): void {
     let received = Buffer.alloc(0);
-    let deaf = false;
 
     function read(chunk: Buffer): void {
-      if (deaf) return;
       received = Buffer.concat([received, chunk]);
       const early = options.onFirstBytes?.(connection);
       if (early !== undefined) {
-        deaf = true;
-        socket.pause();
+        socket.off('data', read).pause();
         void behave(socket, raw, early);
         return;
       }
@@ -122,35 +104,32 @@ export async function startFaultServer(options: FaultServerOptions = {}): Promis
   }
 
   const server = createServer({ pauseOnConnect: options.onConnection !== undefined }, take);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port, sockets, ...listening } = await listen(server);
   return {
-    port,
+    ...{ port, journal: journal as readonly FaultRequest[], ...listening },
+    /** `https` with TLS. The host is always 127.0.0.1. */
     origin: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    journal,
-    get connections() {
-      return connections;
-    },
-    get written() {
-      return [...closedSockets, ...[...sockets].map((socket) => socket.bytesWritten)].reduce(
-        (sum, bytes) => sum + bytes,
-        0,
-      );
-    },
+    connections: () => connections,
+    /** How many bytes were written to the clients. */
+    written: () => sockets.values().reduce((sum, one) => sum + one.bytesWritten, written),
     posts: () => journal.filter(({ method }) => method === 'POST'),
-    [Symbol.asyncDispose]: () => shut(server, sockets),
   };
 }
 
-async function behave(socket: Socket, raw: Socket, behaviour: Behaviour): Promise<void> {
-  await write(socket, behaviour.bytes);
-  if (behaviour.kind === 'flood') {
-    for (let i = 0; i < behaviour.times && !raw.destroyed; i++)
-      await write(socket, behaviour.chunk);
+export type FaultServer = Awaited<ReturnType<typeof startFaultServer>>;
+
+async function behave(
+  socket: Socket,
+  raw: Socket,
+  { bytes, flood, ending = 'keep' }: Behaviour,
+): Promise<void> {
+  await write(socket, bytes);
+  for (let n = 0; n < (flood?.times ?? 0) && !raw.destroyed; n++) {
+    await write(socket, flood?.chunk ?? '');
   }
   // A reset discards what is not yet sent and, on Windows, what is not yet read.
-  if (behaviour.ending === 'reset') await pass(200);
-  finish(socket, raw, behaviour.ending ?? 'keep');
+  if (ending === 'reset') await pass(200);
+  finish(socket, raw, ending);
 }
 
 /** Resolves when the system has the bytes or the connection is closed. */
@@ -167,11 +146,10 @@ function write(socket: Socket, bytes: Bytes): Promise<void> {
 
 function finish(socket: Socket, raw: Socket, ending: Ending): void {
   if (ending === 'reset') raw.resetAndDestroy();
-  if (ending === 'end') {
-    socket.end();
-    // Unread bytes would turn the close into a reset.
-    socket.resume();
-  }
+  if (ending !== 'end') return;
+  socket.end();
+  // Unread bytes would turn the close into a reset.
+  socket.resume();
 }
 
 function parseRequest(received: Buffer) {
@@ -216,66 +194,49 @@ export function whole(
 }
 
 export function answer(bytes: Bytes, ending: Ending = 'keep'): Behaviour {
-  return { kind: 'answer', bytes, ending };
+  return { bytes, ending };
 }
-
-export interface Authority extends Disposable {
-  /** For NODE_EXTRA_CA_CERTS. */
-  readonly file: string;
-  /** For these names and IPv4 addresses. */
-  issue(...hosts: readonly string[]): Promise<SecureContextOptions>;
-}
-
-const DAY_MS = 86_400_000;
 
 /** A private CA. A step trusts it if its file is in NODE_EXTRA_CA_CERTS. */
-export async function startAuthority(): Promise<Authority> {
+export async function startAuthority() {
   const folder = mkdtempSync(join(tmpdir(), 'authority-'));
   const file = join(folder, 'authority.pem');
-  const own = await generate([{ name: 'commonName', value: 'Test authority' }], {
-    keyType: 'ec',
-    algorithm: 'sha256',
-    notBeforeDate: new Date(Date.now() - 30 * DAY_MS),
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
-  });
+  const own = await makeCertificate('Test authority', [
+    { name: 'basicConstraints', cA: true, critical: true },
+    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+  ]);
   writeFileSync(file, own.cert);
   return {
     file,
-    issue: (...hosts) => makeCertificate(hosts, { key: own.private, cert: own.cert }),
+    /** For 127.0.0.1 and this name. */
+    issue(host = 'localhost'): Promise<SecureContextOptions> {
+      return makeCertificate(
+        host,
+        [
+          { name: 'basicConstraints', cA: false },
+          { name: 'keyUsage', digitalSignature: true, keyEncipherment: true },
+          {
+            name: 'subjectAltName',
+            altNames: [
+              { type: 7, ip: '127.0.0.1' },
+              { type: 2, value: host },
+            ],
+          },
+        ],
+        own,
+      );
+    },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-async function makeCertificate(
-  given: readonly string[],
-  ca: { readonly key: string; readonly cert: string },
-): Promise<SecureContextOptions> {
-  const hosts = given.length > 0 ? given : ['127.0.0.1', 'localhost'];
-  const made = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
-    keyType: 'ec',
-    algorithm: 'sha256',
-    notBeforeDate: new Date(Date.now() - 20 * DAY_MS),
-    notAfterDate: new Date(Date.now() + 365 * DAY_MS),
-    extensions: [
-      { name: 'basicConstraints', cA: false },
-      { name: 'keyUsage', digitalSignature: true, keyEncipherment: true },
-      {
-        name: 'subjectAltName',
-        altNames: hosts.map((host) =>
-          /^[\d.]+$/.test(host) ? { type: 7, ip: host } : { type: 2, value: host },
-        ),
-      },
-    ],
-    ca,
-  });
-  return { key: made.private, cert: made.cert };
-}
+type Certificate = { readonly key: string; readonly cert: string };
 
-async function shut(server: Server, sockets: Iterable<Socket>): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const socket of sockets) socket.destroy();
-  await closed;
+/** Valid since yesterday, and signed by an authority or by itself. */
+async function makeCertificate(name: string, extensions: Extensions, ca?: Certificate) {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: name }], {
+    ...{ keyType: 'ec', algorithm: 'sha256', notBeforeDate: new Date(Date.now() - DAY_MS) },
+    ...{ extensions, ...(ca && { ca }) },
+  });
+  return { key, cert };
 }

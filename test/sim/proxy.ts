@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 export type ProxyReply =
   /** To the requested host, or instead to `port` of localhost. */
@@ -14,30 +15,16 @@ export interface ProxyOptions {
   readonly onConnect?: (n: number, target: string) => ProxyReply;
 }
 
-export interface ProxyEntry {
+interface ProxyEntry {
   /** With anything except CONNECT, the proxy would see the request to the target. */
   readonly method: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface ProxyServer extends AsyncDisposable {
-  readonly port: number;
-  /** `127.0.0.1:port`. */
-  readonly host: string;
-  readonly journal: readonly ProxyEntry[];
-}
-
 /** A CONNECT proxy on localhost. */
-export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
+export async function startProxy(options: ProxyOptions = {}) {
   const journal: ProxyEntry[] = [];
-  const sockets = new Set<Socket>();
-
-  function track(socket: Socket): Socket {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    return socket.on('close', () => sockets.delete(socket));
-  }
 
   function replyTo({ target, headers }: ProxyEntry): ProxyReply {
     const expected = Buffer.from(options.credentials ?? '').toString('base64');
@@ -50,7 +37,6 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     journal.push(entryOf(request.method, request.url, request.headers));
     response.writeHead(501).end();
   });
-  server.on('connection', track);
   server.on('connect', (request, socket: Socket) => {
     const entry = entryOf(request.method, request.url, request.headers);
     journal.push(entry);
@@ -63,30 +49,20 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
 
   function tunnel(socket: Socket, target: string, port: number | undefined): void {
     const [host = '', targetPort = ''] = target.split(/:(?=\d+$)/);
-    const onward =
-      port === undefined ? { host, port: Number(targetPort) } : { host: '127.0.0.1', port };
-    const other = track(connect(onward));
+    const other = connect(port ?? Number(targetPort), port === undefined ? host : '127.0.0.1');
     other.on('connect', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(other).pipe(socket);
     });
-    other.on('close', () => socket.destroy());
+    other.on('error', () => other.destroy()).on('close', () => socket.destroy());
     socket.on('close', () => other.destroy());
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    host: `127.0.0.1:${port}`,
-    journal,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  const { port, ...listening } = await listen(server);
+  return { ...listening, host: `127.0.0.1:${port}`, journal: journal as readonly ProxyEntry[] };
 }
+
+export type ProxyServer = Awaited<ReturnType<typeof startProxy>>;
 
 function entryOf(
   method = '',

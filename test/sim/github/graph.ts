@@ -24,17 +24,15 @@ interface Input {
   readonly input: { readonly subjectId: string; content?: string; classifier?: string };
 }
 
+/** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
 interface Page {
-  readonly last?: number;
-  readonly before?: string;
-}
-
-interface PageFromStart {
   readonly first?: number;
   readonly after?: string | null;
+  readonly last?: number;
+  readonly before?: string | null;
 }
 
-/** Comments on a page. */
+/** On a page. */
 const MAX_NODES = 100;
 
 export function openGraph(repository: Repository, reactions: Reaction[]): object {
@@ -82,24 +80,46 @@ export function openGraph(repository: Repository, reactions: Reaction[]): object
 function issueNode(repository: Repository, issue: Issue): object {
   return {
     __typename: issue.pullRequest ? 'PullRequest' : 'Issue',
-    comments: (page: Page) => comments(repository, repository.listed(issue), page),
+    comments: (page: Page) =>
+      connection(repository.listed(issue), page, (one) => commentNode(repository, one)),
     headRefOid: issue.commits.at(-1),
     headRefName: issue.branch,
     isCrossRepository: issue.fork !== undefined,
     baseRefName: 'main',
     mergeable: issue.mergeable,
-    reviews: ({ last }: Page) =>
-      newest(repository.reviewsOf(issue.number), last, (one) => reviewNode(repository, one)),
-    reviewThreads: ({ last }: Page) =>
-      newest(repository.threadsOf(issue.number), last, (one) => threadNode(repository, one)),
+    reviews: (page: Page) =>
+      connection(repository.reviewsOf(issue.number), page, (one) => reviewNode(repository, one)),
+    reviewThreads: (page: Page) =>
+      connection(repository.threadsOf(issue.number), page, (one) => threadNode(repository, one)),
   };
 }
 
-/** Those at the end of a list. */
-function newest<T>(all: readonly T[], last: number | undefined, toNode: (one: T) => object) {
-  if (last === undefined || last > MAX_NODES) return wrongSize(last);
-  const pageInfo = { hasPreviousPage: all.length > last };
-  return { nodes: all.slice(-last).map(toNode), pageInfo, totalCount: all.length };
+/** Those at the start or the end of a list. Cursors are IDs. */
+function connection<T extends object>(
+  all: readonly T[],
+  { first, after, last, before }: Page,
+  toNode: (one: T) => object,
+): object {
+  const size = first ?? last ?? 0;
+  if (size < 1 || size > MAX_NODES) {
+    const message = `Requesting ${size} records on the connection, of ${MAX_NODES} at most.`;
+    return new FieldError('EXCESSIVE_PAGINATION', message);
+  }
+  const idOf = (one: T): number => ('id' in one && Number(one.id)) || 0;
+  const from = after ? Number(atob(after)) : Number.NEGATIVE_INFINITY;
+  const to = before ? Number(atob(before)) : Number.POSITIVE_INFINITY;
+  const inRange = all.filter((one) => idOf(one) > from && idOf(one) < to);
+  const page = first === undefined ? inRange.slice(-size) : inRange.slice(0, size);
+  const cursorOf = (one: T | undefined) => (one === undefined ? null : btoa(String(idOf(one))));
+  const hasMore = page.length < inRange.length;
+  return {
+    nodes: page.map(toNode),
+    pageInfo: {
+      ...{ hasPreviousPage: hasMore && first === undefined, startCursor: cursorOf(page[0]) },
+      ...{ hasNextPage: hasMore && first !== undefined, endCursor: cursorOf(page.at(-1)) },
+    },
+    totalCount: all.length,
+  };
 }
 
 function threadNode(repository: Repository, thread: readonly InlineComment[]): object {
@@ -108,31 +128,8 @@ function threadNode(repository: Repository, thread: readonly InlineComment[]): o
     ...head,
     isOutdated: head?.outdated,
     diffSide: 'RIGHT',
-    comments({ first, last }: Page & PageFromStart) {
-      const toNode = (one: InlineComment): object => inlineNode(repository, one);
-      if (first === undefined) return newest(thread, last, toNode);
-      return { nodes: thread.slice(0, first).map(toNode), pageInfo: {} };
-    },
+    comments: (page: Page) => connection(thread, page, (one) => inlineNode(repository, one)),
   };
-}
-
-/** https://docs.github.com/en/graphql/guides/using-pagination-in-the-graphql-api */
-function comments(repository: Repository, all: readonly Comment[], { last, before }: Page): object {
-  if (last === undefined || last > MAX_NODES) return wrongSize(last);
-  const earlier = all.filter(({ id }) => typeof before !== 'string' || id < Number(atob(before)));
-  const page = earlier.slice(-last);
-  return {
-    nodes: page.map((one) => commentNode(repository, one)),
-    pageInfo: {
-      hasPreviousPage: page.length < earlier.length,
-      startCursor: page[0] === undefined ? null : btoa(String(page[0].id)),
-    },
-  };
-}
-
-function wrongSize(size = 0): FieldError {
-  const message = `Requesting ${size} records on the connection, of ${MAX_NODES} at most.`;
-  return new FieldError('EXCESSIVE_PAGINATION', message);
 }
 
 function reviewNode(repository: Repository, review: SubmittedReview): object {
@@ -141,19 +138,7 @@ function reviewNode(repository: Repository, review: SubmittedReview): object {
     ...review,
     __typename: 'PullRequestReview',
     author: actorNode(repository, author),
-    comments({ first, after }: PageFromStart) {
-      if (first === undefined || first > MAX_NODES) return wrongSize(first);
-      const later = all.filter((one) => typeof after !== 'string' || one.id > Number(atob(after)));
-      const page = later.slice(0, first);
-      const last = page.at(-1);
-      return {
-        nodes: page.map((one) => inlineNode(repository, one)),
-        pageInfo: {
-          hasNextPage: page.length < later.length,
-          endCursor: last === undefined ? null : btoa(String(last.id)),
-        },
-      };
-    },
+    comments: (page: Page) => connection(all, page, (one) => inlineNode(repository, one)),
   };
 }
 

@@ -7,97 +7,63 @@ import { readJson } from './repository.ts';
 import type { Forbids } from './rest.ts';
 
 const SCHEMA = buildSchema(`
+  scalar URI
+  scalar DateTime
+  scalar GitObjectID
   type Query { repository(owner: String!, name: String!): Repository, node(id: ID!): Node }
   type Repository { issueOrPullRequest(number: Int!): IssueOrPullRequest }
   union IssueOrPullRequest = Issue | PullRequest
   type Issue { comments(last: Int, before: String): IssueCommentConnection! }
   type PullRequest {
     comments(last: Int, before: String): IssueCommentConnection!
-    headRefOid: GitObjectID!
-    headRefName: String!
-    isCrossRepository: Boolean!
-    baseRefName: String!
-    mergeable: MergeableState!
+    headRefOid: GitObjectID!, headRefName: String!, isCrossRepository: Boolean!
+    baseRefName: String!, mergeable: MergeableState!
     reviews(last: Int): PullRequestReviewConnection!
     reviewThreads(last: Int): PullRequestReviewThreadConnection!
   }
+  enum MergeableState { CONFLICTING MERGEABLE UNKNOWN }
   type PullRequestReviewConnection { nodes: [PullRequestReview], pageInfo: PageInfo! }
   enum PullRequestReviewState { APPROVED CHANGES_REQUESTED COMMENTED DISMISSED PENDING }
-  enum MergeableState { CONFLICTING MERGEABLE UNKNOWN }
-  scalar GitObjectID
   type PullRequestReviewThreadConnection { nodes: [PullRequestReviewThread], pageInfo: PageInfo! }
   type PullRequestReviewThread {
-    isResolved: Boolean!
-    isOutdated: Boolean!
-    path: String!
-    line: Int
-    startLine: Int
-    originalLine: Int
-    originalStartLine: Int
-    diffSide: DiffSide!
+    isResolved: Boolean!, isOutdated: Boolean!, path: String!, diffSide: DiffSide!
+    line: Int, startLine: Int, originalLine: Int, originalStartLine: Int
     subjectType: PullRequestReviewThreadSubjectType!
     comments(first: Int, last: Int): PullRequestReviewCommentConnection!
   }
   enum DiffSide { LEFT RIGHT }
   enum PullRequestReviewThreadSubjectType { FILE LINE }
-  type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
-  type PageInfo { hasPreviousPage: Boolean!, startCursor: String, hasNextPage: Boolean!, endCursor: String }
+  type PageInfo {
+    hasPreviousPage: Boolean!, startCursor: String, hasNextPage: Boolean!, endCursor: String
+  }
   interface Node { id: ID! }
   interface Comment { lastEditedAt: DateTime }
+  type IssueCommentConnection { nodes: [IssueComment], pageInfo: PageInfo! }
   type IssueComment implements Node & Comment {
-    id: ID!
-    body: String!
-    url: URI!
-    isMinimized: Boolean!
-    createdAt: DateTime!
-    publishedAt: DateTime
-    viewerDidAuthor: Boolean!
-    author: Actor
-    editor: Actor
-    lastEditedAt: DateTime
+    id: ID!, body: String!, url: URI!, isMinimized: Boolean!, viewerDidAuthor: Boolean!
+    createdAt: DateTime!, publishedAt: DateTime, lastEditedAt: DateTime
+    author: Actor, editor: Actor
   }
   type PullRequestReview implements Node & Comment {
-    id: ID!
-    body: String!
-    url: URI!
-    state: PullRequestReviewState!
-    isMinimized: Boolean!
-    submittedAt: DateTime
-    author: Actor
-    lastEditedAt: DateTime
+    id: ID!, body: String!, url: URI!, isMinimized: Boolean!, state: PullRequestReviewState!
+    submittedAt: DateTime, lastEditedAt: DateTime, author: Actor
     comments(first: Int, after: String): PullRequestReviewCommentConnection!
   }
   type PullRequestReviewCommentConnection {
-    nodes: [PullRequestReviewComment]
-    pageInfo: PageInfo!
-    totalCount: Int!
+    nodes: [PullRequestReviewComment], pageInfo: PageInfo!, totalCount: Int!
   }
   type PullRequestReviewComment implements Node & Comment {
-    id: ID!
-    url: URI!
-    path: String!
-    line: Int
-    startLine: Int
-    originalLine: Int
-    originalStartLine: Int
-    outdated: Boolean!
-    subjectType: PullRequestReviewThreadSubjectType!
-    diffHunk: String!
-    body: String!
+    id: ID!, body: String!, url: URI!, isMinimized: Boolean!, outdated: Boolean!
+    path: String!, diffHunk: String!, subjectType: PullRequestReviewThreadSubjectType!
+    line: Int, startLine: Int, originalLine: Int, originalStartLine: Int
+    publishedAt: DateTime, lastEditedAt: DateTime, author: Actor
     state: PullRequestReviewCommentState!
-    isMinimized: Boolean!
-    author: Actor
-    lastEditedAt: DateTime
-    publishedAt: DateTime
-    pullRequestReview: PullRequestReview
-    replyTo: PullRequestReviewComment
+    pullRequestReview: PullRequestReview, replyTo: PullRequestReviewComment
   }
   enum PullRequestReviewCommentState { PENDING SUBMITTED }
   interface Actor { login: String! }
   type User implements Actor { login: String!, databaseId: Int }
   type Bot implements Actor { login: String!, databaseId: Int }
-  scalar URI
-  scalar DateTime
 
   type Mutation {
     addReaction(input: AddReactionInput!): AddReactionPayload

@@ -21,53 +21,29 @@ export interface Comment {
   readonly listedAt: number;
 }
 
-export interface IssueOptions {
-  readonly number: number;
-  readonly pullRequest?: boolean;
-  readonly locked?: boolean;
-  /** The commits of a pull request, the oldest first. Default: one. */
-  readonly commits?: readonly string[];
-  readonly branch?: string;
-  /** The repository of the branch: null if it was deleted, missing if it is our own. */
-  readonly fork?: string | null;
-  readonly over?: 'merged' | 'closed' | null;
-  /** Whether a pull request can be merged. Default: `MERGEABLE`. */
-  readonly mergeable?: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
-  /** Old comments, which lists show at once. */
-  readonly comments?: readonly { readonly author: string; readonly body: string }[];
-}
-
 export interface Issue {
   readonly number: number;
   readonly pullRequest: boolean;
   readonly locked: boolean;
+  /** The commits of a pull request, the oldest first. */
   commits: readonly string[];
   readonly branch: string;
+  /** The repository of the branch: null if it was deleted, missing if it is our own. */
   readonly fork?: string | null;
   over: 'merged' | 'closed' | null;
+  /** Whether a pull request can be merged. */
   readonly mergeable: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
 }
 
-/** What people and other runs do. Each action throws if the issue or comment does not exist. */
-export interface PageActions {
-  addComment(number: number, author: string, body: string): Comment;
-  editComment(id: number, body: string, editor?: string): Comment;
-  deleteComment(id: number): void;
-  minimizeComment(id: number, reason?: string): Comment;
-  /** Adds commits to a pull request. */
-  push(number: number, ...commits: readonly string[]): void;
-  /** Merges or closes a pull request. */
-  end(number: number, over: 'merged' | 'closed'): void;
-  /** Replaces all commits of a pull request. */
-  rewrite(number: number, ...commits: readonly string[]): void;
-}
+export type IssueOptions = Pick<Issue, 'number'> &
+  Partial<Issue> & {
+    /** Old comments, which lists show at once. */
+    readonly comments?: readonly { readonly author: string; readonly body: string }[];
+  };
 
-export interface Found {
-  readonly issue: Issue;
-  readonly comment: Comment;
-}
+export type Found = { readonly issue: Issue; readonly comment: Comment };
 
-export interface IssuesOptions {
+interface IssuesOptions {
   readonly issues: readonly IssueOptions[];
   readonly clock: Clock;
   readonly listLagMs: number;
@@ -99,11 +75,8 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     const issue = known(number);
     const [id, at] = [++lastId, now()];
     const comment = {
-      ...{ id, author, body, editor: null },
-      html_url: `${pageOf(issue)}#issuecomment-${id}`,
-      node_id: `IC_${id}`,
-      ...{ created_at: at, updated_at: at },
-      isMinimized: false,
+      ...{ id, node_id: `IC_${id}`, html_url: `${pageOf(issue)}#issuecomment-${id}` },
+      ...{ author, body, editor: null, created_at: at, updated_at: at, isMinimized: false },
       listedAt: clock.now() + listLagMs,
     };
     all.set(id, { issue, comment });
@@ -140,22 +113,26 @@ export function openIssues({ issues: given, clock, listLagMs, url }: IssuesOptio
     return found.map(({ comment }) => comment).toArray();
   }
 
-  const actions: PageActions = {
+  /** What people and other runs do. Each throws if the issue or comment does not exist. */
+  const actions = {
     addComment,
-    editComment: (id, body, editor = existing(id).comment.author) =>
+    editComment: (id: number, body: string, editor = existing(id).comment.author): Comment =>
       change(id, { body, editor, updated_at: now() }),
-    deleteComment: (id) => void all.delete(existing(id).comment.id),
-    minimizeComment: (id, reason = 'outdated') =>
+    deleteComment: (id: number): void => void all.delete(existing(id).comment.id),
+    minimizeComment: (id: number, reason = 'outdated'): Comment =>
       change(id, { isMinimized: true, minimizedReason: reason }),
-    push(number, ...commits) {
+    /** Adds commits to a pull request. */
+    push(number: number, ...commits: readonly string[]): void {
       const issue = known(number);
       if (!issue.pullRequest) throw new Error(`#${number} is not a pull request.`);
       issue.commits = [...issue.commits, ...commits];
     },
-    end(number, over) {
+    /** Merges or closes a pull request. */
+    end(number: number, over: 'merged' | 'closed'): void {
       known(number).over = over;
     },
-    rewrite(number, ...commits) {
+    /** Replaces all commits of a pull request. */
+    rewrite(number: number, ...commits: readonly string[]): void {
       known(number).commits = commits;
     },
   };

@@ -3,9 +3,9 @@
 import { crc32 } from 'node:zlib';
 import type { Answer, Clock, JournalEntry } from '../agent.ts';
 import type { Call } from './call-log.ts';
-import { type IssueOptions, openIssues, type PageActions } from './issues.ts';
+import { type IssueOptions, openIssues } from './issues.ts';
 import type { CollaboratorOptions } from './permissions.ts';
-import { openReviews, type ReviewActions } from './reviews.ts';
+import { openReviews } from './reviews.ts';
 
 interface Account {
   readonly login: string;
@@ -50,7 +50,7 @@ export function openRepository(options: RepositoryOptions) {
   const url = `${SERVER_URL}/${name}`;
   const all = openIssues({ issues: options.issues ?? [], clock, listLagMs, url });
   const { reviewActions, ...reviews } = openReviews(all);
-  const actions: PageActions & ReviewActions = { ...all.actions, ...reviewActions };
+  const actions = { ...all.actions, ...reviewActions };
 
   function account(login: string): Account {
     if (login === viewer.login) return viewer;

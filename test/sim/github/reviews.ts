@@ -1,6 +1,6 @@
 // Reviews of pull requests, with their inline comments and threads. Only GraphQL has them.
 
-import type { Issue } from './issues.ts';
+import type { openIssues } from './issues.ts';
 
 /** An inline comment when it is written. */
 export interface InlineOptions {
@@ -57,23 +57,7 @@ export interface InlineComment
   readonly state: 'PENDING' | 'SUBMITTED';
 }
 
-export interface ReviewActions {
-  /** Submits a review, and returns its ID. */
-  addReview(
-    number: number,
-    author: string,
-    comments: readonly InlineOptions[],
-    review?: ReviewOptions,
-  ): number;
-  /** A review that is one comment, whose ID is returned. */
-  addReviewComment(number: number, author: string, comment: InlineOptions): number;
-}
-
-interface Pages {
-  readonly issues: ReadonlyMap<number, Issue>;
-  now(): string;
-  pageOf(issue: Issue): string;
-}
+type Pages = Pick<ReturnType<typeof openIssues>, 'issues' | 'now' | 'pageOf'>;
 
 const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
 
@@ -105,29 +89,36 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     return comment;
   }
 
-  const actions: ReviewActions = {
-    addReview(number, author, comments, review = {}) {
-      const issue = issues.get(number);
-      if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
-      const page = pageOf(issue);
-      // The comments come first.
-      const id = lastId + comments.filter((one) => one.id === undefined).length + 1;
-      const url = `${page}#pullrequestreview-${id}`;
-      const inline = comments.map((one) => write(number, page, url, { author, ...one }));
-      lastId = id;
-      const { body = '', state = 'COMMENTED', isMinimized = false } = review;
-      const submitted: SubmittedReview = {
-        ...{ id: nodeIdOf(id), author, url, comments: inline, body, state, isMinimized },
-        submittedAt: state === 'PENDING' ? null : now(),
-      };
-      all.set(number, [...(all.get(number) ?? []), submitted]);
-      return id;
-    },
-    addReviewComment: (number, author, comment) => actions.addReview(number, author, [comment]) - 1,
-  };
+  /** Submits a review, and returns its ID. */
+  function addReview(
+    number: number,
+    author: string,
+    comments: readonly InlineOptions[],
+    { body = '', state = 'COMMENTED', isMinimized = false }: ReviewOptions = {},
+  ): number {
+    const issue = issues.get(number);
+    if (issue?.pullRequest !== true) throw new Error(`#${number} is not a pull request.`);
+    const page = pageOf(issue);
+    // The comments come first.
+    const id = lastId + comments.filter((one) => one.id === undefined).length + 1;
+    const url = `${page}#pullrequestreview-${id}`;
+    const inline = comments.map((one) => write(number, page, url, { author, ...one }));
+    lastId = id;
+    const submitted: SubmittedReview = {
+      ...{ id: nodeIdOf(id), author, url, comments: inline, body, state, isMinimized },
+      submittedAt: state === 'PENDING' ? null : now(),
+    };
+    all.set(number, [...(all.get(number) ?? []), submitted]);
+    return id;
+  }
 
   return {
-    reviewActions: actions,
+    reviewActions: {
+      addReview,
+      /** A review that is one comment, whose ID is returned. */
+      addReviewComment: (number: number, author: string, comment: InlineOptions): number =>
+        addReview(number, author, [comment]) - 1,
+    },
     /** Undefined for the ID of something else. Reviews that nobody has added are empty. */
     findReview(nodeId: string): SubmittedReview | undefined {
       if (!nodeId.startsWith(nodeIdOf(''))) return undefined;

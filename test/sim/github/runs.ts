@@ -48,12 +48,6 @@ export interface AnnotationOptions {
   readonly title?: string;
 }
 
-export interface RunActions {
-  /** Also a further attempt of one. */
-  addRun(run: WorkflowRunOptions): void;
-  addCheck(check: CheckRunOptions): void;
-}
-
 /** What makes the URL of a log a secret. */
 export const SIGNATURE = 'sig-canary-51c0de';
 
@@ -80,6 +74,7 @@ export function openRuns(
   given.forEach(addRun);
   givenChecks.forEach(addCheck);
 
+  /** Also a further attempt of one. */
   function addRun(run: WorkflowRunOptions): void {
     const { id, jobs } = run;
     const earlier = all.findIndex((one) => one.id === id);

@@ -4,16 +4,9 @@ import { type JournalEntry, type Reply, type Scripted, serve } from '../agent.ts
 import { type Call, openCallLog } from './call-log.ts';
 import { openGraph, type Reaction } from './graph.ts';
 import { graphql } from './graphql.ts';
-import type { Comment, PageActions } from './issues.ts';
 import { openRepository, type RepositoryOptions, refusal, SERVER_URL } from './repository.ts';
 import { type Forbids, NOT_FOUND, rest } from './rest.ts';
-import type { ReviewActions } from './reviews.ts';
-import {
-  type CheckRunOptions,
-  openRuns,
-  type RunActions,
-  type WorkflowRunOptions,
-} from './runs.ts';
+import { type CheckRunOptions, openRuns, type WorkflowRunOptions } from './runs.ts';
 
 export interface GitHubOptions extends RepositoryOptions {
   readonly token?: string;
@@ -35,24 +28,7 @@ export interface GitHubOptions extends RepositoryOptions {
   readonly forbids?: (call: Call) => boolean;
 }
 
-export interface GitHub extends AsyncDisposable, PageActions, ReviewActions, RunActions {
-  readonly apiUrl: string;
-  readonly serverUrl: string;
-  readonly repository: string;
-  readonly token: string;
-  readonly journal: readonly JournalEntry[];
-  readonly reactions: readonly Reaction[];
-  /** The requests for logs, on another host. */
-  readonly downloads: readonly JournalEntry[];
-  /** The oldest first, including those that lists do not show yet. */
-  comments(number: number): readonly Comment[];
-  /** All attempts to write by REST, including failed ones. */
-  writes(): readonly JournalEntry[];
-  /** All calls, or those of a name. */
-  calls(name?: string): readonly Call[];
-}
-
-export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> {
+export async function startGitHub(options: GitHubOptions = {}) {
   const { token = 'ghs_test_token', clock = Date, readOnly = false, trouble } = options;
   const repository = openRepository(options);
   const reactions: Reaction[] = [];
@@ -77,28 +53,29 @@ export async function startGitHub(options: GitHubOptions = {}): Promise<GitHub> 
     const response = isGraphql ? graphql(graph, request, forbids) : rest(context, call);
     return trouble?.loses?.(call) === true ? { fault: 'reset' } : response;
   });
+  const { origin: apiUrl, journal } = site;
 
   return {
-    apiUrl: site.origin,
-    serverUrl: SERVER_URL,
-    repository: repository.name,
-    token,
-    journal: site.journal,
-    reactions,
+    ...{ apiUrl, serverUrl: SERVER_URL, repository: repository.name, token, journal },
+    reactions: reactions as readonly Reaction[],
+    /** The requests for logs, on another host. */
     downloads: logs.journal,
-    ...{ addRun: runs.addRun, addCheck: runs.addCheck },
-    comments: repository.comments,
+    ...{ addRun: runs.addRun, addCheck: runs.addCheck, comments: repository.comments },
     ...repository.actions,
-    writes: () =>
-      site.journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
-    calls: (name) => log.calls.filter((call) => name === undefined || call.name === name),
-    async [Symbol.asyncDispose]() {
+    /** All attempts to write by REST, including failed ones. */
+    writes: () => journal.filter(({ method, path }) => method !== 'GET' && path !== '/graphql'),
+    /** All calls, or those of a name. */
+    calls: (name?: string): readonly Call[] =>
+      log.calls.filter((call) => name === undefined || call.name === name),
+    async [Symbol.asyncDispose](): Promise<void> {
       await site[Symbol.asyncDispose]();
       await logs[Symbol.asyncDispose]();
       if (unknown.length > 0) throw new Error(`The simulation has no ${unknown.join(', ')}.`);
     },
   };
 }
+
+export type GitHub = Awaited<ReturnType<typeof startGitHub>>;
 
 function isLacking({ lacks = [], isPrivate = false }: GitHubOptions, { name }: Call): boolean {
   if (name.endsWith('/logs')) return lacks.includes('actions');

@@ -31,7 +31,7 @@ it('has the status, headers and text that the server sent, and asks for no compr
 it('refuses an answer that does not end, or is cut off', async () => {
   const bytes = head(200, { 'content-length': 2 ** 30 });
   await using flood = await startFaultServer({
-    onRequest: () => ({ kind: 'flood', bytes, chunk: Buffer.alloc(MIB), times: 1024 }),
+    onRequest: () => ({ bytes, flood: { chunk: Buffer.alloc(MIB), times: 1024 } }),
   });
   const message = 'the answer has more than 16 MiB';
   await expect(open()(flood.origin, GET)).rejects.toMatchObject({ status: 200, message });
@@ -53,7 +53,7 @@ it('follows no redirect', async () => {
   }
   const wanted = await open(true)(site.origin, GET);
   expect([wanted.status, wanted.headers.get('location')]).toEqual([307, other.origin]);
-  expect([site.journal.length, other.connections]).toEqual([3, 0]);
+  expect([site.journal.length, other.connections()]).toEqual([3, 0]);
 });
 
 it('takes no 304 for a success', async () => {
