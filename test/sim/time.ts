@@ -6,43 +6,50 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 
-interface Timer {
-  readonly delay: number;
-  readonly call: () => void;
-  due: number;
-  /** Timers that are due at the same time fire in the order in which they were armed. */
-  order: number;
-  keepsAlive: boolean;
-  /** Whether it only limits the time of something, as `AbortSignal.timeout` does. */
-  isTimeout: boolean;
-  cleared: boolean;
-}
-
 type Callback = (...values: unknown[]) => void;
 
-const {
-  SIM_TIME_FILE: file,
-  SIM_TIME_START: started,
-  SIM_TIME_SHARE: share,
-  SIM_TIME_GRACE_MS: grace,
-  SIM_TIME_PACE: pace,
-  SIM_TIME_GRAIN_MS: grain,
-} = process.env;
-for (const name of Object.keys(process.env)) {
-  if (name.startsWith('SIM_')) delete process.env[name];
+class Timer {
+  readonly delay: number;
+  readonly call: () => void;
+  due = 0;
+  keepsAlive = true;
+  /** Whether it only limits the time of something, as `AbortSignal.timeout` does. */
+  isTimeout = false;
+  isCleared = false;
+
+  constructor(callback: Callback, delay: unknown, values: unknown[]) {
+    const inContext = AsyncLocalStorage.snapshot();
+    const ms = Number(delay ?? 1);
+    this.delay = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
+    this.call = () => inContext(() => callback.apply(this, values));
+  }
+
+  ref(keepsAlive = true): this {
+    this.keepsAlive = keepsAlive;
+    updatePump();
+    return this;
+  }
+
+  unref(): this {
+    return this.ref(false);
+  }
+
+  refresh(): this {
+    if (!this.isCleared) arm(this);
+    return this;
+  }
 }
+
+/** As runner/process.ts gives them. */
+const options = JSON.parse(process.env.SIM_TIME ?? '{}');
+delete process.env.SIM_TIME;
+const { file, started: START = 0, share: SHARE = 1, graceMs: GRACE_MS = 1500 } = options;
+const { pace: PACE = Number.POSITIVE_INFINITY, grainMs: GRAIN_MS = 0 } = options;
 
 // The tests load the same bundle a thousand times; compiling it takes a third of each start.
 if (process.env.NODE_V8_COVERAGE === undefined) enableCompileCache();
 
-const START = Number(started ?? 0);
-/** How much of real time counts. */
-const SHARE = Number(share ?? 1);
-const GRACE_MS = Number(grace ?? 1500);
-const PACE = Number(pace ?? Number.POSITIVE_INFINITY);
-/** Timers that are due within this many milliseconds fire together. */
-const GRAIN_MS = Number(grain ?? 0);
-const PUMP_MS = pace === undefined ? 1 : 10;
+const PUMP_MS = PACE === Number.POSITIVE_INFINITY ? 1 : 10;
 const QUIET_TICKS = 2;
 // If the whole machine stalls, the other side is not silent.
 const LONGEST_TICK_MS = 20;
@@ -66,9 +73,9 @@ const real = {
 };
 
 const startOffset = file !== undefined && existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+/** In the order in which they were armed, in which those of the same time fire. */
 const armed = new Set<Timer>();
 let offset = startOffset;
-let lastOrder = 0;
 let pump: NodeJS.Timeout | undefined;
 let tickedAt = 0;
 let quietTicks = 0;
@@ -98,7 +105,7 @@ function jump(ms: number): void {
 
 function arm(timer: Timer): void {
   timer.due = now() + timer.delay;
-  timer.order = ++lastOrder;
+  armed.delete(timer);
   armed.add(timer);
   updatePump();
 }
@@ -122,7 +129,6 @@ function earliest(): Timer | undefined {
   let first: Timer | undefined;
   for (const timer of armed) {
     if (first === undefined || timer.due < first.due) first = timer;
-    else if (timer.due === first.due && timer.order < first.order) first = timer;
   }
   return first;
 }
@@ -197,59 +203,23 @@ function fire(timer: Timer): void {
   timer.call();
 }
 
-function start(callback: Callback, delay: unknown, values: unknown[]) {
-  const inContext = AsyncLocalStorage.snapshot();
-  const timer: Timer = {
-    delay: acceptedDelay(delay),
-    call: () => inContext(() => callback.apply(handle, values)),
-    due: 0,
-    order: 0,
-    keepsAlive: true,
-    isTimeout: false,
-    cleared: false,
-  };
-  const handle = {
-    ref: () => setRef(true),
-    unref: () => setRef(false),
-    refresh() {
-      if (!timer.cleared) arm(timer);
-      return handle;
-    },
-  };
-  function setRef(keepsAlive: boolean) {
-    timer.keepsAlive = keepsAlive;
-    updatePump();
-    return handle;
-  }
-  handles.set(handle, timer);
+function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): Timer {
+  const timer = new Timer(callback, delay, values);
   // A program that sets timers is active.
   activeMs = 0;
   arm(timer);
-  return handle;
-}
-
-const handles = new WeakMap<object, Timer>();
-
-function acceptedDelay(delay: unknown): number {
-  const ms = Number(delay ?? 1);
-  return ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
-}
-
-function stop(timer: Timer): void {
-  timer.cleared = true;
-  if (!armed.delete(timer)) return;
-  activeMs = 0;
-  updatePump();
+  return timer;
 }
 
 function clear(given: unknown): void {
-  const timer = typeof given === 'object' && given !== null ? handles.get(given) : undefined;
-  if (timer !== undefined) stop(timer);
-  else real.clearTimeout(given as NodeJS.Timeout);
-}
-
-function virtualSetTimeout(callback: Callback, delay?: unknown, ...values: unknown[]): unknown {
-  return start(callback, delay, values);
+  if (!(given instanceof Timer)) {
+    real.clearTimeout(given as NodeJS.Timeout);
+    return;
+  }
+  given.isCleared = true;
+  if (!armed.delete(given)) return;
+  activeMs = 0;
+  updatePump();
 }
 
 function timeoutSignal(ms: number): AbortSignal {
@@ -259,9 +229,7 @@ function timeoutSignal(ms: number): AbortSignal {
     const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
     controller.abort(reason);
   };
-  const handle = start(abort, ms, []).unref();
-  const timer = handles.get(handle);
-  if (timer !== undefined) timer.isTimeout = true;
+  virtualSetTimeout(abort, ms).unref().isTimeout = true;
   return controller.signal;
 }
 

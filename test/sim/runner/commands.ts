@@ -1,9 +1,9 @@
 // The log of a step: its lines, commands, masks and annotations. File names in the comments are those
 // of github.com/actions/runner.
 
-export type AnnotationType = 'error' | 'warning' | 'notice';
+type AnnotationType = 'error' | 'warning' | 'notice';
 
-export interface Annotation {
+interface Annotation {
   readonly type: AnnotationType;
   readonly message: string;
   readonly title?: string;
@@ -83,18 +83,15 @@ export function startLog(step: LogOptions) {
     for (const message of messages) annotate('error', message);
   }
 
+  /** Of the commands, only those that the action uses. Any other fails the step. */
   function receive(line: string): void {
     const command = parseCommand(line);
     if (command === null) {
       print(line);
-    } else {
-      commands.push(command);
-      execute(command);
+      return;
     }
-  }
-
-  /** Only the commands that the action uses. Any other fails the step. */
-  function execute({ name, properties, data }: Command): void {
+    commands.push(command);
+    const { name, properties, data } = command;
     switch (name) {
       case 'error':
       case 'warning':
@@ -114,15 +111,15 @@ export function startLog(step: LogOptions) {
   }
 
   function report() {
-    const messages = (wanted: AnnotationType): readonly string[] =>
+    const textsOf = (wanted: AnnotationType): readonly string[] =>
       annotations.filter(({ type }) => type === wanted).map(({ message }) => message);
-    const byType = {
-      ...{ errors: messages('error'), warnings: messages('warning'), notices: messages('notice') },
+    return {
+      ...{ failed, annotations, errors: textsOf('error'), warnings: textsOf('warning') },
+      ...{ notices: textsOf('notice'), masks, commands, log: log.join('\n') },
     };
-    return { failed, annotations, ...byType, masks, log: log.join('\n'), commands };
   }
 
-  return { print, annotate, fail, receive, report };
+  return { annotate, fail, receive, report };
 }
 
 /** All commands in a text that the runner would run if commands were not stopped. */

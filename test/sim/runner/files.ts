@@ -1,37 +1,22 @@
 // What the runner prepares for a step, and what it reads from the files of the step afterwards. File
 // names in the comments are those of github.com/actions/runner.
 
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { TEMP } from '../platform.ts';
-import { JOB_TOKEN, type LogOptions, type StepLog, sameName } from './commands.ts';
+import { JOB_TOKEN, type LogOptions, type StepLog, sameName, startLog } from './commands.ts';
 
-/**
- * The state of a file to which the step can write. `unset`: the variable is not set; `full`: a device with no space left.
- */
+/** Of a file for the step. `unset`: the variable is not set; `full`: a device without space. */
 export type FileFault = 'normal' | 'unset' | 'read-only' | 'full';
-
-export interface Event {
-  readonly name: string;
-  /** Text is written unchanged, valid or not. Null: no file. */
-  readonly payload: unknown;
-}
 
 /** The options for the environment and the files of a step. */
 export interface Setup extends LogOptions {
   /** As written in a workflow. Missing is not the same as ''. */
   readonly with?: Readonly<Record<string, string | number | boolean | null>>;
   readonly env?: Readonly<Record<string, string>>;
-  readonly event?: Event;
+  /** A text is written unchanged, valid or not. Null: no file. */
+  readonly event?: { readonly name: string; readonly payload: unknown };
   /** Values of the run, by the name of their variable: `run_attempt` sets GITHUB_RUN_ATTEMPT. */
   readonly github?: Readonly<Record<string, string | undefined>>;
   /** Default: a new empty folder, as without a checkout. */
@@ -40,163 +25,140 @@ export interface Setup extends LogOptions {
   readonly summaryFile?: FileFault;
 }
 
-export interface Manifest {
-  readonly inputs?: Readonly<Record<string, Input | null>>;
+interface Manifest {
+  readonly inputs?: Readonly<Record<string, { readonly default?: unknown } | null>>;
   readonly runs: { readonly main: string };
 }
 
-interface Input {
-  readonly default?: string | number | boolean | null;
-}
+type Folders = ReturnType<typeof makeFolders>;
+type Files = ReturnType<typeof makeFiles>;
+type Pair = readonly [name: string, value: string];
 
-export interface Folders {
-  readonly root: string;
-  readonly temp: string;
-  readonly workspace: string;
-}
+/** Prepares the files and the environment. `finish` reads the results and removes the files. */
+export function prepare(step: Setup, action: string) {
+  const manifest = readManifest(action);
+  const folders = makeFolders(step);
+  const files = makeFiles(folders, step);
+  const log = startLog(step);
+  const inputs = takeInputs(manifest, step, log);
+  const env = environment(step, inputs, folders, files);
 
-export interface Files {
-  readonly output: string;
-  readonly step_summary: string;
-}
+  function finish() {
+    const written = takeFiles(files, step, log);
+    removeFolder(folders.root);
+    const { failed, ...logged } = log.report();
+    return { failed, left: { ...written, ...logged } };
+  }
 
-export type Pair = readonly [name: string, value: string];
+  return { manifest, folders, env, log, finish };
+}
 
 /** Parsed only once: parsing takes longer than everything else here. */
 const manifests = new Map<string, Manifest>();
 
 export function readManifest(action: string): Manifest {
-  const text = readFileSync(join(action, 'action.yml'), 'utf8');
+  const text = fs.readFileSync(join(action, 'action.yml'), 'utf8');
   const manifest: Manifest = manifests.get(text) ?? parse(text);
   manifests.set(text, manifest);
   return manifest;
 }
 
-export function makeFolders(step: Setup): Folders {
-  const root = mkdtempSync(join(TEMP, 'step-'));
+function makeFolders(step: Setup) {
+  const root = fs.mkdtempSync(join(TEMP, 'step-'));
   const temp = join(root, 'temp');
-  const workspace = step.workspace ?? join(root, 'workspace');
-  for (const folder of ['_runner_file_commands', '_github_workflow']) {
-    mkdirSync(join(temp, folder), { recursive: true });
+  const inTemp = ['_runner_file_commands', '_github_workflow'].map((name) => join(temp, name));
+  for (const folder of [...inTemp, join(root, 'home'), join(root, 'workspace')]) {
+    fs.mkdirSync(folder, { recursive: true });
   }
-  for (const folder of ['home', 'workspace']) mkdirSync(join(root, folder));
-  return { root, temp, workspace };
+  return { root, temp, workspace: step.workspace ?? join(root, 'workspace') };
 }
 
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-export function makeFiles({ temp }: Folders, step: Setup): Files {
+function makeFiles({ temp }: Folders, { outputFile, summaryFile }: Setup) {
   const folder = join(temp, '_runner_file_commands');
   return {
-    output: makeFile(join(folder, 'set_output'), step.outputFile ?? 'normal'),
-    step_summary: makeFile(join(folder, 'step_summary'), step.summaryFile ?? 'normal'),
+    output: makeFile(join(folder, 'set_output'), outputFile),
+    step_summary: makeFile(join(folder, 'step_summary'), summaryFile),
   };
 }
 
-function makeFile(path: string, fault: FileFault): string {
+function makeFile(path: string, fault: FileFault = 'normal'): string | undefined {
   if (fault === 'full') return '/dev/full';
-  if (fault === 'unset') return path;
+  if (fault === 'unset') return undefined;
   // Root can write to a file whatever its mode is.
   if (fault === 'read-only' && process.getuid?.() === 0) return '/proc/version';
-  writeFileSync(path, '');
-  if (fault === 'read-only') chmodSync(path, 0o444);
+  fs.writeFileSync(path, '');
+  if (fault === 'read-only') fs.chmodSync(path, 0o444);
   return path;
 }
 
-function readBack(path: string, fault: FileFault = 'normal'): string {
-  const isReadable = !['read-only', 'full'].includes(fault) && existsSync(path);
-  return isReadable ? new TextDecoder().decode(readFileSync(path)) : '';
+function readBack(path: string | undefined, fault: FileFault = 'normal'): string {
+  if (path === undefined || fault !== 'normal' || !fs.existsSync(path)) return '';
+  return new TextDecoder().decode(fs.readFileSync(path));
 }
 
 /** Later values win: the `env:` of a workflow cannot change what the runner sets. */
-export function environment(
+function environment(
   step: Setup,
   inputs: readonly Pair[],
-  folders: Folders,
+  { root, temp, workspace }: Folders,
   files: Files,
 ): Record<string, string> {
-  return {
-    HOME: join(folders.root, 'home'),
-    CI: 'true',
-    ...step.env,
-    ...Object.fromEntries(inputs.map(([name, value]) => [inputVariable(name), value])),
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    ...(process.env.SystemRoot === undefined ? {} : { SystemRoot: process.env.SystemRoot }),
-    ...githubVariables(step, folders, files),
-    GITHUB_ACTIONS: 'true',
-    RUNNER_ENVIRONMENT: 'github-hosted',
-  };
-}
-
-/** Only spaces are replaced (Handler.cs): hyphens stay. */
-function inputVariable(name: string): string {
-  return `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`;
-}
-
-function githubVariables(step: Setup, folders: Folders, files: Files): Record<string, string> {
-  const given = step.github ?? {};
-  const { event = { name: 'workflow_dispatch', payload: {} } } = step;
+  const { event = { name: 'workflow_dispatch', payload: {} }, github: given = {} } = step;
   const { repository = 'octo-org/octo-repo', actor = 'octocat' } = given;
-  const facts: Record<string, string | undefined> = {
-    action: 'follow-up',
-    actor,
+  const event_path = join(temp, '_github_workflow', 'event.json');
+  const { name: event_name, payload } = event;
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  if (payload !== null) fs.writeFileSync(event_path, text);
+  const facts = {
+    ...{ action: 'follow-up', job: 'follow-up', workflow: 'Follow up', workspace },
+    ...{ event_name, event_path, repository, actor, triggering_actor: actor },
+    ...{ run_attempt: '1', run_id: '1658821493', server_url: 'https://github.com' },
     api_url: 'https://api.github.com',
-    event_name: event.name,
-    event_path: writeEvent(event, folders),
-    job: 'follow-up',
-    repository,
-    run_attempt: '1',
-    run_id: '1658821493',
-    server_url: 'https://github.com',
-    triggering_actor: actor,
-    workflow: 'Follow up',
     workflow_ref: `${repository}/.github/workflows/follow-up.yml@refs/heads/main`,
-    workspace: folders.workspace,
     ...files,
-    ...(step.outputFile === 'unset' ? { output: undefined } : {}),
-    ...(step.summaryFile === 'unset' ? { step_summary: undefined } : {}),
     ...given,
   };
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, value]) =>
-      value === undefined ? [] : [[`GITHUB_${name.toUpperCase()}`, value]],
-    ),
-  );
+  const { SystemRoot } = process.env;
+  return {
+    ...{ HOME: join(root, 'home'), CI: 'true', ...step.env },
+    ...toVariables('INPUT', inputs),
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ...(SystemRoot && { SystemRoot }),
+    ...toVariables('GITHUB', Object.entries(facts)),
+    ...{ GITHUB_ACTIONS: 'true', RUNNER_ENVIRONMENT: 'github-hosted' },
+  };
 }
 
-function writeEvent({ payload }: Event, { temp }: Folders): string {
-  const path = join(temp, '_github_workflow', 'event.json');
-  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  if (payload !== null) writeFileSync(path, text);
-  return path;
+/** In names, only spaces are replaced (Handler.cs): hyphens stay. */
+function toVariables(prefix: string, pairs: readonly (readonly [string, string | undefined])[]) {
+  const variables: Record<string, string> = {};
+  for (const [name, value] of pairs) {
+    const variable = `${prefix}_${name.replaceAll(' ', '_').toUpperCase()}`;
+    if (value !== undefined) variables[variable] = value;
+  }
+  return variables;
 }
 
 /** The inputs of the step, and the defaults of the others. */
-export function takeInputs(
-  manifest: Manifest,
-  { with: given = {}, token = JOB_TOKEN }: Setup,
-  log: StepLog,
-): readonly Pair[] {
+function takeInputs(manifest: Manifest, step: Setup, log: StepLog): readonly Pair[] {
+  const { with: given = {}, token = JOB_TOKEN } = step;
   const declared = Object.entries(manifest.inputs ?? {});
   const names = Object.keys(given);
   const isDeclared = (name: string) => declared.some(([other]) => sameName(other, name));
-  const unexpected = names.filter((name) => !isDeclared(name));
-  if (unexpected.length > 0) {
+  const unexpected = names.filter((name) => !isDeclared(name)).join("', '");
+  if (unexpected !== '') {
     const valid = declared.map(([name]) => name).join("', '");
-    const named = unexpected.join("', '");
-    log.annotate('warning', `Unexpected input(s) '${named}', valid inputs are ['${valid}']`);
+    log.annotate('warning', `Unexpected input(s) '${unexpected}', valid inputs are ['${valid}']`);
   }
   const defaults = declared.filter(([name]) => !names.some((other) => sameName(other, name)));
   return [
-    ...Object.entries(given).map(([name, value]): Pair => [name, toText(value)]),
-    ...defaults.map(([name, input]): Pair => [name, evaluate(toText(input?.default), token)]),
+    ...Object.entries(given).map(([name, value]): Pair => [name, String(value ?? '')]),
+    ...defaults.map(([name, input]): Pair => [name, evaluate(String(input?.default ?? ''), token)]),
   ];
-}
-
-function toText(value: string | number | boolean | null | undefined): string {
-  return String(value ?? '');
 }
 
 /** Evaluates only the expression that this action uses in a default. */
@@ -207,7 +169,7 @@ function evaluate(text: string, token: string): string {
 }
 
 /** Reads the files, whatever the exit code is (FileCommandManager.cs). */
-export function takeFiles(files: Files, step: Setup, log: StepLog) {
+function takeFiles(files: Files, step: Setup, log: StepLog) {
   const outputText = readBack(files.output, step.outputFile);
   // Lines before an invalid line count.
   const { pairs, problem } = parsePairs(outputText);
@@ -220,23 +182,23 @@ export function takeFiles(files: Files, step: Setup, log: StepLog) {
   };
 }
 
-/** `NAME=value`, or `NAME<<END`, the lines of the value, and `END`. Only `\n` ends a line. */
-function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: string | null } {
+/**
+ * `NAME=value`, or `NAME<<END`, the lines of the value, and `END`. Only `\n` ends a line. If it is strict: as act
+ * and runners based on it read them, where a blank line is an error, and a `\r` at the end of a line is removed.
+ */
+function parsePairs(text: string, isStrict = false) {
   const pairs: Pair[] = [];
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
+  const written = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  const lines = isStrict ? written.map((line) => line.replace(/\r$/, '')) : written;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
-    if (line === '') continue;
+    if (line === '' && !isStrict) continue;
     const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
     if (sign === undefined) return { pairs, problem: `Invalid format '${line}'` };
-    if (sign === '=') {
-      pairs.push([name, rest]);
-      continue;
-    }
-    const end = lines.indexOf(rest, at + 1);
+    const end = sign === '=' ? at : lines.indexOf(rest, at + 1);
     if (end < 0) return { pairs, problem: `Matching delimiter not found '${rest}'` };
-    pairs.push([name, lines.slice(at + 1, end).join('\n')]);
+    const value = sign === '=' ? rest : lines.slice(at + 1, end).join('\n');
+    pairs.push([name, isStrict && sign !== '=' ? value.replace(/^\n+/, '') : value]);
     at = end;
   }
   return { pairs, problem: null };
@@ -245,26 +207,14 @@ function parsePairs(text: string): { readonly pairs: Pair[]; readonly problem: s
 /** How many bytes a line must have for Go's `bufio.Scanner` to fail. */
 const STRICT_LINE_BYTES = 64 * 1024;
 
-/**
- * Parses the same format as act and runners based on it do (nektos/act, parse_env_file.go): a blank line
- * is an error, a long line ends the file, a `\r` at the end of a line is removed, and if the file has an
- * error, nothing in it counts.
- */
+/** In act (nektos/act, parse_env_file.go), nothing counts in a file with an error. */
 function strictProblemOf(text: string, pairs: readonly Pair[]): string {
-  const lines = text.replace(/\n$/, '').split('\n');
-  const long = lines.findIndex((line) => Buffer.byteLength(line) >= STRICT_LINE_BYTES);
+  const long = text.split('\n').findIndex((line) => Buffer.byteLength(line) >= STRICT_LINE_BYTES);
   if (long >= 0) return `line ${long + 1} is too long`;
-  const read: Pair[] = [];
-  for (let at = 0; at < lines.length && text !== ''; at++) {
-    const line = lines[at]?.replace(/\r$/, '') ?? '';
-    const [, name = '', sign, rest = ''] = /^(.*?)(=|<<)(.*)$/s.exec(line) ?? [];
-    if (sign === undefined) return `invalid format '${line}', expected a line with '=' or '<<'`;
-    const end = lines.findIndex((other, index) => index > at && other.replace(/\r$/, '') === rest);
-    if (sign === '<<' && end < 0) return `delimiter '${rest}' not found before end of file`;
-    const value = lines.slice(at + 1, end).map((other) => other.replace(/\r$/, ''));
-    read.push([name, sign === '=' ? rest : value.join('\n').replace(/^\n+/, '')]);
-    if (sign === '<<') at = end;
-  }
-  const other = pairs.find(([name, value], index) => `${read[index]}` !== `${[name, value]}`);
+  const strict = parsePairs(text, true);
+  if (strict.problem !== null) return strict.problem;
+  const other = pairs.find(
+    ([name, value], index) => `${strict.pairs[index]}` !== `${[name, value]}`,
+  );
   return other === undefined ? '' : `${other[0]} is read in another way; is oneLine missing?`;
 }

@@ -10,8 +10,8 @@ import { escapeCommands, type Log, type Redact, redactor } from '../../../src/ru
 import { serialise } from '../../../src/runner/outputs.ts';
 import './preload.ts';
 import { inTime } from './clock.ts';
+import { prepare } from './files.ts';
 import { REPOSITORY_ROOT, type Step, type StepResult, timeIn } from './process.ts';
-import { prepare } from './setup.ts';
 
 export async function runHere(step: Step): Promise<StepResult> {
   if (step.nodeArgs !== undefined || step.env?.NODE_EXTRA_CA_CERTS !== undefined) {
@@ -32,11 +32,9 @@ export async function runHere(step: Step): Promise<StepResult> {
   const virtualMs = time.now() - startedAt;
   const { failed, left } = finish();
   return {
-    conclusion: exitCode === 0 && !failed ? 'success' : 'failure',
-    ...{ exitCode, signal: exitCode === null ? 'SIGKILL' : null, stderr: '' },
-    stdout: lines.join('\n'),
-    ...left,
-    virtualMs,
+    ...{ conclusion: exitCode === 0 && !failed ? 'success' : 'failure', exitCode },
+    ...{ signal: exitCode === null ? 'SIGKILL' : null, stdout: lines.join('\n'), stderr: '' },
+    ...{ ...left, virtualMs },
   };
 }
 
@@ -77,12 +75,7 @@ function runtimeOf(
   for (const secret of secrets) write(command('add-mask', secret));
   const redact = redactor(secrets);
   return {
-    env,
-    log: logOf(redact, write),
-    redact,
-    clock,
-    signal,
-    random,
+    ...{ env, log: logOf(redact, write), redact, clock, signal, random },
     writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
     writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
   };
@@ -90,10 +83,7 @@ function runtimeOf(
 
 function logOf(redact: Redact, write: (line: string) => void): Log {
   const clean = (text: string): string => redact(escapeCommands(redact(text)));
-  const writeCommand =
-    (name: string) =>
-    (text: string): void =>
-      write(command(name, clean(text)));
+  const writeCommand = (name: string) => (text: string) => write(command(name, clean(text)));
   return {
     info: (text) => clean(text).split('\n').forEach(write),
     debug: writeCommand('debug'),

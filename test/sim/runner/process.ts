@@ -1,47 +1,29 @@
 // GitHub's runner, as a JavaScript action sees it: a process, its time, signals and exit. File names in
 // the comments are those of github.com/actions/runner.
 
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { systemClock } from '../../../src/clock.ts';
 import { TEMP } from '../platform.ts';
-import type { Annotation, Command, StepLog } from './commands.ts';
-import { type Folders, removeFolder, type Setup } from './files.ts';
-import { prepare } from './setup.ts';
+import { prepare, removeFolder, type Setup } from './files.ts';
 
 /** Time that a step's process and the servers around it share. */
-export interface VirtualTime extends TimeOptions {
-  /** The file that contains how much time was skipped, in milliseconds. */
-  readonly file: string;
-  /** When it started, since 1970, and how much of real time counts since then. */
-  readonly started: number;
-  readonly share: number;
-  /** Wall-clock time in milliseconds. */
-  now(): number;
-  /** Milliseconds since this virtual time was created. */
-  elapsed(): number;
-  /** Virtual time without what was skipped. */
-  base(): number;
-  /** How much was skipped, in milliseconds. */
-  ahead(): number;
-  /** Moves time forward by `ms` milliseconds. */
-  skip(ms: number): void;
-}
+export type VirtualTime = ReturnType<typeof timeIn>;
 
 export interface TimeOptions {
   /**
    * The maximum number of virtual seconds per real second. Default: no limit. With a pace, real time counts in
    * full; otherwise only a part of it, so that nothing is late on a slow machine.
    */
-  readonly pace?: number | undefined;
+  readonly pace?: number;
   /** How long a connection must be silent, in real time, until time jumps. Default: 1500. */
-  readonly graceMs?: number | undefined;
+  readonly graceMs?: number;
   /** Timers that are due within this many milliseconds fire together; for very many timers. */
-  readonly grainMs?: number | undefined;
+  readonly grainMs?: number;
 }
 
 export interface Step extends Setup {
@@ -58,33 +40,15 @@ export interface Step extends Setup {
   readonly stops?: AbortSignal;
 }
 
-export type Conclusion = 'success' | 'failure';
+type Left = ReturnType<ReturnType<typeof prepare>['finish']>['left'];
 
-export interface StepResult {
-  readonly conclusion: Conclusion;
+export interface StepResult extends Left {
+  readonly conclusion: 'success' | 'failure';
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly outputs: Readonly<Record<string, string>>;
-  readonly outputText: string;
-  /** Unmasked. */
-  readonly summary: string;
-  readonly annotations: readonly Annotation[];
-  /** Their messages, by their types. */
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-  readonly notices: readonly string[];
-  /** The values that the step masked. */
-  readonly masks: readonly string[];
-  readonly log: string;
-  /** The commands that the runner ran, in order. */
-  readonly commands: readonly Command[];
   readonly stdout: string;
   readonly stderr: string;
   readonly virtualMs: number;
-  /** The errors in the files of the step. Each of them fails the step. */
-  readonly fileErrors: readonly string[];
-  /** Why runners based on act would read other outputs. Empty if they read the same. */
-  readonly strictProblem: string;
 }
 
 export interface StepRun {
@@ -92,23 +56,11 @@ export interface StepRun {
   kill(signal: NodeJS.Signals): void;
 }
 
-interface Exit {
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly timedOut: boolean;
-}
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
-
 /** When coverage is measured, the steps run on src/ instead of the bundle. */
 const COVERAGE = process.env.NODE_V8_COVERAGE ?? '';
 const SOURCE = fileURLToPath(new URL('../../../src/index.ts', import.meta.url));
 const TIME = fileURLToPath(new URL('../time.ts', import.meta.url));
 export const REPOSITORY_ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-// How long the runner waits for the end of the output after the exit (ProcessInvoker.cs).
-const STREAMS_END_MS = 5000;
 
 /** How much of real time counts. */
 const SHARE = 0.1;
@@ -123,98 +75,57 @@ export function virtualTime(options: TimeOptions = {}): VirtualTime & Disposable
   return Object.assign(timeIn(folder, options), { [Symbol.dispose]: () => removeFolder(folder) });
 }
 
-export function timeIn(folder: string, options: TimeOptions = {}): VirtualTime {
-  const { pace, graceMs, grainMs } = options;
+export function timeIn(folder: string, options: TimeOptions = {}) {
   const file = join(folder, 'offset');
   writeFileSync(file, '0');
-  const share = pace === undefined ? SHARE : 1;
+  const share = options.pace === undefined ? SHARE : 1;
   const started = systemClock.now();
-  const base = () => started + (systemClock.now() - started) * share;
-  const ahead = () => Number(readFileSync(file, 'utf8'));
-  const now = () => base() + ahead();
-  const elapsed = () => now() - started;
-  const skip = (ms: number) => writeFileSync(file, String(ahead() + ms));
-  return { file, started, share, pace, graceMs, grainMs, now, elapsed, base, ahead, skip };
+  /** Virtual time without what was skipped, in milliseconds since 1970. */
+  const base = (): number => started + (systemClock.now() - started) * share;
+  /** How many milliseconds were skipped, which the file contains. */
+  const ahead = (): number => Number(readFileSync(file, 'utf8'));
+  const now = (): number => base() + ahead();
+  return {
+    ...{ ...options, file, share, started, base, ahead, now },
+    /** Milliseconds since this virtual time was created. */
+    elapsed: (): number => now() - started,
+    skip: (ms: number): void => writeFileSync(file, String(ahead() + ms)),
+  };
 }
 
 export function startStep(step: Step): StepRun {
-  const { action = REPOSITORY_ROOT } = step;
-  const prepared = prepare(step, action);
-  const { manifest, folders, log } = prepared;
+  const { action = REPOSITORY_ROOT, timeoutMs = 120_000, nodeArgs = [] } = step;
+  const { manifest, folders, env, log, finish } = prepare(step, action);
   const { time = timeIn(folders.root) } = step;
   const startedAt = time.now();
-  const main = isCovered(step) ? SOURCE : join(action, manifest.runs.main);
-  const env = { ...prepared.env, ...ownVariables(step, time) };
-  const child = launch(main, env, folders, step, time);
-  const { ended, kill } = supervise(child, log, step.timeoutMs ?? 120_000);
-
-  async function finish(): Promise<StepResult> {
-    const { timedOut, ...exit } = await ended;
-    const virtualMs = time.now() - startedAt;
-    const { failed, left } = prepared.finish();
-    if (timedOut) throw new Error(`The step took too long, in real time. Its log:\n${left.log}`);
-    const conclusion = exit.exitCode === 0 && !failed ? 'success' : 'failure';
-    return { conclusion, ...exit, ...left, virtualMs };
-  }
-
-  return { result: finish(), kill };
-}
-
-/** Supervises the process until it has ended (ProcessInvoker.cs). */
-function supervise(child: Child, log: StepLog, timeoutMs: number) {
-  const stdout: Buffer[] = [];
-  const stderr: Buffer[] = [];
-  let timedOut = false;
-
-  const ended = new Promise<Exit>((done) => {
-    function end(exitCode: number | null, signal: string | null): void {
-      const [out, err] = [stdout, stderr].map((chunks) => Buffer.concat(chunks).toString('utf8'));
-      clearTimeout(limiter);
-      done({ exitCode, signal, stdout: out ?? '', stderr: err ?? '', timedOut });
-    }
-    const limiter = setTimeout(() => {
-      timedOut = true;
-      kill('SIGKILL');
-    }, timeoutMs);
-    // A process can exit before its standard input is closed.
-    child.stdin.on('error', () => {}).end();
-    readLines(child.stdout, stdout, log.receive);
-    readLines(child.stderr, stderr, log.receive);
-    child.on('error', (error) => log.annotate('error', error.message));
-    child.on('exit', () => {
-      setTimeout(() => {
-        child.stdout.destroy();
-        child.stderr.destroy();
-      }, STREAMS_END_MS).unref();
-    });
-    child.on('close', end);
+  const isCovered = COVERAGE !== '' && step.action === undefined;
+  const main = isCovered ? SOURCE : join(action, manifest.runs.main);
+  const limit = AbortSignal.timeout(timeoutMs);
+  const child = spawn(nodeBinary(), ['--import', preloadOf(time), ...nodeArgs, main], {
+    ...{ cwd: folders.workspace, windowsHide: true, signal: limit, killSignal: 'SIGKILL' },
+    env: {
+      ...{ ...env, SIM_TIME: JSON.stringify(time) },
+      ...(isCovered && { NODE_V8_COVERAGE: COVERAGE }),
+    },
   });
+  // A process can exit before its standard input is closed.
+  child.stdin.on('error', () => {}).end();
+  child.on('error', (error) => log.annotate('error', error.message));
+  const stdout = readLines(child.stdout, log.receive);
+  const stderr = readLines(child.stderr, log.receive);
 
-  function kill(signal: NodeJS.Signals): void {
-    child.kill(signal);
+  async function end(): Promise<StepResult> {
+    await new Promise((resolve) => child.on('close', resolve));
+    const { exitCode, signalCode: signal } = child;
+    const virtualMs = time.now() - startedAt;
+    const { failed, left } = finish();
+    if (limit.aborted)
+      throw new Error(`The step took too long, in real time. Its log:\n${left.log}`);
+    const conclusion = exitCode === 0 && !failed ? 'success' : 'failure';
+    return { conclusion, exitCode, signal, stdout: stdout(), stderr: stderr(), ...left, virtualMs };
   }
 
-  return { ended, kill };
-}
-
-function isCovered({ action }: Step): boolean {
-  return COVERAGE !== '' && action === undefined;
-}
-
-/** Variables that only the tests need. */
-function ownVariables(step: Step, time: VirtualTime): Record<string, string> {
-  return { ...timeVariables(time), ...(isCovered(step) ? { NODE_V8_COVERAGE: COVERAGE } : {}) };
-}
-
-function timeVariables(time: VirtualTime): Record<string, string> {
-  return {
-    SIM_TIME_FILE: time.file,
-    SIM_TIME_START: String(time.started),
-    SIM_TIME_SHARE: String(time.share),
-    ...(time.pace === undefined ? {} : { SIM_TIME_PACE: String(time.pace) }),
-    ...(time.grainMs === undefined ? {} : { SIM_TIME_GRAIN_MS: String(time.grainMs) }),
-    ...(time.graceMs === undefined ? {} : { SIM_TIME_GRACE_MS: String(time.graceMs) }),
-  };
+  return { result: end(), kill: (signal) => void child.kill(signal) };
 }
 
 /** As JavaScript: stripping types in each process would take as long as the action itself. */
@@ -226,40 +137,31 @@ function preloadOf(time: VirtualTime): string {
 }
 let preloadText: string | undefined;
 
-function launch(
-  main: string,
-  env: Record<string, string>,
-  { workspace }: Folders,
-  step: Step,
-  time: VirtualTime,
-): Child {
-  const preload = ['--import', preloadOf(time)];
-  return spawn(nodeBinary(), [...preload, ...(step.nodeArgs ?? []), main], {
-    ...{ cwd: workspace, env, windowsHide: true },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-}
-
 /** The Node version of the action, even if another one runs the tests. */
 function nodeBinary(): string {
   if (process.versions.node.startsWith('24.')) return process.execPath;
   return realpathSync(join(REPOSITORY_ROOT, 'node_modules', '.bin', 'node'));
 }
 
-/** As .NET reads lines: they end with `\n`, `\r\n` or a single `\r`. */
-function readLines(stream: Readable, chunks: Buffer[], receive: (line: string) => void): void {
+/** As .NET reads lines: they end with `\n`, `\r\n` or a single `\r`. Returns how to get the text so far. */
+function readLines(stream: Readable, receive: (line: string) => void): () => string {
   const decoder = new TextDecoder();
+  let text = '';
   let rest = '';
   stream.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
+    const decoded = decoder.decode(chunk, { stream: true });
+    text += decoded;
     // A `\r` at the end may be the first half of a `\r\n`.
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
+    const lines = (rest + decoded).split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
     lines.forEach(receive);
   });
   stream.on('close', () => {
-    const lines = (rest + decoder.decode()).split('\r');
+    const decoded = decoder.decode();
+    text += decoded;
+    const lines = (rest + decoded).split('\r');
     if (lines.at(-1) === '') lines.pop();
     lines.forEach(receive);
   });
+  return () => text;
 }
