@@ -1,19 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
 
-/**
- * Time that does not pass while code runs, and jumps to the next timer when everything waits. It
- * starts at 0; `seen` is the same time since 1970.
- */
-export interface VirtualClock {
-  readonly seen: Clock;
-  now(): number;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Calls back after `ms`, and returns a function that cancels this. */
-  after(ms: number, callback: () => void): () => void;
-  /** Lets time pass until the work is done. Throws if it is not, but no timer is left. */
-  drive<T>(work: Promise<T>): Promise<T>;
-}
-
 interface Timer {
   readonly due: number;
   readonly callback: () => void;
@@ -23,13 +9,19 @@ interface Timer {
 const CALL_MS = 0.001;
 /** More than any sequence needs: after so many jumps, the work is in an infinite loop. */
 const MAX_JUMPS = 50_000;
+/** In which everything waits that does not wait for time; streams and Octokit need more than one. */
+const TURNS = 3;
 export const EPOCH = Date.UTC(2026, 10, 21, 12);
 
-/** `turns` of the event loop, until everything waits. */
-export function virtualClock(startsAt: number, turns = 1): VirtualClock {
+/**
+ * Time that does not pass while code runs, and jumps to the next timer when everything waits. It
+ * starts at 0; `seen` is the same time since 1970.
+ */
+export function virtualClock() {
   const timers = new Set<Timer>();
-  let time = startsAt;
+  let time = 0;
 
+  /** Calls back after `ms`, and returns a function that cancels this. */
   function after(ms: number, callback: () => void): () => void {
     // Node truncates to whole milliseconds, and waits for at least one.
     const timer = { due: time + Math.max(1, Math.trunc(ms)), callback };
@@ -51,22 +43,19 @@ export function virtualClock(startsAt: number, turns = 1): VirtualClock {
     return time;
   }
 
-  function sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const stop = (): void => {
-        cancelTimer();
-        reject(signal.reason);
-      };
-      const cancelTimer = after(ms, () => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      });
-      signal.addEventListener('abort', stop, { once: true });
+  async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const stop = (): void => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
     });
+    signal.addEventListener('abort', stop, { once: true });
+    return promise;
   }
 
   function timeout(ms: number): AbortSignal {
@@ -75,33 +64,23 @@ export function virtualClock(startsAt: number, turns = 1): VirtualClock {
     return controller.signal;
   }
 
-  async function letPass(isOver: () => boolean): Promise<void> {
-    for (let jumps = 0; jumps < MAX_JUMPS; jumps++) {
-      for (let turn = 0; turn < turns; turn++) await untilIdle();
-      if (isOver()) return;
-      jump();
-    }
-    throw new Error('The work does not end.');
-  }
-
+  const seen: Clock = { startedAt: EPOCH, now: () => EPOCH + now(), sleep, timeout };
   return {
-    seen: { startedAt: EPOCH, now: () => EPOCH + now(), sleep, timeout },
-    now,
-    sleep,
-    after,
-    async drive(work) {
-      let done = false;
+    ...{ seen, now, after },
+    pass: (ms: number) => new Promise<void>((resolve) => void after(ms, resolve)),
+    /** Lets time pass until the work is done. Throws if it is not, but no timer is left. */
+    async drive<T>(work: Promise<T>): Promise<T> {
+      let isDone = false;
       const finish = (): void => {
-        done = true;
+        isDone = true;
       };
       work.then(finish, finish);
-      await letPass(() => done);
-      return work;
+      for (let jumps = 0; jumps < MAX_JUMPS; jumps++) {
+        for (let turn = 0; turn < TURNS; turn++) await new Promise(setImmediate);
+        if (isDone) return work;
+        jump();
+      }
+      throw new Error('The work does not end.');
     },
   };
-}
-
-/** Everything that does not wait for time runs before the next turn of the event loop. */
-function untilIdle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

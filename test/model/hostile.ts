@@ -2,14 +2,11 @@ import fc from 'fast-check';
 
 /** Texts with a meaning in the runner, Markdown or HTML, or that mislead readers. */
 const TOKENS = [
-  ...':: ::error:: ::set-output\u3000name=a:: ::add-mask:: ##[ ##[error] ## [ ] # group]'.split(
-    ' ',
-  ),
-  ...'%0A %3A ` `` ``` ````` ~~~ | \\ \\| --- <!-- --> --!> -- < > & " \' * _ $ > - 1. #'.split(
-    ' ',
-  ),
-  ...'<img/src=x> </code> </pre> <details> &lt; &#10; @octo #1 octo/agents#2 [x](y)'.split(' '),
-  ...'![x](https://a.example) https://a.example javascript: text a B 0 . / { }'.split(' '),
+  ...':: ::error:: ::set-output\u3000name=a:: ::add-mask:: ##[ ##[error] ##'.split(' '),
+  ...'[ ] # group] %0A %3A ` `` ``` ````` ~~~ | \\ \\| --- <!-- --> --!> --'.split(' '),
+  ...'< > & " \' * _ $ > - 1. # [x](y) <img/src=x> </code> </pre> <details>'.split(' '),
+  ...'&lt; &#10; @octo #1 octo/agents#2 ![x](https://a.example) https://a.example'.split(' '),
+  ...'javascript: text a B 0 . / { }'.split(' '),
   // White space, controls, and characters that are invisible, reorder the line or belong together.
   ...' \n\r\t\v\f\0\b\u00a0\u0085\u1680\u2007\u2028\u2029\u3000\ufeff\u180e\u200b\u200c\u200d',
   ...'\u202e\u2066\u00ad\ufe0f\u2800\u3164\u{e0041}\u{e007f}👩💻\u{10ffff}\ufffd\u0301“”',

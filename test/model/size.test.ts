@@ -16,20 +16,9 @@ const MAX_MS = 1000;
 /** These are repeated. Each is difficult for some backtracking pattern. */
 const PATTERNS = [
   ...['`', '`a``b```c````', '```\n~~~\n', '##[', '::\n', '::a ', '\r\n\r', ' ', '\t ', '\u3000'],
-  ...[
-    ' a',
-    '[',
-    '{"a":',
-    '<!--',
-    '<!-- -->',
-    'a <!-- <?',
-    '--',
-    '👩\u200d💻',
-    '\ud83d',
-    '\u200b\u2800',
-  ],
+  ...' a¤[¤{"a":¤<!--¤<!-- -->¤a <!-- <?¤--¤👩\u200d💻¤\ud83d¤\u200b\u2800'.split('¤'),
   ...['\u001b[2J\0', '"', '\\', '%41%', '/a.-', '/a/b/pull/1', '/pull/1'],
-  ...['\u2028', '> a\na\n', '| a | b |\n', '- - - a\n', 'a ***@***.***:\n', '![', '['],
+  ...['\u2028', '> a\na\n', '| a | b |\n', '- - - a\n', 'a ***@***.***:\n', '!['],
   ...['0', '1, ', '|', 'mint_aaaaaaa', 'a', '“', '<!-- agent-follow-up {}\n'],
 ];
 
@@ -38,14 +27,10 @@ const HOST = 'https://github.com';
 
 /** Each of these handles text by others. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  ...{ escapeCommands, redact, hasVisibleText },
-  ...{ oneLine: (text) => oneLine(text), quote: (text) => quote(text, text.length) },
+  ...{ escapeCommands, redact, hasVisibleText, oneLine, quotation, sentenceToMarkdown, fence },
+  ...{ quote: (text) => quote(text, text.length), code: (text) => code(text, text.length) },
   // GitHub accepts 65,536 characters.
   sanitize: (text) => sanitize(`a <!--${text}`.slice(0, 65_536)),
-  sentenceToMarkdown: (text) => sentenceToMarkdown(text),
-  quotation: (text) => quotation(text),
-  code: (text) => code(text, text.length),
-  fence: (text) => fence(text),
   link: (text) => checkPrLink(`${HOST}/${text}`),
   record: (text) =>
     readRecord(ok(JSON.stringify({ id: 'x', status: text })), { redact, repositoryUrl: HOST }),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { type CommentRecord, shortHash } from '../../src/ledger/record.ts';
 import { run } from '../../src/run.ts';
-import { type Runtime, readRunInfo } from '../../src/runner/environment.ts';
+import { readRunInfo } from '../../src/runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
 import type { Answer, JournalEntry } from '../sim/agent.ts';
 import { ALICE, type WebhookEvent } from '../sim/events.ts';
@@ -16,6 +16,7 @@ import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
 import { openRuns } from '../sim/github/runs.ts';
 import '../sim/runner/preload.ts';
+import { recordingRuntime } from '../unit/recording-runtime.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
 
@@ -59,7 +60,7 @@ export type Breakage = (Answer | { readonly code: string; readonly isWritten: bo
 
 /** Without a status, the run got no answer; `endedAt` is infinite while there is none. */
 export interface Request {
-  readonly what: 'poll' | 'message' | 'note' | 'other';
+  readonly what: 'poll' | 'message' | 'of GitHub';
   readonly jobId: string;
   /** What is written to the comment. */
   readonly note: CommentRecord | undefined;
@@ -97,8 +98,6 @@ const JOB: JobScript = {
   ...{ queueMs: 3000, showsQueue: false, joins: false, workMs: 60_000 },
   ...{ ends: 'completed', otherAt: null },
 };
-/** The event loop turns more often for streams and for Octokit. */
-const TURNS = 3;
 /** Milliseconds before a run: lists show comments that are older. */
 export const LONGEST_LAG_MS = 10_000;
 const usualDispatch = EnvHttpProxyAgent.prototype.dispatch;
@@ -122,7 +121,7 @@ export function playInWorlds(): void {
 }
 
 export async function playRun(scene: Scene, world: World) {
-  const clock = virtualClock(0, TURNS);
+  const clock = virtualClock();
   const jobs = (scene.jobs ?? [{}]).map((job, n) => ({ ...JOB, id: `job-${n + 1}`, ...job }));
   const env = environmentOf(scene, jobs);
   const { sentAt } = scene;
@@ -146,35 +145,31 @@ export async function playRun(scene: Scene, world: World) {
   const failedRun = { id: FAILED_RUN, sha: 'a'.repeat(40), jobs: [failedJob] };
   const runs = openRuns([failedRun], repository.name);
   const prompts: string[] = [];
-  const pass = (ms: number) => clock.drive(clock.sleep(ms, new AbortController().signal));
-  if (world.areFresh) await pass(LONGEST_LAG_MS);
+  const pass = () => clock.drive(clock.pass(LONGEST_LAG_MS));
+  if (world.areFresh) await pass();
   for (const body of earlierComments(scene, jobs, env)) {
     repository.actions.addComment(PULL, repository.viewer.login, body);
   }
   const before = repository.comments(PULL).length;
-  if (!world.areFresh) await pass(LONGEST_LAG_MS);
+  if (!world.areFresh) await pass();
   const beganAt = clock.now();
 
-  function recordedEnd(): number {
-    const ends = jobs.map((job) => {
-      const works = workOn(job, acceptedAt.get(job) ?? null);
-      return works.find(({ isOurs }) => isOurs)?.end ?? job.earlier.endsAt;
-    });
-    return Math.max(...ends);
+  /** What the agent did because of the message. */
+  function oursOn(job: JobScript) {
+    return workOn(job, acceptedAt.get(job) ?? null).find(({ isOurs }) => isOurs);
   }
+  const recordedEnd = () => Math.max(...jobs.map((job) => oursOn(job)?.end ?? job.earlier.endsAt));
 
   function answerOf(host: Host, request: JournalEntry): Answer {
     if (host === 'api') return request.method === 'GET' ? askCache(request) : askApi(request);
     if (request.path.startsWith('/logs/')) return runs.download(request) as Answer;
-    const forbids = () => false;
-    const call = log.add(request);
-    const logOrigin = 'https://logs.example';
     const onUnknown = (name: string): never => {
       throw new Error(`The simulation has no ${name}.`);
     };
-    return call.route === '/graphql'
-      ? graphql(graph, request, forbids)
-      : rest({ repository, runs, logOrigin, forbids, onUnknown }, call);
+    const usual = { logOrigin: 'https://logs.example', forbids: () => false, onUnknown };
+    const call = log.add(request);
+    if (call.route === '/graphql') return graphql(graph, request, usual.forbids);
+    return rest({ repository, runs, ...usual }, call);
   }
 
   function askCache(request: JournalEntry): Answer {
@@ -194,8 +189,7 @@ export async function playRun(scene: Scene, world: World) {
       if (acceptedAt.has(job)) throw new Error(`A second message to ${id}.`);
       acceptedAt.set(job, clock.now());
       prompts.push(body);
-      const ours = workOn(job, clock.now()).find(({ isOurs }) => isOurs);
-      const wait = (ours?.end ?? 0) - clock.now();
+      const wait = (oursOn(job)?.end ?? 0) - clock.now();
       if (job === jobs[0]) clock.after(wait, () => repository.actions.push(PULL, 'd'.repeat(40)));
     }
     const { lagsMs = [0] } = world;
@@ -215,8 +209,11 @@ export async function playRun(scene: Scene, world: World) {
     } as const;
     const [headMs, bodyMs] = world.takes(request);
     const breakage = world.breaks?.(request);
+    const ofApi = method === 'GET' ? 'poll' : 'message';
+    const isApi = host === 'api';
     const made: Request = {
-      ...describeRequest(host, method, path, String(body ?? '')),
+      ...{ what: isApi ? ofApi : 'of GitHub', jobId: isApi ? (path.split('/')[5] ?? '') : '' },
+      note: isApi ? undefined : noteIn(path, String(body ?? '')),
       ...{ breakage, startedAt: clock.now(), endedAt: Infinity, isWritten: false },
     };
     journal.push(made);
@@ -261,7 +258,7 @@ export async function playRun(scene: Scene, world: World) {
         handler.onResponseStart?.(controller, status, heads, '');
         stop = clock.after(bodyMs, () => {
           made.endedAt = clock.now();
-          if (host === 'api') made.jobStatus = Object(said).status;
+          if (isApi) made.jobStatus = Object(said).status;
           const text = typeof said === 'object' ? JSON.stringify(said) : said;
           handler.onResponseData?.(controller, Buffer.from(text));
           handler.onResponseEnd?.(controller, {});
@@ -272,45 +269,31 @@ export async function playRun(scene: Scene, world: World) {
   };
 
   const saved: { at: number; outputs: Readonly<Record<string, string>>; accepted: string[] }[] = [];
-  const warnings: string[] = [];
-  const summaries: string[] = [];
-  const runtime: Runtime = {
-    env,
-    log: { info() {}, debug() {}, notice() {}, warning: warn, error: warn },
-    redact: (text) => text,
+  const { runtime, logged, summaries } = recordingRuntime({
     // The process starts now.
-    clock: { ...clock.seen, startedAt: EPOCH + beganAt },
-    signal: cancel.signal,
-    random: () => 0.5,
+    ...{ env, clock: { ...clock.seen, startedAt: EPOCH + beganAt } },
+    ...{ signal: cancel.signal, random: () => 0.5 },
     writeOutputs(outputs) {
       const accepted = [...acceptedAt.keys()].map(({ id }) => id);
       saved.push({ at: clock.now(), outputs, accepted });
     },
-    writeSummary: (markdown) => void summaries.push(markdown),
-  };
-  function warn(text: string, title = ''): void {
-    warnings.push(title === '' ? text : `${title}: ${text}`);
-  }
+  });
   const code = await clock.drive(run(runtime));
 
   const { result = '', confirmed = '', delivery = '', reason = '' } = saved.at(-1)?.outputs ?? {};
   const comments = repository.comments(PULL).slice(before);
+  const warnings = logged.filter((line) => /^(warning|error)/.test(line));
   return {
     /** What must be the same in any world. */
     facts: {
-      ...{ code, result, confirmed, delivery, warnings },
+      ...{ code, result, confirmed, delivery, warnings, prompts },
       titles: comments.map(({ body }) => body.split('\n').find((line) => /^(#|[^<\s])/.test(line))),
-      prompts,
       reactions: reactions.map(({ content }) => content),
     },
     ...{ reason, journal, saved, cancelledAt, beganAt },
     /** What people read at the end. */
     ...{ summary: summaries.join(''), comments: comments.map(({ body }) => body) },
-    /** Each job, and what the agent did because of the message. */
-    jobs: jobs.map((job) => {
-      const ours = workOn(job, acceptedAt.get(job) ?? null).find(({ isOurs }) => isOurs);
-      return { ...job, ours };
-    }),
+    jobs: jobs.map((job) => ({ ...job, ours: oursOn(job) })),
     endsAt: recordedEnd(),
     /** When the run knows its result. */
     knownAt:
@@ -320,15 +303,11 @@ export async function playRun(scene: Scene, world: World) {
   };
 }
 
-function describeRequest(host: Host, method: string, path: string, body: string) {
-  const jobId = host === 'api' ? (path.split('/')[5] ?? '') : '';
-  if (host === 'api') {
-    return { what: method === 'GET' ? 'poll' : 'message', jobId, note: undefined } as const;
-  }
-  const isComment = path !== '/graphql' && body.includes('agent-follow-up {');
-  const note = isComment ? parseRecord(JSON.parse(body).body, shortHash(PROJECT)) : 'none';
-  const isNote = typeof note === 'object';
-  return { what: isNote ? 'note' : 'other', jobId, note: isNote ? note : undefined } as const;
+/** What a request to GitHub writes to the comment. */
+function noteIn(path: string, body: string): CommentRecord | undefined {
+  if (path === '/graphql' || !body.includes('agent-follow-up {')) return undefined;
+  const note = parseRecord(JSON.parse(body).body, shortHash(PROJECT));
+  return typeof note === 'object' ? note : undefined;
 }
 
 function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly JobScript[]) {

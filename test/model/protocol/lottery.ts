@@ -16,13 +16,14 @@ import { toOutputs } from '../../../src/runner/outputs.ts';
 import { findSource } from '../../../src/trigger/command.ts';
 import { triggerOf, type WebhookEvent } from '../../sim/events.ts';
 import { recordingRuntime } from '../../unit/recording-runtime.ts';
+import { virtualClock } from '../clock.ts';
 
-// A conversation on which processes run at once, in time that jumps from one thing that happens to the next. What they decide,
-// write, look for and collapse is real; GitHub and the API are lists in memory, whose answers get lost.
+// A conversation on which processes run at once, in virtual time. What they decide, write, look for
+// and collapse is real; GitHub and the API are lists in memory, whose answers get lost.
 
 export const PULL = 7;
 
-export interface Entry {
+interface Entry {
   readonly id: number;
   body: string;
   readonly at: number;
@@ -64,19 +65,14 @@ export interface Outcome {
 const LATEST_MS = 4000;
 
 export class World {
-  now = Date.UTC(2026, 10, 28);
+  readonly clock = virtualClock();
   readonly entries: Entry[] = [];
   /** The messages that the API has accepted. */
-  readonly accepted: (Pick<Setup, 'run' | 'attempt'> & {
-    readonly job: string;
-    readonly about: string;
-  })[] = [];
+  readonly accepted: (Pick<Setup, 'run' | 'attempt'> & { readonly job: string })[] = [];
   /** Edits by another process than the one that has created the comment. */
-  readonly stolen: string[] = [];
+  readonly stolen: number[] = [];
   readonly #random: () => number;
   readonly #lagMs: number;
-  readonly #due: { readonly at: number; readonly go: () => void }[] = [];
-  #lastId = 100;
 
   constructor(random: () => number, lagMs: number) {
     this.#random = random;
@@ -91,41 +87,12 @@ export class World {
     return Math.floor(this.#random() * ms);
   }
 
-  /** Lets everything happen until there is nothing left. */
-  async play(all: Promise<unknown>): Promise<void> {
-    let isOver = false;
-    void all.finally(() => {
-      isOver = true;
-    });
-    for (;;) {
-      for (let turns = 0; turns < 3; turns += 1) await new Promise(setImmediate);
-      const next = this.#due.reduce((one, other) => (other.at < one.at ? other : one), {
-        ...{ at: Infinity, go: () => {} },
-      });
-      if (next.at === Infinity) {
-        if (isOver) return;
-        continue;
-      }
-      this.#due.splice(this.#due.indexOf(next), 1);
-      this.now = Math.max(this.now, next.at);
-      next.go();
-    }
-  }
-
-  at(ms: number, go: () => void): void {
-    this.#due.push({ at: this.now + Math.max(0, ms), go });
-  }
-
-  pass(ms: number): Promise<void> {
-    return new Promise((resolve) => this.at(ms, resolve));
-  }
-
   listed(): readonly Entry[] {
-    return this.entries.filter(({ at }) => at + this.#lagMs <= this.now);
+    return this.entries.filter(({ at }) => at + this.#lagMs <= this.clock.now());
   }
 
   add(body: string): Entry {
-    const entry = { id: ++this.#lastId, body, at: this.now };
+    const entry = { id: 101 + this.entries.length, body, at: this.clock.now() };
     this.entries.push(entry);
     return entry;
   }
@@ -133,7 +100,7 @@ export class World {
   edit(id: number, body: string): void {
     const entry = this.entries.find((one) => one.id === id);
     if (entry === undefined) return;
-    if (processOf(entry.body) !== processOf(body)) this.stolen.push(`${id}`);
+    if (processOf(entry.body) !== processOf(body)) this.stolen.push(id);
     entry.body = body;
   }
 }
@@ -145,49 +112,47 @@ function processOf(body: string): string | undefined {
 /** Never settles: the process is gone. */
 const GONE = new Promise<never>(() => {});
 
-interface Life {
-  calls: number;
+interface Process {
+  readonly world: World;
+  readonly setup: Setup;
+  requests: number;
   isOver: boolean;
-  end(): void;
+  die(): void;
 }
 
-/** A request takes time, and may be the last thing that the process does: before it takes effect, or after. */
-async function request<T>(world: World, setup: Setup, life: Life, effect: () => T): Promise<T> {
-  life.calls += 1;
-  const isLast = life.calls === setup.killAt;
-  await world.pass(20 + world.upTo(1500));
-  if (life.isOver) return GONE;
-  if (isLast && world.chance(0.5)) return die(life);
-  const done = effect();
-  if (isLast) return die(life);
-  await world.pass(world.upTo(500));
-  return life.isOver ? GONE : done;
+/** It takes time, and may be the last of its process: killed before it takes effect, or after. */
+async function request<T>(process: Process, effect: () => T): Promise<T> {
+  const { world, setup } = process;
+  process.requests += 1;
+  const isLast = process.requests === setup.killAt;
+  await world.clock.pass(20 + world.upTo(1500));
+  if (process.isOver) return GONE;
+  const isUndone = isLast && world.chance(0.5);
+  const done = isUndone ? undefined : effect();
+  if (isLast) process.die();
+  else await world.clock.pass(world.upTo(500));
+  return process.isOver ? GONE : (done as T);
 }
 
-function die(life: Life): Promise<never> {
-  life.isOver = true;
-  life.end();
-  return GONE;
-}
-
-function urlOf({ id }: Entry): string {
-  return `https://github.com/octo/agents/pull/${PULL}#issuecomment-${id}`;
-}
-
-function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
-  const known = new Map<number, string>();
+function gitHubOf(process: Process): GitHub {
+  const { world, setup } = process;
   const { luck } = setup;
+  const known = new Map<number, string>();
+  const shown = ({ id, body }: Entry) => {
+    const url = `https://github.com/octo/agents/pull/${PULL}#issuecomment-${id}`;
+    return { id, nodeId: `IC_${id}`, url, body: known.get(id) ?? body, isEdited: false };
+  };
   const read = <T>(get: () => T) =>
-    request(world, setup, life, () => {
+    request(process, () => {
       if (world.chance(luck.fails)) throw new GitHubError(502, 'bad');
       return get();
     });
   const write = <T>(put: () => T) =>
-    request(world, setup, life, () => {
+    request(process, () => {
       if (!world.chance(luck.loses)) return put();
       const ms = world.chance(0.4) ? 0 : world.upTo(LATEST_MS);
       if (ms === 0) put();
-      else if (!world.chance(luck.drops)) world.at(ms, put);
+      else if (!world.chance(luck.drops)) world.clock.after(ms, put);
       throw new GitHubError(504, 'lost');
     });
   const all: Partial<Record<keyof GitHub, unknown>> = {
@@ -198,16 +163,13 @@ function gitHubOf(world: World, setup: Setup, life: Life): GitHub {
         if (!listed.every(({ id }) => known.has(id))) {
           for (const { id, body } of listed) known.set(id, body);
         }
-        return listed.map((entry) => ({
-          ...{ id: `IC_${entry.id}`, url: urlOf(entry), isEdited: false },
-          body: known.get(entry.id) ?? '',
-        }));
+        return listed.map((entry) => ({ ...shown(entry), id: `IC_${entry.id}` }));
       }),
     createComment: (_: number, body: string) =>
       write(() => {
         const entry = world.add(body);
         known.set(entry.id, body);
-        return { id: entry.id, nodeId: `IC_${entry.id}`, url: urlOf(entry) };
+        return shown(entry);
       }),
     updateComment: (id: number, body: string) => write(() => world.edit(id, body)),
     react: async () => {},
@@ -226,20 +188,19 @@ function answer(status: number, body: object): Exchange {
   };
 }
 
-function transportOf(world: World, setup: Setup, life: Life): Run['agent']['transport'] {
-  const { run, attempt, luck, event } = setup;
+function transportOf(process: Process): Run['agent']['transport'] {
+  const { world, setup } = process;
+  const { run, attempt, luck } = setup;
   const jobOf = (path: string): string => /\/job\/([^/]+)/.exec(path)?.[1] ?? '';
-  const about = JSON.stringify(event.payload.comment ?? '');
   const accept = (path: string): string => {
     const job = jobOf(path);
-    world.accepted.push({ run, attempt, job, about });
+    world.accepted.push({ run, attempt, job });
     return job || `new-${world.accepted.length}`;
   };
   return {
-    get: (path) =>
-      request(world, setup, life, () => answer(200, { id: jobOf(path), status: 'completed' })),
+    get: (path) => request(process, () => answer(200, { id: jobOf(path), status: 'completed' })),
     postOnce: (path) =>
-      request(world, setup, life, () => {
+      request(process, () => {
         if (world.chance(luck.refuses)) return answer(401, { error: 'No.' });
         if (!world.chance(luck.doubts)) return answer(200, { id: accept(path), status: 'odd' });
         if (world.chance(0.5)) accept(path);
@@ -250,40 +211,39 @@ function transportOf(world: World, setup: Setup, life: Life): Run['agent']['tran
 
 /** Runs a process, from its inputs to its last request. */
 export async function runIn(world: World, setup: Setup): Promise<Outcome> {
-  const { promise: killed, resolve: end } = Promise.withResolvers<'killed'>();
-  const life: Life = { calls: 0, isOver: false, end: () => end('killed') };
-  const said = await Promise.race([killed, work(world, setup, life)]);
-  return said === 'killed'
-    ? { setup, isKilled: true, result: '', delivery: '' }
-    : { setup, isKilled: false, ...said };
+  const { promise: killed, resolve } = Promise.withResolvers<Omit<Outcome, 'setup'>>();
+  const process: Process = {
+    ...{ world, setup, requests: 0, isOver: false },
+    die() {
+      process.isOver = true;
+      resolve({ isKilled: true, result: '', delivery: '' });
+    },
+  };
+  const work = workOf(process).then((end) => ({ isKilled: false, ...end }));
+  return { setup, ...(await Promise.race([killed, work])) };
 }
 
-async function work(world: World, setup: Setup, life: Life) {
-  const sleep = (ms: number, signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      world.at(ms, () => life.isOver || resolve());
-    });
+async function workOf(process: Process) {
+  const { world, setup } = process;
+  const { seen } = world.clock;
   const clock: Clock = {
-    ...{ startedAt: world.now, now: () => world.now, sleep },
-    timeout: () => new AbortController().signal,
+    ...{ ...seen, startedAt: seen.now() },
+    sleep: (ms, signal) => seen.sleep(ms, signal).then(() => (process.isOver ? GONE : undefined)),
   };
+  const inputsOf = Object.entries(setup.with).map(([k, v]) => [`INPUT_${k.toUpperCase()}`, v]);
   const env = {
     ...{ GITHUB_REPOSITORY: 'octo/agents', GITHUB_RUN_ID: setup.run, GITHUB_JOB: 'build' },
     ...{ GITHUB_RUN_ATTEMPT: `${setup.attempt}`, GITHUB_TRIGGERING_ACTOR: 'alice' },
     ...{ GITHUB_ACTION: 'step', GITHUB_WORKFLOW: 'Follow up' },
     ...{ 'INPUT_PROJECT-ID': 'project_1', 'INPUT_API-KEY': 'mint_01234567', INPUT_WAIT: 'false' },
     ...{ 'INPUT_GITHUB-TOKEN': 'ghs_x', 'INPUT_TIMEOUT-MINUTES': '30' },
-    ...Object.fromEntries(
-      Object.entries(setup.with).map(([k, v]) => [`INPUT_${k.toUpperCase()}`, v]),
-    ),
+    ...Object.fromEntries(inputsOf),
   };
   const { runtime } = recordingRuntime({ clock, env });
   const info = readRunInfo(env);
   const trigger = triggerOf(setup.event);
-  const inputs = readInputs(env, (text) => text).inputs;
-  const github = gitHubOf(world, setup, life);
+  const { inputs } = readInputs(env, (text) => text);
+  const github = gitHubOf(process);
   const source = findSource(trigger, inputs);
   const isRerun = setup.attempt > 1;
   const context = { runtime, info, trigger, github, source, inputs, problems: [], isRerun };
@@ -294,9 +254,11 @@ async function work(world: World, setup: Setup, life: Life) {
     return { result, delivery: isRerun ? 'unknown' : 'not-sent' };
   }
   const task = { prompt: 'Go.', words: '', isPrivate: false };
-  const request = { ...task, sections: [], commentsOn: new Map<string, number>() };
-  const opened = openRun({ ...planned, request });
-  const agent = { ...opened.agent, transport: transportOf(world, setup, life) };
+  const opened = openRun({
+    ...planned,
+    request: { ...task, sections: [], commentsOn: new Map<string, number>() },
+  });
+  const agent = { ...opened.agent, transport: transportOf(process) };
   const run = await deliver({ ...opened, agent });
   const { commentUrls } = await notify(run, describeRun(run));
   const outputs = toOutputs({ ended: endedNow(run.jobs, inputs.wait), commentUrls });

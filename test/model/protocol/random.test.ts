@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALICE, issueComment, pullRequest, workflowRun } from '../../sim/events.ts';
+import { issueComment, pullRequest, workflowRun } from '../../sim/events.ts';
 import { type Luck, NO_TROUBLE, type Outcome, PULL, runIn, type Setup, World } from './lottery.ts';
 
 // Random worlds: legs, re-runs and runs at once, lost answers of creations and edits, kills between any two requests, and lists
@@ -25,11 +25,11 @@ type Plan = Pick<Setup, 'run' | 'event' | 'with'> & { readonly attempts: number 
 const BOT = { login: 'mintlify[bot]', id: 3003, type: 'Bot' } as const;
 const KINDS = ['attempts', 'limit', 'commit', 'creation', 'refused creation'] as const;
 
-function command(id: number) {
-  return issueComment({ number: PULL, body: '/agent Go.', id, author: ALICE });
-}
+const command = (id: number) => issueComment({ number: PULL, body: '/agent Go.', id });
 const COMMAND = { command: '/agent' };
-const LIMIT = { 'job-id': 'x', 'allowed-bots': BOT.login, 'max-messages': '2', prompt: 'Go.' };
+const CREATES = { ...COMMAND, 'create-job': 'true' };
+const ONE_JOB = { 'job-id': 'x', prompt: 'Go.' };
+const LIMIT = { ...ONE_JOB, 'allowed-bots': BOT.login, 'max-messages': '2' };
 const byBot = pullRequest({ number: PULL, author: BOT });
 
 /** How many messages were sent in the worlds of each kind: where nothing is sent, nothing can be wrong. */
@@ -37,42 +37,37 @@ const sentIn: Record<string, number> = {};
 
 /** The runs of a world. Legs of a matrix have one run. */
 function plansOf(kind: (typeof KINDS)[number], world: World): readonly Plan[] {
-  const count = 2 + world.upTo(3);
+  const names = Array.from({ length: 2 + world.upTo(3) }, (_, n) => n);
   const attempts = () => 1 + world.upTo(3);
-  const names = Array.from({ length: count }, (_, n) => n);
   switch (kind) {
     case 'attempts': {
       const event = world.chance(0.5) ? command(9) : pullRequest({ number: PULL });
       const word = event.name === 'issue_comment' ? COMMAND : { prompt: 'Go.' };
-      const all = attempts();
-      return names.map((n) => ({
-        ...{ run: '1', event, with: { ...word, 'job-id': `leg-${n}` }, attempts: all },
-      }));
+      const leg = { run: '1', event, attempts: attempts() };
+      return names.map((n) => ({ ...leg, with: { ...word, 'job-id': `leg-${n}` } }));
     }
     case 'limit':
       return names.map((n) => ({ run: `${n}`, event: byBot, with: LIMIT, attempts: 1 }));
-    case 'commit':
-      return names.map((n) => ({
-        ...{ run: `${n}`, event: workflowRun({ pullRequests: [PULL] }), attempts: 1 },
-        with: { 'job-id': 'x', prompt: 'Go.' },
-      }));
+    case 'commit': {
+      const event = workflowRun({ pullRequests: [PULL] });
+      return names.map((n) => ({ run: `${n}`, event, with: ONE_JOB, attempts: 1 }));
+    }
     case 'creation':
     case 'refused creation':
       return names.map((n) => ({
-        ...{ run: `${n}`, event: command(n + 1), attempts: attempts() },
-        with: { ...COMMAND, 'create-job': 'true' },
+        ...{ run: `${n}`, event: command(n + 1), with: CREATES, attempts: attempts() },
       }));
   }
 }
 
 async function playPlan(world: World, plan: Plan, luck: Luck): Promise<Outcome[]> {
   const kills = luck.refuses === 1 ? 0 : 0.25;
-  await world.pass(world.upTo(6000));
+  await world.clock.pass(world.upTo(6000));
   const outcomes: Outcome[] = [];
   for (let attempt = 1; attempt <= plan.attempts; attempt += 1) {
     const killAt = world.chance(kills) ? 1 + world.upTo(10) : undefined;
     outcomes.push(await runIn(world, { ...plan, attempt, killAt, luck }));
-    await world.pass(500 + world.upTo(15_000));
+    await world.clock.pass(500 + world.upTo(15_000));
   }
   return outcomes;
 }
@@ -90,8 +85,7 @@ async function playWorld(seed: number): Promise<readonly string[]> {
   const plans = plansOf(kind, world);
   const luck = kind === 'refused creation' ? REFUSED : IN_TROUBLE;
   const played = Promise.all(plans.map((plan) => playPlan(world, plan, luck)));
-  await world.play(played);
-  const outcomes = (await played).flat();
+  const outcomes = (await world.clock.drive(played.finally(() => world.clock.pass(10_000)))).flat();
   const wrong: string[] = [];
   const count = (keys: readonly string[]) => keys.length - new Set(keys).size;
   const { accepted } = world;
@@ -112,35 +106,28 @@ async function playWorld(seed: number): Promise<readonly string[]> {
     if (!isKilled && delivery === 'sent' && !isSent) wrong.push('says sent');
     if (!isKilled && delivery === 'not-sent' && isSent) wrong.push('says not-sent');
   }
-  return [...wrong, ...(await probe(world, kind))];
+  return [...wrong, ...(await world.clock.drive(probe(world, kind)))];
 }
 
 /** An hour later, all is well again: the next runs are neither blocked without need, nor tell what is told. */
 async function probe(world: World, kind: string): Promise<string[]> {
-  const later = async (setup: Pick<Setup, 'event' | 'with'>, run: string): Promise<Outcome> => {
-    await world.pass(3_600_000);
-    return runIn(world, { ...setup, run, attempt: 1, luck: NO_TROUBLE });
+  const later = async (setup: Pick<Setup, 'run' | 'event' | 'with'>): Promise<string> => {
+    await world.clock.pass(3_600_000);
+    return (await runIn(world, { ...setup, attempt: 1, luck: NO_TROUBLE })).result;
   };
   const wrong: string[] = [];
-  const playing = (async () => {
-    if (kind === 'limit') {
-      const results: string[] = [];
-      for (const run of ['70', '71', '72']) {
-        results.push((await later({ event: byBot, with: LIMIT }, run)).result);
-      }
-      if (results.at(-1) !== 'skipped') wrong.push(`no limit: ${results}`);
-      const before = world.entries.length;
-      await later({ event: byBot, with: LIMIT }, '73');
-      if (world.entries.length > before) wrong.push('the limit is told twice');
-    }
-    if (kind === 'refused creation') {
-      const next = { event: command(99), with: { ...COMMAND, 'create-job': 'true' } };
-      const { result } = await later(next, '99');
-      if (result !== 'sent') wrong.push(`blocked: ${result}`);
-    }
-  })();
-  await world.play(playing);
-  await playing;
+  if (kind === 'limit') {
+    const byRun = (run: string) => later({ run, event: byBot, with: LIMIT });
+    const results = [await byRun('70'), await byRun('71'), await byRun('72')];
+    if (results[2] !== 'skipped') wrong.push(`no limit: ${results}`);
+    const before = world.entries.length;
+    await byRun('73');
+    if (world.entries.length > before) wrong.push('the limit is told twice');
+  }
+  if (kind === 'refused creation') {
+    const result = await later({ run: '99', event: command(99), with: CREATES });
+    if (result !== 'sent') wrong.push(`blocked: ${result}`);
+  }
   return wrong;
 }
 
