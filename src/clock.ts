@@ -1,21 +1,13 @@
 /** Times are in milliseconds. */
-export interface Clock {
-  readonly startedAt: number;
-  /** Since 1970. It does not jump, even if the clock of the machine is set. */
-  now(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason once the signal is aborted. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Aborted after `ms`. It does not keep the process alive. */
-  timeout(ms: number): AbortSignal;
-}
-
-export const systemClock: Clock = {
+export const systemClock = {
   startedAt: performance.timeOrigin,
-  now: () => performance.timeOrigin + performance.now(),
+  /** Since 1970. It does not jump, even if the clock of the machine is set. */
+  now: (): number => performance.timeOrigin + performance.now(),
   sleep,
-  // Only whole numbers are allowed.
-  timeout: (ms) => AbortSignal.timeout(Math.max(0, Math.ceil(ms))),
+  /** Aborted after `ms`, of which Node takes only whole numbers. Keeps no process alive. */
+  timeout: (ms: number): AbortSignal => AbortSignal.timeout(Math.max(0, Math.ceil(ms))),
 };
+export type Clock = Readonly<typeof systemClock>;
 
 export function duration(ms: number): string {
   const whole = Math.round(ms / 1000);
@@ -46,6 +38,7 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
   }
 }
 
+/** Resolves after `ms`, or rejects with the signal's reason once the signal is aborted. */
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -1,4 +1,3 @@
-import { pullRequestName } from './pull-request.ts';
 import { DASHBOARD_URL } from './service.ts';
 import { backticksAround, cut, oneLine, splitQuotes, withoutInvisible } from './text.ts';
 
@@ -55,19 +54,6 @@ export function link(label: string, url: string): string {
   // Parentheses would end the link in Markdown.
   const href = new URL(url).href.replaceAll('(', '%28').replaceAll(')', '%29');
   return `[${label}](${href})`;
-}
-
-/** The link was checked before, and there is a number only in this repository. */
-export function pullRequestLink({
-  prLink,
-  prNumber,
-}: {
-  readonly prLink?: string | null | undefined;
-  readonly prNumber?: number | null | undefined;
-}): string {
-  if (!prLink) return '';
-  // A name may begin with `_`, which is Markdown there.
-  return link(pullRequestName(prLink, Boolean(prNumber)).replaceAll('_', '\\_'), prLink);
 }
 
 /** An icon, hidden from screen readers: the words next to it say the same. */

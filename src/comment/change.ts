@@ -1,6 +1,7 @@
-import { changedNothing, type JobState, type Pushed, toLabel } from '../job/job.ts';
+import { changedNothing, type JobRecord, type JobState, type Pushed, toLabel } from '../job/job.ts';
 import { LABELS } from '../job/labels.ts';
-import { blocks, code, dotted, pullRequestLink, sentenceToMarkdown } from '../markdown.ts';
+import { blocks, code, dotted, link, sentenceToMarkdown } from '../markdown.ts';
+import { pullRequestName } from '../pull-request.ts';
 import { DASHBOARD_URL } from '../service.ts';
 import { listSome, plural, quote, sentences } from '../text.ts';
 
@@ -41,6 +42,13 @@ export function renderTitle(job: JobState, isHere: boolean, failure = ''): strin
     case 'no-pull-request':
       return 'Agent finished without a pull request';
   }
+}
+
+/** The link was checked before, and there is a number only in this repository. */
+export function pullRequestLink({ prLink, prNumber }: Partial<JobRecord>): string {
+  if (!prLink) return '';
+  // A name may begin with `_`, which is Markdown there.
+  return link(pullRequestName(prLink, Boolean(prNumber)).replaceAll('_', '\\_'), prLink);
 }
 
 function nameCommits({ count, told }: Pushed): string {

@@ -28,7 +28,6 @@ import {
   folded,
   icon,
   link,
-  pullRequestLink,
   quotation,
   sentenceToMarkdown,
   small,
@@ -36,7 +35,7 @@ import {
 import type { PullRequestHead } from '../pull-request.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { cut, listSome, plural, sentences } from '../text.ts';
-import { renderChange, renderTitle } from './change.ts';
+import { pullRequestLink, renderChange, renderTitle } from './change.ts';
 
 // What people read of a run, in the comment and in the job summary.
 
@@ -60,15 +59,11 @@ export interface RunReport {
   readonly most?: number;
 }
 
+/** `conversation` is missing for the summary. */
 export function renderReport(
   report: RunReport,
   jobs: readonly JobState[],
-  place: {
-    /** Missing for the summary. */
-    readonly conversation?: number;
-    readonly limit: number;
-    readonly comments?: string;
-  },
+  place: { conversation?: number; limit: number; comments?: string },
 ): string {
   const isSummary = place.conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;

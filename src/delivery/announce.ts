@@ -103,11 +103,7 @@ const ROOM_FOR_NAME = 50;
 /** `until`: the creation of the comment is not repeated later. */
 export function openComment(
   run: Run,
-  about: {
-    readonly conversation: number;
-    readonly jobs: readonly JobState[];
-    readonly until: number;
-  },
+  about: { conversation: number; jobs: readonly JobState[]; until: number },
 ): TrackingComment {
   const { plan, runtime, github, trigger, ledger } = run;
   const { conversation, jobs } = about;

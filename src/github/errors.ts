@@ -9,21 +9,15 @@ export class GitHubError extends Error {
   /** 0 without a readable response; 200 if it was too large; 429 for every rate limit. */
   readonly status: number;
   /** Whether any byte of the request may have been sent. */
-  readonly wasWritten: boolean;
+  readonly wasWritten: boolean = true;
   readonly pauseMs: number | undefined;
   /** Whether a setting of the runner must be changed: a proxy, or certificates. */
-  readonly isSetup: boolean;
+  readonly isSetup: boolean = false;
 
-  constructor(
-    status: number,
-    message: string,
-    more: { wasWritten?: boolean; pauseMs?: number | undefined; isSetup?: boolean } = {},
-  ) {
+  constructor(status: number, message: string, more: Partial<Omit<GitHubError, keyof Error>> = {}) {
     super(message);
     this.status = status;
-    this.wasWritten = more.wasWritten ?? true;
-    this.pauseMs = more.pauseMs;
-    this.isSetup = more.isSetup ?? false;
+    Object.assign(this, more);
   }
 }
 

@@ -212,10 +212,7 @@ export function countCommits({ change }: JobState): string {
   return hasCount ? String(change.count ?? '') : '0';
 }
 
-export function toPhase({
-  message,
-  isWaiting,
-}: JobState): 'before' | 'waiting' | 'during' | 'after' {
+export function toPhase({ message, isWaiting }: JobState) {
   if (message.kind === 'sent') return 'after';
   if (message.kind === 'unknown') return 'during';
   return isWaiting ? 'waiting' : 'before';

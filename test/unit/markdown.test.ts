@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  fitting,
-  link,
-  pullRequestLink,
-  quotation,
-  sentenceToMarkdown,
-} from '../../src/markdown.ts';
+import { pullRequestLink } from '../../src/comment/change.ts';
+import { fitting, link, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 
 it.each([
   ['Check the job in the dashboard (https://app.mintlify.com).', /the \[dashboard\]\(https/],
