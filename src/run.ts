@@ -7,7 +7,6 @@ import { makePlan } from './plan/plan.ts';
 import { readRequest } from './prompt/request.ts';
 import { report, reportEarlyEnd } from './report/finish.ts';
 import type { Runtime } from './runner/environment.ts';
-import { adviseOnSettings } from './runner/inputs.ts';
 import { saveUnfinished } from './runner/outputs.ts';
 
 export async function run(runtime: Runtime): Promise<0 | 1> {
@@ -31,7 +30,6 @@ async function prepare(context: Context) {
   if (unauthorized !== undefined) return unauthorized;
   const request = await readRequest(context);
   if (isStop(request)) return request;
-  adviseOnSettings(context.inputs, context.runtime.log);
   const planned = await makePlan(context);
   return isStop(planned) ? planned : { ...planned, request };
 }

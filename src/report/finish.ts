@@ -44,10 +44,7 @@ export function renderSummary(
   commentUrls: readonly string[],
   outdated = '',
 ): string {
-  const links = commentUrls
-    .map((url) => ({ url, number: Number(new URL(url).pathname.split('/').at(-1)) }))
-    .sort((one, other) => one.number - other.number)
-    .map(({ url, number }) => link(`#${number}`, url));
+  const links = commentUrls.map((url) => link(`#${new URL(url).pathname.split('/').at(-1)}`, url));
   const label = links.length === 1 ? 'Comment on' : 'Comments on';
   const linked = links.length === 0 ? '' : `${label} ${links.join(', ')}`;
   const comments = blocks([linked, sentenceToMarkdown(outdated)]);

@@ -156,8 +156,6 @@ async function addComments(run: Run): Promise<readonly string[]> {
     await collapse(run, comment, { itself: null, hasNews: true });
   }
   if (problem !== '') log.warning(problem);
-  const left = targets.size - urls.length;
-  if (left > 0) log.info(`Pull requests of jobs without a comment: ${left}.`);
   return urls;
 }
 

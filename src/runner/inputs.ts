@@ -4,7 +4,7 @@ import { ok, problem, type Result } from '../result.ts';
 import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
 import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
-import type { Log, Redact } from './logger.ts';
+import type { Redact } from './logger.ts';
 
 export const PERMISSIONS = ['triage', 'write', 'maintain', 'admin'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
@@ -27,8 +27,7 @@ export function readInputs(
   const isEmpty = (name: string): boolean => rawInput(env, name).trim() === '';
   if (maxMessages !== null && !comment) wrong.push(UNCOUNTED);
   if (createJob && !comment && isSomewhere) wrong.push(UNNAMED_JOB);
-  if (isEmpty('prompt') && isEmpty('command') && !mayCarry) wrong.push(NO_PROMPT);
-  if (!isEmpty('prompt') && !hasVisibleText(prompt)) wrong.push(INVISIBLE_PROMPT);
+  if (prompt === '' && isEmpty('command') && !mayCarry) wrong.push(NO_PROMPT);
   const isJobNamed = createJob || (comment && isSomewhere);
   const needed = ['project-id', ...(isJobNamed ? [] : ['job-id']), 'api-key'];
   const missing = needed.filter(isEmpty);
@@ -48,7 +47,6 @@ const UNNAMED_JOB =
 const NO_PROMPT =
   '“prompt” is empty; write what the agent should do or, to send what people write in comments, ' +
   'set “command”.';
-const INVISIBLE_PROMPT = '“prompt” has no visible text; write a prompt.';
 
 export const CHECK_NAME =
   'If it comes from a variable or a secret, check its name, and that it exists in this repository.';
@@ -95,7 +93,7 @@ function readSettings(env: Env, redact: Redact, complain: (sentence: string) => 
     jobIds: read('job-id', [], JOB_IDS),
     createJob: read('create-job', false, FLAG),
     apiKey: read('api-key', '', API_KEY),
-    prompt: rawInput(env, 'prompt'),
+    prompt: hasVisibleText(rawInput(env, 'prompt')) ? rawInput(env, 'prompt') : '',
     attach: rawInput(env, 'attach'),
     /** Null acts on every event. */
     command: read('command', null, COMMAND),
@@ -286,12 +284,3 @@ const BASE_URL: InputRule<URL> = {
     'must be an https URL (http only on localhost) without a user name, password, query or ' +
     `fragment, such as ${API_URL}`,
 };
-
-export function adviseOnSettings({ createJob, minimumPermission, prompt }: Inputs, log: Log): void {
-  const unreplaced = '“prompt” has an expression that GitHub has not replaced';
-  if (prompt.includes('${{')) log.warning(`${unreplaced}: that works only in workflow files.`);
-  const open = 'everyone who can start this workflow can create jobs';
-  if (createJob && minimumPermission === 'none') {
-    log.warning(`With “minimum-permission: none”, ${open}.`);
-  }
-}

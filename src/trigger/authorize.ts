@@ -90,12 +90,6 @@ async function checkPermission(
   try {
     const level = await comparePermission(person, minimum, github);
     if (level === 'enough') return undefined;
-    if (level === OTHER_USER) {
-      return unchecked(
-        `${level} when asked for the permission of ${name}. If the account was renamed, write a ` +
-          'new comment or start a new run.',
-      );
-    }
     // The token may not see the members of a team, nor an account under its old name.
     const why =
       `${name} lacks the ${minimum} permission on this repository (“minimum-permission”), or ` +
@@ -112,19 +106,16 @@ async function checkPermission(
   }
 }
 
-const OTHER_USER = 'GitHub returned another user';
-
-/** Neither `author_association` nor the name of an account proves a permission. */
+/** Neither `author_association` nor the name of an account, which may be new, proves it. */
 export async function comparePermission(
   { login, id }: Account,
   minimum: Permission,
   github: GitHub,
 ) {
   const found = await github.collaborator(login);
-  const isOther = id === null ? !sameLogin(found?.login ?? login, login) : (found?.id ?? id) !== id;
-  if (isOther) return OTHER_USER;
+  const isOwn = id === null ? sameLogin(found?.login ?? '', login) : found?.id === id;
   const levels: readonly string[] = ['none', ...PERMISSIONS];
-  const level = levels.indexOf(found?.permission ?? 'none');
+  const level = isOwn ? levels.indexOf(found?.permission ?? 'none') : 0;
   if (level >= levels.indexOf(minimum)) return 'enough';
   return level > 0 ? 'too little' : 'none';
 }

@@ -56,7 +56,11 @@ it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
   ['a command of a person with write access', 'sent', {}],
   ['one of a stranger', 'skipped', { step: { event: by(MALLORY) } }],
   ['one of a stranger, without a check', 'sent', { step: { event: by(MALLORY) }, with: NONE }],
-  ['one of another account with the login', 'error', { step: { event: by({ ...ALICE, id: 9 }) } }],
+  [
+    'one of another account with the login',
+    'skipped',
+    { step: { event: by({ ...ALICE, id: 9 }) } },
+  ],
   ['one if GitHub does not answer', 'error', { github: answering({ fault: 'hang' }) }],
   ['one if GitHub says no', 'skipped', { github: answering({ status: 404, body: {} }) }],
   ['one of a bot that is allowed', 'skipped', { step: { event: by(RENOVATE) }, with: BOTS }],

@@ -225,7 +225,6 @@ describe('on an event without a pull request or issue', () => {
     expect(result.warnings).toEqual([
       expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
     ]);
-    expect(result.log).toContain('Pull requests of jobs without a comment: 1.');
   });
 });
 

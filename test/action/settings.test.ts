@@ -102,14 +102,6 @@ describe.concurrent('with an invalid', () => {
   });
 });
 
-it.each<[Inputs, string]>([
-  [{ prompt: 'Fix ${{ github.ref }}.' }, 'not replaced'],
-  [{ 'create-job': 'true', 'minimum-permission': 'none' }, 'who can start this workflow can cre'],
-])('warns of %j', async (inputs, words) => {
-  await using sim = await simulate({ with: inputs });
-  expect((await sim.runHere()).warnings).toEqual([expect.stringContaining(words)]);
-});
-
 const FORKED = on.pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
 // test/unit/trigger/payload.test.ts has all events without access to secrets.
 it.concurrent.each<[WebhookEvent, string]>([

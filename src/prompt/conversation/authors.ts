@@ -28,12 +28,10 @@ export async function lookUpAuthors(
   const lookUp = async (person: Account): Promise<Standing> => {
     const compare = () => comparePermission(person, minimum, github);
     const found = await fetchOrExplain(compare, '', signal);
-    const level = found.kind === 'ok' ? found.value : found.problem;
-    if (level === 'enough') return PERSON;
-    if (level === 'too little' || level === 'none') {
-      return notQuoted('by people who may not ask for changes');
+    if (found.kind === 'problem') {
+      return notQuoted(`by ${quoteLogin(person, runtime.redact)}`, found.problem);
     }
-    return notQuoted(`by ${quoteLogin(person, runtime.redact)}`, level);
+    return found.value === 'enough' ? PERSON : notQuoted('by people who may not ask for changes');
   };
   const people = authors.filter((author): author is Account => author !== null && isPerson(author));
   const others = new Map(people.map((person) => [person.id ?? 0, person]));

@@ -89,7 +89,7 @@ describe('renderSummary', () => {
     ],
     [
       ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
-      '\n\nComments on [#8](https://github.com/o/r/issues/8#i-2), [#10](',
+      '\n\nComments on [#10](https://github.com/o/r/pull/10#issuecomment-1), [#8](',
     ],
   ])('links to the comments %j', (urls, words) => {
     expect(renderSummary(story, [ended({})], urls)).toContain(words);

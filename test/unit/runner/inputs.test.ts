@@ -138,8 +138,7 @@ describe('readInputs refuses', () => {
     ],
     ['only-when', ['done'], `must be a list of ${STATUS_NAMES.join(', ')}, or any alone`],
     ['only-when', ['any, failed', ','], 'or any alone; it is “'],
-    ['prompt', ['', ' \n\u00a0\ufeff'], 'is empty; write what the agent should do'],
-    ['prompt', [' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'has no visible text'],
+    ['prompt', ['', ' \n\u200b\u2060\u00a0\u3164\ufeff\u2800'], 'is empty; write what the agent'],
     [
       'base-url',
       [

@@ -122,7 +122,7 @@ describe('authorize', () => {
 
   it.each<[string, Run, 'not-allowed' | 'unchecked' | undefined, readonly string[]]>([
     ['a writer', {}, undefined, ['alice']],
-    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'unchecked', ['alice']],
+    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'not-allowed', ['alice']],
     ['a bot', { event: issues(RENOVATE) }, 'not-allowed', []],
     ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'not-allowed', []],
     ['a bot that is named', renovate, undefined, []],
@@ -132,7 +132,7 @@ describe('authorize', () => {
     ['an organization', named({ ...RENOVATE, type: 'Organization' }), 'not-allowed', []],
     ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'unchecked', []],
     ['a re-run by a writer', { attempt: 2, by: 'bob' }, undefined, ['alice', 'bob']],
-    ['a re-run by a login that has a new owner', renamed, 'unchecked', ['alice', 'bob']],
+    ['a re-run by a login that has a new owner', renamed, 'not-allowed', ['alice', 'bob']],
     ['a re-run by the author', { attempt: 2, by: 'ALICE' }, undefined, ['alice']],
     ['a re-run by nobody', { attempt: 2 }, 'unchecked', []],
     ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'not-allowed', []],
