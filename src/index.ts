@@ -6,7 +6,7 @@ import { stop } from './job/stop-reasons.ts';
 import { crash, reportEarlyEnd } from './report/finish.ts';
 import { run } from './run.ts';
 import { type Runtime, readSecrets } from './runner/environment.ts';
-import { append } from './runner/files.ts';
+import { appendFileSync } from './runner/files.ts';
 import { createLog, maskInLog, redactor } from './runner/logger.ts';
 import { serialise } from './runner/outputs.ts';
 
@@ -41,8 +41,9 @@ const runtime: Runtime = {
   clock: systemClock,
   signal: cancel.signal,
   random: Math.random,
-  writeOutputs: (outputs) => append(env.GITHUB_OUTPUT, serialise(outputs, `end_${randomUUID()}`)),
-  writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
+  writeOutputs: (outputs) =>
+    appendFileSync(env.GITHUB_OUTPUT ?? '', serialise(outputs, `end_${randomUUID()}`)),
+  writeSummary: (markdown) => appendFileSync(env.GITHUB_STEP_SUMMARY ?? '', markdown),
 };
 
 // Holds if a bug ends the process in any other way than by `exit`.

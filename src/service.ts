@@ -27,9 +27,7 @@ export const STATUSES = {
   completed: { isFinal: true, showsWork: 'if new' },
   archived: { isFinal: true, showsWork: 'never' },
   failed: { isFinal: true, showsWork: 'if new' },
-} as const satisfies Readonly<
-  Record<string, { isFinal: boolean; showsWork: 'always' | 'if new' | 'never' }>
->;
+} as const;
 
 export type Status = keyof typeof STATUSES;
 export const STATUS_NAMES = Object.keys(STATUSES) as Status[];

@@ -9,11 +9,7 @@ import { sentences } from '../text.ts';
 
 const HEARTBEAT_MS = 60_000;
 
-export function openJobLog(
-  { log, clock }: Pick<Runtime, 'log' | 'clock'>,
-  jobs: readonly JobState[],
-  deadline: number,
-) {
+export function openJobLog({ log, clock }: Runtime, jobs: readonly JobState[], deadline: number) {
   const isOnly = jobs.length === 1;
   const warned = new Set<string>();
   let spokeAt = clock.now();

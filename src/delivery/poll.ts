@@ -108,10 +108,7 @@ async function pollOnce(run: Run, job: JobState): Promise<Missed | undefined> {
   logRecord(run, job, record);
   recordPoll(job, record, from, clock.now());
   if (!isKnownStatus(record.status)) {
-    const what =
-      record.status === undefined
-        ? 'no status'
-        : `the status ${quote(record.status)}, which this action does not know`;
+    const what = record.status ? `the unknown status ${quote(record.status)}` : 'no status';
     const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }

@@ -47,10 +47,8 @@ export class GitHub {
   constructor(options: GitHubOptions) {
     this.#options = options;
     const { clock, signal } = options;
-    const endSoon = (): void => {
-      const end = (): void => this.#over.abort();
-      clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, () => {});
-    };
+    const end = (): void => this.#over.abort();
+    const endSoon = () => void clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, end);
     signal.addEventListener('abort', endSoon, { once: true });
   }
 

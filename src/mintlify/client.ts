@@ -75,10 +75,8 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
     ? `answered ${status} when the job was to be created`
     : `accepted the message (${status})`;
   const why = `The API ${done}, but returned ${what}.`;
-  const isDelivered = !isNew && read.kind === 'problem';
-  return isDelivered
-    ? { kind: 'delivered', record: null, warning: why }
-    : { kind: 'doubtful', why };
+  if (isNew || read.kind === 'ok') return { kind: 'doubtful', why };
+  return { kind: 'delivered', record: null, warning: why };
 }
 
 const jobRecord = z.object({

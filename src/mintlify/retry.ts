@@ -38,9 +38,7 @@ export const SEND_RULES = {
     delivery: 'unknown',
     repeats: 0,
   },
-} as const satisfies Readonly<
-  Record<string, { when: string; delivery: Delivery; repeats: number }>
->;
+} as const satisfies Record<string, { when: string; delivery: Delivery; repeats: number }>;
 
 export function classifySend(exchange: Exchange): keyof typeof SEND_RULES {
   if (exchange.kind === 'failure') {

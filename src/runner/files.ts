@@ -1,6 +1,8 @@
-import { appendFileSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ok, problem, type Result } from '../result.ts';
+
+export { appendFileSync } from 'node:fs';
 
 /** Null if it cannot be read or is no regular file: a pipe may never end. */
 export function readWhole(path: string): Uint8Array | null {
@@ -45,10 +47,6 @@ export function readInside(folder: string, path: string, maxBytes: number): Resu
         : `cannot be read (${code})`,
     );
   }
-}
-
-export function append(path = '', text: string): void {
-  appendFileSync(path, text);
 }
 
 export function errorCode(error: unknown): string {

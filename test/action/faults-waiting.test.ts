@@ -84,9 +84,9 @@ testFaults('waits for a job with', [
         with: { ...WAIT, ...FIVE_MINUTES },
         // Once, not with each poll.
         also: ({ stdout }) =>
-          expect(stdout.match(/no status|does not know|from before/g)).toHaveLength(1),
+          expect(stdout.match(/no status|unknown status|from before/g)).toHaveLength(1),
       },
-      { ...timedOut, warns: [/no status|status “needs input”, which this action does not know/] },
+      { ...timedOut, warns: [/no status|the unknown status “needs input”;/] },
     ],
   ),
 ]);

@@ -126,9 +126,6 @@ async function fetchSource({ github }: Context, check: FailedCheck, signal: Abor
   return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
-export function limitTime(
-  { clock, signal }: Pick<Runtime, 'clock' | 'signal'>,
-  until: number,
-): AbortSignal {
+export function limitTime({ clock, signal }: Runtime, until: number): AbortSignal {
   return AbortSignal.any([clock.timeout(until - clock.now()), signal]);
 }

@@ -120,6 +120,7 @@ function describeFailures(
     return [url === '' ? sentence : `${sentence}: ${url}`, ...end];
   };
   const all = [...runs, ...failed.filter(({ run }) => run === null)];
+  const more = all.slice(MOST_NAMES).map(({ name }) => name);
   const [own = [], others = []] = [true, false].map((isOwn) =>
     all.slice(0, MOST_NAMES).flatMap((one) => (one.isOwn === isOwn ? describeOne(one) : [])),
   );
@@ -127,10 +128,7 @@ function describeFailures(
     ...own,
     ...(own.length > 0 && others.length > 0 ? [ALSO_FAILS] : []),
     ...others,
-    ...list(
-      'Also failed',
-      all.slice(MOST_NAMES).map(({ name }) => name),
-    ),
+    ...list('Also failed', more),
     ...list('Not finished yet', unfinished),
   ];
 }

@@ -2,10 +2,10 @@
 // or the bundle.
 
 import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
 import type { Clock } from '../../../src/clock.ts';
 import { run } from '../../../src/run.ts';
 import { type Env, type Runtime, readSecrets } from '../../../src/runner/environment.ts';
-import { append } from '../../../src/runner/files.ts';
 import { escapeCommands, type Log, type Redact, redactor } from '../../../src/runner/logger.ts';
 import { serialise } from '../../../src/runner/outputs.ts';
 import './preload.ts';
@@ -76,8 +76,9 @@ function runtimeOf(
   const redact = redactor(secrets);
   return {
     ...{ env, log: logOf(redact, write), redact, clock, signal, random },
-    writeOutputs: (all) => append(env.GITHUB_OUTPUT, serialise(all, `end_${randomUUID()}`)),
-    writeSummary: (markdown) => append(env.GITHUB_STEP_SUMMARY, markdown),
+    writeOutputs: (all) =>
+      appendFileSync(env.GITHUB_OUTPUT ?? '', serialise(all, `end_${randomUUID()}`)),
+    writeSummary: (markdown) => appendFileSync(env.GITHUB_STEP_SUMMARY ?? '', markdown),
   };
 }
 
