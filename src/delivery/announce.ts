@@ -13,10 +13,7 @@ import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.t
  * No comment, no message. `untold`: the jobs whose limit no comment tells yet. `above`: the records
  * above the comment if they decide, as those of other runs may be newer than the first list.
  */
-export async function announce(
-  run: Run,
-  untold: readonly JobState[],
-): Promise<Pick<Run, 'comment'> & { readonly above?: Result<Ledger> | undefined }> {
+export async function announce(run: Run, untold: readonly JobState[]) {
   const { plan, runtime } = run;
   const open = run.jobs.filter((job) => job.end === undefined || untold.includes(job));
   // None if nothing is left to send, to wait for or to tell.

@@ -63,11 +63,7 @@ export const STOP_REASONS = {
   'job-unknown': reason('error', 'not-sent', 'The comments that name the job cannot be read.'),
   'several-jobs': reason('error', 'not-sent', 'The newest comment names several jobs.'),
   'no-job': reason('error', 'not-sent', 'No comment names a job, and `job-id` is empty.'),
-  'no-job-here': reason(
-    'skipped',
-    'skipped',
-    'As `no-job`, for a check, a review or an event without a page.',
-  ),
+  'no-job-here': reason('skipped', 'skipped', 'As `no-job`, for a check, a review or no page.'),
   'not-allowed': reason('skipped', 'skipped', 'Whoever triggered the run may not send.'),
   'no-secrets': reason('skipped', 'skipped', 'GitHub gives the run no secrets.'),
   'no-words': reason('skipped', 'skipped', 'The command has no words.'),

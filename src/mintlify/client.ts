@@ -71,9 +71,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
   }
   const other = isNew ? 'an ID that is not one' : 'the record of another job';
   const what = read.kind === 'ok' ? other : read.problem;
-  const done = isNew
-    ? `answered ${status} when the job was to be created`
-    : `accepted the message (${status})`;
+  const done = isNew ? `answered ${status} to the creation` : `accepted the message (${status})`;
   const why = `The API ${done}, but returned ${what}.`;
   if (isNew || read.kind === 'ok') return { kind: 'doubtful', why };
   return { kind: 'delivered', record: null, warning: why };

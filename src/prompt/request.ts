@@ -13,9 +13,8 @@ import { readWords } from './sanitize/sanitize.ts';
 import type { Section } from './sections.ts';
 
 export interface Request {
-  /** Of the workflow; empty for none. */
+  /** Of the workflow, and of a person; empty for none. */
   readonly prompt: string;
-  /** Of a person; empty for none. */
   readonly words: string;
   readonly sections: readonly Section[];
   /** How many inline comments of the review there are on each file. */

@@ -14,7 +14,7 @@ import { parseReply, toReplyId } from '../ledger/marker.ts';
 import { shortHash } from '../ledger/record.ts';
 import { blocks } from '../markdown.ts';
 import { isFinal } from '../service.ts';
-import { listing, oneLine } from '../text.ts';
+import { listSome } from '../text.ts';
 
 // The comments and reactions at the end: first what is to be told, then the writing. Nothing that
 // happens then changes a result.
@@ -22,7 +22,6 @@ import { listing, oneLine } from '../text.ts';
 /** GitHub limits the rate of comments. */
 const APART_MS = 1000;
 /** Characters. */
-const LONGEST_LIST = 500;
 const LONGEST_END = 60_000;
 
 /** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
@@ -173,9 +172,8 @@ async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonl
   const left = targets.get(0)?.map(({ id }) => id) ?? [];
   targets.delete(0);
   if (plan.comments.kind === 'pull requests of the jobs') {
-    const ids = oneLine(listing(left), LONGEST_LIST);
     const why = 'no pull request in this repository is known';
-    if (left.length > 0) runtime.log.info(`No comment about ${ids}: ${why}.`);
+    if (left.length > 0) runtime.log.info(`No comment about ${listSome(left, 20)}: ${why}.`);
     return targets;
   }
   if (!inputs.createJob || comment === undefined) return new Map();

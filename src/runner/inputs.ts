@@ -211,10 +211,7 @@ const API_KEY: InputRule<string> = {
     'in the secret',
   mistakes: [
     [/^bearer /i, 'begins with “Bearer”; store only the key in the secret'],
-    [
-      EXPRESSION,
-      'is the name of a variable, not a key; write “${{ secrets.NAME }}” in the workflow',
-    ],
+    [EXPRESSION, 'is a variable, not a key; write “${{ secrets.NAME }}” in the workflow'],
     [OTHER_KEYS, `is an assistant key or an index key; create an admin key at ${KEYS_URL}`],
     [/^(gh[a-z]_|github_pat_)/, `is a token of GitHub; create an admin key at ${KEYS_URL}`],
   ],

@@ -121,11 +121,7 @@ describe('the creation of a job', () => {
   });
 
   it.each<[string, Behaviour, string]>([
-    [
-      'no body',
-      answer(whole(201, '')),
-      '201 when the job was to be created, but returned an empty body.',
-    ],
+    ['no body', answer(whole(201, '')), '201 to the creation, but returned an empty body.'],
     ['a body without an ID', answer(whole(201, {})), 'returned JSON that is not a job record.'],
     ['an ID that is a path', answer(whole(200, { id: 'a/b' })), 'returned an ID that is not one.'],
     ['an ID with a secret', answer(whole(200, { id: 's3cret' })), 'an ID that is not one.'],

@@ -102,7 +102,7 @@ describe('readInputs refuses', () => {
     [
       'api-key',
       ['${{ secrets.X }}', '$KEY', 'secrets.API_KEY', 'vars.KEY'],
-      'is the name of a variable, not',
+      'is a variable, not a key',
     ],
     ['job-id', ['a\u200b'], 'it is “aU+200B”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
