@@ -223,7 +223,7 @@ export class GitHub {
     const { octokit, proxy } = await this.#connect();
     const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     const wantsRedirect = 'route' in call && call.wantsRedirect;
-    const fetch = createFetch({ proxy, signal, redact, wantsRedirect });
+    const fetch = createFetch({ proxy, signal, clock, redact, wantsRedirect });
     const options = { ...parameters, owner, repo, headers: API_VERSION, request: { fetch } };
     try {
       if ('query' in call) {

@@ -1,6 +1,6 @@
 import { untilAborted } from '../clock.ts';
 import { ok, problem, type Result } from '../result.ts';
-import { type Response, readPause } from '../runner/http.ts';
+import { type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
 import { parseJson, quote } from '../text.ts';
 
@@ -10,7 +10,7 @@ export class GitHubError extends Error {
   readonly status: number;
   /** Whether any byte of the request may have been sent. */
   readonly wasWritten: boolean = true;
-  readonly pauseMs: number | null = null;
+  readonly pauseMs: number | undefined;
   /** Whether a setting of the runner must be changed: a proxy, or certificates. */
   readonly isSetup: boolean = false;
 
@@ -116,10 +116,10 @@ export function unexpectedResponse(): GitHubError {
   return new GitHubError(0, why);
 }
 
-/** A refusal; undefined for a success. What it says is that of others. */
+/** A refusal; undefined for a success. What it says is that of others. `now`: by the clock. */
 export function readRefusal(
   { status, headers, text }: Pick<Response, 'status' | 'headers'> & { readonly text: string },
-  redact: Redact,
+  { redact, now }: { readonly redact: Redact; readonly now: number },
 ): GitHubError | undefined {
   const json = Object(parseJson(text));
   const errors: readonly unknown[] = Array.isArray(json.errors) ? json.errors : [];
@@ -136,7 +136,7 @@ export function readRefusal(
   return new GitHubError(
     isLimit ? 429 : asInRest,
     words === '' ? why : `${why}: ${quote(redact(words))}`,
-    isLimit ? { pauseMs: readPause(headers) } : {},
+    isLimit ? { pauseMs: readRatePause(headers, now) } : {},
   );
 }
 
@@ -155,4 +155,12 @@ function isRateLimit(said: string, status: number, headers: Response['headers'])
   if (status === 422) return said.includes('submitted too quickly');
   const isLeft = headers['retry-after'] === undefined && headers['x-ratelimit-remaining'] !== '0';
   return status === 429 || (status === 403 && (!isLeft || LIMIT_WORDS.test(said)));
+}
+
+/** By https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. */
+function readRatePause(headers: Response['headers'], now: number): number | undefined {
+  const named = readPause(headers, now);
+  if (named !== null || headers['x-ratelimit-remaining'] !== '0') return named ?? undefined;
+  const pauseMs = Number(headers['x-ratelimit-reset']) * 1000 - readDate(headers, now);
+  return pauseMs > 0 ? pauseMs : undefined;
 }

@@ -1,5 +1,6 @@
+import type { Clock } from '../clock.ts';
 import type { Runtime } from '../runner/environment.ts';
-import { explainConnection, type HttpRequest, readHeader, sendRequest } from '../runner/http.ts';
+import { explainConnection, type HttpRequest, sendRequest } from '../runner/http.ts';
 import { GitHubError, readRefusal, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
@@ -11,19 +12,20 @@ const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
 const NEVER_BY_PROXY = 'localhost,127.0.0.1,::1';
 
 interface FetchOptions extends Pick<HttpRequest, 'proxy' | 'signal'>, Pick<Runtime, 'redact'> {
+  readonly clock: Pick<Clock, 'now'>;
   /** Otherwise a redirect is an error. None is followed. */
   readonly wantsRedirect?: boolean | undefined;
 }
 
 /** Rejects with a `GitHubError`, also for a refusal. */
-export function createFetch({ wantsRedirect = false, redact, ...options }: FetchOptions) {
+export function createFetch({ wantsRedirect = false, redact, clock, ...options }: FetchOptions) {
   return async (address: string, call: Pick<HttpRequest, 'method' | 'headers' | 'body'>) => {
     let wasWritten = false;
     const onWrite = (): void => {
       wasWritten = true;
     };
-    const { method, headers: sent, body } = call;
-    const request = { url: new URL(address), method, headers: sent, body, ...options, onWrite };
+    const { method, headers, body } = call;
+    const request = { url: new URL(address), method, headers, body, ...options, onWrite };
     const answer = await read(request).catch((error) => {
       if (error instanceof GitHubError) throw error;
       const { aborted } = options.signal;
@@ -40,12 +42,14 @@ export function createFetch({ wantsRedirect = false, redact, ...options }: Fetch
       const why = `GitHub answered ${status}, a redirect, which is not followed`;
       throw new GitHubError(status, why);
     }
-    const refusal = readRefusal(answer, redact);
+    const refusal = readRefusal(answer, { redact, now: clock.now() });
     if (refusal !== undefined) throw refusal;
-    const location = readHeader(answer.headers, 'location');
+    const pairs = Object.entries(answer.headers).map(
+      ([name, value]) => [name, [value].flat().join(', ')] as const,
+    );
     // Octokit reads a body of another type in ways of its own.
-    const headers = new Map(Object.entries({ location, 'content-type': 'application/json' }));
-    return { status, url: address, headers, text: async () => text };
+    const received = new Map([...pairs, ['content-type', 'application/json']]);
+    return { status, url: address, headers: received, text: async () => text };
   };
 }
 

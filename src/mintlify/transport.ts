@@ -73,7 +73,7 @@ async function exchange(
   body: string | undefined,
   options: TransportOptions,
 ): Promise<Exchange> {
-  const { baseUrl, apiKey, proxy, log } = options;
+  const { baseUrl, apiKey, proxy, clock, log } = options;
   const method = body === undefined ? 'GET' : 'POST';
   let written = false;
   const { signal, explain } = limitRequest(method, options, () => written);
@@ -95,7 +95,7 @@ async function exchange(
     log.debug(`${method} ${path}: ${status} ${contentType}`);
     return {
       ...{ kind: 'answer', status, contentType, location: readHeader(headers, 'location') },
-      pauseMs: readPause(headers),
+      pauseMs: readPause(headers, clock.now()),
       body: readText(response.body, (error) => explain(error)[1]),
     };
   } catch (error) {

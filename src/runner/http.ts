@@ -70,10 +70,17 @@ export function readHeader(headers: Response['headers'], name: string): string {
   return [headers[name] ?? []].flat()[0] ?? '';
 }
 
-/** In milliseconds, if it is given in seconds. */
-export function readPause(headers: Response['headers']): number | null {
+/** In milliseconds. A date counts from that of the response. */
+export function readPause(headers: Response['headers'], now: number): number | null {
   const value = readHeader(headers, 'retry-after');
-  return /^\d{1,9}$/.test(value) ? Number(value) * 1000 : null;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  // `Date.parse` also takes numbers.
+  const pauseMs = Date.parse(value.endsWith(' GMT') ? value : '') - readDate(headers, now);
+  return Number.isNaN(pauseMs) ? null : Math.max(0, pauseMs);
+}
+
+export function readDate(headers: Response['headers'], now: number): number {
+  return Date.parse(readHeader(headers, 'date')) || now;
 }
 
 const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [

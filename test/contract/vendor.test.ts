@@ -66,7 +66,7 @@ it('GitHub’s client sends its requests through a proxy', async () => {
     const { readNetworkSettings } = await import('${own('runner/environment.ts')}');
     const { value } = readNetworkSettings(process.env, new URL('${baseUrl}'));
     const { signal } = new AbortController();
-    const fetch = createFetch({ proxy: value, signal, redact: String });
+    const fetch = createFetch({ proxy: value, signal, clock: Date, redact: String });
     const octokit = await getOctokit('ghs_1', '${baseUrl}', 'a-test/1');
     const get = { owner: 'a', repo: 'b', page: 2, request: { fetch } };
     await octokit.request('GET /repos/{owner}/{repo}', get);

@@ -166,8 +166,12 @@ describe('a call', () => {
     ...{ status: 403, body: { message: 'No.' } },
     headers: { 'x-ratelimit-remaining': '0', ...headers },
   });
+  const date = Date.UTC(2026, 10, 21, 12);
+  const until = String(date / 1000 + 20);
+  const reset = { date: new Date(date).toUTCString(), 'x-ratelimit-reset': until };
   it.each<[string, Reply, RegExp]>([
     ['Retry-After', limit({ 'retry-after': '60' }), /^60000$/],
+    ['the reset', limit(reset), /^20000$/],
     ['nothing, if the pause is too long', limit({ 'retry-after': '61' }), /^$/],
     ['nothing, if no pause is named', limit({}), /^$/],
   ])('that reads waits once for a rate limit, until %s', async (_, reply, expected) => {
@@ -220,7 +224,7 @@ describe('a call', () => {
     };
     await using sim = await simulate({ on: () => page(`page ${cursors++}`) });
     let now = 0;
-    const clock = { ...systemClock, now: () => (now += 5000) };
+    const clock = { ...systemClock, now: () => (now += 2500) };
     const github = connect(sim, { clock });
     await expect(list(github)).rejects.toThrow('did not list everything in time');
     expect(callsOf(sim)).toHaveLength(6);

@@ -1,15 +1,20 @@
 import { expect, it } from 'vitest';
 import { explainConnection, readPause } from '../../../src/runner/http.ts';
 
-it.each<[string, number | null]>([
-  ['', null],
-  ['0', 0],
-  ['10', 10_000],
-  ...['9'.repeat(40), 'Sat, 21 Nov 2026 12:01:30 GMT', '-1', '1e3', '0.5', '90s'].map(
-    (value): [string, null] => [value, null],
+const NOW = Date.UTC(2026, 10, 21, 12);
+it.each<[string, string, number | null]>([
+  ['', '', null],
+  ['0', '', 0],
+  ['10', '', 10_000],
+  ['9'.repeat(40), '', null],
+  ['Sat, 21 Nov 2026 12:01:30 GMT', '', 90_000],
+  ['Sat, 21 Nov 2026 12:01:30 GMT', 'Sat, 21 Nov 2026 12:01:00 GMT', 30_000],
+  ['Sat, 21 Nov 2026 11:59:59 GMT', '', 0],
+  ...['Sat, 99 Nov 2026 12:01:30 GMT', 'Sat, 21 Nov 2026', 'soon', '-1', '1e3', '0.5', '90s'].map(
+    (value): [string, string, null] => [value, '', null],
   ),
-])('Retry-After %j asks for %j ms', (asked, expected) => {
-  expect(readPause({ 'retry-after': asked })).toBe(expected);
+])('Retry-After %j, by a server at %j, asks for %j ms', (asked, date, expected) => {
+  expect(readPause({ 'retry-after': asked, date }, NOW)).toBe(expected);
 });
 
 const coded = (code: unknown, cause?: unknown): Error =>
