@@ -3,7 +3,7 @@ import { turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
 import { ALICE, SHA, type WebhookEvent } from '../sim/events.ts';
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
-import { JOB, PULL, type Scenario, simulate } from './scenario.ts';
+import { COMMAND, JOB, LINK, PULL, type Scenario, simulate, WRITER } from './scenario.ts';
 
 // How many calls a run makes, and which wait for others. The simulations respond in rounds: when all
 // calls of one have arrived. A call that waited for another one of its round would never be made.
@@ -24,17 +24,18 @@ const HEAD = 'GET pulls/#';
 const LOG = 'GET actions/jobs/#/logs';
 const CHECKS = 'GET commits/*/check-runs';
 const ANNOTATIONS = 'GET check-runs/#/annotations';
+const POLL = 'poll';
 /** The own comment, and the list that shows it. */
 const NOTED: readonly Round[] = [[CREATE], ['list']];
-const ASKED: readonly Round[] = [[PERMISSION], ['list'], [REACT, 'poll']];
+const ASKED: readonly Round[] = [[PERMISSION], ['list'], [REACT, POLL]];
 const STATE: readonly Round[] = [['said'], ['GET actions/runs', CHECKS, PERMISSION]];
-const POLL = 'poll';
 const MESSAGE = 'message';
 
 interface Case {
   readonly name: string;
   readonly event: (commandId: number) => WebhookEvent;
-  readonly with: Scenario['with'];
+  /** It waits, unless this says otherwise. */
+  readonly with?: Scenario['with'];
   /** The rounds before the message, which has its own round. */
   readonly before: readonly Round[];
   /** Those after the last poll. */
@@ -45,94 +46,83 @@ interface Case {
   readonly isOvertaken?: boolean;
 }
 
-const LINK = `https://github.com/octo/agents/pull/${PULL}`;
-const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
-const WRITER = { id: ALICE.id, permission: 'write' } as const;
+const ASKING = { author: ALICE.login, body: '/agent Add examples.' };
 /** No comment is edited just because time passes. */
 const SHORT_TURN = turnTo('completed', 20_000);
-const byPerson = (): WebhookEvent => on.pullRequest({ number: PULL });
 const byCommand = (id: number): WebhookEvent =>
-  on.issueComment({ number: PULL, body: COMMAND.body, id });
-const byReview = (): WebhookEvent => on.review({ number: PULL, body: COMMAND.body });
-const byPush = (): WebhookEvent => on.push();
+  on.issueComment({ number: PULL, body: ASKING.body, id });
 const byCheck = (): WebhookEvent => on.workflowRun({ pullRequests: [PULL] });
-const command = { command: '/agent', prompt: '' };
 const annotated = (name: string) => ({ name, annotations: [{ message: 'a' }] });
 
 const CASES: readonly Case[] = [
-  { name: 'elsewhere', event: byPush, with: { wait: true }, before: [[POLL], [POLL]], after: [] },
+  { name: 'elsewhere', event: () => on.push(), before: [[POLL], [POLL]], after: [] },
   {
     name: 'by a person on a pull request, waiting',
-    event: byPerson,
-    with: { wait: true },
-    before: [[PERMISSION], [POLL], [CREATE], ['list'], [POLL]],
+    event: () => on.pullRequest({ number: PULL }),
+    before: [[PERMISSION], [POLL], ...NOTED, [POLL]],
     // The comment is edited when the message is out, which nothing waits for.
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
     name: 'a command that waits',
     event: byCommand,
-    with: { ...command, wait: true },
+    with: COMMAND,
     // 👀, which nothing waits for. 🎉 comes after the comment is up to date.
-    before: [
-      ...[[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['list'], ['said']],
-      ...[['GET actions/runs', CHECKS], [POLL]],
-    ],
+    before: [...ASKED, ...NOTED, ['said'], ['GET actions/runs', CHECKS], [POLL]],
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a command on the own pull request where all is well: one more, then its runs, its checks and the author of a thread at once',
     event: byCommand,
-    with: { ...command, wait: true },
+    with: COMMAND,
     own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
-    before: [[PERMISSION], ['list'], [REACT, POLL], [CREATE], ['list'], ...STATE, [POLL, HEAD]],
+    before: [...ASKED, ...NOTED, ...STATE, [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a command on the own pull request where a run failed: one more for a log and annotations',
     event: byCommand,
-    with: { ...command, wait: true },
+    with: COMMAND,
     own: [{ id: 41, sha: SHA, jobs: [annotated('links')] }],
     before: [...ASKED, ...NOTED, ...STATE, [LOG, ANNOTATIONS], [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'a review that waits',
-    event: byReview,
-    with: { ...command, wait: true },
-    before: [[PERMISSION], ['review'], ['list'], ['react', POLL], ...NOTED, ['said'], [POLL]],
-    after: [[EDIT], [EDIT], ...TELL, ['react']],
+    event: () => on.review({ number: PULL, body: ASKING.body }),
+    with: COMMAND,
+    before: [[PERMISSION], ['review'], ['list'], [REACT, POLL], ...NOTED, ['said'], [POLL]],
+    after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
     name: 'about a commit, waiting',
     event: byCheck,
-    with: { wait: true },
-    before: [[PERMISSION], ['list'], [POLL], [CREATE], ['list'], [POLL, HEAD]],
+    before: [[PERMISSION], ['list'], [POLL], ...NOTED, [POLL, HEAD]],
     after: [[EDIT], [EDIT], ...HIDE],
   },
   {
     name: 'about a run that failed, waiting: one more for its pull request, one for runs and checks, and one for all logs and annotations',
     event: () =>
       on.workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
-    with: { wait: true },
     own: [
       { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map(annotated) },
       { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map(annotated) },
     ],
     before: [
-      ...[[PERMISSION], ['list', HEAD], [POLL], [CREATE], ['list']],
-      ['GET actions/runs', CHECKS],
-      [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
-      [POLL, HEAD],
+      ...[[PERMISSION], ['list', HEAD], [POLL], ...NOTED, ['GET actions/runs', CHECKS]],
+      ...[
+        [...Array(8).fill(LOG), ...Array(8).fill(ANNOTATIONS)],
+        [POLL, HEAD],
+      ],
     ],
     after: [[EDIT], [HEAD], ['GET actions/runs'], [EDIT], ...TELL],
   },
   {
     name: 'about a commit with a limit and without job-id, and another run comments: one more',
     event: byCheck,
-    with: { 'max-messages': 3, 'job-id': '' },
+    with: { 'max-messages': 3, 'job-id': '', wait: false },
     own: [],
-    before: [[PERMISSION], ['list'], [POLL], [CREATE], ['list'], [HEAD]],
+    before: [[PERMISSION], ['list'], [POLL], ...NOTED, [HEAD]],
     after: [[EDIT], ...HIDE],
     isOvertaken: true,
   },
@@ -169,17 +159,18 @@ function respondInRounds(rounds: readonly Round[]) {
   };
 }
 
-function callsOf({ before, after }: Case): number {
-  return [...before, ...after].flat().filter((name) => name !== POLL).length;
-}
+const counted = CASES.map((one) => ({
+  ...one,
+  calls: [...one.before, ...one.after].flat().filter((name) => name !== POLL).length,
+}));
 
-it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
+it.each(counted)(
   '$name: $calls calls to GitHub',
   async ({ with: inputs, event, before, after, own, isOvertaken = false, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({
       github: {
-        issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }],
+        issues: [{ number: PULL, pullRequest: true, comments: [ASKING] }],
         collaborators: { alice: WRITER, bob: { ...WRITER, id: 1002 } },
         runs: own ?? [],
         on(request) {
@@ -204,7 +195,7 @@ it.each(CASES.map((one) => ({ ...one, calls: callsOf(one) })))(
     rounds = respondInRounds(expected);
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
     const step = { event: event(id), github: { run_id: '2' } };
-    const result = await sim.run({ with: inputs ?? {}, step });
+    const result = await sim.run({ with: { wait: true, ...inputs }, step });
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);

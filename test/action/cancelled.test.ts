@@ -3,100 +3,98 @@ import { LABELS } from '../../src/job/labels.ts';
 import { turnTo } from '../sim/agent.ts';
 import { issueComment } from '../sim/events.ts';
 import { answer, head, startFaultServer, whole } from '../sim/fault-server.ts';
-import type { GitHubOptions } from '../sim/github/server.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
-import type { StepResult, StepRun } from '../sim/runner/process.ts';
-import { expectPromises, JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import type { StepRun } from '../sim/runner/process.ts';
+import { expectPromises, JOB, PULL, type Scenario, simulate } from './scenario.ts';
 
 // What a run leaves that is cancelled or killed in the middle: its outputs are true.
 
-type Interrupt = () => void;
+/** Sends the signal, and leaves the request without a response. */
+type Hang = () => typeof HANG;
 interface Phase {
   readonly name: string;
-  /** The scenario that calls `interrupt` in the phase. */
-  readonly scenario: (interrupt: Interrupt) => Scenario | Promise<Scenario & AsyncDisposable>;
+  readonly scenario: (hang: Hang) => Scenario | Promise<Scenario & AsyncDisposable>;
   readonly delivery: 'sent' | 'not-sent' | 'unknown';
   /** Default: cancelled. */
   readonly result?: 'sent';
+  /** The signal, the label and the reason of a cancelled run. Default: SIGINT. */
+  readonly says?: readonly [signal: NodeJS.Signals, label: keyof typeof LABELS, reason: string];
+  /** What one that is killed has set: its result, `job-id` and reason. */
+  readonly left?: readonly [result: string, id: string, reason: string];
 }
 
 const HANG = { fault: 'hang' } as const;
 const WAITING = { wait: true };
-
-function hang(interrupt: Interrupt): typeof HANG {
-  interrupt();
-  return HANG;
-}
-
-const from = (first: number, interrupt: Interrupt) => (n: number) =>
-  n < first ? undefined : hang(interrupt);
-
-const BEFORE_POLL: Phase = {
-  name: 'while it polls the job before the message',
-  scenario: (interrupt) => ({ with: WAITING, agent: { onGet: () => hang(interrupt) } }),
-  delivery: 'not-sent',
-};
-const IN_POST: Phase = {
-  name: 'while it waits for the response to the message',
-  scenario: (interrupt) => ({ agent: { onPost: () => ({ ...hang(interrupt), accept: true }) } }),
-  delivery: 'unknown',
-};
-const IN_WAIT: Phase = {
-  name: 'while it polls the job after the message',
-  scenario: (interrupt) => ({ with: WAITING, agent: { onGet: from(4, interrupt) } }),
-  delivery: 'sent',
-};
-const WHEN_ACTIVE: Phase = {
-  name: 'while it waits for earlier work',
-  scenario: (interrupt) => ({
-    with: WAITING,
-    agent: { jobs: [{ id: JOB, base: { status: 'active' } }], onGet: from(5, interrupt) },
-  }),
-  delivery: 'not-sent',
-};
-const IN_LIST: Phase = {
-  name: 'while it reads the comments',
-  scenario: (interrupt) => ({
-    step: { github: { run_attempt: '2' } },
-    github: { issues: [{ number: PULL }], on: () => hang(interrupt) },
-  }),
-  // An earlier attempt may have sent the message.
-  delivery: 'unknown',
-};
+const from = (first: number, hang: Hang) => (n: number) => (n < first ? undefined : hang());
 
 const PHASES: readonly Phase[] = [
-  BEFORE_POLL,
+  {
+    name: 'while it polls the job before the message',
+    scenario: (hang) => ({ with: WAITING, agent: { onGet: hang } }),
+    delivery: 'not-sent',
+    left: ['error', '', 'The run ended before anything was sent.'],
+  },
   {
     name: 'while it waits for a job, after another one has failed',
-    scenario: (interrupt) => ({
+    scenario: (hang) => ({
       with: { ...WAITING, 'job-id': `${JOB} job-2` },
       agent: {
         jobs: [{ id: JOB, turns: [turnTo('failed', 1000)] }, { id: 'job-2' }],
-        onGet: from(20, interrupt),
+        onGet: from(20, hang),
       },
     }),
     delivery: 'sent',
   },
-  IN_POST,
-  IN_WAIT,
-  WHEN_ACTIVE,
+  {
+    name: 'while it waits for the response to the message',
+    scenario: (hang) => ({ agent: { onPost: () => ({ ...hang(), accept: true }) } }),
+    delivery: 'unknown',
+    says: ['SIGTERM', 'delivery unknown', 'The message may have arrived'],
+    left: [
+      ...(['error', JOB] as const),
+      'ended while the message was being sent. The message may have arrived',
+    ],
+  },
+  {
+    name: 'while it polls the job after the message',
+    scenario: (hang) => ({ with: WAITING, agent: { onGet: from(4, hang) } }),
+    delivery: 'sent',
+    says: ['SIGINT', 'cancelled', 'The agent may keep working'],
+    left: ['sent', JOB, 'The run ended before the agent was done.'],
+  },
+  {
+    name: 'while it waits for earlier work',
+    scenario: (hang) => ({
+      with: WAITING,
+      agent: { jobs: [{ id: JOB, base: { status: 'active' } }], onGet: from(5, hang) },
+    }),
+    delivery: 'not-sent',
+    says: ['SIGHUP', 'not-sent', 'stopped before the message was sent'],
+    left: ['error', '', 'The run ended before anything was sent.'],
+  },
   {
     name: 'while the permission is checked',
-    scenario: (interrupt) => ({
+    scenario: (hang) => ({
       step: { event: issueComment({ number: PULL, body: 'Go.' }) },
-      github: { on: () => hang(interrupt) },
+      github: { on: hang },
     }),
     delivery: 'not-sent',
   },
-  IN_LIST,
+  {
+    name: 'while a re-run reads the comments',
+    scenario: (hang) => ({ step: { github: { run_attempt: '2' } }, github: { on: hang } }),
+    // An earlier attempt may have sent the message.
+    delivery: 'unknown',
+    left: ['error', '', 'This attempt ended before anything was sent.'],
+  },
   {
     name: 'while it reads the response to the message',
-    async scenario(interrupt) {
+    async scenario(hang) {
       const server = await startFaultServer({
         onRequest({ method }) {
           if (method === 'GET') return answer(whole(200, { id: JOB, status: 'completed' }));
           // By then, the step has read the head.
-          setTimeout(interrupt, 1000);
+          setTimeout(hang, 1000);
           return answer(head(200, { 'content-type': 'application/json', 'content-length': 99 }));
         },
       });
@@ -108,67 +106,60 @@ const PHASES: readonly Phase[] = [
   },
   {
     name: 'while it creates the comment',
-    scenario(interrupt) {
-      const on: GitHubOptions['on'] = ({ path }) =>
-        path.endsWith('/comments') ? hang(interrupt) : undefined;
-      return { github: { issues: [{ number: PULL }], on } };
-    },
+    scenario: (hang) => ({
+      github: { on: ({ path }) => (path.endsWith('/comments') ? hang() : undefined) },
+    }),
     delivery: 'not-sent',
   },
 ];
 
-interface Played {
-  readonly result: StepResult;
-  readonly sim: Simulation;
-}
-
 /** Runs a step that gets this signal in the phase. */
-async function play(phase: Phase, signal: NodeJS.Signals): Promise<Played> {
+async function play({ scenario, delivery }: Phase, signal: NodeJS.Signals) {
   let run: StepRun | undefined;
   let isInterrupted = false;
-  const scenario = await phase.scenario(() => {
+  const given = await scenario(() => {
     if (!isInterrupted) run?.kill(signal);
     isInterrupted = true;
+    return HANG;
   });
-  await using sim = await simulate(scenario);
+  await using sim = await simulate(given);
   run = sim.start();
   const result = await run.result;
-  if (Symbol.asyncDispose in scenario) await scenario[Symbol.asyncDispose]();
-  expectPromises(result, sim.agent, sim.github);
-  if (phase.delivery === 'not-sent') expect(sim.agent.accepted()).toEqual([]);
+  if (Symbol.asyncDispose in given) await given[Symbol.asyncDispose]();
+  expectPromises(result, sim);
+  if (delivery === 'not-sent') expect(sim.agent.accepted()).toEqual([]);
   return { result, sim };
 }
 
 it.runIf(HAS_SIGNALS).concurrent.each(PHASES)(
-  'after a signal, a step ends with the right outputs $name: $delivery',
+  'after a signal, a step ends with the right outputs, and says what it knows, $name: $delivery',
   async (phase) => {
-    const { result, sim } = await play(phase, 'SIGINT');
+    const { delivery, result: ended = 'cancelled', says } = phase;
+    const [signal, label, reason] = says ?? ['SIGINT', null, ''];
+    const { result, sim } = await play(phase, signal);
     expect(result.exitCode).toBe(1);
     // For a further one, there is no time.
     expect(sim.github.comments(PULL).length).toBeLessThanOrEqual(1);
-    const { delivery, result: ended = 'cancelled' } = phase;
     expect(result.outputs).toMatchObject({ result: ended, delivery });
     expect(result.virtualMs).toBeLessThan(60_000);
+    if (label === null) return;
+    expect(result.errors).toEqual([expect.stringContaining(reason)]);
+    expect(sim.commentTexts().at(-1)).toContain(LABELS[label].title);
+    expect(sim.commentTexts().at(-1)).toContain(reason);
+    expect(sim.notes()[0]?.jobs[0]?.delivery).toBe(delivery);
   },
 );
 
-it.concurrent.each([
-  [BEFORE_POLL, 'error', '', 'The run ended before anything was sent.'],
-  [WHEN_ACTIVE, 'error', '', 'The run ended before anything was sent.'],
-  [IN_LIST, 'error', '', 'This attempt ended before anything was sent.'],
-  [IN_POST, 'error', JOB, 'ended while the message was being sent. The message may have arrived'],
-  [IN_WAIT, 'sent', JOB, 'The run ended before the agent was done.'],
-])(
-  'a step that is killed has already set its outputs $0.name',
-  async (phase, ended, id, reason) => {
+it.concurrent.each(PHASES.filter(({ left }) => left !== undefined))(
+  'a step that is killed has already set its outputs $name',
+  async (phase) => {
+    const { delivery, left: [ended, id, reason] = ['', '', ''] } = phase;
     const { result, sim } = await play(phase, 'SIGKILL');
-    expect(result.outputs).toMatchObject({
-      ...{ result: ended, delivery: phase.delivery, 'job-id': id },
-      reason: expect.stringContaining(reason),
-    });
+    expect(result.outputs).toMatchObject({ result: ended, delivery, 'job-id': id });
+    expect(result.outputs.reason).toContain(reason);
     // A re-run must not take it for a message that was certainly not sent.
     for (const { jobs } of sim.notes()) {
-      expect(jobs).toMatchObject([{ delivery: phase === IN_WAIT ? 'sent' : 'sending' }]);
+      expect(jobs).toMatchObject([{ delivery: delivery === 'sent' ? 'sent' : 'sending' }]);
     }
   },
 );
@@ -187,7 +178,6 @@ it.each([
       with: WAITING,
       time,
       github: {
-        issues: [{ number: PULL, pullRequest: true }],
         // The last edit comes after the outputs.
         on({ body }) {
           if (!body.includes(LABELS.completed.icon)) return undefined;
@@ -208,15 +198,3 @@ it.each([
     expect(result.virtualMs).toBeLessThan(90_000);
   },
 );
-
-it.runIf(HAS_SIGNALS).each([
-  [IN_POST, 'SIGTERM', 'delivery unknown', 'The message may have arrived'],
-  [IN_WAIT, 'SIGINT', 'cancelled', 'The agent may keep working'],
-  [WHEN_ACTIVE, 'SIGHUP', 'not-sent', 'stopped before the message was sent'],
-] as const)('a cancelled run says what it knows: %o', async (phase, signal, kind, reason) => {
-  const { result, sim } = await play(phase, signal);
-  expect(result.errors).toEqual([expect.stringContaining(reason)]);
-  expect(sim.commentTexts().at(-1)).toContain(LABELS[kind].title);
-  expect(sim.commentTexts().at(-1)).toContain(reason);
-  expect(sim.notes()[0]?.jobs[0]?.delivery).toBe(phase.delivery);
-});

@@ -3,74 +3,60 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { QUOTATIONS } from '../../src/prompt/sections.ts';
-import {
-  checkRun,
-  issueComment,
-  type Json,
-  review,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import { checkRun, issueComment, review, workflowRun } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import { type RunJobOptions, SIGNATURE } from '../sim/github/runs.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate, TOKEN } from './scenario.ts';
+import {
+  COMMAND,
+  ON_ITS_PULL,
+  PULL,
+  type Scenario,
+  SENT,
+  SKIPPED,
+  simulate,
+  TOKEN,
+  UNSENT,
+} from './scenario.ts';
 
 // What a message carries of its event. The unit tests have all forms of it.
 
 const COMMIT = 'c356495dc22eb5a1b4ff9b1a0e1ba52b19b0ea12';
-const SENT = { result: 'sent', delivery: 'sent' };
-const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
-const NO_PROMPT = { prompt: '' };
-const COMMAND = { prompt: '', command: '/agent' };
 type Lacks = NonNullable<GitHubOptions['lacks']>;
 
-describe('a review without a command', () => {
-  const [FIRST, SECOND, THIRD]: readonly InlineOptions[] = [
-    { path: 'b.md', line: 4, body: 'Second.' },
-    { path: 'b.md', line: 9, startLine: 7, body: 'Third.', outdated: true },
-    { path: 'a.md', line: 1, body: 'First.\n<!-- hidden -->' },
-  ];
-  const ALL = [FIRST, SECOND, THIRD].flatMap((one) => one ?? []);
-  const REPLY: InlineOptions = { body: 'Agreed.', isReply: true };
+const INLINE: readonly InlineOptions[] = [
+  { path: 'b.md', line: 4, body: 'Second.' },
+  { path: 'b.md', line: 9, startLine: 7, body: 'Third.', outdated: true },
+  { path: 'a.md', line: 1, body: 'First.\n<!-- hidden -->' },
+];
+const REPLY: InlineOptions = { body: 'Agreed.', isReply: true };
+const REPLIES = 'The review only replies to comments.';
+const APPROVAL = 'Approvals without inline comments are not sent.';
+const NOTHING = 'The review has neither text nor inline comments.';
 
-  function submit(sim: Simulation, inline: readonly InlineOptions[], body: string, state?: string) {
-    const id = sim.github.addReview(PULL, 'alice', inline);
-    const event = review({ number: PULL, id, body, ...(state !== undefined && { state }) });
-    return { with: NO_PROMPT, step: { event } };
-  }
-
-  it.each<[string, readonly InlineOptions[], string, string?, string?]>([
-    ['with inline comments alone', ALL, ''],
-    ['that is a reply with a text of its own', [REPLY], 'And change this.'],
-    ['that approves, with an inline comment', [REPLY, ...ALL], '', 'approved'],
-    ['without anything, with a prompt', [], '', 'commented', 'Have a look.'],
-  ])('%s is sent', async (_, inline, body, state, prompt = '') => {
-    await using sim = await simulate();
-    const given = submit(sim, inline, body, state);
-    const { outputs } = await sim.runHere({ ...given, with: { prompt } });
-    expect(outputs).toMatchObject(SENT);
-    expect(sim.prompts()).toHaveLength(1);
-  });
-
-  it.each<[string, readonly InlineOptions[], string, string, string?]>([
-    ['of replies alone', [REPLY, REPLY], '', 'The review only replies to comments.'],
-    ['that approves', [], 'LGTM', 'Approvals without inline comments are not sent.', 'approved'],
-    ['with nothing', [], '<!-- -->', 'The review has neither text nor inline comments.'],
-  ])('%s is skipped, green', async (_, inline, body, reason, state) => {
-    await using sim = await simulate();
-    const { conclusion, outputs } = await sim.runHere(submit(sim, inline, body, state));
-    expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
-    expect(outputs.reason).toBe(reason);
-    expect(sim.agent.journal).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-  });
+it.each<[string, readonly InlineOptions[], string, (string | undefined)?, string?, string?]>([
+  ['with inline comments alone', INLINE, ''],
+  ['that is a reply with a text of its own', [REPLY], 'And change this.'],
+  ['that approves, with an inline comment', [REPLY, ...INLINE], '', undefined, 'approved'],
+  ['without anything, with a prompt', [], '', undefined, 'commented', 'Have a look.'],
+  ['of replies alone', [REPLY, REPLY], '', REPLIES],
+  ['that approves', [], 'LGTM', APPROVAL, 'approved'],
+  ['with nothing', [], '<!-- -->', NOTHING],
+])('a review without a command, %s, is sent or skipped, green', async (...row) => {
+  const [, inline, body, reason, state = 'commented', prompt = ''] = row;
+  await using sim = await simulate();
+  const id = sim.github.addReview(PULL, 'alice', inline);
+  const step = { event: review({ number: PULL, id, body, state }) };
+  const { conclusion, outputs } = await sim.runHere({ with: { prompt }, step });
+  expect(conclusion).toBe('success');
+  expect(outputs).toMatchObject(reason === undefined ? SENT : { ...SKIPPED, reason });
+  expect(sim.prompts()).toHaveLength(reason === undefined ? 1 : 0);
+  if (reason !== undefined) expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
 });
 
 it('a run that did not fail is skipped with the reason', async () => {
-  await using sim = await simulate();
-  const step = { event: workflowRun({ pullRequests: [PULL] }) };
-  const { outputs } = await sim.runHere({ with: NO_PROMPT, step });
+  await using sim = await simulate({ step: { event: workflowRun({ pullRequests: [PULL] }) } });
+  const { outputs } = await sim.runHere({ with: { prompt: '' } });
   const reason = 'Nothing has failed, and “prompt” is empty.';
   expect(outputs).toMatchObject({ ...SKIPPED, reason });
 });
@@ -91,17 +77,14 @@ function linksJob(parts: Partial<RunJobOptions> = {}): RunJobOptions {
   return { name: 'links', log: log.join(''), ...parts };
 }
 
-function ofCommit(fields: Json = {}, fork?: string | null): WebhookEvent {
-  const about = { pullRequests: [PULL], sha: COMMIT };
-  const all = { id: 41, conclusion: 'failure', ...fields };
-  return workflowRun({ ...about, fields: all, ...(fork !== undefined && { fork }) });
-}
+const ABOUT = { pullRequests: [PULL], sha: COMMIT };
+const OF_COMMIT = workflowRun({ ...ABOUT, fields: { id: 41, conclusion: 'failure' } });
 
 /** After the failure of a run with these jobs. */
 function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario {
   return {
     secrets: [SIGNATURE],
-    step: { event: ofCommit() },
+    step: { event: OF_COMMIT },
     agent: ON_ITS_PULL,
     ...more,
     with: { ...COMMAND, ...more.with },
@@ -116,12 +99,10 @@ function afterRun(jobs: readonly RunJobOptions[], more: Scenario = {}): Scenario
 describe('a run that failed', () => {
   it('is a message in time, however slow its logs are', async () => {
     const jobs = Array.from({ length: 8 }, (_, n) => linksJob({ name: `links ${n}` }));
-    await using sim = await simulate(
-      afterRun(jobs, {
-        with: { 'timeout-minutes': '0.3' },
-        github: { on: ({ path }) => (path.endsWith('/logs') ? { fault: 'hang' } : undefined) },
-      }),
-    );
+    const on: GitHubOptions['on'] = ({ path }) =>
+      path.endsWith('/logs') ? { fault: 'hang' } : undefined;
+    const given = afterRun(jobs, { with: { 'timeout-minutes': '0.3' }, github: { on } });
+    await using sim = await simulate(given);
     expect((await sim.runHere()).outputs).toMatchObject(SENT);
     expect(sim.prompts()[0]).toContain('GitHub did not answer in time');
   });
@@ -232,10 +213,9 @@ describe('all that fails on a commit', () => {
   const { title, summary } = vale;
   const output = { title, summary, annotations_count: 1 };
   const events = {
-    run: ofCommit(),
+    run: OF_COMMIT,
     check: checkRun({
-      ...{ pullRequests: [PULL], sha: COMMIT },
-      fields: { id: 90, conclusion: 'failure', name: 'Vale', output },
+      ...{ ...ABOUT, fields: { id: 90, conclusion: 'failure', name: 'Vale', output } },
     }),
     command: issueComment({ number: PULL, body: '/agent fix the checks' }),
   };
@@ -285,7 +265,7 @@ describe('all that fails on a commit', () => {
     await using sim = await simulate(afterRun([], { step: { event: events[name] }, github }));
     const { conclusion, outputs } = await sim.runHere();
     expect(conclusion).toBe('failure');
-    expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(outputs).toMatchObject(UNSENT);
     expect(outputs.reason).toContain('The message would have no more than links: the workflow job');
     expect(outputs.reason).toContain(`lacks ${permission}`);
     expect(sim.agent.posts()).toEqual([]);
@@ -326,7 +306,7 @@ describe('attach', () => {
 
   it('is enough for a message that has only links else', async () => {
     const github = { lacks: ['actions' as const] };
-    const step = { workspace, event: ofCommit() };
+    const step = { workspace, event: OF_COMMIT };
     await using sim = await simulate(afterRun([], { step, github }));
     const { outputs } = await sim.run({ with: { attach: 'vale.txt' } });
     expect(outputs).toMatchObject(SENT);

@@ -31,11 +31,18 @@ export const TOKEN = 'ghs_canary_4d2e8b6a0f';
 export const PROJECT = 'project_1';
 export const JOB = 'job-1';
 export const PULL = 7;
+export const LINK = `https://github.com/octo/agents/pull/${PULL}`;
+/** The inputs of a step that reads commands, and of a second attempt. */
+export const COMMAND = { command: '/agent', prompt: '' };
+export const AGAIN = { run_attempt: '2', triggering_actor: 'alice' };
+/** The outputs after a message, without one, and after an error before it. */
+export const SENT = { result: 'sent', delivery: 'sent' };
+export const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
+export const UNSENT = { result: 'error', delivery: 'not-sent' };
 export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
 /** The job has opened the pull request of the event. */
-export const ON_ITS_PULL: Partial<AgentOptions> = {
-  jobs: [{ id: JOB, base: { prLink: `https://github.com/octo/agents/pull/${PULL}` } }],
-};
+export const ON_ITS_PULL: Partial<AgentOptions> = { jobs: [{ id: JOB, base: { prLink: LINK } }] };
+export const WRITER = { id: ALICE.id, permission: 'write' } as const;
 /** Nobody is checked, and `pr-number` names the pull request. */
 const NOT_CHECKED = mergeGroup();
 const { signal: NEVER_ABORTED } = new AbortController();
@@ -97,7 +104,7 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
   const github = await startGitHub({
     token: TOKEN,
     issues: [{ number: PULL, pullRequest: true }],
-    collaborators: { alice: { id: ALICE.id, permission: 'write' } },
+    collaborators: { alice: WRITER },
     clock: time,
     ...scenario.github,
   });
@@ -162,12 +169,12 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
         .slice(from),
     async run(more) {
       const result = await start(more).result;
-      expectPromises(result, agent, github, scenario.secrets);
+      expectPromises(result, { agent, github }, scenario.secrets);
       return result;
     },
     async runHere(more) {
       const result = withCheckedOutputs(await runHere(stepOf(more)));
-      expectPromises(result, agent, github, scenario.secrets);
+      expectPromises(result, { agent, github }, scenario.secrets);
       return result;
     },
     pass: (ms) => inTime(time, (clock) => clock.sleep(ms, NEVER_ABORTED)),
@@ -186,9 +193,12 @@ function withCheckedOutputs(result: StepResult): StepResult {
   return result;
 }
 
-const NOTHING: readonly string[] = [];
 /** Checks what is true for every run, whatever happens to it. */
-export function expectPromises(result: StepResult, agent: Agent, github: GitHub, more = NOTHING) {
+export function expectPromises(
+  result: StepResult,
+  { agent, github }: Pick<Simulation, 'agent' | 'github'>,
+  more: readonly string[] = [],
+): void {
   const stale = 'if you changed src/, run npm run build; archive.test.ts runs what is committed';
   expect(Object.keys(result.outputs).sort(), stale).toEqual(OUTPUT_NAMES.toSorted());
   expect(result.errors.length).toBeLessThanOrEqual(1);
