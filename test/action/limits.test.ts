@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { event, type Person, pullRequest } from '../sim/events.ts';
-import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { meetAt, PULL, type Simulation, simulate } from './scenario.ts';
 
@@ -12,10 +11,8 @@ const AGENT: Person = { login: 'mintlify[bot]', id: 3003, type: 'Bot' };
 const BOT = { 'allowed-bots': AGENT.login };
 const BY_BOT = event('issues', 'labeled', { issue: { number: PULL }, sender: AGENT });
 const BY_PERSON = pullRequest({ number: PULL });
-const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 /** The title of a comment. */
 const LIMIT = LABELS.limited.title;
-const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 type More = NonNullable<Parameters<Simulation['run']>[0]>;
 
@@ -24,8 +21,7 @@ async function runs(sim: Simulation, count: number, more: More = {}): Promise<St
   const results: StepResult[] = [];
   for (let n = 0; n < count; n++) {
     const run_id = String(sim.time.elapsed() + sim.github.journal.length + 1);
-    const github = { run_id, ...more.step?.github };
-    results.push(await sim.runHere({ ...more, step: { ...more.step, github } }));
+    results.push(await sim.runHere({ ...more, step: { github: { run_id } } }));
   }
   return results;
 }
@@ -37,13 +33,12 @@ function resultsOf(results: readonly StepResult[]): readonly (string | undefined
 const sent = (count: number): readonly string[] => Array(count).fill('sent');
 
 /** A command, which its own workflow sends. */
-async function command(sim: Simulation, more: More = {}) {
+async function command(sim: Simulation): Promise<string | undefined> {
   const run_id = String(10 ** 9 + sim.github.journal.length);
   const github = { run_id, workflow: 'Commands', workflow_ref: 'o/a/commands.yml@x' };
-  return sim.runHere({
-    with: { 'max-messages': '', command: '/agent', prompt: '', ...more.with },
-    step: { event: sim.ask('/agent Go on.'), github },
-  });
+  const step = { event: sim.ask('/agent Go on.'), github };
+  const inputs = { 'max-messages': '', command: '/agent', prompt: '' };
+  return (await sim.runHere({ with: inputs, step })).outputs.result;
 }
 
 /** What the small print of each comment says of the count. */
@@ -53,39 +48,33 @@ function counts(sim: Simulation): readonly (string | undefined)[] {
 
 /** The notes that tell a limit. */
 function told(sim: Simulation): readonly string[] {
-  return sim
-    .ownComments()
-    .map(({ body }) => body)
-    .filter((body) => body.includes(LIMIT));
+  return sim.ownComments().flatMap(({ body }) => (body.includes(LIMIT) ? body : []));
 }
 
 it('messages of a bot end after three in a row, which one comment tells', async () => {
   await using sim = await simulate({ with: BOT, step: { event: BY_BOT } });
-  const results: StepResult[] = [];
-  for (const run_id of ['1', '2', '3', '4', '5', '6']) {
-    results.push(await sim.run({ step: { github: { run_id } } }));
-  }
+  const results = await runs(sim, 6);
   expect(resultsOf(results)).toEqual([...sent(3), 'skipped', 'skipped', 'skipped']);
   expect(sim.agent.posts()).toHaveLength(3);
   expect(counts(sim)).toEqual(['message 1 of 3', 'message 2 of 3', 'message 3 of 3', undefined]);
-  const [first] = told(sim);
-  expect(told(sim)).toHaveLength(1);
-  const [, title, reason, prompt] = first?.split(/\n+/) ?? [];
+  const [first = '', ...others] = told(sim);
+  expect(others).toEqual([]);
+  const [, title, reason, prompt] = first.split(/\n+/);
   expect(title).toMatch(/^### .* Limit reached/);
   expect(reason).toBe(
     'This message was not sent: since the last command or review by a person, the workflow has sent, or may have sent, ' +
       '3 messages. Look at what the agent did. To send this message, re-run the workflow.',
   );
   expect(prompt).toBe('> `Add error handling examples.`');
-  for (const result of results.slice(3)) {
-    expect(result.conclusion).toBe('success');
-    const reason = expect.stringContaining('may have sent, 3 messages');
-    expect(result.outputs).toMatchObject({ ...SKIPPED, reason });
-    expect(result.summary).toContain(LIMIT);
-    expect(result.annotations).toMatchObject([{ type: 'notice' }]);
+  for (const { conclusion, outputs, summary, annotations } of results.slice(3)) {
+    expect(conclusion).toBe('success');
+    const why = expect.stringContaining('may have sent, 3 messages');
+    expect(outputs).toMatchObject({ result: 'skipped', delivery: 'not-sent', reason: why });
+    expect(summary).toContain(LIMIT);
+    expect(annotations).toMatchObject([{ type: 'notice' }]);
   }
-  expect(results[3]?.outputs['comment-url']).toBe(sim.ownComments()[3]?.html_url);
-  expect(results[4]?.outputs['comment-url']).toBe('');
+  const urls = results.slice(3).map(({ outputs }) => outputs['comment-url']);
+  expect(urls).toEqual([sim.ownComments()[3]?.html_url, '', '']);
   // It is told by its comment, and not by a second one.
   expect(sim.github.comments(PULL)).toHaveLength(4);
 });
@@ -95,7 +84,7 @@ it('a new count begins after a command, and its end is told again, once', async 
   for (const row of [1, 2, 3]) {
     expect(resultsOf(await runs(sim, 4))).toEqual([...sent(2), 'skipped', 'skipped']);
     expect(told(sim)).toHaveLength(row);
-    expect((await command(sim)).outputs.result).toBe('sent');
+    expect(await command(sim)).toBe('sent');
   }
   expect(sim.agent.posts()).toHaveLength(9);
 });
@@ -110,16 +99,15 @@ it('a limit says nothing of a message that is not meant for the job, nor does a 
 
 it('five runs at once, in processes of their own, never send more than three, which is told', async () => {
   await using sim = await simulate({
-    with: { ...BOT, 'max-messages': 3 },
+    with: { 'max-messages': 3 },
     // None of them sees the comment of another one before its own.
-    github: { ...PULLS, on: meetAt(5, 'POST issues/#/comments', () => sim) },
+    github: { on: meetAt(5, 'POST issues/#/comments', () => sim) },
     time: { graceMs: 60_000 },
     step: { event: BY_PERSON },
   });
   const ids = ['1', '2', '3', '4', '5'];
-  const results = await Promise.all(
-    ids.map((run_id) => sim.start({ step: { github: { run_id } } }).result),
-  );
+  const starts = ids.map((run_id) => sim.start({ step: { github: { run_id } } }).result);
+  const results = await Promise.all(starts);
   expect(resultsOf(results).toSorted()).toEqual([...sent(3), 'skipped', 'skipped']);
   expect(sim.agent.posts()).toHaveLength(3);
   // Those that came first, each with its own number.
@@ -137,8 +125,8 @@ it('five runs at once, in processes of their own, never send more than three, wh
   expect(more.length).toBeLessThan(2);
   expect(resultsOf(await runs(sim, 1))).toEqual(['skipped']);
   // A person has seen all of it.
-  const event = sim.ask('/agent Go on.');
-  await sim.runHere({ with: { command: '/agent', prompt: '' }, step: { event } });
+  const step = { event: sim.ask('/agent Go on.') };
+  await sim.runHere({ with: { command: '/agent', prompt: '' }, step });
   expect(sim.agent.posts()).toHaveLength(4);
   const open = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
   expect(open.filter(({ body }) => body.includes(LIMIT))).toEqual([]);
@@ -149,7 +137,6 @@ it('a limit that another run tells before the own comment is there is told once'
   await using sim = await simulate({
     with: { ...BOT, 'max-messages': 1 },
     github: {
-      ...PULLS,
       async on({ path, method }) {
         if (method !== 'POST' || !path.endsWith('/comments') || creations++ > 0) return undefined;
         expect(resultsOf(await runs(sim, 2))).toEqual(['sent', 'skipped']);
@@ -162,25 +149,24 @@ it('a limit that another run tells before the own comment is there is told once'
   expect(sim.github.comments(PULL)).toHaveLength(3);
 });
 
-it.runIf(HAS_SIGNALS)(
-  'while the comments are counted, a run that is cancelled reports that',
-  async () => {
-    await using sim = await simulate({
-      with: { 'max-messages': 5 },
-      github: {
-        ...PULLS,
-        on(request) {
-          const call = sim.github.calls().find((one) => one.request === request);
-          if (call?.name !== 'list' || call.nth !== 2) return undefined;
-          run.kill('SIGINT');
-          return { fault: 'hang' };
-        },
+it('while the comments are counted, a run that is cancelled reports that', async () => {
+  const stops = new AbortController();
+  await using sim = await simulate({
+    with: { 'max-messages': 5 },
+    github: {
+      on() {
+        const call = sim.github.calls().at(-1);
+        if (call?.name !== 'list' || call.nth !== 2) return undefined;
+        stops.abort();
+        return { fault: 'hang' };
       },
-      step: { event: BY_PERSON },
-    });
-    const run = sim.start();
-    expect((await run.result).outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-    expect(sim.agent.posts()).toEqual([]);
-    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-  },
-);
+    },
+    step: { event: BY_PERSON, stops: stops.signal },
+  });
+  expect((await sim.runHere()).outputs).toMatchObject({
+    result: 'cancelled',
+    delivery: 'not-sent',
+  });
+  expect(sim.agent.posts()).toEqual([]);
+  expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+});

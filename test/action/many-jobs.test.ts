@@ -1,38 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { STATUSES } from '../../src/service.ts';
-import type { JobScript } from '../sim/agent.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Scenario, type Simulation, simulate } from './scenario.ts';
 
 const ids = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `job-${index + 1}`);
-const FIVE = ids(5);
 const AN_HOUR_LATER = { status: 429, headers: { 'retry-after': '3600' }, body: { error: 'No' } };
 
-function jobs(names: readonly string[], parts: Omit<JobScript, 'id'> = {}): readonly JobScript[] {
-  return names.map((id) => ({ id, ...parts }));
-}
-
 /** Simulates several jobs, without comments unless the scenario turns them on. */
-function simulateJobs(scenario: Scenario & { readonly names?: readonly string[] }) {
-  const { names = FIVE, with: inputs = {}, agent = {}, ...more } = scenario;
+function simulateJobs(names: readonly string[], { with: inputs, agent }: Scenario) {
   return simulate({
-    ...more,
     with: { 'job-id': names.join('\n'), comment: false, ...inputs },
-    agent: { jobs: jobs(names), ...agent },
+    agent: { jobs: names.map((id) => ({ id })), ...agent },
   });
 }
 
-interface JobResult {
-  readonly jobId: string;
-  readonly result: string;
-  readonly delivery: string;
-  readonly status: string | null;
-  readonly reason: string;
-}
-
-function resultsOf({ outputs }: StepResult): readonly JobResult[] {
+function resultsOf({ outputs }: StepResult): readonly Readonly<Record<string, string>>[] {
   return JSON.parse(outputs.results ?? '');
 }
 
@@ -68,8 +52,7 @@ function openAtOnce(count: number) {
 it('several jobs get at most 4 messages at a time', async () => {
   const messages = openAtOnce(4);
   const names = ids(48);
-  const agent = { jobs: jobs(names), onPost: messages.arrive };
-  await using sim = await simulateJobs({ names, agent });
+  await using sim = await simulateJobs(names, { agent: { onPost: messages.arrive } });
   const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(acceptedBy(sim)).toEqual(names.toSorted());
@@ -82,11 +65,9 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
   const names = ids(70);
   let isLimited = true;
   const four = Promise.withResolvers<void>();
-  await using sim = await simulateJobs({
-    names,
+  await using sim = await simulateJobs(names, {
     with: { comment: true },
     agent: {
-      jobs: jobs(names),
       async onPost(n) {
         if (!isLimited || n <= 8) return undefined;
         // The first refusal stops what is not sent yet.
@@ -124,29 +105,26 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
   expect(acceptedBy(sim)).toEqual(names.toSorted());
 });
 
-const idOf = ({ id }: { readonly id: string }): string => id;
 const statuses = [...Object.keys(STATUSES), 'odd'];
 const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
 
 it.concurrent.each(Object.keys(STATUSES))(
-  'only-when sends the message only to jobs that are %s',
-  async (onlyWhen) => {
+  'only-when sends it only to jobs that are %s',
+  async (only) => {
     // An undocumented status counts as active.
-    const wanted = onlyWhen === 'active' ? ['active', 'odd'] : [onlyWhen];
-    const sent = mixed.filter((_, index) => wanted.includes(statuses[index] ?? '')).map(idOf);
-    await using sim = await simulateJobs({
-      names: mixed.map(idOf),
-      with: { 'only-when': onlyWhen, comment: true },
-      agent: { jobs: mixed },
-    });
-    const result = await (onlyWhen === 'failed' ? sim.run() : sim.runHere());
+    const isWanted = (status: string) => status === only || (only === 'active' && status === 'odd');
+    const sent = mixed.flatMap(({ id, base: { status } }) => (isWanted(status) ? id : []));
+    const names = mixed.map(({ id }) => id);
+    const inputs = { 'only-when': only, comment: true };
+    await using sim = await simulateJobs(names, { with: inputs, agent: { jobs: mixed } });
+    const result = await (only === 'failed' ? sim.run() : sim.runHere());
     expect(result.conclusion).toBe('success');
     expect(acceptedBy(sim)).toEqual(sent);
     expect(result.log).toMatch(RegExp(`${statuses.length} jobs: \\d sent, \\d skipped\\.`));
-    for (const one of resultsOf(result)) {
-      if (sent.includes(one.jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
+    for (const [index, { jobId = '', ...one }] of resultsOf(result).entries()) {
+      const status = statuses[index] ?? '';
+      if (sent.includes(jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
       else {
-        const status = statuses[Number(one.jobId.slice(4)) - 1] ?? '';
         expect(one).toMatchObject({ result: 'skipped', delivery: 'not-sent', status });
         expect(one.reason).toMatch(/^The job is .*; only .* jobs get the message/);
         expect(one.reason).toContain(status);
@@ -154,7 +132,7 @@ it.concurrent.each(Object.keys(STATUSES))(
     }
     // Only those are in the comment, from its first version on.
     for (const text of sim.commentTexts()) {
-      const named = [...text.matchAll(/(?<=`)job-\d(?=`)/g)].map(([id]) => id);
+      const named = text.match(/(?<=`)job-\d(?=`)/g);
       expect([...new Set(named)].sort()).toEqual(sent);
     }
     expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(sent);
@@ -170,7 +148,7 @@ it('an API that limits the rate of polls delays the messages to a hundred jobs, 
     inSecond.set(second, count);
     return count > 20 ? { status: 429, headers: { 'retry-after': '1' } } : undefined;
   };
-  await using sim = await simulateJobs({ names, agent: { jobs: jobs(names), onGet } });
+  await using sim = await simulateJobs(names, { agent: { onGet } });
   const result = await sim.runHere();
   expect(resultsOf(result).filter(({ result }) => result === 'sent')).toHaveLength(100);
   expect(Math.max(...inSecond.values())).toBeLessThanOrEqual(40);

@@ -4,18 +4,9 @@ import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import type { StepResult } from '../sim/runner/process.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
-import {
-  JOB,
-  LONG_TURN,
-  meetAt,
-  PULL,
-  resolver,
-  type Scenario,
-  type Simulation,
-  simulate,
-} from './scenario.ts';
+import type { Scenario, Simulation } from './scenario.ts';
+import { JOB, LONG_TURN, meetAt, PULL, resolver, simulate } from './scenario.ts';
 
 // The comment of a run is its note: no note, no message. What happens if GitHub refuses it, is slow, or shows it late. What
 // the comment shows is in comments.test.ts, and how many calls it takes in budgets.test.ts.
@@ -24,7 +15,6 @@ const SENT = { result: 'sent', delivery: 'sent' };
 const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
 const RATE: Answer = { status: 403, body: { message: 'You exceeded a secondary rate limit.' } };
-const PULLS = { issues: [{ number: PULL, pullRequest: true }] };
 
 /** Answers the calls to GitHub that are for this. */
 function answering(purpose: string, reply: (nth: number) => Reply | undefined) {
@@ -70,9 +60,8 @@ describe.concurrent('the creation of the comment', () => {
     sim.github.comments(PULL).filter(({ body }) => body.includes(' reply '));
 
   it('without an answer goes on with the comment that the list shows later', async () => {
-    const github = {
-      trouble: { listLagMs: 10_000, loses: (call: Call) => purposeOf(call) === 'note' },
-    };
+    const loses = (call: Call) => purposeOf(call) === 'note';
+    const github = { trouble: { listLagMs: 10_000, loses } };
     const { result, sim } = await play('a comment', { github });
     expect(result.outputs).toMatchObject(SENT);
     expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
@@ -84,7 +73,8 @@ describe.concurrent('the creation of the comment', () => {
     await using attempts = await openAttempts('a comment', {
       github: { on: () => (purposes(attempts.sim).at(-1) === 'note' ? lost() : undefined) },
     });
-    const { result, sim } = { result: await attempts.run(1), sim: attempts.sim };
+    const { run, sim } = attempts;
+    const result = await run(1);
     expect(result.outputs).toMatchObject(NOT_SENT);
     const remedy = 'Comment again; if a comment of this run appears later, delete it.';
     expect(result.errors).toEqual([expect.stringContaining(remedy)]);
@@ -93,7 +83,7 @@ describe.concurrent('the creation of the comment', () => {
     expect(answersTo(sim)[0]?.body).not.toContain('Once this is fixed');
     isLost = false;
     const next = { step: { github: { run_id: '2' } } };
-    expect((await attempts.run(1, next)).outputs).toMatchObject(SENT);
+    expect((await run(1, next)).outputs).toMatchObject(SENT);
     // It is told, so what was told before is of no use.
     expect(answersTo(sim)[0]?.minimizedReason).toBe('outdated');
   });
@@ -128,11 +118,18 @@ describe.concurrent('the creation of the comment', () => {
   });
 });
 
-it.concurrent.each<[string, (nth: number) => boolean, Reply, string?]>([
-  ['are made again', (nth) => nth <= 2, { status: 502 }],
-  ['by silence are one warning', () => true, { fault: 'hang' }, 'did not answer in time'],
-])('edits of the comment that fail %s, and the result stays', async (_, fails, reply, said) => {
-  const replies = answering('edit', (nth) => (fails(nth) ? reply : undefined));
+const DEAD: Answer = { status: 401, body: { message: 'Bad credentials' } };
+const OUTDATED =
+  'The comment is not up to date: GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live an hour.';
+
+it.concurrent.each<[string, number, Reply, string?, number?]>([
+  ['twice: they are made again', 2, { status: 502 }],
+  ['by silence', Infinity, { fault: 'hang' }, 'did not answer in time'],
+  ['as it is deleted', Infinity, { status: 404 }, 'Somebody has deleted the comment.', 2],
+  ['as the token is dead', Infinity, DEAD, OUTDATED, 2],
+])('edits of the comment that fail %s: at most one warning', async (...row) => {
+  const [, most, reply, said, calls] = row;
+  const replies = answering('edit', (nth) => (nth <= most ? reply : undefined));
   const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
   const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
   expect(result.conclusion).toBe('success');
@@ -140,125 +137,83 @@ it.concurrent.each<[string, (nth: number) => boolean, Reply, string?]>([
   expect(result.warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
   const icon = LABELS[said === undefined ? 'completed' : 'sending'].icon;
   expect(sim.ownComments()[0]?.body).toContain(icon);
+  expect(result.summary).toContain(said?.split('“')[0] ?? '');
+  // One when the message is out, and one at the end.
+  if (calls) expect(sim.github.calls('PATCH issues/comments/#')).toHaveLength(calls);
 });
 
-it.concurrent.each<[string, Answer, string]>([
-  ['somebody has deleted it', { status: 404 }, 'Somebody has deleted the comment.'],
-  [
-    'the token is dead',
-    { status: 401, body: { message: 'Bad credentials' } },
-    'The comment is not up to date: GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live an hour.',
-  ],
-])(
-  'a comment that is not up to date at the end is one warning, and said in the summary: %s',
-  async (_, reply, said) => {
-    const replies = answering('edit', () => reply);
-    const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
-    const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
-    expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
-    expect(result.warnings).toEqual([said]);
-    expect(result.summary).toContain(said.split('“')[0]);
-    // One when the message is out, and one at the end.
-    expect(sim.github.calls('PATCH issues/comments/#')).toHaveLength(2);
-  },
-);
-
 describe.concurrent('a list of comments that shows new ones late', () => {
-  it.each(['run', 'runHere'] as const)(
-    'and never the own one means that nothing is sent, which the comment says (%s)',
-    async (how) => {
-      await using sim = await simulate({
-        with: { 'max-messages': 3 },
-        github: { ...PULLS, trouble: { listLagMs: 3_600_000 } },
-      });
-      const result = await sim[how]();
-      expect(result.outputs).toMatchObject(NOT_SENT);
-      const why = 'GitHub does not list the comment of this run';
-      expect(result.errors).toEqual([expect.stringContaining(why)]);
-      // Once before the comment, five times after it, and once for what is to be collapsed.
-      expect(sim.github.calls('list')).toHaveLength(7);
-      expect(sim.agent.posts()).toEqual([]);
-      expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-      expect(sim.ownComments()[0]?.body).toContain(why);
-    },
-  );
+  it('and never the own one means that nothing is sent, which the comment says', async () => {
+    await using sim = await simulate({
+      with: { 'max-messages': 3 },
+      github: { trouble: { listLagMs: 3_600_000 } },
+    });
+    const { outputs, errors } = await sim.runHere();
+    expect(outputs).toMatchObject(NOT_SENT);
+    const why = 'GitHub does not list the comment of this run';
+    expect(errors).toEqual([expect.stringContaining(why)]);
+    // Once before the comment, five times after it, and once for what is to be collapsed.
+    expect(sim.github.calls('list')).toHaveLength(7);
+    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
+    expect(sim.ownComments()[0]?.body).toContain(why);
+  });
 
-  interface AtOnce {
-    readonly scenario?: Scenario;
-    readonly count: number;
-    /** How many of the runs send their message, and what the others do. */
-    readonly sent: number;
-    readonly others: object;
-  }
   const FAILED = { step: { event: workflowRun({ pullRequests: [PULL] }) } };
   const CREATE = { with: { 'job-id': '', 'create-job': true } };
-  const CASES: readonly (readonly [string, AtOnce])[] = [
-    ['about one commit', { ...{ scenario: FAILED, count: 4 }, sent: 1, others: SKIPPED }],
-    ['that would create a job', { scenario: CREATE, count: 3, sent: 1, others: NOT_SENT }],
-  ];
-
-  it.each(CASES.flatMap(([name, one]) => [2000, 10_000].map((lagMs) => ({ ...one, name, lagMs }))))(
-    'by $lagMs ms: of $count runs at once $name, $sent send',
-    async (given) => {
-      const { scenario = {}, count, sent, others, lagMs } = given;
-      await using sim = await simulate({
-        ...scenario,
-        github: {
-          ...PULLS,
-          trouble: { listLagMs: lagMs },
-          // None of them sees the comment of another one before its own.
-          on: meetAt(count, 'POST issues/#/comments', () => sim),
-        },
-      });
-      const ids = Array.from({ length: count }, (_, index) => String(index + 1));
-      const results = await Promise.all(
-        ids.map((run_id) => sim.runHere({ step: { github: { run_id } } })),
-      );
-      expect(sim.agent.accepted()).toHaveLength(sent);
-      const isSent = ({ outputs }: StepResult): boolean => outputs.delivery === 'sent';
-      expect(results.filter(isSent)).toHaveLength(sent);
-      for (const result of results.filter((one) => !isSent(one))) {
-        expect(result.outputs).toMatchObject(others);
-      }
-      // What was not sent is told elsewhere, or by nobody, so its note is collapsed.
-      const areHidden = sim.ownComments().map(({ isMinimized }) => isMinimized);
-      expect(areHidden.slice(sent)).toEqual(Array(count - sent).fill(true));
-      // Those that came first.
-      const deliveries = sim.notes().map(({ jobs }) => jobs[0]?.delivery);
-      expect(deliveries).toEqual(ids.map((_, index) => (index < sent ? 'sent' : 'not-sent')));
-    },
-  );
+  it.each<[string, number, number, Scenario, object]>([
+    ['about one commit', 2000, 4, FAILED, SKIPPED],
+    ['about one commit', 10_000, 4, FAILED, SKIPPED],
+    ['that would create a job', 2000, 3, CREATE, NOT_SENT],
+    ['that would create a job', 10_000, 3, CREATE, NOT_SENT],
+  ])('of runs at once %s, only the first sends, by %i ms', async (...row) => {
+    const [, listLagMs, count, scenario, others] = row;
+    // None of them sees the comment of another one before its own.
+    const on = meetAt(count, 'POST issues/#/comments', () => sim);
+    const github = { trouble: { listLagMs }, on };
+    await using sim: Simulation = await simulate({ ...scenario, github });
+    const ids = Array.from({ length: count }, (_, index) => String(index + 1));
+    const results = await Promise.all(
+      ids.map((run_id) => sim.runHere({ step: { github: { run_id } } })),
+    );
+    expect(sim.agent.accepted()).toHaveLength(1);
+    const unsent = results.filter(({ outputs }) => outputs.delivery !== 'sent');
+    expect(unsent).toHaveLength(count - 1);
+    for (const { outputs } of unsent) expect(outputs).toMatchObject(others);
+    // What was not sent is told elsewhere, or by nobody, so its note is collapsed.
+    const hidden = sim.ownComments().map(({ isMinimized }) => isMinimized);
+    expect(hidden.slice(1)).toEqual(Array(count - 1).fill(true));
+    const deliveries = sim.notes().map(({ jobs }) => jobs[0]?.delivery);
+    expect(deliveries).toEqual(['sent', ...Array(count - 1).fill('not-sent')]);
+  });
 
   const again = { github: { run_attempt: '2', triggering_actor: 'alice' } };
 
   it.each<[string, Reply]>([
     ['is refused', { status: 403, body: { message: 'Resource not accessible by integration' } }],
     ['has no answer', { status: 504 }],
-  ])(
-    'a re-run whose comment %s before its second list does not say “not-sent”',
-    async (_, reply) => {
-      let isRerun = false;
-      const fails = () => isRerun && sim.github.calls().at(-1)?.name === 'POST issues/#/comments';
-      await using sim: Simulation = await simulate({
-        github: { ...PULLS, on: () => (fails() ? reply : undefined), trouble: { listLagMs: 6e4 } },
-      });
-      expect((await sim.runHere()).outputs).toMatchObject(SENT);
-      isRerun = true;
-      const { outputs } = await sim.runHere({ step: again });
-      expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
-      expect(outputs.reason).toMatch(/^This attempt sent nothing; an earlier one may have sent/);
-      // Of the comments of this run, that of the first attempt must stay.
-      expect(outputs.reason).not.toMatch(
-        /comment: false|[Cc]omment again|new run|Nothing was sent|comment of this run/,
-      );
-      expect(sim.agent.accepted()).toHaveLength(1);
-    },
-  );
+  ])('a re-run whose comment %s does not say “not-sent”', async (_, reply) => {
+    let isRerun = false;
+    const fails = () => isRerun && sim.github.calls().at(-1)?.name === 'POST issues/#/comments';
+    await using sim: Simulation = await simulate({
+      github: { on: () => (fails() ? reply : undefined), trouble: { listLagMs: 6e4 } },
+    });
+    expect((await sim.runHere()).outputs).toMatchObject(SENT);
+    isRerun = true;
+    const { outputs } = await sim.runHere({ step: again });
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+    expect(outputs.reason).toMatch(/^This attempt sent nothing; an earlier one may have sent/);
+    // Of the comments of this run, that of the first attempt must stay.
+    expect(outputs.reason).not.toMatch(
+      /comment: false|[Cc]omment again|new run|Nothing was sent|comment of this run/,
+    );
+    expect(sim.agent.accepted()).toHaveLength(1);
+  });
 
   it('a re-run that sees a doubtful attempt only then writes that it sent nothing, and its remedy works', async () => {
     await using sim = await simulate({
       agent: { onPost: (n) => (n === 1 ? { status: 503 } : undefined) },
-      github: { ...PULLS, trouble: { listLagMs: 3000 } },
+      github: { trouble: { listLagMs: 3000 } },
     });
     await sim.runHere();
     const { outputs } = await sim.runHere({ step: again });
