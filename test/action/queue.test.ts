@@ -9,12 +9,13 @@ import { JOB, PULL, type Simulation, simulate } from './scenario.ts';
 
 const SEED = process.env.QUEUE_SEED ?? '1';
 const ISSUE = 3;
-const PEOPLE: readonly Person[] = ['ann', 'bob', 'cy'].map((login, n) => ({
-  ...{ login, id: 501 + n, type: 'User' },
-}));
+const PEOPLE = ['ann', 'bob', 'cy'].map(
+  (login, n): Person => ({ login, id: 501 + n, type: 'User' }),
+);
 const collaborators = Object.fromEntries(
   PEOPLE.map(({ login, id }) => [login, { id, permission: 'write' as const }]),
 );
+const COMMAND = { wait: true, command: '/agent', prompt: '' };
 const MINUTE = 60_000;
 /** Polls and lists of comments are half a minute apart, and another page needs 65 seconds. */
 const SLACK_MS = 120_000;
@@ -42,16 +43,14 @@ function turnsOf({ seed, places }: Trial) {
   }));
 }
 
-let died = 0;
-
-/** Resolves to what is not as it has to be, in words. */
-async function play(trial: Trial): Promise<readonly string[]> {
+/** Resolves to what is not as it has to be, in words, and how many have died. */
+async function play(trial: Trial) {
   const { seed, places, dead } = trial;
   const turns = turnsOf(trial);
   const later: Promise<void>[] = [];
   const prLink = `https://github.com/octo/agents/pull/${PULL}`;
   await using sim: Simulation = await simulate({
-    with: { wait: true, command: '/agent', prompt: '', 'timeout-minutes': 45 },
+    with: { ...COMMAND, 'timeout-minutes': 45 },
     agent: {
       jobs: [{ id: JOB, base: { prLink }, turns: turns.map((one) => turnTo(one.status, one.ms)) }],
       onPost(n) {
@@ -84,125 +83,103 @@ async function play(trial: Trial): Promise<readonly string[]> {
       },
     });
     const isDead = signal === 'SIGKILL';
-    return { n, who: author.login, outputs, startedAt, endedAt: sim.time.now(), isDead };
+    return { who: author.login, outputs, startedAt, endedAt: sim.time.now(), isDead };
   });
   const ended = await Promise.all(runs);
   await Promise.all(later);
 
-  died += ended.filter(({ isDead }) => isDead).length;
+  const died = ended.filter(({ isDead }) => isDead);
   const sent = sim.agent.accepted();
   const positionOf = (who: string) =>
     sent.findIndex(({ prompt }) => prompt.startsWith(`Task of ${who}.`));
   const dones = sent.map(({ at }, n) => at + (turns[n]?.ms ?? 0));
-  const freeAt = Math.max(
-    0,
-    ...ended.filter(({ isDead }) => isDead).map(({ startedAt }) => startedAt + 11 * MINUTE),
-  );
-  const wrong = ended
-    .filter(({ isDead }) => !isDead)
-    .flatMap(({ who, outputs, startedAt, endedAt }) => {
-      const position = positionOf(who);
-      const turn = turns[position];
-      const message = sent[position];
-      if (turn === undefined || message === undefined) return [`${who}: not sent`];
-      const { result, confirmed, commits } = outputs;
-      const latest = Math.max(freeAt, startedAt, ...dones.slice(0, position)) + SLACK_MS;
-      return [
-        result !== turn.status && 'the end of another one',
-        endedAt < (dones[position] ?? 0) && 'an end before the own',
-        endedAt > (dones[position] ?? 0) + SLACK_MS && 'an end after the own',
-        confirmed !== 'true' && 'unconfirmed',
-        commits !== '' && commits !== (turn.pushes ? '1' : '0') && 'commits of another one',
-        message.at > latest && 'too late',
-      ].flatMap((what) => (what ? [`${who}: ${what}`] : []));
-    });
-  const order = places.map((_, n) => PEOPLE[n]?.login ?? '').filter((who) => positionOf(who) >= 0);
+  const freeAt = Math.max(0, ...died.map(({ startedAt }) => startedAt + 11 * MINUTE));
+  const wrong = ended.flatMap(({ who, outputs, startedAt, endedAt, isDead }) => {
+    if (isDead) return [];
+    const position = positionOf(who);
+    const [turn, message, done = 0] = [turns[position], sent[position], dones[position]];
+    if (turn === undefined || message === undefined) return [`${who}: not sent`];
+    const { result, confirmed, commits } = outputs;
+    const latest = Math.max(freeAt, startedAt, ...dones.slice(0, position)) + SLACK_MS;
+    return [
+      result !== turn.status && 'the end of another one',
+      endedAt < done && 'an end before the own',
+      endedAt > done + SLACK_MS && 'an end after the own',
+      confirmed !== 'true' && 'unconfirmed',
+      commits !== '' && commits !== (turn.pushes ? '1' : '0') && 'commits of another one',
+      message.at > latest && 'too late',
+    ].flatMap((what) => (what ? [`${who}: ${what}`] : []));
+  });
+  const order = ended.map(({ who }) => who).filter((who) => positionOf(who) >= 0);
   const noteOf = (who: string) =>
     sim.ownComments().findIndex(({ body }) => body.includes(`"askedBy":"${who}"`));
-  const isOnePage = places.every((place) => place === PULL);
   const byNote = order.toSorted((one, other) => noteOf(one) - noteOf(other)).join();
   const bySent = order.toSorted((one, other) => positionOf(one) - positionOf(other)).join();
-  return isOnePage && byNote !== bySent ? [...wrong, `sent as ${bySent}, not ${byNote}`] : wrong;
+  const isOnePage = places.every((place) => place === PULL);
+  if (isOnePage && byNote !== bySent) wrong.push(`sent as ${bySent}, not ${byNote}`);
+  return { wrong, died: died.length };
 }
 
 async function playAll(count: number, trial: (seed: string, n: number) => Trial) {
   const wrong: string[] = [];
-  let spoiled = 0;
+  let [spoiled, died] = [0, 0];
   for (let n = 0; n < count; n += 1) {
-    const seed = `${n}`;
-    const found = await play(trial(seed, n));
-    if (found.length > 0) spoiled += 1;
-    wrong.push(...found.map((what) => `${seed}: ${what}`));
+    const found = await play(trial(`${n}`, n));
+    died += found.died;
+    if (found.wrong.length > 0) spoiled += 1;
+    wrong.push(...found.wrong.map((what) => `${n}: ${what}`));
   }
   console.info(`QUEUE_SEED=${SEED}: ${spoiled} of ${count} trials\n${wrong.join('\n')}`);
-  return { spoiled, wrong };
+  return { spoiled, wrong, died };
 }
 
 it.each([
   ['is cancelled', 3 * MINUTE, 'cancelled'],
   ['has no time left', Infinity, 'timed-out'],
-])(
-  'who %s while another one is before him sends nothing, and says for whom he waited',
-  async (...row) => {
-    const [, stopMs, result] = row;
-    const turns = [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }];
-    await using sim = await simulate({
-      with: { wait: true, command: '/agent', prompt: '' },
-      agent: { jobs: [{ id: JOB, turns }] },
-      github: { collaborators },
+])('who %s while another one is before him sends nothing, and says for whom', async (...row) => {
+  const [, stopMs, result] = row;
+  const turns = [{ steps: [{ afterMs: 0, set: { status: 'active' } }] }];
+  const agent = { jobs: [{ id: JOB, turns }] };
+  await using sim = await simulate({ with: COMMAND, agent, github: { collaborators } });
+  const ask = (author: Person, minutes: number, stops = new AbortController().signal) =>
+    sim.runHere({
+      with: { 'timeout-minutes': minutes },
+      step: {
+        event: sim.ask(`/agent Task of ${author.login}.`, { author }),
+        github: { run_id: `${minutes}`, triggering_actor: author.login },
+        stops,
+      },
     });
-    const ask = (author: Person, minutes: number, stops?: AbortSignal) =>
-      sim.runHere({
-        with: { 'timeout-minutes': minutes },
-        step: {
-          event: sim.ask(`/agent Task of ${author.login}.`, { author }),
-          github: { run_id: `${minutes}`, triggering_actor: author.login },
-          ...(stops && { stops }),
-        },
-      });
-    const [ann, bob] = PEOPLE as [Person, Person];
-    const stops = new AbortController();
-    const first = ask(ann, 20);
-    await sim.pass(30_000);
-    if (stopMs < Infinity) void sim.pass(stopMs).then(() => stops.abort());
-    const { outputs } = await ask(bob, 10, stops.signal);
-    expect(outputs).toMatchObject({ result, delivery: 'not-sent' });
-    expect(outputs.reason).toContain(sim.ownComments()[0]?.html_url);
-    await first;
-    expect(sim.agent.posts()).toHaveLength(1);
-  },
-);
+  const [ann, bob] = PEOPLE as [Person, Person];
+  const stops = new AbortController();
+  const first = ask(ann, 20);
+  await sim.pass(30_000);
+  if (stopMs < Infinity) void sim.pass(stopMs).then(() => stops.abort());
+  const { outputs } = await ask(bob, 10, stops.signal);
+  expect(outputs).toMatchObject({ result, delivery: 'not-sent' });
+  expect(outputs.reason).toContain(sim.ownComments()[0]?.html_url);
+  await first;
+  expect(sim.agent.posts()).toHaveLength(1);
+});
 
-const TIMEOUT_MS = 240_000;
 /** QUEUE_TRIALS=24 plays them as often as the rule was found. */
 const TRIALS = Number(process.env.QUEUE_TRIALS ?? 6);
+const timeout = 240_000;
 
-it(
-  'of two people on one page, each is told the own end',
-  async () => {
-    const { wrong } = await playAll(TRIALS, (seed) => ({ seed, places: [PULL, PULL] }));
-    expect(wrong).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
+it('of two people on one page, each is told the own end', { timeout }, async () => {
+  const { wrong } = await playAll(TRIALS, (seed) => ({ seed, places: [PULL, PULL] }));
+  expect(wrong).toEqual([]);
+});
 
-it(
-  'of three people on one page, so are those whose run is not killed',
-  async () => {
-    const { wrong } = await playAll(Math.ceil(TRIALS / 3), (seed, n) => ({
-      ...{ seed: `three ${seed}`, places: [PULL, PULL, PULL], dead: n % 3 },
-    }));
-    expect(wrong).toEqual([]);
-    expect(died).toBeGreaterThanOrEqual(TRIALS / 3);
-  },
-  TIMEOUT_MS,
-);
+it('of three people on one page, so are those whose run is not killed', { timeout }, async () => {
+  const { wrong, died } = await playAll(Math.ceil(TRIALS / 3), (seed, n) => ({
+    ...{ seed: `three ${seed}`, places: [PULL, PULL, PULL], dead: n % 3 },
+  }));
+  expect(wrong).toEqual([]);
+  expect(died).toBeGreaterThanOrEqual(TRIALS / 3);
+});
 
-it(
-  'of an issue and a pull request of one job, most are',
-  async () => {
-    const { spoiled } = await playAll(TRIALS, (seed) => ({ seed, places: [ISSUE, PULL] }));
-    expect(spoiled).toBeLessThanOrEqual(2);
-  },
-  TIMEOUT_MS,
-);
+it('of an issue and a pull request of one job, most are', { timeout }, async () => {
+  const { spoiled } = await playAll(TRIALS, (seed) => ({ seed, places: [ISSUE, PULL] }));
+  expect(spoiled).toBeLessThanOrEqual(2);
+});

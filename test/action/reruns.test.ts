@@ -6,7 +6,7 @@ import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Blow, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
-import { JOB, PROJECT, PULL, type Scenario, type Simulation } from './scenario.ts';
+import { JOB, PROJECT, PULL, type Scenario } from './scenario.ts';
 
 // What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
 
@@ -26,10 +26,9 @@ interface Row {
   readonly ending: Ending;
 }
 
-const killed = (at: string | RegExp, isApplied = false): Blow => ({ at, isApplied, by: 'SIGKILL' });
-const cancelled = (at: string | RegExp, isApplied = false): Blow => {
-  return { at, isApplied, by: 'SIGINT' };
-};
+type At = readonly [at: string | RegExp, isApplied?: boolean];
+const killed = (...[at, isApplied = false]: At): Blow => ({ at, isApplied, by: 'SIGKILL' });
+const cancelled = (...[at, isApplied = false]: At): Blow => ({ at, isApplied, by: 'SIGINT' });
 const PAUSE = { status: 429, headers: { 'retry-after': '60' } };
 const LONG_PAUSE = { status: 429, headers: { 'retry-after': '9999' } };
 
@@ -67,6 +66,7 @@ it.concurrent.each(CASES)(
   'a re-run of $origin $ending if the attempt before $title',
   async (row) => {
     const { title, origin, ending, blow, posts, polls, isBusy = false } = row;
+    const isRefused = ending === 'is refused';
     let attempt = 1;
     const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
     const busy = { body: { id: JOB, status: 'active' } };
@@ -89,43 +89,38 @@ it.concurrent.each(CASES)(
     const before = sim.agent.accepted().length;
     const comments = sim.ownComments().length;
 
-    let last: StepResult | undefined;
     for (attempt = 2; attempt <= 3; attempt++) {
-      last = await run(attempt);
-      if (ending === 'is refused') expectRefused(last, sim, comments);
-      else expectDone(last);
-      expect(sim.agent.accepted()).toHaveLength(ending === 'is refused' ? before : 1);
+      const again = await run(attempt);
+      if (isRefused) {
+        expectRefused(again, 'It cannot tell whether an earlier attempt sent the message');
+        expect(sim.ownComments()).toHaveLength(comments);
+        // What must be deleted if the message is to be sent all the same.
+        for (const { html_url } of sim.ownComments()) expect(again.errors[0]).toContain(html_url);
+      } else expectDone(again);
+      expect(sim.agent.accepted()).toHaveLength(isRefused ? before : 1);
     }
-    if (ending !== 'is refused') {
+    if (!isRefused) {
       // What has ended has its comment already.
       const newest = title === 'saw the end' || row.loses !== undefined ? 1 : 2;
       expect(sim.notes().at(-1)).toMatchObject({ attempt: newest, jobs: [{ delivery: 'sent' }] });
       return;
     }
-    // The error links to what must be deleted if the message is to be sent all the same.
-    for (const { id } of sim.ownComments()) {
-      expect(last?.outputs.reason).toContain(`#issuecomment-${id}`);
-      sim.github.deleteComment(id);
-    }
+    for (const { id } of sim.ownComments()) sim.github.deleteComment(id);
     expectDone(await run(attempt));
     expect(sim.agent.accepted()).toHaveLength(before + 1);
   },
 );
 
-function expectDone(result: StepResult): void {
-  expect(result.outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-  expect(result.annotations).toEqual([]);
+function expectDone({ outputs, annotations }: StepResult): void {
+  expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
+  expect(annotations).toEqual([]);
 }
 
-function expectRefused(result: StepResult, sim: Simulation, comments: number): void {
-  expect(result.outputs).toMatchObject(REFUSED);
-  expect(result.errors).toEqual([
-    expect.stringContaining('It cannot tell whether an earlier attempt sent the message'),
-  ]);
-  expect(sim.ownComments()).toHaveLength(comments);
+function expectRefused({ outputs, errors }: StepResult, why: string): void {
+  expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+  expect(errors).toEqual([expect.stringContaining(why)]);
 }
 
-const REFUSED = { result: 'error', delivery: 'unknown' };
 const SENT = { result: 'sent', delivery: 'sent' };
 
 const DATA = `{"version":2,"project":"${shortHash(PROJECT)}"}`;
@@ -133,26 +128,22 @@ const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->
 const unread = 'the comments of the conversation cannot be read: GitHub';
 const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
 
-it.concurrent.each<[string, Origin, string, Scenario, string?]>([
-  ['the list of comments fails', 'a step', `${unread} answered`, failing],
+it.concurrent.each<[string, string, Scenario, string?]>([
+  ['the list of comments fails', `${unread} answered`, failing],
   [
     'a comment of the action cannot be read',
-    'a step',
-    `a comment of this action cannot be read, https://github.com/octo/agents/pull/${PULL}#issuecomment-`,
+    `a comment of this action cannot be read, `,
     {},
     DAMAGED,
   ],
-  ['there is no page', 'a step', 'the event has no pull request', { step: { event: schedule() } }],
-  ['comment is false', 'a step', '“comment: false” is set', { with: { comment: false } }],
-])('a re-run is refused if %s', async (_, origin, why, more, body) => {
-  await using attempts = await openAttempts(origin, more);
+  ['there is no page', 'the event has no pull request', { step: { event: schedule() } }],
+  ['comment is false', '“comment: false” is set', { with: { comment: false } }],
+])('a re-run is refused if %s', async (_, why, more, body) => {
+  await using attempts = await openAttempts('a step', more);
   const { sim, run } = attempts;
-  if (body !== undefined) sim.github.addComment(PULL, 'github-actions[bot]', body);
+  const bad = body && sim.github.addComment(PULL, 'github-actions[bot]', body).html_url;
   expect((await run(1, more)).outputs).toMatchObject(SENT);
-
-  const second = await run(2, more);
-  expect(second.outputs).toMatchObject(REFUSED);
-  expect(second.errors).toEqual([expect.stringContaining(`, because ${why}`)]);
+  expectRefused(await run(2, more), `, because ${why}${bad ?? ''}`);
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
@@ -166,10 +157,7 @@ it.concurrent.each<[string, (body: string) => string]>([
   await run(1);
   const [own] = sim.ownComments();
   if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
-
-  const second = await run(2);
-  expect(second.outputs).toMatchObject(REFUSED);
-  expect(second.errors).toEqual([expect.stringContaining(`${own?.html_url}; delete it`)]);
+  expectRefused(await run(2), `${own?.html_url}; delete it`);
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
@@ -184,58 +172,52 @@ it.concurrent('a re-run sends, because a copy of its note by someone else does n
   expect(sim.agent.accepted()).toHaveLength(2);
 });
 
+/** A run with two jobs, of which the second one refuses its first message. */
+function openTwo(origin: Origin, refusal: Answer, wait = false) {
+  let isRefused = false;
+  return openAttempts(origin, {
+    with: { 'job-id': `${JOB} job-2`, wait },
+    agent: {
+      jobs: [{ id: JOB, turns: [turnTo('failed')] }, { id: 'job-2' }],
+      onPost(_, { path }) {
+        if (isRefused || !path.includes('job-2')) return undefined;
+        isRefused = true;
+        return refusal;
+      },
+    },
+  });
+}
+
 it.each<[Origin, Answer]>([
   ['a comment', LONG_PAUSE],
   ['a comment', { status: 400 }],
   ['a step', { status: 400 }],
 ])('of %s to two jobs one was refused (%j); the re-run sends just that one', async (...row) => {
-  const [origin, refusal] = row;
-  let isFirst = true;
-  await using attempts = await openAttempts(origin, {
-    with: { 'job-id': `${JOB} job-2` },
-    agent: {
-      jobs: [{ id: JOB }, { id: 'job-2' }],
-      onPost: (_, { path }) => (isFirst && path.includes('job-2') ? refusal : undefined),
-    },
-  });
+  await using attempts = await openTwo(...row);
   const { sim, run } = attempts;
   const deliveriesOf = ({ outputs }: StepResult) =>
     JSON.parse(outputs.results ?? '').map(({ delivery }: RecordedJob) => delivery);
-  expect(deliveriesOf(await run(1, { isBuilt: true }))).toEqual(['sent', 'not-sent']);
-  isFirst = false;
+  const isBuilt = row[1] === LONG_PAUSE;
+  expect(deliveriesOf(await run(1, { isBuilt }))).toEqual(['sent', 'not-sent']);
   for (const attempt of [2, 3]) {
-    expect(deliveriesOf(await run(attempt, { isBuilt: true }))).toEqual(['sent', 'sent']);
+    expect(deliveriesOf(await run(attempt, { isBuilt }))).toEqual(['sent', 'sent']);
   }
   expect(sim.agent.accepted().map(({ jobId }) => jobId)).toEqual([JOB, 'job-2']);
 });
 
 it('a re-run of two jobs of which one is sent does not ask to delete their comment', async () => {
-  await using attempts = await openAttempts('a step', {
-    with: { 'job-id': `${JOB} job-2` },
-    agent: {
-      jobs: [{ id: JOB }, { id: 'job-2' }],
-      onPost: (_, { path }) => (path.includes('job-2') ? { status: 503 } : undefined),
-    },
-  });
+  await using attempts = await openTwo('a step', { status: 503 });
   await attempts.run(1);
-  const { outputs } = await attempts.run(2);
-  expect(outputs).toMatchObject(REFUSED);
-  expect(outputs.reason).toMatch(/1 of 2 jobs.*start a new run with this job alone\.$/);
-  expect(outputs.reason).not.toContain('delete');
+  const result = await attempts.run(2);
+  expectRefused(result, '1 of 2 jobs');
+  expect(result.outputs.reason).toMatch(/start a new run with this job alone\.$/);
+  expect(result.outputs.reason).not.toContain('delete');
   expect(attempts.sim.agent.accepted()).toHaveLength(1);
 });
 
 it('a re-run that waits for one job does not tell again that another one has failed', async () => {
-  let isFirst = true;
-  await using attempts = await openAttempts('a step', {
-    with: { 'job-id': `${JOB} job-2`, wait: true },
-    agent: {
-      jobs: [{ id: JOB, turns: [turnTo('failed')] }, { id: 'job-2' }],
-      onPost: (_, { path }) => (isFirst && path.includes('job-2') ? { status: 401 } : undefined),
-    },
-  });
+  await using attempts = await openTwo('a step', { status: 401 }, true);
   await attempts.run(1);
-  isFirst = false;
   const { github } = attempts.sim;
   const before = github.comments(PULL).length;
   expect((await attempts.run(2)).outputs.delivery).toBe('sent');
