@@ -1,43 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { QUOTATIONS } from '../../src/prompt/sections.ts';
-import { ALICE, type Person, RENOVATE, review } from '../sim/events.ts';
+import { ALICE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import { ON_ITS_PULL, PULL, type Simulation, simulate } from './scenario.ts';
 
 // Reviews with a command. Those without one are in carried.test.ts.
 
 const COMMAND = { command: '/agent', prompt: '' };
-const MALLORY: Person = { login: 'mallory', id: 2002, type: 'User' };
-const ISSUES: GitHubOptions = { issues: [{ number: PULL, pullRequest: true }] };
-const COLLABORATORS: NonNullable<GitHubOptions['collaborators']> = {
-  alice: { id: ALICE.id, permission: 'write' },
-  mallory: { id: MALLORY.id, permission: 'read' },
-  [RENOVATE.login]: { id: RENOVATE.id, permission: 'none' },
-};
+
 const DIFF = '@@ -1 +1 @@\n-old\n+new';
 const QUOTED_DIFF = `\`\`\`diff\n${DIFF}\n\`\`\``.replace(/^/gm, '> ');
 
 interface Submitted {
   readonly comments?: readonly InlineOptions[];
-  readonly body?: string | null;
-  readonly author?: Person;
-  readonly scenario?: Scenario;
-  readonly isBuilt?: boolean;
+  readonly body?: string;
+  readonly prompt?: string;
+  readonly github?: GitHubOptions;
 }
 
 /** Submits a review, and runs the action on it. */
 async function submit({ comments = [], body = '/agent Fix it.', ...more }: Submitted) {
-  const { author = ALICE, scenario = {}, isBuilt = false } = more;
-  await using sim = await simulate({
-    agent: ON_ITS_PULL,
-    ...scenario,
-    with: { ...COMMAND, ...scenario.with },
-    github: { ...ISSUES, collaborators: COLLABORATORS, ...scenario.github },
-  });
-  const id = sim.github.addReview(PULL, author.login, comments);
-  const step = { event: review({ number: PULL, id, body, author }) };
-  const result = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
+  const { prompt = '', github = {} } = more;
+  await using sim = await simulate({ agent: ON_ITS_PULL, with: { ...COMMAND, prompt }, github });
+  const id = sim.github.addReview(PULL, ALICE.login, comments);
+  const result = await sim.runHere({ step: { event: review({ number: PULL, id, body }) } });
   return { sim, result, prompts: sim.prompts() };
 }
 
@@ -62,8 +49,7 @@ describe('a review is one message', () => {
         inline('Moved.', { path: 'b.md', line: 1, movedTo: 8 }),
       ],
       body: '/agent Fix these. <!-- not this -->',
-      scenario: { with: { prompt: 'Be brief.' } },
-      isBuilt: true,
+      prompt: 'Be brief.',
     });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
     expect(prompts).toEqual([
@@ -87,10 +73,8 @@ describe('a review is one message', () => {
         QUOTATIONS,
       ].join('\n\n'),
     ]);
-    const [comment] = sim.ownComments();
-    expect(comment?.body).toContain('Fix these.');
-    expect(comment?.body).toContain('+ 5 comments on 2 files');
-    expect(comment?.body).not.toContain('Split it.');
+    expect(sim.lastComment()).toMatch(/Fix these\..*\+ 5 comments on 2 files/s);
+    expect(sim.lastComment()).not.toContain('Split it.');
   });
 
   it('with 120 inline comments', async () => {
@@ -101,7 +85,7 @@ describe('a review is one message', () => {
     const texts = prompts.flatMap((prompt) => prompt.match(/^Text \d+\.$/gm) ?? []);
     expect(texts).toEqual(comments.map(({ body }) => body).toReversed());
     expect(sim.github.calls('review')).toHaveLength(6);
-    expect(sim.ownComments()[0]?.body).toContain('+ 120 comments on 1 file');
+    expect(sim.lastComment()).toContain('+ 120 comments on 1 file');
   });
 
   it('of which a bare command without inline comments gets the usage', async () => {
@@ -120,23 +104,18 @@ describe('a review is one message', () => {
 
 it('the answer names the files of inline comments that the commits do not change', async () => {
   const [OLD, NEW] = ['0'.repeat(40), '1'.repeat(40)];
-  const prLink = `https://github.com/octo/agents/pull/${PULL}`;
   const paths = ['a.md', 'b.md', 'c.md', 'b.md'];
   await using sim = await simulate({
     with: { ...COMMAND, wait: true },
-    agent: {
-      jobs: [{ id: JOB, base: { prLink } }],
-      onPost: () => void sim.github.push(PULL, NEW),
-    },
+    agent: { ...ON_ITS_PULL, onPost: () => void sim.github.push(PULL, NEW) },
     github: {
       issues: [{ number: PULL, pullRequest: true, commits: [OLD] }],
-      collaborators: COLLABORATORS,
       changes: { [NEW]: { files: ['a.md', ['c.md', 'd.md']] } },
     },
   });
   const comments = paths.map((path) => inline('Shorter.', { path }));
   const id = sim.github.addReview(PULL, ALICE.login, comments);
-  const event = review({ number: PULL, id, body: '/agent Fix it.', author: ALICE });
+  const event = review({ number: PULL, id, body: '/agent Fix it.' });
   const { outputs, summary } = await sim.run({ step: { event } });
   const line = '2 files: `a.md` and `d.md`. Not in these commits: `b.md` (2 comments).';
   expect(outputs.commits).toBe('1');
@@ -144,9 +123,9 @@ it('the answer names the files of inline comments that the commits do not change
   expect(summary).toMatch(/<summary>The message \([\d,]+ characters\)<\/summary>/);
 });
 
-const losesFrom = (page: number): GitHubOptions => ({
-  trouble: { loses: ({ name, nth }) => name === 'review' && nth >= page },
-});
+const SECOND_LOST: GitHubOptions = {
+  trouble: { loses: ({ name, nth }) => name === 'review' && nth >= 2 },
+};
 const answering = (reply: object): GitHubOptions => ({
   on: ({ body }) => (body.includes('diffHunk') ? reply : undefined),
 });
@@ -155,21 +134,19 @@ it.each<[string, GitHubOptions, RegExp]>([
   [
     'a rate limit',
     answering({ status: 429, body: {} }),
-    /429.*rate limit of GitHub for the token\. Comment again later\.$/,
+    /429.*rate limit of GitHub for the token\./,
   ],
-  ['no answer to page two', losesFrom(2), /could not be reached: .* Comment again later\.$/],
-  ['silence', answering({ fault: 'hang' }), /did not answer in time\. Comment again later\.$/],
+  ['no answer to page two', SECOND_LOST, /could not be reached: .*/],
+  ['silence', answering({ fault: 'hang' }), /did not answer in time\./],
 ])('half a review is never sent: %s', async (_, github, why) => {
   const comments = Array.from({ length: 101 }, (_, index) => inline(`Text ${index}.`));
-  const { sim, result } = await submit({ comments, scenario: { github } });
-  const reason = expect.stringMatching(
-    new RegExp(`^Nothing was sent\\. The inline comments .* cannot be read: .*${why.source}`),
-  );
+  const { sim, result } = await submit({ comments, github });
+  const said = `^Nothing was sent\\. The inline comments .* cannot be read: .*${why.source}`;
+  const reason = expect.stringMatching(RegExp(`${said} Comment again later\\.$`));
   expect(result.errors).toEqual([reason]);
   expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent', reason });
   expect(sim.agent.journal).toEqual([]);
   expect(answers(sim)).toEqual([expect.stringContaining('cannot be read')]);
-  expect(sim.github.reactions).toMatchObject([
-    { id: expect.stringMatching(/^PRR_/), content: 'confused' },
-  ]);
+  const id = expect.stringMatching(/^PRR_/);
+  expect(sim.github.reactions).toMatchObject([{ id, content: 'confused' }]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer, turnTo } from '../sim/agent.ts';
 import { issueComment, reviewComment, SHA, workflowRun } from '../sim/events.ts';
+import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { findTraces, JOB, PULL, type Scenario, simulate, TOKEN } from './scenario.ts';
 
 /** Makes this the API key. */
@@ -15,56 +16,36 @@ const jobs = [{ id: JOB, turns: [turnTo('completed', 60_000, { prLink: LINK })] 
 
 // They occur in outputs, in JSON, in links or in the markers of a comment.
 it.concurrent.each(['completed', 'delivery'])(
-  'keeps outputs and data valid if the key is an ordinary word such as %s',
+  'outputs are valid if the key is %s',
   async (word) => {
-    await using sim = await simulate(
-      withKey(word, {
-        with: { ...COMMAND, wait: true },
-        agent: { jobs },
-        step: { event: issueComment({ number: PULL, body: '/agent Add examples.' }) },
-      }),
-    );
-    sim.github.addComment(PULL, 'alice', '/agent Add examples.');
-    const result = await sim.runHere();
+    const step = { event: issueComment({ number: PULL, body: '/agent Add examples.' }) };
+    const inputs = { ...COMMAND, wait: true };
+    await using sim = await simulate(withKey(word, { with: inputs, agent: { jobs }, step }));
+    const { outputs, annotations } = await sim.runHere();
 
     // The end is told by a comment of its own, because the pull request is another one.
     const end = sim.github.comments(PULL).at(-1);
-    expect(result.annotations).toEqual([]);
-    expect(result.outputs).toMatchObject({
+    expect(annotations).toEqual([]);
+    expect(outputs).toMatchObject({
       ...{ status: 'completed', prLink: LINK, result: 'completed' },
       ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
       'comment-url': end?.html_url,
     });
-    expect(JSON.parse(result.outputs.results ?? '')).toEqual([
-      expect.objectContaining({
-        ...{ jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true },
-        ...{ status: 'completed', prLink: LINK },
-      }),
-    ]);
+    const entry = { jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true };
+    const known = { status: 'completed', prLink: LINK };
+    expect(JSON.parse(outputs.results ?? '')).toMatchObject([{ ...entry, ...known }]);
     const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
     expect(sim.notes()).toMatchObject([{ jobs: [jobNote] }]);
   },
 );
 
 /** How a text by others may have a secret. */
-const TEXTS: readonly (readonly [string, (secret: string) => string])[] = [
+const TEXTS: readonly [string, (secret: string) => string][] = [
   ['as it is', (secret) => `It is ${secret}.`],
   // Texts are cut at these limits, here within the secret.
-  ...[60, 200].map((limit): readonly [string, (secret: string) => string] => [
-    `cut at ${limit}`,
-    (secret) => 'x'.repeat(limit - 26) + secret,
-  ]),
+  ['cut at 60', (secret) => 'x'.repeat(34) + secret],
+  ['cut at 200', (secret) => 'x'.repeat(174) + secret],
 ];
-
-/** A run failed on a commit of which GitHub has these runs. */
-function failed(text: string, runs: NonNullable<Scenario['github']>['runs']): Scenario {
-  const fields = { id: 41, name: text, conclusion: 'failure', head_branch: text };
-  return {
-    with: COMMAND,
-    step: { event: workflowRun({ pullRequests: [PULL], fields }) },
-    github: { ...(runs && { runs }) },
-  };
-}
 
 describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
   const key = 'canary-0f8e2d5b7a-"of\\the+api"';
@@ -79,6 +60,12 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
   };
   const code = { number: PULL, body: '/agent Fix this.', path: text, diffHunk: `@@\n+${text}` };
   const passed = { id: 41, sha: SHA, name: text, conclusion: 'success', jobs: [] };
+  const fields = { id: 41, name: text, conclusion: 'failure', head_branch: text };
+  const event = workflowRun({ pullRequests: [PULL], fields });
+  /** A run failed on a commit of which GitHub has these runs. */
+  const failed = (...runs: WorkflowRunOptions[]): Scenario => {
+    return { with: COMMAND, step: { event }, github: { runs } };
+  };
 
   it.each<[string, Scenario]>([
     ['each field of a job record', { with: { wait: true }, agent: { jobs: [{ id: JOB, base }] } }],
@@ -89,8 +76,8 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
     ['the login of who triggered the run', { step: { github: { triggering_actor: text } } }],
     ['the name of a file', { with: { attach: text } }],
     ['an error of GitHub', refused],
-    ['a run that failed', failed(text, [{ ...passed, conclusion: null, jobs: [{ name: text }] }])],
-    ['one that has passed since, and another', failed(text, [passed, { ...passed, id: 42 }])],
+    ['a run that failed', failed({ ...passed, conclusion: null, jobs: [{ name: text }] })],
+    ['one that has passed since, and another', failed(passed, { ...passed, id: 42 })],
     ['the code that a comment is about', { with: COMMAND, step: { event: reviewComment(code) } }],
   ])('from %s', async (_, scenario) => {
     await using sim = await simulate(withKey(key, scenario));
@@ -107,12 +94,10 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
 
 it('refuses an api-key of 20 KB in many lines, without showing any part of it', async () => {
   const lines = Array.from({ length: 500 }, (_, index) => `line ${index} of a canary credential`);
-  const key = lines.join('\n');
-  await using sim = await simulate({ with: { 'api-key': key } });
+  await using sim = await simulate({ with: { 'api-key': lines.join('\n') } });
   const result = await sim.run();
-  expect(result.errors).toEqual([
-    'Nothing was sent. “api-key” contains quotation marks, a space, a line break or a special character; store only the key in the secret.',
-  ]);
+  const why = /^Nothing was sent\. “api-key” contains .* store only the key in the secret\.$/;
+  expect(result.errors).toEqual([expect.stringMatching(why)]);
   const log = result.stdout.replace(/^::add-mask::.*$/gm, '');
   expect(result.outputText + result.summary + log).not.toContain('canary');
 });

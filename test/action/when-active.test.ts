@@ -1,58 +1,49 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS, type Label } from '../../src/job/labels.ts';
-import type { AgentOptions, Reply } from '../sim/agent.ts';
+import type { AgentOptions } from '../sim/agent.ts';
 import { type Simulation, simulate, visibleIn } from './scenario.ts';
 
 // A message to a job on which the agent is at work waits until it is done.
 
 const WAIT = { wait: true };
+const SENT = { result: 'completed', delivery: 'sent' };
 const MINUTE = 60_000;
 
+type Status = (minute: number) => string | undefined;
+
 /** The agent is at earlier work for these minutes. The message then takes it a minute. */
-function busy(
-  minutes: number,
-  more: (minute: number) => Reply | string | undefined = () => undefined,
-): Partial<AgentOptions> {
+function busy(minutes: number, more: Status = () => undefined) {
   const start = new Map<string, number>();
-  const sent = new Set<string>();
+  const sent: string[] = [];
   return {
-    onPost(_, { path }) {
-      sent.add(path);
-      return undefined;
-    },
+    onPost: (_, { path }) => void sent.push(path),
     onGet(_, { path, at }) {
       start.set(path, start.get(path) ?? at);
-      if ([...sent].some((message) => message.startsWith(`${path}/`))) return undefined;
+      if (sent.some((message) => message.startsWith(`${path}/`))) return undefined;
       const minute = (at - (start.get(path) ?? 0)) / MINUTE;
-      const reply = more(minute) ?? (minute < minutes ? 'active' : 'completed');
-      const id = path.split('/').at(-1);
-      return typeof reply === 'string' ? { body: { id, status: reply, prLink: null } } : reply;
+      const status = more(minute) ?? (minute < minutes ? 'active' : 'completed');
+      return { body: { id: path.split('/').at(-1), status, prLink: null } };
     },
-  };
+  } satisfies Partial<AgentOptions>;
 }
 
-/** Virtual minutes from the start of the run to the message, or null. */
-function sentAfter({ agent, time }: Simulation, startedAt: number): number | null {
-  expect(time.now()).toBeGreaterThan(startedAt);
-  const [message] = agent.accepted();
-  return message === undefined ? null : (message.at - startedAt) / MINUTE;
+/** Virtual minutes from the start of the run to the message. */
+function sentAfter({ agent }: Simulation, startedAt: number): number {
+  return ((agent.accepted()[0]?.at ?? Infinity) - startedAt) / MINUTE;
 }
 
 describe('a message to a job at work', () => {
   it('waits until that is done, and its end is then confirmed', async () => {
     await using sim = await simulate({ with: WAIT, agent: busy(5) });
     const startedAt = sim.time.now();
-    const result = await sim.run();
-    expect(result.outputs).toMatchObject({
-      ...{ result: 'completed', delivery: 'sent', confirmed: 'true', reason: '' },
-    });
-    expect(result.annotations).toEqual([]);
+    const { outputs, annotations, stdout } = await sim.run();
+    expect(outputs).toMatchObject({ ...SENT, confirmed: 'true', reason: '' });
+    expect(annotations).toEqual([]);
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(5);
     expect(sentAfter(sim, startedAt)).toBeLessThan(6.5);
-    expect(result.stdout).toMatch(/^The agent is at work\. The message waits until /m);
-    expect(result.stdout).toMatch(
-      /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m,
-    );
+    expect(stdout).toMatch(/^The agent is at work\. The message waits until /m);
+    const waits = /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m;
+    expect(stdout).toMatch(waits);
     const titles = sim.commentTexts().map((text) => text.split('\n')[0]);
     const words = [LABELS.waiting.title, LABELS.working.title, LABELS.completed.icon];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
@@ -69,7 +60,7 @@ describe('a message to a job at work', () => {
           if (!request.path.endsWith('job-2')) return undefined;
           const [note] = sim.notes();
           if (note !== undefined) told.add(note.jobs.map(({ delivery }) => delivery).join());
-          return agent.onGet?.(n, request);
+          return agent.onGet(n, request);
         },
       },
     });
@@ -92,18 +83,19 @@ describe('a message to a job at work', () => {
     expect(sentAfter(sim, startedAt)).toBeGreaterThan(4);
   });
 
-  it.each([WAIT, { wait: true, 'only-when': 'active, completed' }, {}])(
-    'that is done, or with %j, is sent at once',
-    async (inputs) => {
-      const agent = busy(inputs === WAIT ? 0 : 5);
-      await using sim = await simulate({ with: { ...inputs, 'timeout-minutes': '2' }, agent });
-      const startedAt = sim.time.now();
-      const { outputs, stdout } = await sim.runHere();
-      expect(outputs.delivery).toBe('sent');
-      expect(sentAfter(sim, startedAt)).toBeLessThan(0.5);
-      expect(stdout).not.toContain('The message waits');
-    },
-  );
+  it.each<[number, object]>([
+    [0, WAIT],
+    [5, { wait: true, 'only-when': 'active, completed' }],
+    [5, {}],
+  ])('that is done in %i minutes is sent at once with %j', async (minutes, inputs) => {
+    const more = { ...inputs, 'timeout-minutes': '2' };
+    await using sim = await simulate({ with: more, agent: busy(minutes) });
+    const startedAt = sim.time.now();
+    const { outputs, stdout } = await sim.runHere();
+    expect(outputs.delivery).toBe('sent');
+    expect(sentAfter(sim, startedAt)).toBeLessThan(0.5);
+    expect(stdout).not.toContain('The message waits');
+  });
 });
 
 const REFUSALS = {
@@ -112,7 +104,6 @@ const REFUSALS = {
   'the comment is deleted': { status: 404, body: { message: 'Not Found' } },
   'the comment is gone': { status: 410, body: { message: 'Gone' } },
 };
-const SENT = { result: 'completed', delivery: 'sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
 const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
 /** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
@@ -129,27 +120,26 @@ const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
   ),
 );
 
-it.concurrent.each(ROWS)(
-  'a comment that can no longer be edited says what is true, or was true then %s %s, with earlier work of %i minutes',
-  async (...row) => {
-    const [, , minutes, isThere, reply, expected, label] = row;
-    let isBroken = false;
-    await using sim: Simulation = await simulate({
-      ...{ with: WAIT, agent: busy(minutes) },
-      github: {
-        on({ method, path }) {
-          isBroken ||= isThere(sim);
-          const isAboutIt = reply.status === 401 || /comments/.test(path);
-          return isBroken && method !== 'GET' && isAboutIt ? reply : undefined;
-        },
+const TITLE =
+  'a comment that can no longer be edited says what is true, or was true then: %s %s, with earlier work of %i minutes';
+it.concurrent.each(ROWS)(TITLE, async (...row) => {
+  const [, , minutes, isThere, reply, expected, label] = row;
+  let isBroken = false;
+  await using sim: Simulation = await simulate({
+    ...{ with: WAIT, agent: busy(minutes) },
+    github: {
+      on({ method, path }) {
+        isBroken ||= isThere(sim);
+        const isAboutIt = reply.status === 401 || /comments/.test(path);
+        return isBroken && method !== 'GET' && isAboutIt ? reply : undefined;
       },
-    });
-    const { outputs, conclusion } = await sim.runHere();
-    expect(isBroken).toBe(true);
-    expect(outputs).toMatchObject(expected);
-    expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
-    expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
-    const kept = sim.ownComments().map(({ body }) => visibleIn(body).split('\n')[0]);
-    expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
-  },
-);
+    },
+  });
+  const { outputs, conclusion } = await sim.runHere();
+  expect(isBroken).toBe(true);
+  expect(outputs).toMatchObject(expected);
+  expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
+  expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
+  const kept = sim.ownComments().map(({ body }) => visibleIn(body).split('\n')[0]);
+  expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
+});
