@@ -5,8 +5,13 @@ import { readWhole } from './runner/files.ts';
 import { type Inputs, readInputs } from './runner/inputs.ts';
 import { authorize } from './trigger/authorize.ts';
 import { findSource, whyNothing } from './trigger/command.ts';
-import { parseTrigger } from './trigger/payload.ts';
-import { type CommentTrigger, mayCarry, type Trigger, whyNoSecrets } from './trigger/trigger.ts';
+import {
+  type CommentTrigger,
+  mayCarry,
+  parseTrigger,
+  type Trigger,
+  whyNoSecrets,
+} from './trigger/trigger.ts';
 
 /** What is known before anything is sent: computed here, and nowhere else. */
 export interface Context {

@@ -94,7 +94,7 @@ describe.concurrent('with an invalid', () => {
 });
 
 const FORKED = on.pullRequest({ number: PULL, fork: 'mallory/agents', author: MALLORY });
-// test/unit/trigger/payload.test.ts has all events without access to secrets.
+// test/unit/trigger/trigger.test.ts has all events without access to secrets.
 it.concurrent.each<[WebhookEvent, string]>([
   [FORKED, 'no secrets to runs for pull requests from forks. Use a branch of this repository or'],
   [on.push({ sender: DEPENDABOT }), 'only the Dependabot secrets to runs by Dependabot. Save'],

@@ -7,7 +7,7 @@ import { checkPrLink } from '../../src/pull-request.ts';
 import { ok } from '../../src/result.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
-import { parseTrigger } from '../../src/trigger/payload.ts';
+import { parseTrigger } from '../../src/trigger/trigger.ts';
 
 const SIZE = 128 * 1024;
 /** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes much longer. */

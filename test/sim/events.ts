@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import { parseTrigger } from '../../src/trigger/payload.ts';
 import type { CommentTrigger, CommitTrigger, Trigger } from '../../src/trigger/trigger.ts';
+import { parseTrigger } from '../../src/trigger/trigger.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

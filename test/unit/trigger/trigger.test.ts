@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTrigger } from '../../../src/trigger/payload.ts';
-import { isBot, isPerson, whyNoSecrets } from '../../../src/trigger/trigger.ts';
+import { isBot, isPerson, parseTrigger, whyNoSecrets } from '../../../src/trigger/trigger.ts';
 import * as on from '../../sim/events.ts';
 import {
   ALICE,
