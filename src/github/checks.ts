@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { anyList, anyText } from '../schema.ts';
+import { anyList, anyText } from './responses.ts';
 
 // What ran on a commit. Each job of a workflow is a check run with the same ID.
 

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import { anyList, anyText, commitSha } from '../schema.ts';
-import { pageInfo } from './responses.ts';
+import { anyList, anyText, commitSha, pageInfo } from './responses.ts';
 
 // What was written on an issue or pull request. The aliases of the queries are our names.
 

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { parseState } from '../pull-request.ts';
 import { PERMISSIONS, type Permission } from '../runner/inputs.ts';
-import { anyList, anyText, commitSha } from '../schema.ts';
 
 // What the API of GitHub is asked, and the shape of its answers. Any other shape is that of a proxy
 // or a captive portal. checks.ts and conversation.ts have those that few runs need.
@@ -11,6 +10,18 @@ export type Call<T> = { readonly answer: z.ZodMiniType<T> } & (
   | { readonly route: string; readonly wantsRedirect?: boolean }
   | { readonly query: string; readonly isBackwards?: boolean }
 );
+
+/** Without the entries that cannot be read: one of them says nothing about the rest. */
+export function anyList<T extends z.core.SomeType>(schema: T) {
+  return z.pipe(
+    z.array(z.catch(z.optional(schema), undefined)),
+    z.transform((list) => list.filter((entry) => entry !== undefined)),
+  );
+}
+
+export const anyText = z.catch(z.string(), '');
+
+export const commitSha = z.string().check(z.regex(/^[0-9a-f]{40,64}$/));
 
 export const anyObject = z.record(z.string(), z.unknown());
 
@@ -123,10 +134,9 @@ const comparison = z.object({
 /** GitHub lists at most 250 commits and 300 files. */
 export type Comparison = Readonly<z.infer<typeof comparison>>;
 
-const levels = z.record(z.string(), z.unknown());
 const collaborator = z.pipe(
   z.object({
-    user: z.nullable(z.object({ id: z.number(), login: z.string(), permissions: levels })),
+    user: z.nullable(z.object({ id: z.number(), login: z.string(), permissions: anyObject })),
   }),
   z.transform(({ user }) => {
     if (user === null) return null;

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
 import { checkPrLink, ownPullRequest } from '../pull-request.ts';
 import { type Ok, ok, problem, type Result } from '../result.ts';
-import { anyText } from '../schema.ts';
 import { isKnownStatus, PATHS } from '../service.ts';
 import { oneLine, parseJson, sentences } from '../text.ts';
 import { explainExchange, explainPause, quoteError } from './errors.ts';
@@ -79,7 +78,7 @@ function readDelivered({ status, body }: Answer, jobId: string, context: AgentCo
 
 const jobRecord = z.object({
   id: z.string(),
-  status: anyText,
+  status: z.catch(z.string(), ''),
   prLink: z.catch(z.nullish(z.string()), 'no link'),
 });
 

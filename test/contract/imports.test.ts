@@ -21,7 +21,7 @@ const LAYERS = [
   ['job'],
   ['markdown'],
   ['service', 'pull-request'],
-  ['schema', 'text', 'clock', 'vendor'],
+  ['text', 'clock', 'vendor'],
   ['result'],
 ];
 
@@ -45,7 +45,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'zod/mini': [
     ...['github/checks.ts', 'github/conversation.ts'],
     ...['github/responses.ts', 'ledger/marker.ts', 'ledger/record.ts'],
-    ...['mintlify/client.ts', 'schema.ts'],
+    'mintlify/client.ts',
   ],
   'p-limit': ['delivery/deliver.ts'],
   // A run loads the parser only for a text that may hide something.
