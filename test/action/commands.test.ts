@@ -3,16 +3,23 @@ import { MARKER } from '../../src/text.ts';
 import type { AgentOptions, TurnScript } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
 import { ALICE, type Person, RENOVATE, type WebhookEvent } from '../sim/events.ts';
-import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
-import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import type { GitHub } from '../sim/github/server.ts';
+import {
+  AGAIN,
+  COMMAND,
+  JOB,
+  LINK,
+  ON_ITS_PULL,
+  PULL,
+  type Scenario,
+  SENT,
+  type Simulation,
+  SKIPPED,
+  simulate,
+  UNSENT,
+} from './scenario.ts';
 
-const COMMAND = { command: '/agent', prompt: '' };
-const ALLOWED: GitHubOptions = {
-  issues: [{ number: PULL, pullRequest: true }],
-  collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-};
 const BOT = 'github-actions[bot]';
-const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 
 function reactionsIn({ reactions }: GitHub): string {
   return reactions.map(({ content }) => content).join(' ');
@@ -34,13 +41,10 @@ describe('the prompt is the text after the command', () => {
     ['code', '/agent keep `<!-- vale off -->` <!-- not -->', 'keep `<!-- vale off -->`'],
     ['after the prompt', '/agent add examples', 'Be brief.\n\nadd examples', 'Be brief.'],
   ])('%s', async (name, body, expected, prompt = '') => {
-    const { prompts, result } = await comment(
-      body,
-      { with: { prompt }, agent: ON_ITS_PULL },
-      ['one line', 'code'].includes(name),
-    );
+    const given = { with: { prompt }, agent: ON_ITS_PULL };
+    const { prompts, result } = await comment(body, given, ['one line', 'code'].includes(name));
     expect(prompts).toEqual([expected]);
-    expect(result.outputs.result).toBe('sent');
+    expect(result.outputs).toMatchObject(SENT);
   });
 
   it('with the code of a review comment', async () => {
@@ -48,8 +52,7 @@ describe('the prompt is the text after the command', () => {
     const body = '/agent explain this';
     const id = sim.github.addReviewComment(PULL, 'alice', { body });
     const event = on.reviewComment({ number: PULL, body, id, path: 'docs/a.md', line: 12 });
-    const result = await sim.runHere({ step: { event } });
-    expect(result.outputs.result).toBe('sent');
+    expect((await sim.runHere({ step: { event } })).outputs).toMatchObject(SENT);
     const context = 'Context: this was written on the file “docs/a.md”, line 12.';
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^explain this\n\n.*\n\n${context}`));
     expect(sim.github.reactions).toMatchObject([{ id: `PRRC_${id}`, content: 'eyes' }]);
@@ -70,37 +73,37 @@ it.each<['merged' | 'closed', string, Partial<AgentOptions>, boolean]>([
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
     const place = `This is about the pull request https://github.com/octo/agents/pull/${PULL}. It is ${over}.`;
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^go\\n\\n[^]*${RegExp.escape(place)}`));
-    const [answer = ''] = sim.ownComments().map(({ body }) => body);
+    const answer = sim.ownComments()[0]?.body;
     expect(answer).toContain(`about #${PULL}. It is ${over}.`);
     expect(answer).not.toContain('Review changes');
   },
 );
 
-it.each([
-  on.push(),
-  on.event('check_suite', 'completed', { check_suite: { conclusion: 'failure' }, sender: ALICE }),
-])('$name without a prompt has nothing to send, beside a command', async (given) => {
-  await using sim = await simulate({ with: COMMAND, step: { event: given } });
-  const { conclusion, outputs } = await sim.runHere();
-  const reason = `The event “${given.name}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`;
-  expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
-});
+const CARRIES_NOTHING =
+  ' carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.';
 
-it.each<[string, WebhookEvent, string]>([
-  ['no command', on.issueComment({ number: PULL, body: 'Nice work!' }), 'does not begin with'],
-  ['a bot', on.issueComment({ number: PULL, body: '/agent go', author: RENOVATE }), 'only people'],
-])('the run is skipped without any request for %s', async (name, event, why) => {
-  const inputs = { ...COMMAND, prompt: 'Go.', 'allowed-bots': RENOVATE.login };
-  // Whoever starts the run, its settings do not make it fail.
-  await using sim = await simulate({ with: { ...inputs, 'api-key': '', 'job-id': '' } });
-  const more = { step: { event } };
-  const result = await (name === 'no command' ? sim.run(more) : sim.runHere(more));
-  expect(result.conclusion).toBe('success');
-  expect(result.outputs).toMatchObject(SKIPPED);
+/** Whoever starts the run, its settings do not make it fail. */
+const WRONG = { prompt: 'Go.', 'allowed-bots': RENOVATE.login, 'api-key': '', 'job-id': '' };
+const SUITE = on.event('check_suite', 'completed', {
+  ...{ check_suite: { conclusion: 'failure' }, sender: ALICE },
+});
+const byBot = on.issueComment({ number: PULL, body: '/agent go', author: RENOVATE });
+
+it.each<[string, WebhookEvent, string, Scenario['with']?]>([
+  ['no command', on.issueComment({ number: PULL, body: 'Nice!' }), 'not begin with', WRONG],
+  ['a bot', byBot, 'only people', WRONG],
+  ['a push', on.push(), CARRIES_NOTHING],
+  ['a check suite', SUITE, CARRIES_NOTHING],
+])('the run is skipped without any request to the API for %s', async (name, event, why, inputs) => {
+  await using sim = await simulate({ with: { ...COMMAND, ...inputs }, step: { event } });
+  const result = await (name === 'no command' ? sim.run() : sim.runHere());
+  expect([result.conclusion, result.outputs]).toMatchObject(['success', SKIPPED]);
   expect(result.outputs.reason).toContain(why);
   expect(result.notices).toEqual([result.outputs.reason]);
   expect(result.summary).toBe('');
-  expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
+  expect(sim.agent.journal).toEqual([]);
+  // Whether its sender may start the agent is asked first.
+  expect(sim.callNames()).toEqual(event === SUITE ? ['GET collaborators/*/permission'] : []);
 });
 
 describe('a command without a prompt', () => {
@@ -109,22 +112,19 @@ describe('a command without a prompt', () => {
     '/agent\n\n27 nov. 2026 10:00, Anna ***@***.***>:\n\n> a',
   ])('gets a comment with the usage, which names no job: %j', async (body) => {
     const { sim, result } = await comment(body);
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject(SKIPPED);
+    expect([result.conclusion, result.outputs]).toMatchObject(['success', SKIPPED]);
     const [, usage] = sim.github.comments(PULL);
     expect(usage?.body).toMatch(
-      /^<!-- agent-follow-up -->\n<!-- agent-follow-up reply .* person -->\nNothing was sent\. Write your message/,
+      /^<!--.*-->\n<!-- .* reply .* person -->\nNothing was sent\. Write .*\n\/agent also add error/s,
     );
-    expect(usage?.body).toContain('\n/agent also add error handling examples\n');
     expect(sim.notes()).toEqual([]);
     expect(result.outputs['comment-url']).toBe(usage?.html_url);
     expect(sim.agent.journal).toEqual([]);
   });
 
   it('is skipped with a warning if no comment can be written', async () => {
-    const { result } = await comment('/agent', { github: { ...ALLOWED, readOnly: true } });
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ result: 'skipped', 'comment-url': '' });
+    const { result } = await comment('/agent', { github: { readOnly: true } });
+    expect(result.outputs).toMatchObject({ ...SKIPPED, 'comment-url': '' });
     expect(result.warnings).toEqual([
       expect.stringMatching(/^The comment could not be created: .*403.*pull-requests: write/),
     ]);
@@ -153,14 +153,14 @@ describe('a command that cannot be sent', () => {
       'comments that cannot be read',
       {
         with: { 'job-id': '' },
-        github: { ...ALLOWED, on: ({ body }) => (body.includes('comments(') ? DOWN : undefined) },
+        github: { on: ({ body }) => (body.includes('comments(') ? DOWN : undefined) },
       },
       /not known which agent job is meant: the comments .* cannot be read: GitHub answered 502\./,
     ],
   ])('gets a comment with one line that says why: %s', async (name, scenario, words) => {
     const { sim, result } = await comment('/agent add', scenario, name === 'no key');
     expect(result.errors).toEqual([expect.stringMatching(words)]);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+    expect(result.outputs).toMatchObject(UNSENT);
     expect(answers(sim)).toEqual([expect.stringMatching(answerWith(words))]);
     expect(reactionsIn(sim.github)).toContain('confused');
     expect(sim.agent.posts()).toEqual([]);
@@ -186,8 +186,8 @@ describe('a command that cannot be sent', () => {
     await using sim = await simulate({ with: COMMAND });
     const step = { event: sim.ask('/agent add') };
     await sim.runHere({ step });
-    const github = { run_attempt: '2', triggering_actor: 'alice' };
-    const rerun = await sim.runHere({ with: { wait: 'perhaps' }, step: { ...step, github } });
+    const again = { with: { wait: 'perhaps' }, step: { ...step, github: AGAIN } };
+    const rerun = await sim.runHere(again);
     expect(rerun.errors).toEqual([expect.stringContaining('“wait” must be true or false')]);
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
@@ -230,8 +230,7 @@ describe('if job-id is empty', () => {
     await sim.runHere({ with: { 'job-id': 'job-9' } });
     const forged = sim.ownComments()[0]?.body.replaceAll(JOB, 'job-2') ?? '';
     sim.github.addComment(PULL, 'mallory', forged);
-    for (let count = 0; count < 120; count++)
-      sim.github.addComment(PULL, 'bob', `Comment ${count}`);
+    for (let n = 0; n < 120; n++) sim.github.addComment(PULL, 'bob', `Comment ${n}`);
     const result = await sim.run({ with: SILENT, step: { event: sim.ask('/agent go on') } });
     expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
@@ -251,9 +250,8 @@ describe('if job-id is empty', () => {
   });
 
   it('of several jobs, the one counts whose pull request this is', async () => {
-    const link = (number: number) => `https://github.com/octo/agents/pull/${number}`;
-    const base = { prLink: link(PULL) };
-    await using sim = await simulate({ agent: { jobs: [{ id: JOB, base }, { id: 'job-2' }] } });
+    const jobs = [{ id: JOB, base: { prLink: LINK } }, { id: 'job-2' }];
+    await using sim = await simulate({ agent: { jobs } });
     for (const id of ['job-2', JOB]) {
       await sim.runHere({ with: { 'job-id': id, wait: true }, step: { github: { run_id: id } } });
     }
@@ -264,22 +262,19 @@ describe('if job-id is empty', () => {
   it('a re-run goes on with the job of its own comment, although another one is named since', async () => {
     await using sim = await simulate({ agent: { jobs: [{ id: JOB }, { id: 'job-2' }] } });
     await sim.runHere();
-    const step = { event: sim.ask('/agent go on') };
-    const attempt = (run_attempt: string) => {
-      const github = { run_id: '5', run_attempt, triggering_actor: 'alice' };
-      return sim.runHere({ with: SILENT, step: { ...step, github } });
-    };
-    await attempt('1');
+    const event = sim.ask('/agent go on');
+    const attempt = (github: object) =>
+      sim.runHere({ with: SILENT, step: { event, github: { run_id: '5', ...github } } });
+    await attempt({});
     await sim.runHere({ with: { 'job-id': 'job-2' }, step: { github: { run_id: '9' } } });
-    expect((await attempt('2')).outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+    expect((await attempt(AGAIN)).outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
     expect(sim.agent.accepted()).toHaveLength(3);
   });
 
   const EMPTY = 'Set it, or “create-job: true” to create a job in each run. If it comes';
   const NOBODY =
-    'No comment of this action names a job of this project here, and “job-id” is empty. Set';
-  const LONE =
-    '“comment: false” no comment is read. Set “job-id” to the ID of a job. If it comes from a';
+    'No comment of this action names a job of this project here, and “job-id” is empty.';
+  const LONE = '“comment: false” no comment is read. Set “job-id” to the ID of a job.';
   const bot = { 'allowed-bots': RENOVATE.login };
   const opened = (sender: Person) => on.pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
@@ -296,8 +291,8 @@ describe('if job-id is empty', () => {
     await using sim = await simulate({ with: inputs, step: { event } });
     const result = await (name === 'a schedule' ? sim.run() : sim.runHere());
     expect(result.outputs).toMatchObject({ result: expected, delivery: 'not-sent' });
-    const level = expected === 'error' ? 'error' : 'notice';
-    expect(result.annotations).toMatchObject([{ type: level }]);
+    const type = expected === 'error' ? 'error' : 'notice';
+    expect(result.annotations).toMatchObject([{ type }]);
     expect(result.outputs.reason).toContain(words);
     expect(result.outputs.reason?.includes('create-job')).toBe(advises);
     expect(sim.agent.posts()).toEqual([]);
@@ -307,7 +302,7 @@ describe('if job-id is empty', () => {
     '$name without a command is skipped where no comment names a job',
     async (event) => {
       const inputs = { 'job-id': '', prompt: 'Fix it.' };
-      await using sim = await simulate({ with: inputs, github: ALLOWED, step: { event } });
+      await using sim = await simulate({ with: inputs, step: { event } });
       const result = await sim.runHere();
       expect(result.outputs).toMatchObject(SKIPPED);
       expect(result.notices).toEqual([expect.stringContaining('No comment of this action names')]);

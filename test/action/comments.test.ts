@@ -2,26 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { type TurnScript, turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, type Person, type WebhookEvent } from '../sim/events.ts';
+import { ALICE, COPILOT, type Person, type WebhookEvent } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import {
+  AGAIN,
+  COMMAND,
   JOB,
+  LINK,
   ON_ITS_PULL,
   PULL,
   type Scenario,
   type Simulation,
   simulate,
+  UNSENT,
   visibleIn,
+  WRITER,
 } from './scenario.ts';
 
-const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const ELSEWHERE = LINK.replace('agents', 'docs');
 const BY_ALICE = on.pullRequest({ number: PULL, action: 'labeled' });
 const SHORT = { 'timeout-minutes': '2' };
-const COPILOT = { login: 'Copilot', id: 9, type: 'Bot' } as const;
 const BY_BOT = on.pullRequest({ number: PULL, sender: COPILOT });
-/** A job with a pull request in the repository, on which the agent then works for a minute. */
-const LINKED = { id: JOB, base: { prLink: LINK } };
 
 function textsOn(sim: Simulation, number = PULL): readonly string[] {
   return sim.ownComments(number).map(({ body }) => visibleIn(body));
@@ -143,8 +144,7 @@ it.each<[string, Scenario, string, string, string]>([
     expect(error.endsWith(`without its comment. ${again}`.trim())).toBe(true);
     const remedies = [RIGHTS, LOCKED].filter((text) => error.includes(text));
     expect(remedies).toEqual(remedy === '' ? [] : [remedy]);
-    expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
-    expect(result.outputs['comment-url']).toBe('');
+    expect(result.outputs).toMatchObject({ ...UNSENT, 'comment-url': '' });
     expect(sim.agent.posts()).toEqual([]);
   },
 );
@@ -171,10 +171,7 @@ describe('on an event without a pull request or issue', () => {
           return undefined;
         },
       },
-      github: {
-        issues: [7, 8].map((number) => ({ number, pullRequest: true })),
-        collaborators: { alice: { id: ALICE.id, permission: 'write' } },
-      },
+      github: { issues: [7, 8].map((number) => ({ number, pullRequest: true })) },
     });
     const result = await sim.runHere();
     expect(before).toEqual([]);
@@ -202,7 +199,7 @@ describe('on an event without a pull request or issue', () => {
   it.each<[string, Scenario]>([
     ['the job has no pull request', {}],
     ['it is elsewhere', { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } }],
-    ['comment is false', { with: { comment: false }, agent: { jobs: [LINKED] } }],
+    ['comment is false', { with: { comment: false }, agent: ON_ITS_PULL }],
   ])('no comment and no call to GitHub if %s', async (name, scenario) => {
     await using sim = await simulate({ step: { event: on.schedule() }, ...scenario });
     const result = await sim.runHere();
@@ -217,8 +214,8 @@ describe('on an event without a pull request or issue', () => {
   it('a comment that cannot be created is one warning', async () => {
     await using sim = await simulate({
       step: { event: on.schedule() },
-      agent: { jobs: [LINKED] },
-      github: { readOnly: true, issues: [{ number: PULL, pullRequest: true }] },
+      agent: ON_ITS_PULL,
+      github: { readOnly: true },
     });
     const result = await sim.runHere();
     expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
@@ -293,7 +290,7 @@ describe('what the agent has changed', () => {
     await using sim = await simulate({
       with: { wait: true },
       agent: {
-        jobs: [{ ...LINKED, turns: [turn] }],
+        jobs: [{ id: JOB, base: { prLink: LINK }, turns: [turn] }],
         onPost() {
           sim.github.push(PULL, ...pushed);
           return undefined;
@@ -302,8 +299,7 @@ describe('what the agent has changed', () => {
       github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
     });
     expect((await sim.runHere({ with: { 'timeout-minutes': 2 } })).outputs.commits).toBe('');
-    const github = { run_attempt: '2', triggering_actor: 'alice' };
-    const { outputs, summary } = await sim.runHere({ step: { github } });
+    const { outputs, summary } = await sim.runHere({ step: { github: AGAIN } });
     expect(outputs.commits).toBe(commits);
     expect(`${summary.split('\n')[0]}\n`).toContain(title);
   });
@@ -312,7 +308,7 @@ describe('what the agent has changed', () => {
     const other = LINK.replace(`${PULL}`, '8');
     await using sim = await simulate({
       with: { wait: true },
-      agent: { jobs: [{ ...LINKED, turns: [endsAs('completed', other)] }] },
+      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns: [endsAs('completed', other)] }] },
       github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
     });
     const { summary } = await sim.runHere();
@@ -325,7 +321,6 @@ describe('the end as a comment of its own', () => {
   const OTHER_PULL = LINK.replace(`${PULL}`, '8');
   const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
   const FAILED = on.workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
-  const COMMAND = { command: '/agent', prompt: '' };
 
   interface Case {
     readonly turn?: TurnScript;
@@ -336,21 +331,16 @@ describe('the end as a comment of its own', () => {
     readonly github?: Scenario['github'];
   }
   const done = endsAs('completed', LINK);
+  const UNREAD: Scenario['github'] = {
+    forbids: ({ name, nth }) => /pulls.#/.test(name) && nth > 1,
+  };
 
   it.each<[string, Case, string | null, string?]>([
     ['no pull request', { turn: endsAs('completed') }, 'without a pull request'],
     ['a change elsewhere', { turn: endsAs('completed', OTHER_PULL) }, 'Agent opened [#8]'],
     ['a change here', { turn: done, pushes: true }, null],
     ['no wait', { with: { wait: false } }, null],
-    [
-      'a change that could not be read',
-      {
-        turn: done,
-        pushes: true,
-        github: { forbids: ({ name, nth }) => /pulls.#/.test(name) && nth > 1 },
-      },
-      null,
-    ],
+    ['a change that could not be read', { turn: done, pushes: true, github: UNREAD }, null],
     ['no new commit after an event that nobody waits for', { turn: done, event: BY_ALICE }, null],
     ['a failed check', { turn: endsAs('failed', LINK), event: FAILED }, 'Agent failed', 'bob'],
     ['a bot', { turn: endsAs('failed', LINK), event: BY_BOT }, 'Agent failed', 'bob'],
@@ -358,12 +348,11 @@ describe('the end as a comment of its own', () => {
     'is there for what GitHub does not mail, and mentions whom it concerns: %s',
     async (name, given, title, mention) => {
       const prLink = /elsewhere|no pull request/.test(name) ? null : LINK;
+      const { turn = done, event } = given;
       await using sim = await simulate({
         with: { wait: true, ...COMMAND, 'allowed-bots': COPILOT.login },
         agent: {
-          jobs: [
-            { id: JOB, base: { prLink }, turns: [endsAs('completed', prLink), given.turn ?? done] },
-          ],
+          jobs: [{ id: JOB, base: { prLink }, turns: [endsAs('completed', prLink), turn] }],
           onPost(n) {
             if (n === 2 && given.pushes) sim.github.push(PULL, 'b'.repeat(40));
             return undefined;
@@ -372,10 +361,7 @@ describe('the end as a comment of its own', () => {
         github: {
           ...BOTH,
           ...given.github,
-          collaborators: {
-            alice: { id: ALICE.id, permission: 'write' },
-            bob: { id: 1002, permission: 'write' },
-          },
+          collaborators: { alice: WRITER, bob: { ...WRITER, id: 1002 } },
         },
       });
       // Bob has asked last, and got his answer.
@@ -387,16 +373,11 @@ describe('the end as a comment of its own', () => {
       await sim.runHere({ step: asked(bob, '1'), with: { wait: false } });
       await sim.pass(600_000);
       const before = sim.github.comments(PULL).length;
-      const step =
-        given.event === undefined
-          ? asked(ALICE, '2')
-          : { event: given.event, github: { run_id: '2' } };
-      const prompt = given.event === undefined || given.event === FAILED ? '' : 'Go.';
+      const step = event === undefined ? asked(ALICE, '2') : { event, github: { run_id: '2' } };
+      const prompt = event === undefined || event === FAILED ? '' : 'Go.';
       const result = await sim.runHere({ step, with: { prompt, ...given.with } });
-      const [note, end, ...others] = sim.github
-        .comments(PULL)
-        .slice(before)
-        .filter(({ author }) => author !== 'alice');
+      const written = sim.github.comments(PULL).slice(before);
+      const [note, end, ...others] = written.filter(({ author }) => author !== 'alice');
       expect(others).toEqual([]);
       if (title === null) {
         expect([end, note?.isMinimized]).toEqual([undefined, false]);
@@ -415,8 +396,7 @@ describe('the end as a comment of its own', () => {
 
   it('is not told again by a re-run, and is collapsed when the next message has its own', async () => {
     await using sim = await simulate(FAILS);
-    const again = { run_attempt: '2', triggering_actor: 'alice' };
-    for (const github of [{ run_id: '1' }, { run_id: '1', ...again }, { run_id: '2' }]) {
+    for (const github of [{ run_id: '1' }, { run_id: '1', ...AGAIN }, { run_id: '2' }]) {
       expect((await sim.runHere({ step: { github } })).outputs.result).toBe('failed');
     }
     const reasons = sim.github.comments(PULL).map(({ minimizedReason }) => minimizedReason);

@@ -9,7 +9,18 @@ import {
   workflowRun,
 } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { meetAt, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  AGAIN,
+  COMMAND,
+  meetAt,
+  PULL,
+  type Scenario,
+  SENT,
+  type Simulation,
+  SKIPPED,
+  simulate,
+  UNSENT,
+} from './scenario.ts';
 
 // With create-job, the first message creates the job: never two of them for one run, nor for one conversation.
 
@@ -18,14 +29,10 @@ const NEW = 'new-job-1';
 const OPENED = 8;
 const ISSUE = { issues: [{ number: PULL }, { number: OPENED, pullRequest: true }] };
 const CREATES = { 'job-id': '', 'create-job': true };
-const COMMAND = { ...CREATES, command: '/agent', prompt: '' };
 const PR_LINK = `https://github.com/octo/agents/pull/${OPENED}`;
 const WAITS = { ...COMMAND, wait: true };
-const LOST: PostReply = { fault: 'reset', accept: true };
 const DONE = { result: 'completed', delivery: 'sent', confirmed: 'true' };
-const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const REFUSED = { result: 'error', delivery: 'unknown' };
-const UNSENT = { result: 'error', delivery: 'not-sent' };
 
 /** The agent opens a pull request. */
 function create(n: number): JobScript {
@@ -34,25 +41,26 @@ function create(n: number): JobScript {
 }
 
 function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): Promise<Simulation> {
-  const given = { ...CREATES, ...scenario.with };
-  const usual = { jobs: [], create, ...agent };
-  return simulate({ github: ISSUE, agent: usual, ...scenario, with: given });
+  const inputs = { ...CREATES, ...scenario.with };
+  return simulate({
+    github: ISSUE,
+    agent: { jobs: [], create, ...agent },
+    ...scenario,
+    with: inputs,
+  });
 }
 
-/** A command by alice. */
-function commanded(sim: Simulation, body: string, number = PULL): WebhookEvent {
-  return sim.ask(body, { number, onPullRequest: number === OPENED });
+/** The step on a command by alice. */
+function commanded(sim: Simulation, body: string, run_id = '1', number = PULL) {
+  const event = sim.ask(body, { number, onPullRequest: number === OPENED });
+  return { step: { event, github: { run_id } } };
 }
 
 const ABOUT = `This is about the issue https://github.com/octo/agents/issues/${PULL}.`;
 
-function rerun(attempt = 2) {
-  return { github: { run_attempt: String(attempt), triggering_actor: 'alice' } };
-}
-
 it('the first command creates a job, and the next ones follow it up, also on its pull request', async () => {
-  await using sim = await creating({ with: { ...COMMAND, wait: true } });
-  const first = await sim.run({ step: { event: commanded(sim, '/agent write a guide') } });
+  await using sim = await creating({ with: WAITS });
+  const first = await sim.run(commanded(sim, '/agent write a guide'));
   expect(first.annotations).toEqual([]);
   expect(first.outputs).toMatchObject({ ...DONE, 'job-id': NEW, prLink: PR_LINK });
   const [early = '', late = ''] = [sim.commentTexts().at(0), sim.commentTexts().at(-1)];
@@ -65,20 +73,16 @@ it('the first command creates a job, and the next ones follow it up, also on its
   const urls = [PULL, OPENED].map((number) => sim.github.comments(number).at(-1)?.html_url);
   expect(first.outputs['comment-url']).toBe(urls.join('\n'));
 
-  for (const [number, attempt] of [
-    [PULL, 2],
-    [OPENED, 3],
-  ] as const) {
+  for (const number of [PULL, OPENED]) {
     await sim.pass(600_000);
-    const event = commanded(sim, `/agent shorter, please (${attempt})`, number);
-    const { outputs } = await sim.runHere({ step: { event, github: { run_id: `${attempt}` } } });
-    expect(outputs).toMatchObject({ ...DONE, 'job-id': NEW });
+    const given = commanded(sim, `/agent shorter on ${number}, please`, `${number}`, number);
+    expect((await sim.runHere(given)).outputs).toMatchObject({ ...DONE, 'job-id': NEW });
   }
   expect(sim.agent.created()).toEqual([NEW]);
   expect(sim.prompts()).toEqual([
     expect.stringMatching(RegExp(`^write a guide\n\nLines .*\n\n${ABOUT}\n\nThe issue, by .*:\n`)),
-    `shorter, please (2)\n\n${ABOUT}`,
-    'shorter, please (3)',
+    `shorter on ${PULL}, please\n\n${ABOUT}`,
+    `shorter on ${OPENED}, please`,
   ]);
 });
 
@@ -87,49 +91,35 @@ it('a comment that cannot be created on its pull request causes a warning', asyn
   const refused = { status: 403, body: { message: 'Resource not accessible by integration' } };
   const on: GitHubOptions['on'] = ({ path }) => (onOpened.test(path) ? refused : undefined);
   await using sim = await creating({ with: WAITS, github: { ...ISSUE, on } });
-  const result = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+  const result = await sim.runHere(commanded(sim, '/agent write a guide'));
   expect(result.outputs).toMatchObject(DONE);
   expect(result.warnings).toEqual([expect.stringMatching(/could not be created: .*403/)]);
 });
 
 describe('one run creates at most one job, however often it is run again:', () => {
-  const GOES_ON = { result: 'sent', delivery: 'sent', 'job-id': NEW };
-  type Row = readonly [
-    name: string,
-    replies: readonly (PostReply | undefined)[],
-    first: object,
-    again: object,
-    count: { readonly posts: number; readonly created: number },
-  ];
-
-  it.each<Row>([
-    ['it has created one', [], GOES_ON, GOES_ON, { posts: 1, created: 1 }],
-    ['its answer is lost', [LOST], REFUSED, REFUSED, { posts: 1, created: 1 }],
-    [
-      '409, which closes no job, and it creates one then',
-      [{ status: 409, body: { error: 'No.' } }],
-      UNSENT,
-      GOES_ON,
-      { posts: 2, created: 1 },
-    ],
-  ])('%s', async (_, replies, first, again, { posts, created }) => {
-    await using sim = await creating({}, { onPost: (n) => replies[n - 1] });
+  const GOES_ON = { ...SENT, 'job-id': NEW };
+  it.each<[string, PostReply | undefined, object, object, posts: number]>([
+    ['it has created one', undefined, GOES_ON, GOES_ON, 1],
+    ['its answer is lost', { fault: 'reset', accept: true }, REFUSED, REFUSED, 1],
+    ['409, which closes no job, and it creates one then', { status: 409 }, UNSENT, GOES_ON, 2],
+  ])('%s', async (_, reply, first, again, posts) => {
+    await using sim = await creating({}, { onPost: (n) => (n === 1 ? reply : undefined) });
     const one = await sim.runHere();
     expect(one.outputs).toMatchObject(first);
     const remedy = first === UNSENT ? 'Once this is fixed, ' : 'https://app.mintlify.com';
-    if (first !== SKIPPED && one.conclusion === 'failure') expect(one.errors[0]).toContain(remedy);
-    for (const attempt of [2, 3]) {
-      const { outputs } = await sim.runHere({ step: rerun(attempt) });
+    if (first !== GOES_ON) expect(one.errors[0]).toContain(remedy);
+    for (const run_attempt of ['2', '3']) {
+      const { outputs } = await sim.runHere({ step: { github: { ...AGAIN, run_attempt } } });
       expect(outputs).toMatchObject(again);
     }
     expect(sim.agent.posts()).toHaveLength(posts);
-    expect(sim.agent.created()).toHaveLength(created);
+    expect(sim.agent.created()).toHaveLength(1);
   });
 
   it('without a conversation, a re-run creates nothing', async () => {
     await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
     expect((await sim.runHere()).outputs).toMatchObject(DONE);
-    expect((await sim.runHere({ step: rerun() })).outputs).toMatchObject(REFUSED);
+    expect((await sim.runHere({ step: { github: AGAIN } })).outputs).toMatchObject(REFUSED);
     expect(sim.agent.created()).toHaveLength(1);
   });
 });
@@ -139,12 +129,8 @@ describe('on one conversation', () => {
     const meet = meetAt(2, 'POST issues/#/comments', () => sim);
     const github: GitHubOptions = { ...ISSUE, on: (request) => meet(request) };
     await using sim: Simulation = await creating({ with: COMMAND, github });
-    const events = ['/agent write a guide', '/agent write a page'].map((body) =>
-      commanded(sim, body),
-    );
-    const results = await Promise.all(
-      events.map((event, n) => sim.runHere({ step: { event, github: { run_id: `${n + 1}` } } })),
-    );
+    const given = ['1', '2'].map((run_id) => commanded(sim, `/agent write page ${run_id}`, run_id));
+    const results = await Promise.all(given.map((one) => sim.runHere(one)));
     expect(sim.agent.posts()).toHaveLength(1);
     const [stopped, ...others] = results.filter(({ conclusion }) => conclusion === 'failure');
     expect(others).toEqual([]);
@@ -159,18 +145,16 @@ describe('on one conversation', () => {
   it('a command after a creation in doubt is refused, until its comment is deleted', async () => {
     const onPost: AgentOptions['onPost'] = (n) => (n === 1 ? { status: 502 } : undefined);
     await using sim = await creating({ with: COMMAND }, { onPost });
-    const first = await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+    const first = await sim.runHere(commanded(sim, '/agent write a guide'));
     expect(first.outputs).toMatchObject(REFUSED);
     const [doubtful] = sim.ownComments();
-    const github = { run_id: '2' };
-    const event = commanded(sim, '/agent write it now');
-    const second = await sim.runHere({ step: { event, github } });
+    const second = await sim.runHere(commanded(sim, '/agent write it now', '2'));
     expect(second.outputs).toMatchObject(UNSENT);
     expect(second.outputs.reason).toContain(doubtful?.html_url);
     expect(sim.github.comments(PULL).at(-1)?.body).toContain('delete that comment');
     sim.github.deleteComment(doubtful?.id ?? 0);
-    const third = await sim.runHere({ step: { event, github: { run_id: '3' } } });
-    expect(third.outputs).toMatchObject({ result: 'sent', 'job-id': NEW });
+    const third = await sim.runHere(commanded(sim, '/agent write it now', '3'));
+    expect(third.outputs).toMatchObject({ ...SENT, 'job-id': NEW });
   });
 
   it('a later run leaves the comment on the pull request that was not known before', async () => {
@@ -178,12 +162,11 @@ describe('on one conversation', () => {
     const on: GitHubOptions['on'] = ({ body }) =>
       isHidden && /viewerDidAuthor.*"number":8\b/.test(body) ? { status: 502 } : undefined;
     await using sim = await creating({ with: COMMAND, github: { ...ISSUE, on } });
-    await sim.runHere({ step: { event: commanded(sim, '/agent write a guide') } });
+    await sim.runHere(commanded(sim, '/agent write a guide'));
     expect(sim.notes(OPENED)).toEqual([]);
     await sim.pass(600_000);
     for (const run_id of ['2', '3']) {
-      const event = commanded(sim, '/agent shorter');
-      await sim.runHere({ with: { wait: true }, step: { event, github: { run_id } } });
+      await sim.runHere({ with: { wait: true }, ...commanded(sim, '/agent shorter', run_id) });
       expect(sim.notes(OPENED)).toMatchObject([{ jobs: [{ id: NEW }] }]);
       // Where it cannot be read whether there is one, there is no further one.
       isHidden = true;

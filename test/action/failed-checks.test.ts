@@ -1,18 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
-import type { AgentOptions, Reply } from '../sim/agent.ts';
+import type { Reply } from '../sim/agent.ts';
 import { type Json, mergeGroup, SHA, workflowRun } from '../sim/events.ts';
 import type { IssueOptions } from '../sim/github/issues.ts';
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import type { GitHub, GitHubOptions } from '../sim/github/server.ts';
-import { JOB, ON_ITS_PULL, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  AGAIN,
+  COMMAND,
+  JOB,
+  LINK,
+  ON_ITS_PULL,
+  PULL,
+  type Scenario,
+  SENT,
+  type Simulation,
+  SKIPPED,
+  simulate,
+} from './scenario.ts';
 
-// Events about a commit: only the newest one gets a message, and each one gets it once. Which pull request such an event is about
-// is in unit/event.test.ts, and what it carries in carried.test.ts.
+// Events about a commit: only the newest one gets a message, and each one gets it once. What it carries is in carried.test.ts.
 
 const NEWER = 'b'.repeat(40);
-const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
-const SENT = { result: 'sent', delivery: 'sent' };
 const NEWER_COMMITS = 'The pull request has newer commits; their own checks decide.';
 const RUN = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 const FAILED = workflowRun(RUN);
@@ -27,10 +36,9 @@ async function nameJob(sim: Simulation, wait = false): Promise<void> {
 describe('nothing is sent about a commit', () => {
   it.each(['run', 'runHere'] as const)('that was outdated at the event (%s)', async (how) => {
     await using sim = await simulate({ step: { event: OUTDATED } });
-    const result = await sim[how]();
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs).toMatchObject({ ...SKIPPED, reason: NEWER_COMMITS });
-    expect(result.annotations).toHaveLength(1);
+    const { conclusion, outputs, annotations } = await sim[how]();
+    expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason: NEWER_COMMITS }]);
+    expect(annotations).toHaveLength(1);
     expect(sim.agent.posts()).toEqual([]);
     // Its log is not read either.
     expect(sim.callNames()).toEqual(['GET collaborators/*/permission', 'list']);
@@ -41,76 +49,63 @@ describe('nothing is sent about a commit', () => {
     const event = workflowRun({ ...RUN, fields: { conclusion: 'failure', path: `${path}@main` } });
     const github = { workflow_ref: `octo/agents/${path}@refs/heads/main` };
     await using sim = await simulate({ step: { event, github } });
-    const { outputs } = await sim.run();
+    const { outputs } = await sim.runHere();
     expect(outputs).toMatchObject({ ...SKIPPED, reason: expect.stringContaining('this workflow') });
     expect(sim.github.calls()).toEqual([]);
   });
 
-  type Change = (github: GitHub) => void;
-  const SEEN: readonly (readonly [string, Change, string])[] = [
+  it.each<[string, (github: GitHub) => void, string]>([
     ['whose pull request is merged', ({ end }) => end(PULL, 'merged'), `#${PULL} is merged.`],
     ['whose pull request is closed', ({ end }) => end(PULL, 'closed'), `#${PULL} is closed.`],
     ['that is no longer the newest', ({ push }) => push(PULL, NEWER), NEWER_COMMITS],
-  ];
-
-  it.each(SEEN)('%s: it leaves no comment', async (_, change, reason) => {
-    await using sim = await simulate({ step: { event: FAILED } });
-    change(sim.github);
-    const { outputs, conclusion } = await sim.run();
-    expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
-    expect(sim.agent.posts()).toEqual([]);
-    expect(sim.github.writes()).toEqual([]);
-  });
-
-  it.each(SEEN)('%s just before the message', async (_, change, reason) => {
-    await using sim = await simulate({
-      step: { event: FAILED },
-      github: {
-        on({ method, path }) {
-          if (method === 'POST' && path.endsWith('/comments')) change(sim.github);
-          return undefined;
+  ])('%s: it leaves no comment, unless that is just before the message', async (...row) => {
+    const [, change, reason] = row;
+    for (const isLate of [false, true]) {
+      await using sim = await simulate({
+        step: { event: FAILED },
+        github: {
+          on({ method, path }) {
+            if (method === 'POST' && path.endsWith('/comments')) change(sim.github);
+            return undefined;
+          },
         },
-      },
-    });
-    expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
-    expect(sim.agent.posts()).toEqual([]);
-    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-    expect(sim.ownComments()[0]?.body).toContain(LABELS.skipped.title);
+      });
+      if (!isLate) change(sim.github);
+      const { outputs, conclusion } = await sim.runHere();
+      expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
+      expect(sim.agent.posts()).toEqual([]);
+      expect(sim.notes()).toMatchObject(isLate ? [{ jobs: [{ delivery: 'not-sent' }] }] : []);
+      if (isLate) expect(sim.lastComment()).toContain(LABELS.skipped.title);
+      else expect(sim.github.writes()).toEqual([]);
+    }
   });
 
   it('is what a re-run reports, unless the message was sent', async () => {
     await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: FAILED } });
     await sim.runHere();
     sim.github.end(PULL, 'merged');
-    const again = { run_attempt: '2', triggering_actor: 'alice' };
-    const sent = await sim.runHere({ step: { github: again } });
-    expect(sent.outputs).toMatchObject(SENT);
-    const other = await sim.runHere({ step: { github: { ...again, run_id: '2' } } });
+    expect((await sim.runHere({ step: { github: AGAIN } })).outputs).toMatchObject(SENT);
+    const other = await sim.runHere({ step: { github: { ...AGAIN, run_id: '2' } } });
     expect(other.outputs).toMatchObject({ result: 'skipped' });
     expect(sim.agent.posts()).toHaveLength(1);
   });
 });
 
 const links = { id: 42, sha: SHA, name: 'Links', path: 'links.yml', jobs: [{ name: 'links' }] };
-const changed = '“CI” has passed since, was cancelled, or runs again.';
+const CHANGED = '“CI” has passed since, was cancelled, or runs again.';
+const CANCELLED = { conclusion: 'cancelled' };
 const ci = (more: Partial<WorkflowRunOptions>) => ({ id: 41, sha: SHA, jobs: [], ...more });
 
 it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
-  ['that has passed since', [ci({ conclusion: 'success' }), links], {}, changed],
-  ['that runs again', [ci({ conclusion: null }), links], {}, changed],
-  [
-    'that was cancelled',
-    [ci({ conclusion: 'cancelled' })],
-    { conclusion: 'cancelled' },
-    'The run was cancelled.',
-  ],
+  ['that has passed since', [ci({ conclusion: 'success' }), links], {}, CHANGED],
+  ['that runs again', [ci({ conclusion: null }), links], {}, CHANGED],
+  ['that was cancelled', [ci(CANCELLED)], CANCELLED, 'The run was cancelled.'],
 ])('a failed run is skipped %s', async (_, runs, fields, reason) => {
   const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure', ...fields } });
   const scenario = { agent: ON_ITS_PULL, github: { runs }, step: { event } };
-  await using sim = await simulate({ ...scenario, with: { prompt: '', command: '/agent' } });
-  const { outputs, conclusion } = await sim.run();
-  expect(outputs).toMatchObject({ ...SKIPPED, reason });
-  expect(conclusion).toBe('success');
+  await using sim = await simulate({ ...scenario, with: COMMAND });
+  const { outputs, conclusion } = await sim.runHere();
+  expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
   expect(sim.agent.posts()).toEqual([]);
   expect(sim.github.downloads).toEqual([]);
   // A later failure of the commit can still be sent.
@@ -121,20 +116,19 @@ it.each<[string, readonly WorkflowRunOptions[], Json, string]>([
 it.each([2, 4])(
   'what has passed while the agent was at work again is not sent: poll %i',
   async (again) => {
-    const ci = { id: 41, sha: SHA, jobs: [{ name: 'build', log: 'a broken link\n' }] };
+    const failed = ci({ jobs: [{ name: 'build', log: 'a broken link\n' }] });
     const event = workflowRun({ ...RUN, fields: { id: 41, conclusion: 'failure' } });
     await using sim = await simulate({
       agent: {
         onGet(n) {
-          if (n === again) sim.github.addRun({ ...ci, conclusion: 'success' });
+          if (n === again) sim.github.addRun({ ...failed, conclusion: 'success' });
           const isBusy = n === again || n < again - 2;
           return { body: { id: JOB, status: isBusy ? 'active' : 'completed', prLink: null } };
         },
       },
-      ...{ github: { runs: [ci] }, step: { event }, with: { wait: true } },
+      ...{ github: { runs: [failed] }, step: { event }, with: { wait: true } },
     });
-    const reason = '“CI” has passed since, was cancelled, or runs again.';
-    expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason });
+    expect((await sim.runHere()).outputs).toMatchObject({ ...SKIPPED, reason: CHANGED });
     expect(sim.github.downloads).toHaveLength(1);
   },
 );
@@ -158,6 +152,7 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
   const pull = { number: PULL, pullRequest: true };
   const other = { ...pull, number: 8 };
   const older = { commits: [SHA, NEWER] };
+  const closed = { ...pull, over: 'closed' } as const;
   const SEVERAL = `The commit is the newest of several pull requests: #${PULL} and #8.`;
 
   it.each<[string, readonly IssueOptions[], string | null]>([
@@ -174,15 +169,8 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
       NEWER_COMMITS,
     ],
     ['one that is merged', [{ ...pull, over: 'merged' }], `#${PULL} is merged.`],
-    ['one that is closed', [{ ...pull, over: 'closed', ...older }], `#${PULL} is closed.`],
-    [
-      'one that is closed, and one that is merged',
-      [
-        { ...pull, over: 'closed' as const },
-        { ...other, over: 'merged' },
-      ],
-      '#8 is merged.',
-    ],
+    ['one that is closed', [{ ...closed, ...older }], `#${PULL} is closed.`],
+    ['a closed one, and a merged one', [closed, { ...other, over: 'merged' }], '#8 is merged.'],
     ['only one of a fork', [{ ...pull, fork: 'mallory/agents' }], NO_PULL],
     ['only one of a fork that was deleted', [{ ...pull, fork: null }], NO_PULL],
     ['none', [{ ...pull, commits: [NEWER] }], NO_PULL],
@@ -193,9 +181,8 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
     const step = { event: NAMELESS, github: { run_id: '2' } };
     const given = { 'job-id': '', prompt: '' };
     const result = await sim[name === 'several' ? 'run' : 'runHere']({ step, with: given });
-    expect(result.conclusion).toBe('success');
     const expected = reason === null ? SENT : { ...SKIPPED, reason };
-    expect(result.outputs).toMatchObject(expected);
+    expect([result.conclusion, result.outputs]).toMatchObject(['success', expected]);
     expect(sim.agent.posts()).toHaveLength(reason === null ? 2 : 1);
     expect(sim.ownComments()).toHaveLength(reason === null ? 2 : 1);
     const asked = ['GET collaborators/*/permission', 'GET commits/*/pulls'];
@@ -224,27 +211,23 @@ describe('of an event that names no pull request, GitHub is asked for it:', () =
 });
 
 describe('a failed run on the pull request of a person, where a command once named a job', () => {
-  const linkTo = (path: string | null): Partial<AgentOptions> => {
+  const linkTo = (path: string | null) => {
     const prLink = path === null ? null : `https://github.com/octo/${path}`;
     return { jobs: [{ id: JOB, base: { prLink } }] };
   };
+  const OLD = 'old/pull/8';
   it.each<[string, string | null, string]>([
-    ['another one is that of the job', 'agents/pull/8', 'the pull request of the job is #8.'],
-    [
-      'it is in another repository, or in this one under its old name',
-      'old/pull/8',
-      'the pull request of the job is https://github.com/octo/old/pull/8.',
-    ],
-    ['the job has none', null, 'the job has no pull request in this repository yet.'],
-    ['a link that cannot be read', 'agents/pull/x', 'the pull request of the job is not known.'],
+    ['another one is that of the job', 'agents/pull/8', 'pull request of the job is #8.'],
+    ['it is elsewhere', OLD, `pull request of the job is https://github.com/octo/${OLD}.`],
+    ['the job has none', null, 'job has no pull request in this repository yet.'],
+    ['a link that cannot be read', 'agents/pull/x', 'pull request of the job is not known.'],
   ])('is skipped: %s', async (_, path, why) => {
     await using sim = await simulate({ agent: linkTo(path) });
     await nameJob(sim);
-    const given = { 'job-id': '', prompt: '', command: '/agent' };
-    const { outputs, conclusion } = await sim.run({ step: { event: FAILED }, with: given });
-    const reason = `The failed run is about #${PULL}, but ${why}`;
-    expect(outputs).toMatchObject({ ...SKIPPED, reason });
-    expect(conclusion).toBe('success');
+    const given = { step: { event: FAILED }, with: { ...COMMAND, 'job-id': '' } };
+    const { outputs, conclusion } = await sim.runHere(given);
+    const reason = `The failed run is about #${PULL}, but the ${why}`;
+    expect([conclusion, outputs]).toMatchObject(['success', { ...SKIPPED, reason }]);
     expect(sim.agent.posts()).toHaveLength(1);
     expect(sim.github.comments(PULL)).toHaveLength(1);
   });
@@ -260,18 +243,14 @@ describe('a failed run on the pull request of a person, where a command once nam
     expect((await sim.runHere({ with: { 'job-id': '' } })).outputs).toMatchObject(SENT);
   });
 
-  it.each<[string, string, string]>([
-    ['with job-id', JOB, 'Find out why'],
-    ['to several jobs', `${JOB},job-2`, 'Find out why'],
-  ])('is sent with the link to it: %s', async (_, ids, ask) => {
-    const agent = { jobs: [...(linkTo('agents/pull/8').jobs ?? []), { id: 'job-2' }] };
+  it.each([JOB, `${JOB},job-2`])('is sent with the link to it to %s', async (ids) => {
+    const agent = { jobs: [...linkTo('agents/pull/8').jobs, { id: 'job-2' }] };
     await using sim = await simulate({ agent, step: { event: FAILED } });
     const { outputs } = await sim.runHere({ with: { 'job-id': ids, prompt: '' } });
     expect(outputs).toMatchObject(SENT);
-    for (const { prompt } of sim.agent.accepted()) {
-      const about = `The workflow “CI” failed on the commit aaaaaaa of the pull request https://github.com/octo/agents/pull/${PULL}`;
-      expect(prompt).toMatch(new RegExp(`^${ask}[^\\n]*\\n\\n${about}`));
-    }
+    const about = `The workflow “CI” failed on the commit aaaaaaa of the pull request ${LINK}`;
+    const words = expect.stringMatching(RegExp(`^Find out why[^\\n]*\\n\\n${about}`));
+    expect(sim.prompts()).toEqual(ids.split(',').map(() => words));
   });
 
   it('a prompt alone stays as it was written', async () => {
