@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { type Mail, type Played, type PlayedRun, play } from '../sim/demo/play.ts';
 import { ACTION, type Entry } from '../sim/demo/stage.ts';
 import { API_KEY, COMPARE, JOB, OTHER_JOB, story } from '../sim/demo/story.ts';
 import { runHere } from '../sim/runner/here.ts';
-import { startStep } from '../sim/runner/process.ts';
+import { type Step, startStep } from '../sim/runner/process.ts';
 
 // What the README promises, in two weeks from the first run to the last: the workflows of examples/, and what people
 // then see and GitHub mails. `npm run demo` shows the same.
@@ -87,88 +87,82 @@ const PAGE = [
   'action: ✅ Agent finished: no new commit seen',
 ];
 
-describe('the pull request of the agent, from a merge to a merge', () => {
-  let played: Played;
-  let runs: readonly PlayedRun[];
+let started = 0;
+let played: Played;
+let runs: readonly PlayedRun[];
+beforeAll(async () => {
+  const start = (step: Step) => (++started <= BUILT ? startStep(step).result : runHere(step));
+  played = await play({ start });
+  runs = played.runs;
+});
 
-  beforeAll(async () => {
-    let started = 0;
-    played = await play({
-      start: (step) => (++started <= BUILT ? startStep(step).result : runHere(step)),
-    });
-    runs = played.runs;
-  });
+it('shows the API key nowhere', () => {
+  const logs = runs.map(({ result }) => [result?.log, result?.summary]);
+  expect(JSON.stringify([logs, played.entries])).not.toContain(API_KEY);
+});
 
-  it('shows the API key nowhere', () => {
-    const logs = runs.map(({ result }) => [result?.log, result?.summary]);
-    expect(JSON.stringify([logs, played.entries])).not.toContain(API_KEY);
-  });
+it('sends each message once', () => {
+  const counts = runs.map(({ run, messages }) => [run.title, messages.length]);
+  expect(counts).toEqual(story.runs.map(({ title, work }) => [title, work ? 1 : 0]));
+  expect(played.agent.created()).toEqual([JOB, OTHER_JOB]);
+  expect(played.agent.posts()).toHaveLength(played.agent.accepted().length);
+  // The merge starts no new job.
+  expect(runs[0]?.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
+});
 
-  it('sends each message once', () => {
-    const counts = runs.map(({ run, messages }) => [run.title, messages.length]);
-    expect(counts).toEqual(story.runs.map(({ title, work }) => [title, work ? 1 : 0]));
-    expect(played.agent.created()).toEqual([JOB, OTHER_JOB]);
-    expect(played.agent.posts()).toHaveLength(played.agent.accepted().length);
-  });
+it('a message has what it is about', () => {
+  const [first, ofIssue, review, failed, twoFailed, reply, check, said] = runs.flatMap(
+    ({ messages }) => messages,
+  );
+  expect(first).toBe(
+    `Update the docs for the changes in ${COMPARE}. If they need no update, change nothing.`,
+  );
+  expect(ofIssue).toMatch(/^fix this\n.*\n> It says 100 requests per minute\./s);
+  const lines = ['errors.mdx', 'Show the', 'errors.mdx', 'Link the', 'limits.mdx', 'What does'];
+  expect(review).toMatch(RegExp(`^good start, see below\n[^]*${lines.join('[^]*')}`));
+  expect(failed).toMatch(/^Find out why, and fix it\. If /);
+  expect(failed?.match(/^> .*: broken link \//gm)).toHaveLength(4);
+  expect(failed).not.toMatch(/packages|cleanup/);
+  expect(twoFailed).toMatch(/“CI” failed.*Also fails on this commit.*“Deploy preview” failed/s);
+  expect(reply).toMatch(/^say how long to wait, too\n.*“rita”:\n\n> What does 429 mean\?/s);
+  expect(check).toContain('> docs/guides/retries.mdx:12: The tag <Tab> is not closed.');
+  expect(said).toContain('“alice”:\n\n> Write “error”, always.');
+});
 
-  it('a message has what it is about', () => {
-    const [first, ofIssue, review, failed, twoFailed, reply, check, said] = runs.flatMap(
-      ({ messages }) => messages,
-    );
-    expect(first).toBe(
-      `Update the docs for the changes in ${COMPARE}. If they need no update, change nothing.`,
-    );
-    expect(ofIssue).toMatch(/^fix this\n.*\n> It says 100 requests per minute\./s);
-    const lines = ['errors.mdx', 'Show the', 'errors.mdx', 'Link the', 'limits.mdx', 'What does'];
-    expect(review).toMatch(RegExp(`^good start, see below\n[^]*${lines.join('[^]*')}`));
-    expect(failed).toMatch(/^Find out why, and fix it\. If /);
-    expect(failed?.match(/^> .*: broken link \//gm)).toHaveLength(4);
-    expect(failed).not.toMatch(/packages|cleanup/);
-    expect(twoFailed).toMatch(/“CI” failed.*Also fails on this commit.*“Deploy preview” failed/s);
-    expect(reply).toMatch(/^say how long to wait, too\n.*“rita”:\n\n> What does 429 mean\?/s);
-    expect(check).toContain('> docs/guides/retries.mdx:12: The tag <Tab> is not closed.');
-    expect(said).toContain('“alice”:\n\n> Write “error”, always.');
-  });
+it('counts what was pushed, also over a merge', () => {
+  const counted = runs.filter(({ run }) => run.work?.commits !== undefined);
+  for (const { run, result } of counted) {
+    const isKnown = result?.outputs.result === 'completed';
+    expect(result?.outputs.commits).toBe(isKnown ? String(run.work?.commits?.length) : '');
+  }
+  expect(counted).toHaveLength(14);
+});
 
-  it('counts what was pushed, also over a merge', () => {
-    const counted = runs.filter(({ run }) => run.work?.commits !== undefined);
-    for (const { run, result } of counted) {
-      const isKnown = result?.outputs.result === 'completed';
-      expect(result?.outputs.commits).toBe(isKnown ? String(run.work?.commits?.length) : '');
-    }
-    expect(counted).toHaveLength(14);
+it('each run ends as it should, and mails what somebody has to know, to whom it concerns', () => {
+  const ends = runs.map(({ run, result, mails }) => {
+    const words = [result?.outputs.result ?? 'no run', ...mails.map(describeMail)];
+    return [run.title, words.join(' · ')];
   });
+  expect(Object.fromEntries(ends)).toEqual(ENDS);
+});
 
-  it('each run ends as it should, and mails what somebody has to know, to whom it concerns', () => {
-    const ends = runs.map(({ run, result, mails }) => {
-      const words = [result?.outputs.result ?? 'no run', ...mails.map(describeMail)];
-      return [run.title, words.join(' · ')];
-    });
-    expect(Object.fromEntries(ends)).toEqual(ENDS);
-  });
+it('the page is true in the end', () => {
+  const open = played.entries.filter(({ isMinimized }) => !isMinimized);
+  expect(open.map(describeEntry)).toEqual(PAGE);
+  expect(JSON.stringify(open)).not.toMatch(/⏳|🛑|Nothing was sent|may keep working|try again/);
+});
 
-  it('the page is true in the end', () => {
-    const open = played.entries.filter(({ isMinimized }) => !isMinimized);
-    expect(open.map(describeEntry)).toEqual(PAGE);
-    expect(JSON.stringify(open)).not.toMatch(/⏳|🛑|Nothing was sent|may keep working|try again/);
-  });
-
-  it('the answers show the work, and what to do next', () => {
-    const answers = played.entries.filter(({ author }) => author === ACTION);
-    const find = (words: string) => answers.find(({ body }) => body.includes(words))?.body;
-    const last = find('> `there is no page about error 429');
-    expect(last).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
-    expect(last).toContain('`Add the table of error codes` · `Link it from the page about errors`');
-    expect(last).toMatch(/\+ log of `links` \(\w{7}\) · \+ 3 comments in open threads/);
-    expect(last).toContain('Not right? Comment `/agent` and what to change.');
-    expect(find('> `merge main')).not.toMatch(/docs\.json|Not in these/);
-    expect(find('Limit reached')).toContain('re-run the workflow');
-    expect(find('> `mention it')).toContain('It is merged.');
-  });
-
-  it('the merge starts no new job', () => {
-    expect(runs[0]?.workflow.on).toMatchObject({ push: { paths: ['src/**'] } });
-  });
+it('the answers show the work, and what to do next', () => {
+  const answers = played.entries.filter(({ author }) => author === ACTION);
+  const find = (words: string) => answers.find(({ body }) => body.includes(words))?.body;
+  const last = find('> `there is no page about error 429');
+  expect(last).toContain('2 files: `docs/errors/codes.mdx` and `docs/errors.mdx`.');
+  expect(last).toContain('`Add the table of error codes` · `Link it from the page about errors`');
+  expect(last).toMatch(/\+ log of `links` \(\w{7}\) · \+ 3 comments in open threads/);
+  expect(last).toContain('Not right? Comment `/agent` and what to change.');
+  expect(find('> `merge main')).not.toMatch(/docs\.json|Not in these/);
+  expect(find('Limit reached')).toContain('re-run the workflow');
+  expect(find('> `mention it')).toContain('It is merged.');
 });
 
 function describeMail(mail: Mail): string {
