@@ -17,12 +17,9 @@ export function withoutInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, '');
 }
 
-/** Shows characters that are invisible by their names, such as U+200B. */
+/** Shows that there are characters that are invisible. */
 export function withVisible(text: string): string {
-  return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  });
+  return text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu, '\ufffd');
 }
 
 export function oneLine(text: string, limit = 200): string {

@@ -32,7 +32,7 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
   signal.throwIfAborted();
   // Without CONNECT, a proxy would see the API key in requests over plain HTTP.
   const proxies = { httpProxy: proxy.url, httpsProxy: proxy.url, noProxy: proxy.noProxy };
-  const limits = { connect: { timeout: 0 }, headersTimeout: 0, bodyTimeout: 0 };
+  const limits = { headersTimeout: 0, bodyTimeout: 0 };
   const agent = new EnvHttpProxyAgent({ ...HTTP1_ONLY, ...proxies, ...limits, proxyTunnel: true });
   const calling: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler);
@@ -86,6 +86,7 @@ export function readDate(headers: Response['headers'], now: number): number {
 const REMEDIES: readonly (readonly [code: RegExp, what: string])[] = [
   [/^ENOTFOUND$/, 'the host name is not known to DNS'],
   [/^EAI_AGAIN$/, 'DNS did not answer'],
+  [/^UND_ERR_CONNECT_TIMEOUT$/, 'no connection within 10 s'],
   [
     /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO|SELF_SIGNED|INVALID_CA|CERT_UNTRUSTED)/,
     'the certificate is not trusted; for a private CA, NODE_EXTRA_CA_CERTS in the environment of ' +

@@ -24,6 +24,7 @@ const failed = (message: string): string => `“${message}”`;
 
 it.each<readonly [unknown, string, string | RegExp]>([
   [new Error('a', { cause: coded(500, coded('ENOTFOUND')) }), 'network', /^the host name is not/],
+  [coded('UND_ERR_CONNECT_TIMEOUT'), 'network', 'no connection within 10 s'],
   [new AggregateError([coded('EAI_AGAIN'), coded('EPIPE')]), 'network', 'DNS did not answer'],
   [coded('UND_ERR_PRX_TLS', new Error('reset')), 'network', failed('reset')],
   [new Error('Proxy response (503) !== 200'), 'network', 'the proxy refused the connection (503)'],

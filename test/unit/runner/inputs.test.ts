@@ -104,7 +104,7 @@ describe('readInputs refuses', () => {
       ['${{ secrets.X }}', '$KEY', 'secrets.API_KEY', 'vars.KEY'],
       'is a variable, not a key',
     ],
-    ['job-id', ['a\u200b'], 'it is “aU+200B”'],
+    ['job-id', ['a\u200b'], 'it is “a�”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     ['minimum-permission', ['king'], 'must be triage, write, maintain, admin or none; it'],
     ['minimum-permission', ['read'], 'is read, which everyone has in a public repository; use'],
