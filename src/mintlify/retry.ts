@@ -4,41 +4,14 @@ import type { AgentContext, Answer, Exchange } from './transport.ts';
 /** A message, or a poll before it, is given up if the API asks for a longer pause. */
 const LONGEST_PAUSE_MS = 120_000;
 
-/** Of each POST. The table "Will it send twice?" of docs/delivery.md is generated from this. */
+/** Of each POST. docs/delivery.md has the same in words, in this order. */
 export const SEND_RULES = {
-  delivered: {
-    when: '2xx with JSON or an empty body, even if the body is cut off or invalid',
-    delivery: 'sent',
-    repeats: 0,
-  },
-  unreachable: {
-    when:
-      'The request was not sent because of a temporary error: DNS failure; connection refused, ' +
-      'reset or timed out; host unreachable; refused by a proxy',
-    delivery: 'not-sent',
-    repeats: 2,
-  },
-  'rate-limited': {
-    when: `429, if the pause that the API asks for is ${LONGEST_PAUSE_MS / 60_000} minutes or less`,
-    delivery: 'not-sent',
-    repeats: 2,
-  },
-  refused: {
-    when:
-      'Any other 3xx or 4xx (redirects are not followed), or the request was not sent because of ' +
-      'the configuration: certificate, host name, TLS version, proxy credentials (407)',
-    delivery: 'not-sent',
-    repeats: 0,
-  },
-  doubtful: {
-    when:
-      'Anything else after the request was sent: connection lost, no response, a response that ' +
-      'is not HTTP, 303, 408, 499, 5xx (503 with or without `Retry-After`), 2xx with another ' +
-      'content type or another job',
-    delivery: 'unknown',
-    repeats: 0,
-  },
-} as const satisfies Record<string, { when: string; delivery: Delivery; repeats: number }>;
+  delivered: { delivery: 'sent', repeats: 0 },
+  unreachable: { delivery: 'not-sent', repeats: 2 },
+  'rate-limited': { delivery: 'not-sent', repeats: 2 },
+  refused: { delivery: 'not-sent', repeats: 0 },
+  doubtful: { delivery: 'unknown', repeats: 0 },
+} as const satisfies Readonly<Record<string, { delivery: Delivery; repeats: number }>>;
 
 export function classifySend(exchange: Exchange): keyof typeof SEND_RULES {
   if (exchange.kind === 'failure') {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { SEND_RULES } from '../../src/mintlify/retry.ts';
 import { isFinal, STATUS_NAMES, STATUSES } from '../../src/service.ts';
 import { TRUSTED_EVENTS } from '../../src/trigger/authorize.ts';
 import { action } from './readme.ts';
@@ -38,6 +39,14 @@ describe('the tables', () => {
     const what = 'put it below a `##` group of action.yml, then run npm run docs';
     const inputs = Object.keys(action.inputs);
     expect(namesIn('docs/reference.md'), what).toEqual(expect.arrayContaining(inputs));
+  });
+
+  it('of what is sent twice has each rule', () => {
+    const rows = read('docs/delivery.md').matchAll(
+      / \| `([\w-]+)` \| (never|at most twice more) \|$/gm,
+    );
+    const rules = [...rows].map(([, delivery, again]) => [delivery, again === 'never' ? 0 : 2]);
+    expect(rules).toEqual(Object.values(SEND_RULES).map((rule) => Object.values(rule)));
   });
 });
 

@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { STOP_REASONS } from '../../src/job/stop-reasons.ts';
-import { SEND_RULES } from '../../src/mintlify/retry.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -22,8 +21,6 @@ interface Action {
 
 const ACTION_YML = readFileSync(join(ROOT, 'action.yml'), 'utf8');
 export const action: Action = parse(ACTION_YML);
-
-const REPEATS = { 0: 'never', 2: 'at most twice more' } as const;
 
 /** The generated parts of each document, by name. */
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
@@ -44,17 +41,6 @@ const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>
           `\`${code}\``,
           `\`${result}\``,
           means,
-        ]),
-      ),
-  },
-  'docs/delivery.md': {
-    'will it send twice': () =>
-      table(
-        ['What happened to the request', '`delivery`', 'Repeated?'],
-        Object.values(SEND_RULES).map(({ when, delivery, repeats }) => [
-          when,
-          `\`${delivery}\``,
-          REPEATS[repeats],
         ]),
       ),
   },
