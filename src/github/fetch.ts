@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Runtime } from '../runner/environment.ts';
-import { explainConnection, type HttpRequest, sendRequest } from '../runner/http.ts';
+import { explainConnection, type HttpRequest, readHeader, sendRequest } from '../runner/http.ts';
 import { GitHubError, readRefusal, unexpectedResponse } from './errors.ts';
 
 // The part of `fetch` that Octokit needs. With undici's own, a message with a comment would be sent
@@ -44,11 +44,9 @@ export function createFetch({ wantsRedirect = false, redact, clock, ...options }
     }
     const refusal = readRefusal(answer, { redact, now: clock.now() });
     if (refusal !== undefined) throw refusal;
-    const pairs = Object.entries(answer.headers).map(
-      ([name, value]) => [name, [value].flat().join(', ')] as const,
-    );
+    const location = readHeader(answer.headers, 'location');
     // Octokit reads a body of another type in ways of its own.
-    const received = new Map([...pairs, ['content-type', 'application/json']]);
+    const received = new Map(Object.entries({ location, 'content-type': 'application/json' }));
     return { status, url: address, headers: received, text: async () => text };
   };
 }

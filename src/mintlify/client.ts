@@ -6,40 +6,24 @@ import { isKnownStatus, PATHS } from '../service.ts';
 import { oneLine, parseJson, sentences } from '../text.ts';
 import { explainExchange, explainPause, quoteError } from './errors.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
-import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';
+import { type AgentContext, type Answer, isFromApi } from './transport.ts';
 
-export interface Missed {
-  readonly kind: 'missed';
-  readonly exchange: Exchange;
-  readonly why: string;
-}
+export type Missed = Exclude<Awaited<ReturnType<typeof getJob>>, Ok<unknown>>;
+/** `afterMs`: until it may be sent again, or null. Without a record, `warning` says why. */
+export type Sent = Awaited<ReturnType<typeof postMessage>>;
 
-export type Sent =
-  /** Without a record, `warning` says why. */
-  | { readonly kind: 'delivered'; readonly record: JobRecord | null; readonly warning: string }
-  | { readonly kind: 'doubtful'; readonly why: string }
-  | {
-      readonly kind: 'refused';
-      readonly exchange: Exchange;
-      readonly why: string;
-      /** Milliseconds after which it may be sent again; null if it may not. */
-      readonly afterMs: number | null;
-    };
-
-export async function getJob(
-  context: AgentContext,
-  jobId: string,
-): Promise<Ok<JobRecord> | Missed> {
+export async function getJob(context: AgentContext, jobId: string) {
   const exchange = await context.transport.get(PATHS.poll(context.projectId, jobId));
   const isSuccess = exchange.kind === 'answer' && exchange.status >= 200 && exchange.status < 300;
   if (!isSuccess || !isFromApi(exchange.body)) {
-    return { kind: 'missed', exchange, why: explainExchange(exchange, 'poll', context) };
+    const why = explainExchange(exchange, 'poll', context);
+    return { kind: 'missed' as const, exchange, why };
   }
   const read = readRecord(exchange.body, context);
   if (read.kind === 'ok' && read.value.id === jobId) return read;
   const what = read.kind === 'ok' ? 'the record of another job' : read.problem;
   const why = `Reading the status of the job returned ${what}; check the job ID.`;
-  return { kind: 'missed', exchange, why };
+  return { kind: 'missed' as const, exchange, why };
 }
 
 /** Sends the message once or, with `NEW_JOB`, creates a job with it, after so many failures. */
@@ -48,32 +32,32 @@ export async function postMessage(
   jobId: string,
   prompt: string,
   failed: number,
-): Promise<Sent> {
+) {
   const doing = jobId === NEW_JOB ? 'create' : 'send';
   const path = PATHS[doing](context.projectId, jobId);
   const exchange = await context.transport.postOnce(path, { prompt });
   if (isDelivery(exchange)) return readDelivered(exchange, jobId, context);
   const said = explainExchange(exchange, doing, context);
   const { delivery } = SEND_RULES[classifySend(exchange)];
-  if (delivery === 'unknown') return { kind: 'doubtful', why: said };
+  if (delivery === 'unknown') return { kind: 'doubtful' as const, why: said };
   const afterMs = resendAfterMs(exchange, failed + 1, context);
   const why = afterMs === null ? sentences(said, explainPause(exchange, context)) : said;
-  return { kind: 'refused', exchange, why, afterMs };
+  return { kind: 'refused' as const, exchange, why, afterMs };
 }
 
-function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext): Sent {
+function readDelivered({ status, body }: Answer, jobId: string, context: AgentContext) {
   const read = readRecord(body, context);
   const isNew = jobId === NEW_JOB;
   const isRight = (id: string): boolean => (isNew ? isId(context.redact(id)) : id === jobId);
   if (read.kind === 'ok' && isRight(read.value.id)) {
-    return { kind: 'delivered', record: read.value, warning: '' };
+    return { kind: 'delivered' as const, record: read.value, warning: '' };
   }
   const other = isNew ? 'an ID that is not one' : 'the record of another job';
   const what = read.kind === 'ok' ? other : read.problem;
   const done = isNew ? `answered ${status} to the creation` : `accepted the message (${status})`;
   const why = `The API ${done}, but returned ${what}.`;
-  if (isNew || read.kind === 'ok') return { kind: 'doubtful', why };
-  return { kind: 'delivered', record: null, warning: why };
+  if (isNew || read.kind === 'ok') return { kind: 'doubtful' as const, why };
+  return { kind: 'delivered' as const, record: null, warning: why };
 }
 
 const jobRecord = z.object({

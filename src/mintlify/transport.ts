@@ -20,27 +20,8 @@ const HEADERS = {
 };
 const MOST_RECORD_BYTES = 1024 * 1024;
 
-export type Exchange = Answer | Failure;
-
-export interface Answer {
-  readonly kind: 'answer';
-  readonly status: number;
-  readonly contentType: string;
-  readonly location: string;
-  readonly pauseMs: number | null;
-  readonly body: Result<string>;
-}
-
-interface Failure {
-  readonly kind: 'failure';
-  /** Whether any byte of the request may have been sent. */
-  readonly written: boolean;
-  /** `setup` stays until somebody changes a setting; `network` may pass. */
-  readonly cause: 'network' | 'setup';
-  /** A phrase for people, without secrets. */
-  readonly why: string;
-  readonly pauseMs: null;
-}
+export type Exchange = Readonly<Awaited<ReturnType<typeof exchange>>>;
+export type Answer = Extract<Exchange, { kind: 'answer' }>;
 
 export interface AgentContext
   extends Pick<Runtime, 'clock' | 'random' | 'redact'>,
@@ -66,13 +47,10 @@ export function createTransport(options: TransportOptions) {
   };
 }
 
-async function exchange(
-  path: string,
-  body: string | undefined,
-  options: TransportOptions,
-): Promise<Exchange> {
+async function exchange(path: string, body: string | undefined, options: TransportOptions) {
   const { baseUrl, apiKey, proxy, clock, log } = options;
   const method = body === undefined ? 'GET' : 'POST';
+  /** Whether any byte of the request may have been sent. */
   let written = false;
   const { signal, explain } = limitRequest(method, options);
   try {
@@ -92,14 +70,15 @@ async function exchange(
     const contentType = readHeader(headers, 'content-type');
     log.debug(`${method} ${path}: ${status} ${contentType}`);
     return {
-      ...{ kind: 'answer', status, contentType, location: readHeader(headers, 'location') },
+      ...{ kind: 'answer' as const, status, contentType },
+      location: readHeader(headers, 'location'),
       pauseMs: readPause(headers, clock.now()),
       body: readText(response.body, (error) => explain(error)[1]),
     };
   } catch (error) {
     const [cause, why] = explain(error);
     log.debug(`${method} ${path}: ${why} (request ${written ? 'written' : 'not written'})`);
-    return { kind: 'failure', written, cause, why, pauseMs: null };
+    return { kind: 'failure' as const, written, cause, why, pauseMs: null };
   }
 }
 

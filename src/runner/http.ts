@@ -19,15 +19,10 @@ export interface HttpRequest {
   readonly onWrite?: () => void;
 }
 
-export interface Response {
-  readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
-  /** Null if it is too large, an error if it was cut off: the status counts all the same. */
-  readonly body: Buffer | null | Error;
-}
+export type Response = Readonly<Awaited<ReturnType<typeof sendRequest>>>;
 
 /** Not on a connection that is kept alive: it may be closed while the request is written. */
-export async function sendRequest(request: HttpRequest): Promise<Response> {
+export async function sendRequest(request: HttpRequest) {
   const { url, method, body: sent = '', proxy, signal, mostBytes, onWrite = () => {} } = request;
   signal.throwIfAborted();
   // Without CONNECT, a proxy would see the API key in requests over plain HTTP.
@@ -48,6 +43,7 @@ export async function sendRequest(request: HttpRequest): Promise<Response> {
       ...{ headers: { ...request.headers, 'accept-encoding': 'identity' }, body: sent || null },
     });
     const { statusCode, headers, body } = await untilAborted(requested, signal);
+    /** Null if it is too large, an error if it was cut off: the status counts all the same. */
     const read = untilAborted(readBody(body, mostBytes), signal);
     return { status: statusCode, headers, body: await read.catch((error: Error) => error) };
   } finally {
