@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { type RecordedJob, shortHash } from '../../src/ledger/record.ts';
-import { MARKER } from '../../src/text.ts';
+import type { RecordedJob } from '../../src/ledger/record.ts';
 import { type Answer, turnTo } from '../sim/agent.ts';
 import { schedule } from '../sim/events.ts';
 import { HAS_SIGNALS } from '../sim/platform.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Blow, ORIGINS, type Origin, openAttempts, purposeOf } from './attempts.ts';
-import { JOB, PROJECT, PULL, type Scenario } from './scenario.ts';
+import { JOB, PULL, type Scenario } from './scenario.ts';
 
 // What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
 
@@ -123,41 +122,32 @@ function expectRefused({ outputs, errors }: StepResult, why: string): void {
 
 const SENT = { result: 'sent', delivery: 'sent' };
 
-const DATA = `{"version":2,"project":"${shortHash(PROJECT)}"}`;
-const DAMAGED = `${MARKER}\nWhat people see.\n\n<!-- agent-follow-up ${DATA} -->`;
-const unread = 'the comments of the conversation cannot be read: GitHub';
+const unread = 'the comments of the conversation cannot be read: GitHub answered';
 const failing: Scenario = { github: { forbids: ({ name }) => name === 'list' } };
 
-it.concurrent.each<[string, string, Scenario, string?]>([
-  ['the list of comments fails', `${unread} answered`, failing],
-  [
-    'a comment of the action cannot be read',
-    `a comment of this action cannot be read, `,
-    {},
-    DAMAGED,
-  ],
+it.concurrent.each<[string, string, Scenario]>([
+  ['the list of comments fails', unread, failing],
   ['there is no page', 'the event has no pull request', { step: { event: schedule() } }],
   ['comment is false', '“comment: false” is set', { with: { comment: false } }],
-])('a re-run is refused if %s', async (_, why, more, body) => {
+])('a re-run is refused if %s', async (_, why, more) => {
   await using attempts = await openAttempts('a step', more);
   const { sim, run } = attempts;
-  const bad = body && sim.github.addComment(PULL, 'github-actions[bot]', body).html_url;
   expect((await run(1, more)).outputs).toMatchObject(SENT);
-  expectRefused(await run(2, more), `, because ${why}${bad ?? ''}`);
+  expectRefused(await run(2, more), `, because ${why}`);
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
 it.concurrent.each<[string, (body: string) => string]>([
   ['written above the comment', (body) => `Careful.\n\n${body}`],
-  ['quoted all of it', (body) => body.replace(/^/gm, '> ')],
   ['deleted its first line', (body) => body.replace(/^.*\n/, '')],
 ])('a re-run is refused if a maintainer has %s', async (_, change) => {
   await using attempts = await openAttempts('a step');
   const { sim, run } = attempts;
   await run(1);
-  const [own] = sim.ownComments();
-  if (own !== undefined) sim.github.editComment(own.id, change(own.body), 'alice');
-  expectRefused(await run(2), `${own?.html_url}; delete it`);
+  const [{ id, body, html_url } = { id: 0, body: '', html_url: '' }] = sim.ownComments();
+  sim.github.editComment(id, change(body), 'alice');
+  const why = `, because a comment of this action cannot be read, ${html_url}; delete it`;
+  expectRefused(await run(2), why);
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
@@ -229,14 +219,13 @@ it('a re-run reports the end of its own message, without a poll, and not that of
   const agent = { jobs: [{ id: JOB, turns }] };
   await using attempts = await openAttempts('a step', { with: { wait: true }, agent });
   const { run, sim } = attempts;
-  const first = await run(1);
-  expect(first.outputs).toMatchObject({ result: 'failed', confirmed: 'true' });
+  const { prLink, ...first } = (await run(1)).outputs;
+  expect(first).toMatchObject({ result: 'failed', confirmed: 'true' });
   const other = await run(1, { step: { github: { run_id: '2' } } });
   expect(other.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   const polls = sim.agent.gets().length;
-  const again = await run(2);
-  expect(again.outputs).toMatchObject({ result: 'failed', confirmed: 'true', status: 'failed' });
-  expect(again.outputs.prLink).toBe(first.outputs.prLink);
+  const end = { result: 'failed', confirmed: 'true', status: 'failed', prLink };
+  expect((await run(2)).outputs).toMatchObject(end);
   expect(sim.agent.gets()).toHaveLength(polls);
   expect(sim.agent.accepted()).toHaveLength(2);
 });

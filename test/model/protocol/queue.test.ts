@@ -1,40 +1,35 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { messageBefore } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
-import { shortHash } from '../../../src/ledger/record.ts';
+import { found } from '../../unit/record.ts';
 
-// Every order of runs whose messages to one job go out one after the other: they list, send and end, are cancelled or killed, and
-// lists show what a comment said before.
+// Every order of runs whose messages to one job go out one after the other: they list, send and end,
+// are cancelled or killed, and lists show what a comment said before.
 
 interface Process {
   readonly at: 'start' | 'queue' | 'work' | 'done' | 'over' | 'dead' | 'expired';
   /** The place of its comment. */
   readonly number?: number;
   /** What its comment has said, as far as a list may show it. */
-  readonly said: readonly Said[];
+  readonly said: readonly (keyof typeof SAID)[];
   /** When the API took its message, among all. */
   readonly sent?: number;
 }
-type Said = 'sending' | 'sent' | 'ended' | 'not-sent';
 type World = readonly Process[];
 
 const NOW = 1_000_000;
-const ENDED = { result: 'completed', confirmed: true, at: 1 } as const;
+const ended = { result: 'completed', confirmed: true, at: 1 } as const;
+const SAID = {
+  sending: { delivery: 'sending' },
+  sent: { delivery: 'sent' },
+  ended: { delivery: 'sent', ended },
+  'not-sent': { delivery: 'not-sent', ended: { ...ended, result: 'cancelled' } },
+} as const;
 
-function entryOf(run: number, said: Said, isExpired = false): LedgerEntry {
-  const job = {
-    sending: { delivery: 'sending' },
-    sent: { delivery: 'sent' },
-    ended: { delivery: 'sent', ended: ENDED },
-    'not-sent': { delivery: 'not-sent', ended: { ...ENDED, result: 'cancelled' } },
-  } as const;
-  const hash = shortHash(`${run}`);
-  return {
-    ...{ url: `${run}`, nodeId: `${run}`, createdAt: '', run: `${run}`, attempt: 1, command: '' },
-    ...{ project: hash, step: hash, process: hash, commit: '', byBot: false },
-    deadline: isExpired ? NOW - 60_000 : NOW,
-    jobs: [{ id: 'x', ...job[said] }],
-  };
+function entryOf(run: number, said: keyof typeof SAID, isExpired = false): LedgerEntry {
+  const deadline = isExpired ? NOW - 60_000 : NOW;
+  const process = `${run}`.padEnd(16, '0');
+  return found({ run: `${run}`, process, deadline, jobs: [{ id: 'x', ...SAID[said] }] });
 }
 
 /** All that the comments above may show. */
@@ -52,23 +47,21 @@ function listsFor(world: World, own: number): LedgerEntry[][] {
 }
 
 function movesOf(world: World): World[] {
-  const count = (of: (process: Process) => boolean) => world.filter(of).length;
+  const count = (what: 'number' | 'sent') => world.filter((one) => one[what] !== undefined).length;
   return world.flatMap((process, index) => {
     const { at, said } = process;
     const to = (next: Partial<Process>): World => world.with(index, { ...process, ...next });
     const dead = to({ at: 'dead' });
     switch (at) {
-      case 'start': {
-        const number = count((one) => one.number !== undefined);
-        return [to({ at: 'queue', number, said: ['sending'] })];
-      }
+      case 'start':
+        return [to({ at: 'queue', number: count('number'), said: ['sending'] })];
       case 'queue': {
         const own = entryOf(index, 'sending');
         const isFree = (above: readonly LedgerEntry[]) =>
           messageBefore(above, { message: own, jobId: 'x', now: NOW }) === undefined;
-        const sent = count((one) => one.sent !== undefined);
-        const sends = listsFor(world, index).some(isFree) ? [to({ at: 'work', sent })] : [];
-        return [...sends, to({ at: 'over', said: [...said, 'not-sent'] }), dead];
+        const sends = listsFor(world, index).some(isFree);
+        const given = to({ at: 'over', said: [...said, 'not-sent'] });
+        return [...(sends ? [to({ at: 'work', sent: count('sent') })] : []), given, dead];
       }
       case 'work':
         return [to({ said: ['sending', 'sent'] }), to({ at: 'done' }), dead];
@@ -94,9 +87,7 @@ function worldsOf(size: number): readonly World[] {
   return [...known.values()];
 }
 
-const TITLE =
-  'of %i runs, one is at work at a time, in the order of their comments, and none is stuck';
-test.each([2, 3])(TITLE, (size) => {
+it.each([2, 3])('of %i runs, one is at work at a time, in order, and none is stuck', (size) => {
   const worlds = worldsOf(size);
   for (const world of worlds) {
     expect(world.filter(({ at }) => at === 'work').length).toBeLessThan(2);
@@ -107,6 +98,5 @@ test.each([2, 3])(TITLE, (size) => {
     const isOver = world.every(({ at }) => at === 'over' || at === 'expired');
     expect(movesOf(world).length > 0).toBe(!isOver);
   }
-  const haveAll = (world: World) => world.every(({ sent }) => sent !== undefined);
-  expect(worlds.some(haveAll)).toBe(true);
+  expect(worlds.some((world) => world.every(({ sent }) => sent !== undefined))).toBe(true);
 });
