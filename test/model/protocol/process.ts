@@ -49,6 +49,7 @@ export interface Note {
 
 /** With everything that is its own, which no other process changes. */
 export interface Process {
+  readonly setup: Setup;
   readonly at: 'list' | 'create' | 'list again' | 'work' | 'over';
   readonly jobs: readonly JobState[];
   readonly note?: Note;
@@ -67,17 +68,17 @@ export function newProcess(setup: Setup): Process {
   const blind = place === '' ? 'work' : 'create';
   const at = isDecided(setup) || jobs.includes(NEW_JOB) ? 'list' : blind;
   const all = jobs.map((id) => ({ id, is: 'open' }) as const);
-  return { at, jobs: all, asked: '', doubt: 'none', late: [], accepted: [] };
+  return { setup, at, jobs: all, asked: '', doubt: 'none', late: [], accepted: [] };
 }
 
 function isDecided({ id, limit }: Setup): boolean {
   return id.attempt > 1 || limit !== undefined || id.commit !== '';
 }
 
-export function mustListAgain(setup: Setup, process: Process): boolean {
-  const isCreation = process.jobs.some(({ id }) => id === NEW_JOB);
-  const isDue = isOpen(process) && (isDecided(setup) || isCreation);
-  return isDue && setup.off !== 'decide after the note';
+export function mustListAgain(process: Process): boolean {
+  const { setup, jobs } = process;
+  const decides = isDecided(setup) || jobs.some(({ id }) => id === NEW_JOB);
+  return isOpen(process) && decides && setup.off !== 'decide after the note';
 }
 
 export function isOpen({ jobs }: Process): boolean {
@@ -86,7 +87,8 @@ export function isOpen({ jobs }: Process): boolean {
 
 export type Notes = Result<readonly LedgerEntry[]>;
 
-export function afterList(setup: Setup, process: Process, listed: Notes): Process {
+export function afterList(process: Process, listed: Notes): Process {
+  const { setup } = process;
   const { off } = setup;
   const isFirst = process.at === 'list';
   if (isFirst && off === 'decide before the note') return { ...process, at: 'create' };
@@ -149,7 +151,8 @@ export function settled(process: Process, is: State, at: Process['at']): Process
   return { ...process, jobs, at };
 }
 
-export function cancelled({ off }: Setup, process: Process): Process {
+export function cancelled(process: Process): Process {
+  const { off } = process.setup;
   const jobs = process.jobs.map(({ id }): JobState => ({ id, is: 'open' }));
   const at = process.at === 'list' || process.at === 'create' ? 'over' : 'work';
   return settled(off === 'sent is final' ? { ...process, jobs } : process, 'not-sent', at);
@@ -170,7 +173,7 @@ const SAID = {
 };
 
 /** What its note is to say: the jobs in it, as JSON. */
-export function textOf({ off }: Setup, { jobs, at }: Process): string {
+export function textOf({ setup: { off }, jobs, at }: Process): string {
   const isEarly =
     off === 'not-sent is final' || (off === 'sending from its creation' && at === 'create');
   const isWrong = (is: State) =>
@@ -184,9 +187,9 @@ export function textOf({ off }: Setup, { jobs, at }: Process): string {
 }
 
 /** What it asks its note to say next, if anything: a new text or, at its end, once more one that is in doubt. */
-export function dueText(setup: Setup, process: Process): string | undefined {
+export function dueText(process: Process): string | undefined {
   if (process.note === undefined) return undefined;
-  const text = textOf(setup, process);
-  const isAgain = process.doubt === 'no answer' && setup.off !== 'the last edit again';
+  const text = textOf(process);
+  const isAgain = process.doubt === 'no answer' && process.setup.off !== 'the last edit again';
   return text !== process.asked || (isAgain && !isOpen(process)) ? text : undefined;
 }

@@ -33,7 +33,7 @@ function expectTrace(title: string, { trace }: Found): void {
 }
 
 function any(...promises: readonly IsWrong[]): IsWrong {
-  return (world, scenario) => promises.some((isWrong) => isWrong(world, scenario));
+  return (world) => promises.some((isWrong) => isWrong(world));
 }
 
 // Who runs.

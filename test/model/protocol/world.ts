@@ -55,20 +55,19 @@ type Step = readonly [what: string, process: Process, fault?: Fault | undefined]
 interface Play {
   readonly world: World;
   readonly scenario: Scenario;
-  readonly index: number;
-  readonly setup: Setup;
   readonly process: Process;
 }
 
 const KEYS = new WeakMap<Process, string>();
 
 /** Worlds with the same key are the same: runs that differ only in their names can change places. */
-export function keyOf({ processes, faultsLeft }: World, { setups }: Scenario): string {
+export function keyOf({ processes, faultsLeft }: World): string {
   const runs: Record<string, string> = {};
-  for (const [index, process] of processes.entries()) {
-    const { id, ...rest } = at(setups, index);
+  for (const process of processes) {
+    const { setup, ...own } = process;
+    const { id, ...rest } = setup;
     const kind = { ...rest, ...id, name: '', run: '', process: '' };
-    const key = KEYS.get(process) ?? JSON.stringify([kind, Object.values(process)]);
+    const key = KEYS.get(process) ?? JSON.stringify([kind, Object.values(own)]);
     KEYS.set(process, key);
     runs[id.run] = `${runs[id.run]}${key}`;
   }
@@ -77,64 +76,62 @@ export function keyOf({ processes, faultsLeft }: World, { setups }: Scenario): s
 
 /** All that can happen next. */
 export function movesOf(world: World, scenario: Scenario): readonly (readonly [string, World])[] {
-  return scenario.setups.flatMap((setup, index) => {
-    const play = { world, scenario, index, setup, process: at(world.processes, index) };
-    const steps = [...stepsOf(play), ...landingsOf(play), ...harmsTo(play)];
-    return steps
+  return world.processes.flatMap((own, index) => {
+    const play = { world, scenario, process: own };
+    return [...stepsOf(play), ...landingsOf(play), ...harmsTo(own)]
       .filter(([, , fault]) => !fault || (world.faultsLeft > 0 && scenario.faults.includes(fault)))
       .map(([what, process, fault]): readonly [string, World] => {
         const processes = world.processes.with(index, forgotten(process, play));
         const faultsLeft = world.faultsLeft - (fault ? 1 : 0);
-        return [`${setup.name} ${what} ${fault ?? ''}`, { processes, faultsLeft }];
+        return [`${own.setup.name} ${what} ${fault ?? ''}`, { processes, faultsLeft }];
       });
   });
 }
 
 function stepsOf(play: Play): readonly Step[] {
-  const { setup, process } = play;
+  const { process } = play;
   if (process.at === 'over' || isWaiting(play)) return [];
   const steps = STEPS[process.at](play);
   const dead: Step = ['dies', settled(process, 'unknown', 'over'), 'kill'];
-  const given: Step = ['gives up', cancelled(setup, process), 'cancelled'];
+  const given: Step = ['gives up', cancelled(process), 'cancelled'];
   return isOpen(process) ? [...steps, dead, given] : [...steps, dead];
 }
 
 const STEPS = { list, create, 'list again': list, work };
 
-function isWaiting({ world, scenario, setup }: Play): boolean {
-  const { run, attempt } = setup.id;
-  const isBefore = ({ id }: Setup) => id.run === run && id.attempt < attempt;
-  const isEarly = world.processes.some(
-    (process, other) => process.at !== 'over' && isBefore(at(scenario.setups, other)),
-  );
-  return scenario.isInOrder && isEarly;
+function isWaiting({ world, scenario, process }: Play): boolean {
+  const { run, attempt } = process.setup.id;
+  const isBefore = ({ at, setup: { id } }: Process) =>
+    at !== 'over' && id.run === run && id.attempt < attempt;
+  return scenario.isInOrder && world.processes.some(isBefore);
 }
 
 function list(play: Play): readonly Step[] {
-  const { process, scenario, setup } = play;
+  const { process, scenario } = play;
+  const { off } = process.setup;
   const isFirst = process.at === 'list';
-  const isAll = isFirst || setup.off === 'only notes above the own';
+  const isAll = isFirst || off === 'only notes above the own';
   const below = isAll ? Infinity : (process.note?.number ?? 0);
-  const mayLack = isFirst || setup.off === 'the list shows the own note';
+  const mayLack = isFirst || off === 'the list shows the own note';
   const steps = [
-    ...listsOf(play, below, mayLack && scenario.isLagging).map((notes) => listed(play, notes)),
-    ...listsOf(play, below, true).map((notes) => listed(play, notes, 'out of order')),
-    listed(play, problem('no answer'), 'no list'),
+    ...listsOf(play, below, mayLack && scenario.isLagging).map((notes) => listed(process, notes)),
+    ...listsOf(play, below, true).map((notes) => listed(process, notes, 'out of order')),
+    listed(process, problem('no answer'), 'no list'),
   ];
   const unseen = settled(process, 'not-sent', 'work');
   return isFirst ? steps : [...steps, ['never finds its note', unseen, 'hidden']];
 }
 
-function listed({ setup, process }: Play, notes: Notes, fault?: Fault): Step {
+function listed(process: Process, notes: Notes, fault?: Fault): Step {
   const what = notes.kind === 'ok' ? notes.value.map(({ url }) => url) : notes.problem;
-  return [`${process.at}: ${what}`, afterList(setup, process, notes), fault];
+  return [`${process.at}: ${what}`, afterList(process, notes), fault];
 }
 
-function create({ setup, process, world }: Play): readonly Step[] {
-  const asked = textOf(setup, process);
+function create({ process, world }: Play): readonly Step[] {
+  const asked = textOf(process);
   const what = `creates ${asked}`;
-  const next: Process = { ...process, at: mustListAgain(setup, process) ? 'list again' : 'work' };
-  const isBold = setup.off === 'no note, no message';
+  const next: Process = { ...process, at: mustListAgain(process) ? 'list again' : 'work' };
+  const isBold = process.setup.off === 'no note, no message';
   const unclear = isBold ? next : settled(process, 'not-sent', 'over');
   return [
     [what, { ...next, note: newNote(world, asked), asked }],
@@ -153,8 +150,8 @@ function newNote({ processes }: World, text: string): Note {
 
 /** It sends, in any order, and reports. */
 function work(play: Play): readonly Step[] {
-  const { setup, process } = play;
-  const text = isRead(play) ? dueText(setup, process) : undefined;
+  const { process } = play;
+  const text = isRead(play) ? dueText(process) : undefined;
   if (!isOpen(process) && text === undefined) return [['ends', { ...process, at: 'over' }]];
   const open = process.jobs.filter(({ is }) => is === 'open');
   const edited = text === undefined ? [] : edits(process, text);
@@ -203,7 +200,7 @@ function landingsOf(play: Play): readonly Step[] {
 }
 
 /** What people do to its note. */
-function harmsTo({ process }: Play): readonly Step[] {
+function harmsTo(process: Process): readonly Step[] {
   const { note } = process;
   if (note === undefined || note.harm !== undefined) return [];
   const changed = note.texts.at(-1)?.replaceAll(/"(sending|sent|unknown)"/g, '"not-sent"') ?? '';
@@ -217,31 +214,30 @@ function harmsTo({ process }: Play): readonly Step[] {
 
 /** Leaves out what nobody can notice any more, so that more worlds are the same. */
 function forgotten(process: Process, play: Play): Process {
-  const { setup, scenario } = play;
   const { note } = process;
-  const texts = scenario.hasOldTexts ? note?.texts : note?.texts.slice(-1);
+  const texts = play.scenario.hasOldTexts ? note?.texts : note?.texts.slice(-1);
   const next = note && texts ? { ...process, note: { ...note, texts } } : process;
-  const isSaid = !isRead(play) || dueText(setup, next) === undefined;
+  const isSaid = !isRead(play) || dueText(next) === undefined;
   const isDone = next.at === 'over' || (next.at === 'work' && !isOpen(next) && isSaid);
   return isDone ? { ...next, at: 'over', asked: '', doubt: 'none' } : next;
 }
 
 /** Whether another process may still read what its note says. */
-function isRead({ world, scenario, index }: Play): boolean {
-  return world.processes.some((process, other) => {
-    const isCreating =
-      process.at === 'create' && mustListAgain(at(scenario.setups, other), process);
-    const isReader = isCreating || process.at === 'list' || process.at === 'list again';
-    return isReader && other !== index;
+function isRead({ world, process }: Play): boolean {
+  return world.processes.some((other) => {
+    const isCreating = other.at === 'create' && mustListAgain(other);
+    const isReader = isCreating || other.at === 'list' || other.at === 'list again';
+    return isReader && other !== process;
   });
 }
 
 /** All lists that it can get of the notes of others with smaller numbers. `lacks`: also those without some of them. */
-function listsOf({ world, scenario, index, setup }: Play, below: number, lacks: boolean): Notes[] {
+function listsOf({ world, process }: Play, below: number, lacks: boolean): Notes[] {
+  const { setup } = process;
   if (setup.place === '') return [problem('no comments')];
-  const found = world.processes.flatMap(({ note }, other) => {
-    const writer = at(scenario.setups, other);
-    const isHere = note !== undefined && other !== index && writer.place === setup.place;
+  const found = world.processes.flatMap((other) => {
+    const { note, setup: writer } = other;
+    const isHere = note !== undefined && other !== process && writer.place === setup.place;
     return isHere && note.number < below && note.harm !== 'deleted' ? [{ note, writer }] : [];
   });
   let lists: Notes[] = [ok([])];
@@ -267,15 +263,8 @@ function readBy({ id: { project } }: Setup, { name, id }: Setup, text: string, n
   if (known !== undefined) return known;
   const body = composeComment({ ...id, jobs: JSON.parse(text) }, () => 'Visible.');
   const data = parseRecord(note.harm === 'damaged' ? body.replace('"jobs"', '') : body, project);
-  const found =
-    data === 'none' || data === 'unreadable'
-      ? []
-      : [{ ...data, url: name, nodeId: name, createdAt: '' }];
+  const found = typeof data === 'object' ? [{ ...data, url: name, nodeId: '', createdAt: '' }] : [];
   const read = data === 'unreadable' ? problem(`cannot read ${name}`) : ok(found);
   READ.set(key, read);
   return read;
-}
-
-export function at<One>(all: readonly One[], index: number): One {
-  return all[index] as One;
 }
