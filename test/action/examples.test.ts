@@ -3,31 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import {
-  eventsOf,
-  files,
-  isThisAction,
-  read,
-  type Workflow,
-  workflows,
-} from '../contract/workflows.ts';
+import { eventsOf, files, isThisAction, type Workflow, workflows } from '../contract/workflows.ts';
 import { turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
 import { ALICE, DEPENDABOT, type Json, type WebhookEvent } from '../sim/events.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
-import { JOB, KEY, PROJECT, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  JOB,
+  KEY,
+  LINK,
+  ON_ITS_PULL,
+  PROJECT,
+  PULL,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
 
 // The workflows in examples/ and in the documents, as they are. The story plays the loop on the built action.
 
 const COMMAND = '/agent also add error handling examples';
-const LINK = `https://github.com/octo/agents/pull/${PULL}`;
 const NEW_JOB = 'new-job-1';
+const CREATING = { jobs: [], create: () => ({ id: NEW_JOB, base: { prLink: LINK } }) };
 const RELEASE = 'https://github.com/octo/code/releases/tag/v2.0.0';
 const COMPARE = 'https://github.com/octo/code/compare/0a1b2c3...4d5e6f7';
 const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
-const SENT = { result: 'completed', delivery: 'sent' };
-/** A job with a pull request in the repository. */
-const LINKED = { agent: { jobs: [{ id: JOB, base: { prLink: LINK } }] } };
 
 /** The event for each `on:`. Comments are added to the simulated GitHub. */
 const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
@@ -61,13 +60,9 @@ function eventOf(name: string, sim: Simulation): WebhookEvent {
   return make(sim);
 }
 
-function example(name: string): Workflow {
-  return parse(read(`examples/${name}.yml`));
-}
-
 /** Leaves a comment on the pull request that names the job. */
 async function nameJob(sim: Simulation): Promise<void> {
-  await sim.runHere({ with: { wait: true, prompt: 'Go on.' } });
+  await sim.runHere({ with: { wait: true } });
 }
 
 function playOn(
@@ -92,17 +87,29 @@ function playOn(
   });
 }
 
-/** Plays an example on a new simulation, which is over then. */
-async function play(name: string, scenario?: Scenario): Promise<readonly Played[]> {
-  await using sim = await simulate(scenario);
-  const workflow = example(name);
-  return await playOn(sim, workflow, eventOf(eventsOf(workflow)[0] ?? '', sim));
-}
-
 /** The outputs of the steps with this action, in order. */
 function outputsOf(jobs: readonly Played[]) {
   return jobs.flatMap(({ results }) => results.map(({ outputs }) => outputs));
 }
+
+async function sends(...played: Parameters<typeof playOn>): Promise<void> {
+  const sent = { result: 'completed', delivery: 'sent' };
+  expect(outputsOf(await playOn(...played))).toMatchObject([sent]);
+}
+
+async function skips(sim: Simulation, workflow: Workflow, ...events: WebhookEvent[]) {
+  for (const event of events) {
+    expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
+  }
+}
+
+const examples = new Map<string, Workflow>(
+  files('examples/*.yml').map(({ name, text }) => [
+    name.replace(/^examples\/|\.yml$/g, ''),
+    parse(text),
+  ]),
+);
+const LOOP = examples.get('loop') ?? { on: [], jobs: {} };
 
 const shown = workflows()
   .filter(({ name }) => name.includes('.md:'))
@@ -148,100 +155,77 @@ it.each<[string, WebhookEvent, readonly string[]]>([
   ['a check that passed', on.checkRun({ fields: { conclusion: 'success' } }), []],
 ])('loop.yml starts no agent for %s', async (_, event, expected) => {
   await using sim = await simulate();
-  const jobs = await playOn(sim, example('loop'), event);
+  const jobs = await playOn(sim, LOOP, event);
   expect(jobs).toMatchObject([{ failed: false, skipped: expected.length === 0 }]);
   expect(outputsOf(jobs).map(({ result }) => result)).toEqual(expected);
   expect(sim.agent.journal).toEqual([]);
 });
 
-const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
-  'docs-for-each-pull-request': async () => {
-    const workflow = example('docs-for-each-pull-request');
+const PLAYS: Readonly<Record<string, (workflow: Workflow) => Promise<void>>> = {
+  'docs-for-each-pull-request': async (workflow) => {
     const here = { number: PULL, fork: 'octo/agents' };
     await using sim = await simulate({ agent: { jobs: [] } });
     await playOn(sim, workflow, on.pullRequest(here));
     await sim.pass(600_000);
-    const pushed = on.pullRequest({ ...here, action: 'synchronize' });
-    expect(outputsOf(await playOn(sim, workflow, pushed))).toMatchObject([SENT]);
+    await sends(sim, workflow, on.pullRequest({ ...here, action: 'synchronize' }));
     const prompt = expect.stringContaining(`the changes in ${LINK} `);
     expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt }]);
     expect(sim.agent.posts()).toHaveLength(2);
-    for (const event of [
-      on.pullRequest({ number: PULL, fork: 'stranger/agents' }),
-      on.pullRequest({ ...here, author: DEPENDABOT }),
-    ]) {
-      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
-    }
+    const ofFork = on.pullRequest({ number: PULL, fork: 'stranger/agents' });
+    await skips(sim, workflow, ofFork, on.pullRequest({ ...here, author: DEPENDABOT }));
   },
 
-  'create-a-job': async () => {
-    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
+  'create-a-job': async (workflow) => {
     for (const [name, about] of Object.entries({
       push: 'the changes in https://github.com/',
       release: `the release ${RELEASE} `,
       repository_dispatch: `the changes in ${COMPARE}. `,
       workflow_dispatch: 'Go on.',
     })) {
-      await using sim = await simulate({ agent: { jobs: [], create } });
-      const created = await playOn(sim, example('create-a-job'), eventOf(name, sim));
-      expect(outputsOf(created), name).toMatchObject([SENT]);
-      // The comment there names the job, so that a command finds it.
-      const command = eventOf('issue_comment', sim);
-      expect(outputsOf(await playOn(sim, example('loop'), command))).toMatchObject([SENT]);
-      const words = expect.stringContaining('also add error handling examples');
+      await using sim = await simulate({ agent: CREATING });
+      await sends(sim, workflow, eventOf(name, sim));
       const prompt = expect.stringContaining(about);
+      expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }]);
+      if (name !== 'push') continue;
+      // The comment there names the job, so that a command finds it.
+      await sends(sim, LOOP, eventOf('issue_comment', sim));
+      const words = expect.stringContaining('also add error handling examples');
       expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt: words }]);
     }
   },
 
-  'commands-only': async () => {
-    const create = () => ({ id: NEW_JOB, base: { prLink: LINK } });
-    await using sim = await simulate({ agent: { jobs: [], create } });
-    const workflow = example('commands-only');
-    const command = eventOf('issue_comment', sim);
-    expect(outputsOf(await playOn(sim, workflow, command))).toMatchObject([SENT]);
-    const other = on.issueComment({ number: PULL, body: 'I would ask the /agent.' });
-    expect(await playOn(sim, workflow, other)).toMatchObject([{ skipped: true }]);
+  'commands-only': async (workflow) => {
+    await using sim = await simulate({ agent: CREATING });
+    await sends(sim, workflow, eventOf('issue_comment', sim));
+    await skips(sim, workflow, on.issueComment({ number: PULL, body: 'I would ask the /agent.' }));
     expect(sim.agent.posts()).toHaveLength(1);
   },
 
-  'requested-changes': async () => {
-    const workflow = example('requested-changes');
-    await using sim = await simulate(LINKED);
+  'requested-changes': async (workflow) => {
+    await using sim = await simulate({ agent: ON_ITS_PULL });
     await nameJob(sim);
     const submitted = (state: string, ref: string): WebhookEvent => {
-      const event = on.review({ number: PULL, body: 'Please shorten this.' });
-      const { review: given, pull_request: pull } = event.payload as Record<string, Json>;
-      const head = { ...(pull?.head as Json), ref, repo: { full_name: 'octo/agents' } };
-      const parts = { review: { ...given, state }, pull_request: { ...pull, head } };
-      const payload = { ...event.payload, ...parts };
-      return { ...event, payload };
+      const event = on.review({ number: PULL, body: 'Please shorten this.', state });
+      const pull = event.payload.pull_request as Record<string, Json>;
+      const head = { ...pull.head, ref, repo: { full_name: 'octo/agents' } };
+      return { ...event, payload: { ...event.payload, pull_request: { ...pull, head } } };
     };
-    const requested = submitted('changes_requested', 'mintlify/1');
-    expect(outputsOf(await playOn(sim, workflow, requested))).toMatchObject([SENT]);
-    const prompt = expect.stringContaining('shorten');
-    expect(sim.agent.accepted().at(-1)).toMatchObject({ prompt });
-    for (const event of [
-      submitted('approved', 'mintlify/1'),
-      submitted('changes_requested', 'docs'),
-    ]) {
-      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
-    }
+    await sends(sim, workflow, submitted('changes_requested', 'mintlify/1'));
+    expect(sim.prompts().at(-1)).toContain('shorten');
+    const approved = submitted('approved', 'mintlify/1');
+    await skips(sim, workflow, approved, submitted('changes_requested', 'docs'));
   },
 
-  report: async () => {
-    await using sim = await simulate(LINKED);
+  report: async (workflow) => {
+    await using sim = await simulate({ agent: ON_ITS_PULL });
     const workspace = mkdtempSync(join(tmpdir(), 'report-'));
     writeFileSync(join(workspace, 'broken-links.txt'), 'guides/start.mdx: /gone is broken\n');
-    const played = await playOn(sim, example('report'), on.schedule(), workspace);
+    await sends(sim, workflow, on.schedule(), workspace);
     rmSync(workspace, { recursive: true });
-    expect(outputsOf(played)).toMatchObject([SENT]);
-    const prompt = expect.stringContaining('/gone is broken');
-    expect(sim.agent.accepted()).toMatchObject([{ prompt }]);
+    expect(sim.prompts()).toEqual([expect.stringContaining('/gone is broken')]);
   },
 
-  'on-label': async () => {
-    const workflow = example('on-label');
+  'on-label': async (workflow) => {
     const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
     const labeled = (name: string, fork = 'octo/agents'): WebhookEvent => {
       const event = on.pullRequest({ number: PULL, action: 'labeled', fork });
@@ -249,25 +233,18 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     };
     await using sim = await simulate({ github: { collaborators: people } });
     await nameJob(sim);
-    expect(outputsOf(await playOn(sim, workflow, labeled('check links')))).toMatchObject([SENT]);
-    expect(sim.agent.accepted().at(-1)?.prompt).toContain('links');
-    for (const event of [labeled('bug'), labeled('check links', 'stranger/agents')]) {
-      expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
-    }
+    await sends(sim, workflow, labeled('check links'));
+    expect(sim.prompts().at(-1)).toContain('links');
+    await skips(sim, workflow, labeled('bug'), labeled('check links', 'stranger/agents'));
   },
 
-  'merge-when-done': async () => {
-    const workflow = example('merge-when-done');
+  'merge-when-done': async (workflow) => {
     for (const pushed of [[], ['b'.repeat(40)]]) {
       await using sim = await simulate({
         agent: {
-          ...LINKED.agent,
-          onPost() {
-            sim.github.push(PULL, ...pushed);
-            return undefined;
-          },
+          ...{ jobs: [], ...ON_ITS_PULL },
+          onPost: () => void sim.github.push(PULL, ...pushed),
         },
-        github: { issues: [{ number: PULL, pullRequest: true, commits: ['a'.repeat(40)] }] },
       });
       const merges = pushed.map(() => expect.stringContaining('gh pr merge --auto'));
       const played = await playOn(sim, workflow, eventOf('workflow_dispatch', sim));
@@ -275,33 +252,29 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
     }
   },
 
-  'all-open-pull-requests': async () => {
-    await using sim = await simulate(LINKED);
+  'all-open-pull-requests': async (workflow) => {
+    await using sim = await simulate({ agent: ON_ITS_PULL });
     await nameJob(sim);
-    const workflow = example('all-open-pull-requests');
-    const jobs = await playOn(sim, workflow, eventOf('workflow_dispatch', sim));
-    expect(outputsOf(jobs)).toMatchObject([SENT]);
+    await sends(sim, workflow, eventOf('workflow_dispatch', sim));
   },
 
-  'tell-the-docs-repository': async () => {
-    const told = await play('tell-the-docs-repository');
+  'tell-the-docs-repository': async (workflow) => {
+    await using sim = await simulate();
+    const told = await playOn(sim, workflow, eventOf('push', sim));
     expect(told).toMatchObject([{ others: [expect.stringContaining('COMPARE=https')] }]);
   },
 
-  'use-the-outputs': async () => {
-    const workflow = example('use-the-outputs');
+  'use-the-outputs': async (workflow) => {
     for (const [status, ...others] of [
       [undefined, `LINK=${LINK}`],
       [400, 'answered 400'],
       [502, 'REASON=', 'Check the job'],
     ] as const) {
-      let posts = 0;
-      const onPost = () => {
-        posts += 1;
-        if (posts > 1 && status === undefined) sim.github.push(PULL, 'e'.repeat(40));
-        return status === undefined || posts === 1 ? undefined : { status };
+      const onPost = (n: number) => {
+        if (n > 1 && status === undefined) sim.github.push(PULL, 'e'.repeat(40));
+        return status === undefined || n === 1 ? undefined : { status };
       };
-      await using sim = await simulate({ agent: { ...LINKED.agent, onPost } });
+      await using sim: Simulation = await simulate({ agent: { ...ON_ITS_PULL, onPost } });
       await nameJob(sim);
       const played = await playOn(sim, workflow, eventOf('workflow_run', sim));
       const found = others.map((text) => expect.stringContaining(text));
@@ -311,12 +284,10 @@ const EXAMPLES: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 // story.test.ts plays these.
-const others = files('examples/*.yml').filter(
-  ({ name }) => !/(loop|every-night|take-over)\.yml$/.test(name),
-);
+for (const name of ['loop', 'every-night', 'take-over']) examples.delete(name);
 
-it.concurrent.each(others)('every example works $name', async ({ name }) => {
-  const check = EXAMPLES[name.replace(/^examples\/|\.yml$/g, '')];
-  if (check === undefined) throw new Error('No test plays this example.');
-  await check();
+it.concurrent.each([...examples])('every example works %s', async (name, workflow) => {
+  const play = PLAYS[name];
+  if (play === undefined) throw new Error('No test plays this example.');
+  await play(workflow);
 });
