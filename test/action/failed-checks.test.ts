@@ -252,10 +252,4 @@ describe('a failed run on the pull request of a person, where a command once nam
     const words = expect.stringMatching(RegExp(`^Find out why[^\\n]*\\n\\n${about}`));
     expect(sim.prompts()).toEqual(ids.split(',').map(() => words));
   });
-
-  it('a prompt alone stays as it was written', async () => {
-    await using sim = await simulate({ agent: linkTo('agents/pull/8') });
-    await sim.runHere();
-    expect(sim.agent.accepted()[0]?.prompt).toBe('Add error handling examples.');
-  });
 });

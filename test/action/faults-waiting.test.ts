@@ -6,6 +6,7 @@ import {
   type Expected,
   type Fault,
   IDLE,
+  limited,
   NOT_SENT,
   RECORD,
   type Row,
@@ -15,12 +16,11 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB } from './scenario.ts';
+import { JOB, LINK } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
-const LINK = 'https://github.com/octo/agents/pull/7';
 const IDLE_JOBS = [{ id: JOB, turns: [{ steps: [] }] }];
-const FIVE_MINUTES = { 'timeout-minutes': '5' };
+const SHORT = { 'timeout-minutes': '3' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
   afterMs,
@@ -41,29 +41,27 @@ function withPolls(onGet: (n: number) => Reply | undefined, inputs: Fault['with'
 const completed: Expected = { ...COMPLETED, withinMs: 180_000 };
 const timedOut: Expected = {
   ...{ ...SENT, result: 'timed-out', exit: 1, confirmed: 'false' },
-  ...{ error: /within 5 min/, atLeastMs: 300_000, withinMs: 302_500 },
+  ...{ error: /within 3 min/, atLeastMs: 180_000, withinMs: 182_500 },
 };
 
-const linked = (first: string | null, second: string | null): Fault => ({
+const EVIL = 'https://evil.example/pull/1';
+const linked = (first: string | null, second: string | null, link = LINK): Fault => ({
   ...job({}, at(0, 'active'), ended(9000, first), ended(11_000, second)),
-  also: ({ outputs }) => expect(outputs.prLink).toBe(LINK),
+  also: ({ outputs }) => expect(outputs.prLink).toBe(link),
 });
 const ends = ['failed', 'failed', 'active', 'completed'];
 const gone = (n: number) => (n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } });
 testFaults('waits for a job with', [
   [
     'a link that leads to no pull request',
-    {
-      ...job({}, at(0, 'active'), ended(9000, 'https://evil.example/pull/1')),
-      also: ({ outputs }) => expect(outputs.prLink).toBe(''),
-    },
+    linked(EVIL, EVIL, ''),
     { ...completed, warns: [/link of the job is left out/] },
   ],
   [
     'an end from before that four polls show after work',
     {
       ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')),
-      ...{ with: { ...WAIT, ...FIVE_MINUTES } },
+      ...{ with: { ...WAIT, ...SHORT } },
     },
     timedOut,
   ],
@@ -81,7 +79,7 @@ testFaults('waits for a job with', [
       `a constant status ${status}`,
       {
         ...job({}, at(0, status)),
-        with: { ...WAIT, ...FIVE_MINUTES },
+        with: { ...WAIT, ...SHORT },
         // Once, not with each poll.
         also: ({ stdout }) =>
           expect(stdout.match(/no status|unknown status|from before/g)).toHaveLength(1),
@@ -104,23 +102,14 @@ function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Faul
 }
 
 const survived = { ...COMPLETED, atLeastMs: 900_000, withinMs: 990_000 };
-const late = (error: RegExp): Expected => ({ ...timedOut, error });
+const late = { ...timedOut, error: /within 3 min.*The last poll failed: .*reset/i };
 testFaults('waits through an outage of', [
   ['9 minutes of 503', outage(9, { status: 503 }), survived],
-  [
-    'resets until the deadline',
-    outage(60, { fault: 'reset' }, FIVE_MINUTES),
-    late(/within 5 min.*The last poll failed: .*reset/i),
-  ],
+  ['resets until the deadline', outage(60, { fault: 'reset' }, SHORT), late],
 ]);
 
 const unsent = (error: RegExp, withinMs: number) => ({ ...NOT_SENT, attempts: 0, error, withinMs });
 const location = 'https://evil.example/';
-const asks = (retryAfter: string): Reply => ({
-  status: 429,
-  headers: { 'retry-after': retryAfter },
-  body: { error: 'not now' },
-});
 const polls =
   (count: number): NonNullable<Fault['also']> =>
   (_, { agent }) =>
@@ -145,22 +134,22 @@ testFaults('sends nothing if a poll before the message', [
   ],
   [
     'gets 429 that asks for an hour',
-    { ...withPolls(() => asks('3600')), also: polls(1) },
+    { ...withPolls(() => limited('3600')), also: polls(1) },
     unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Later, start a new run/, 2000),
   ],
   [
     'gets 429 for two minutes',
-    withPolls(() => asks('20')),
+    withPolls(() => limited('20')),
     { ...unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000), atLeastMs: 99_000 },
   ],
   [
     'gets 429 until the deadline',
-    withPolls(() => asks('20'), { 'timeout-minutes': '1' }),
+    withPolls(() => limited('20'), { 'timeout-minutes': '1' }),
     { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
   ],
   [
     'fails, unless it succeeds after four refusals for its rate',
-    withPolls((n) => (n < 5 ? asks('1') : undefined)),
+    withPolls((n) => (n < 5 ? limited('1') : undefined)),
     completed,
   ],
 ]);

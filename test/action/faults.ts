@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SERVICE } from '../sim/agent.ts';
+import { type Answer, SERVICE } from '../sim/agent.ts';
 import {
   answer,
   type Behaviour,
@@ -67,6 +67,10 @@ export const RECORD = {
   ...{ id: JOB, status: 'active' },
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
 };
+/** The API limits the rate, and asks for so many seconds. */
+export const limited = (seconds: string): Answer => ({
+  ...{ status: 429, headers: { 'retry-after': seconds }, body: { error: 'not now' } },
+});
 export const IDLE: Behaviour = answer(whole(200, { ...RECORD, status: 'completed' }));
 
 /** A server that does this with the message. Its polls show a job that is done. */
@@ -100,27 +104,16 @@ async function testFault(setUp: SetUp, expected: Expected, isFirst: boolean): Pr
   const base = server === undefined ? {} : { 'base-url': server.origin };
   await using sim = await simulate({ ...fault, with: { comment: false, ...base, ...fault.with } });
   const run = await (built ? sim.run() : sim.runHere());
-  const posts = (server ?? sim.agent).posts().length;
-
-  const { delivery, result, exit, confirmed = run.outputs.confirmed } = expected;
-  const { attempts = expected.posts } = expected;
-  const actual = {
-    posts,
+  const { posts, attempts = posts, delivery, result, exit, error = /\w/, warns = [] } = expected;
+  expect({
+    posts: (server ?? sim.agent).posts().length,
     attempts: run.stdout.match(/^Sending the message/gm)?.length ?? 0,
-    ...run.outputs,
-    exit: run.exitCode,
-    errors: run.errors,
-    warnings: run.warnings,
-  };
-  expect(actual).toMatchObject({
-    posts: expected.posts,
-    attempts,
-    delivery,
-    result,
-    exit,
-    confirmed,
-    errors: exit === 0 ? [] : [expect.stringMatching(expected.error ?? /\w/)],
-    warnings: (expected.warns ?? []).map((words) => expect.stringMatching(words)),
+    ...{ ...run.outputs, exit: run.exitCode, errors: run.errors, warnings: run.warnings },
+  }).toMatchObject({
+    ...{ posts, attempts, delivery, result, exit },
+    confirmed: expected.confirmed ?? run.outputs.confirmed,
+    errors: exit === 0 ? [] : [expect.stringMatching(error)],
+    warnings: warns.map((words) => expect.stringMatching(words)),
   });
   expect(run.virtualMs).toBeGreaterThanOrEqual(expected.atLeastMs ?? 0);
   expect(run.virtualMs).toBeLessThan(expected.withinMs ?? 10_000);

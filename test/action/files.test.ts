@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { issueComment } from '../sim/events.ts';
+import { issueComment, schedule } from '../sim/events.ts';
 import { HAS_FILE_MODES, HAS_FULL_DEVICE } from '../sim/platform.ts';
 import type { FileFault } from '../sim/runner/files.ts';
-import { JOB, PULL, simulate } from './scenario.ts';
+import { JOB, PULL, type Scenario, SENT, simulate, UNSENT } from './scenario.ts';
 
 const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
   ['unset', true],
@@ -15,21 +15,21 @@ it.for(FAULTS)(
   async ([outputFile, possible], { skip }) => {
     skip(!possible);
     await using sim = await simulate();
-    const asked = await sim.start({ step: { outputFile } }).result;
-    expect(asked.exitCode).toBe(1);
+    const ends = async (inputs: Scenario['with'] = {}, event = schedule()) =>
+      await sim.start({ with: inputs, step: { outputFile, event } }).result;
+    const asked = await ends();
     const advice = outputFile === 'full' ? ' Free some disk space.' : '';
     const words = `The outputs cannot be written .*, so no message was sent\\.${advice}.* Once this`;
-    expect(asked.errors).toEqual([expect.stringMatching(words)]);
+    expect([asked.exitCode, asked.errors]).toEqual([1, [expect.stringMatching(words)]]);
     expect(asked.stdout).toMatch(/They are: result error, delivery not-sent/);
-    const event = issueComment({ number: PULL, body: 'No command.' });
-    const step = { event, outputFile };
-    const skipped = await sim.start({ with: { command: '/agent' }, step }).result;
-    expect(skipped.exitCode).toBe(1);
-    const found = /^The outputs .* They are: result skipped, delivery not-sent, status unknown/;
-    expect(skipped.errors).toEqual([expect.stringMatching(found)]);
     expect(sim.agent.posts()).toEqual([]);
+    if (outputFile !== 'unset') return;
 
-    const failed = await sim.start({ with: { wait: 'maybe' }, step: { outputFile } }).result;
+    const noCommand = issueComment({ number: PULL, body: 'No command.' });
+    const skipped = await ends({ command: '/agent' }, noCommand);
+    const found = /^The outputs .* They are: result skipped, delivery not-sent, status unknown/;
+    expect([skipped.exitCode, skipped.errors]).toEqual([1, [expect.stringMatching(found)]]);
+    const failed = await ends({ wait: 'maybe' });
     expect(failed.errors).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
     expect(failed.stdout).toMatch(/^The outputs cannot be written .* result error, delivery not/m);
   },
@@ -41,27 +41,25 @@ it.for(FAULTS)(
     skip(!possible);
     await using sim = await simulate();
     const result = await sim.runHere({ step: { summaryFile } });
-    expect(result.conclusion).toBe('success');
-    expect(result.outputs.result).toBe('sent');
+    expect([result.conclusion, result.outputs]).toMatchObject(['success', SENT]);
     expect(result.warnings).toEqual([expect.stringMatching(/^The job summary cannot be written/)]);
   },
 );
 
-it.each<[string, string | null, string]>([
-  ['schedule', null, 'event file cannot be read'],
-  ['schedule', '{', 'event file does not contain a JSON object'],
-])('an event file that is broken is an error: %s, %j', async (name, payload, words) => {
-  await using sim = await simulate({ step: { event: { name, payload } } });
-  const result = await sim.runHere();
-  expect(result.errors).toEqual([expect.stringContaining(words)]);
-  expect(result.outputs).toMatchObject({ result: 'error', delivery: 'not-sent' });
+it.each<[string | null, string]>([
+  [null, 'event file cannot be read'],
+  ['{', 'event file does not contain a JSON object'],
+])('an event file that is broken is an error: %j', async (payload, words) => {
+  await using sim = await simulate({ step: { event: { name: 'schedule', payload } } });
+  const { errors, outputs } = await sim.runHere();
+  expect([errors, outputs]).toMatchObject([[expect.stringContaining(words)], UNSENT]);
   expect([...sim.agent.journal, ...sim.github.journal]).toEqual([]);
 });
 
 describe('a bug', () => {
-  const preload = (code: string): { nodeArgs: readonly string[] } => {
-    return { nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(code)}`] };
-  };
+  const preload = (code: string) => ({
+    nodeArgs: ['--import', `data:text/javascript,${encodeURIComponent(code)}`],
+  });
 
   it.each([
     ['at the start', 'URL.parse = () => { throw new TypeError("late") }', 'not-sent'],
@@ -81,10 +79,9 @@ describe('a bug', () => {
       agent: { jobs: [{ id: JOB }, { id: 'job-2' }] },
       step: preload(bug),
     });
-    const result = await sim.run();
-    expect(result.exitCode).toBe(1);
-    expect(result.errors).toEqual([expect.stringMatching(/^An unexpected .*TypeError: late$/)]);
-    expect(result.outputs).toMatchObject({ delivery });
+    const { exitCode, errors, outputs } = await sim.run();
+    expect([exitCode, outputs]).toMatchObject([1, { delivery }]);
+    expect(errors).toEqual([expect.stringMatching(/^An unexpected .*TypeError: late$/)]);
   });
 
   it.each([
@@ -92,9 +89,7 @@ describe('a bug', () => {
     ['leaves a promise pending', 'Promise.race = () => new Promise(() => {})'],
   ])('that %s fails the step, even if nothing can be written', async (_, bug) => {
     await using sim = await simulate({ step: preload(bug) });
-    const result = await sim.start().result;
-    expect(result.exitCode).toBe(1);
-    expect(result.stderr).toBe('');
+    expect(await sim.start().result).toMatchObject({ exitCode: 1, stderr: '' });
     expect(sim.agent.posts()).toEqual([]);
   });
 });

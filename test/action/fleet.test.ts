@@ -6,7 +6,7 @@ import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { turnTo } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { PULL, simulate } from './scenario.ts';
+import { COMMAND, LINK, PULL, simulate } from './scenario.ts';
 
 const JOBS = 100;
 const IDS = Array.from({ length: JOBS }, (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${1e11 + index}`);
@@ -14,17 +14,12 @@ const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const COMMAND = { author: ALICE.login, body: '/agent Add examples.' };
+const ASKING = { author: ALICE.login, body: '/agent Add examples.' };
 const FINAL = STATUS_NAMES.filter(isFinal);
+const endOf = (index: number) => FINAL[index % FINAL.length];
 
 /** Milliseconds of the turns: from 10 s to 10 min. */
 const LENGTHS = IDS.map((_, index) => 10_000 * 60 ** (((index + 0.5) / JOBS) ** 3));
-
-type JobResult = Readonly<Record<'jobId' | 'result' | 'delivery' | 'confirmed', unknown>>;
-
-function resultsOf({ outputs }: StepResult): readonly JobResult[] {
-  return JSON.parse(outputs.results ?? '');
-}
 
 it(
   'a hundred jobs in one step get the right results with few requests and little memory',
@@ -38,10 +33,8 @@ it(
         wait: true,
         'timeout-minutes': '120',
       },
-      agent: {
-        jobs: IDS.map((id, n) => ({ id, turns: [turnTo(FINAL[n % FINAL.length], LENGTHS[n])] })),
-      },
-      github: { issues: [{ number: PULL, pullRequest: true, comments: [COMMAND] }] },
+      agent: { jobs: IDS.map((id, n) => ({ id, turns: [turnTo(endOf(n), LENGTHS[n])] })) },
+      github: { issues: [{ number: PULL, pullRequest: true, comments: [ASKING] }] },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
       time: { grainMs: 1500 },
     });
@@ -56,11 +49,11 @@ it(
     expect(result.warnings).toEqual([]);
     expect(sim.agent.accepted()).toHaveLength(JOBS);
     for (const id of IDS) expect(sim.agent.accepted(id)).toHaveLength(1);
-    const results = resultsOf(result);
-    expect(results.map(({ jobId }) => jobId)).toEqual(IDS);
-    for (const [index, { result, delivery, confirmed }] of results.entries()) {
-      expect([result, delivery, confirmed]).toEqual([FINAL[index % FINAL.length], 'sent', true]);
-    }
+    expect(JSON.parse(result.outputs.results ?? '')).toMatchObject(
+      IDS.map((jobId, n) => ({
+        ...{ jobId, result: endOf(n), delivery: 'sent', confirmed: true },
+      })),
+    );
     expect(Buffer.byteLength(result.outputs.results ?? '')).toBeLessThan(500_000);
 
     const [comment, ...others] = sim.ownComments();
@@ -77,9 +70,9 @@ it(
     expect(sim.agent.accepted()).toHaveLength(JOBS);
 
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
-    const event = issueComment({ number: PULL, body: COMMAND.body, id });
+    const event = issueComment({ number: PULL, body: ASKING.body, id });
     const step = { event, github: { run_id: '2' } };
-    const unclear = await run({ with: { command: '/agent', prompt: '', 'job-id': '' }, step });
+    const unclear = await run({ with: { ...COMMAND, 'job-id': '' }, step });
     expect(unclear.errors).toEqual([expect.stringContaining(' names several jobs here: ')]);
   },
   TIMEOUT_MS,
@@ -87,16 +80,13 @@ it(
 
 it('on a schedule, a step with 20 pull requests makes at most three calls for each, and one comment a second', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `job-${index}`);
-  const pullOf = (index: number): number => 100 + index;
+  const pulls = names.map((_, index) => 100 + index);
   await using sim = await simulate({
     with: { 'job-id': names.join('\n') },
     agent: {
-      jobs: names.map((id, index) => ({
-        id,
-        base: { prLink: `https://github.com/octo/agents/pull/${pullOf(index)}` },
-      })),
+      jobs: names.map((id, n) => ({ id, base: { prLink: LINK.replace('7', `${pulls[n]}`) } })),
     },
-    github: { issues: names.map((_, index) => ({ number: pullOf(index), pullRequest: true })) },
+    github: { issues: pulls.map((number) => ({ number, pullRequest: true })) },
     step: { event: schedule() },
   });
   // Each of them has an older comment, which is hidden.
