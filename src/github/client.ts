@@ -29,8 +29,8 @@ export interface GitHubOptions
 }
 
 const CALL_MS = 10_000;
-/** After a cancellation: the runner ends the run after 7.5 s, and an edit may be repeated. */
-const SHORT_CALL_MS = 3000;
+/** Milliseconds for all calls of a cancelled run, which the runner ends after 7.5 s. */
+const AFTER_CANCEL_MS = 6000;
 const MOST_AT_ONCE = 100;
 /** The default version may change. */
 const API_VERSION = { 'x-github-api-version': '2022-11-28' };
@@ -41,10 +41,15 @@ const loadConversation = () => import(/* webpackChunkName: "carried" */ './conve
 /** Each call rejects with a `GitHubError`. After `until`, no further page is read. */
 export class GitHub {
   readonly #options: GitHubOptions;
+  readonly #over = new AbortController();
   #connection: ReturnType<typeof connect> | undefined;
 
   constructor(options: GitHubOptions) {
     this.#options = options;
+    const { clock, signal } = options;
+    const end = (): void => this.#over.abort();
+    const endSoon = () => void clock.sleep(AFTER_CANCEL_MS, this.#over.signal).then(end, end);
+    signal.addEventListener('abort', endSoon, { once: true });
   }
 
   /** By the identity of the token, the oldest first. */
@@ -213,10 +218,10 @@ export class GitHub {
   }
 
   async #send(call: Call<unknown>, parameters: object) {
-    const { clock, redact, repository, signal: cancelled } = this.#options;
+    const { clock, redact, repository } = this.#options;
     const [owner, repo] = repository.split('/');
     const { octokit, proxy } = await this.#connect();
-    const signal = clock.timeout(cancelled.aborted ? SHORT_CALL_MS : CALL_MS);
+    const signal = AbortSignal.any([clock.timeout(CALL_MS), this.#over.signal]);
     const wantsRedirect = 'route' in call && call.wantsRedirect;
     const fetch = createFetch({ proxy, signal, clock, redact, wantsRedirect });
     const options = { ...parameters, owner, repo, headers: API_VERSION, request: { fetch } };

@@ -174,7 +174,6 @@ it.each([
   'a run that is %s during its report keeps its result',
   async (_, signals, exitCode, time) => {
     let run: StepRun | undefined;
-    const left = [...signals];
     await using sim = await simulate({
       with: WAITING,
       time,
@@ -182,7 +181,7 @@ it.each([
         // The last edit comes after the outputs.
         on({ body }) {
           if (!body.includes(LABELS.completed.icon)) return undefined;
-          for (const [index, signal] of left.splice(0).entries()) {
+          for (const [index, signal] of signals.entries()) {
             setTimeout(() => run?.kill(signal), index * 700);
           }
           return HANG;

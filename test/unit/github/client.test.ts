@@ -190,16 +190,27 @@ describe('a call', () => {
   });
 
   it.each([
-    [10_000, 'at any time', new AbortController().signal],
-    [3000, 'after a cancellation', AbortSignal.abort()],
-  ])('takes %i ms at most %s', async (limit, _, signal) => {
+    [10_000, 'at any time', false],
+    [6000, 'after a cancellation, for all calls together', true],
+  ])('takes %i ms at most %s', async (limit, _, isCancelled) => {
     await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
+    const slept: number[] = [];
     const limits: number[] = [];
-    const timeout = (ms: number) => AbortSignal.abort(limits.push(ms));
-    const github = connect(sim, { clock: { ...systemClock, timeout }, signal });
-    const created = github.createComment(NUMBER, 'one');
-    await expect(created).rejects.toThrow('did not answer in time');
-    expect(limits).toEqual([limit]);
+    const clock = {
+      ...systemClock,
+      sleep: async (ms: number) => void slept.push(ms),
+      timeout(ms: number) {
+        limits.push(ms);
+        return isCancelled ? new AbortController().signal : AbortSignal.abort();
+      },
+    };
+    const cancel = new AbortController();
+    const github = connect(sim, { clock, signal: cancel.signal });
+    if (isCancelled) cancel.abort();
+    for (const _ of [1, 2]) {
+      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+    }
+    expect([limits, slept]).toEqual([[10_000, 10_000], isCancelled ? [limit] : []]);
   });
 
   it.each<[string, (github: GitHub) => Promise<unknown>]>([
