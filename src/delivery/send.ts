@@ -70,7 +70,7 @@ export async function sendMessage(run: Run, job: JobState): Promise<Stop | 'sent
     const end = stopIfTooLate(run, job) ?? markAllAsSending(run);
     if (end !== undefined) return end;
     run.log.say(job, job.id === NEW_JOB ? 'Creating the job.' : 'Sending the message.');
-    const sent = await postMessage(run.agent, job.id, run.prompt.text, failed);
+    const sent = await postMessage(run.agent, { jobId: job.id, prompt: run.prompt.text, failed });
     if (sent.kind !== 'refused') return afterSend(run, job, sent);
     const refused = await afterRefusal(run, job, sent);
     if (refused !== undefined) return refused;

@@ -79,12 +79,12 @@ export function mayPassLater(error: unknown): boolean {
   return !['settings', 'refused'].includes(classifyError(error));
 }
 
-const OF_TOKEN =
+const WEAK_TOKEN =
   /not accessible by (?:integration|personal access token)|Must have (?:admin rights|push access)/;
 
 /** Whether the token lacks one. The words about rights could be taken for something of a person. */
 export function lacksPermission(error: unknown): boolean {
-  return error instanceof GitHubError && error.status === 403 && OF_TOKEN.test(error.message);
+  return error instanceof GitHubError && error.status === 403 && WEAK_TOKEN.test(error.message);
 }
 
 export function lacking(permission: string): string {

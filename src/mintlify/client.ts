@@ -29,9 +29,7 @@ export async function getJob(context: AgentContext, jobId: string) {
 /** Sends the message once or, with `NEW_JOB`, creates a job with it, after so many failures. */
 export async function postMessage(
   context: AgentContext,
-  jobId: string,
-  prompt: string,
-  failed: number,
+  { jobId, prompt, failed }: { jobId: string; prompt: string; failed: number },
 ) {
   const doing = jobId === NEW_JOB ? 'create' : 'send';
   const path = PATHS[doing](context.projectId, jobId);

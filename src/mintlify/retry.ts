@@ -78,8 +78,8 @@ const LONGEST_POLL_BACKOFF_MS = 30_000;
 export function pollAgainMs(exchange: Exchange, failed: number, random: () => number): number {
   const backoffMs = random() * FIRST_POLL_BACKOFF_MS * 2 ** Math.min(failed - 1, 10);
   const { pauseMs } = exchange;
-  const askedMs = pauseMs === null ? 0 : pauseMs + random() * MOST_JITTER_MS;
-  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, askedMs));
+  const requestedMs = pauseMs === null ? 0 : pauseMs + random() * MOST_JITTER_MS;
+  return Math.min(LONGEST_POLL_BACKOFF_MS, Math.max(backoffMs, requestedMs));
 }
 
 /** Milliseconds until a poll outside a wait is repeated, or null, after all have failed `forMs`. */
@@ -91,8 +91,8 @@ export function pollNowAgainMs(
   if (!isRateLimited(exchange)) {
     return mayPass(exchange) && failed < MOST_POLLS ? pollAgainMs(exchange, failed, random) : null;
   }
-  const askedMs = exchange.pauseMs ?? FIRST_RATE_LIMIT_PAUSE_MS;
-  return forMs + askedMs > LONGEST_PAUSE_MS ? null : askedMs + random() * MOST_JITTER_MS;
+  const requestedMs = exchange.pauseMs ?? FIRST_RATE_LIMIT_PAUSE_MS;
+  return forMs + requestedMs > LONGEST_PAUSE_MS ? null : requestedMs + random() * MOST_JITTER_MS;
 }
 
 export function mayPass(exchange: Exchange): boolean {

@@ -98,9 +98,9 @@ async function checkPermission(
   } catch (error) {
     if (!(error instanceof GitHubError)) throw error;
     const mayPass = mayPassLater(error);
-    const isOfToken = error.status === 401 || lacksPermission(error);
+    const isAboutToken = error.status === 401 || lacksPermission(error);
     // Of SAML or a list of IP addresses, GitHub's own words say enough.
-    const onToken = isOfToken ? CHECK_TOKEN : '';
+    const onToken = isAboutToken ? CHECK_TOKEN : '';
     const why = `The permission of ${name} cannot be checked: ${error.message}.`;
     return unchecked(sentences(why, mayPass ? hintFor(error) : onToken), mayPass);
   }
@@ -121,8 +121,8 @@ export async function comparePermission(
 }
 
 /** On comments, a refusal is normal; on other events, it surprises. Strangers get no answer. */
-function denied({ event }: Trigger, why: string, isOfColleague = false): Stop {
-  const isColleague = Number(isOfColleague);
+function denied({ event }: Trigger, why: string, byColleague = false): Stop {
+  const isColleague = Number(byColleague);
   const surprise = !COMMENT_EVENTS.has(event) && { event: quote(event, 100) };
   return stop('not-allowed', { why, isColleague, ...surprise });
 }

@@ -107,7 +107,8 @@ describe('a poll', () => {
 describe('the creation of a job', () => {
   async function create(behaviour: Behaviour) {
     await using server = await startFaultServer({ onRequest: () => behaviour });
-    const sent = await postMessage(contextOf(server.origin), NEW_JOB, 'Go.', 0);
+    const message = { jobId: NEW_JOB, prompt: 'Go.', failed: 0 };
+    const sent = await postMessage(contextOf(server.origin), message);
     expect(server.journal).toMatchObject([
       { method: 'POST', path: SERVICE.create('project_1'), body: '{"prompt":"Go."}' },
     ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isBot, isPerson, parseTrigger, whyNoSecrets } from '../../../src/trigger/trigger.ts';
+import { parseTrigger, whyNoSecrets } from '../../../src/trigger/trigger.ts';
 import * as on from '../../sim/events.ts';
 import {
   ALICE,
@@ -155,15 +155,4 @@ it.each<[string, WebhookEvent, string | null]>([
 ])('whyNoSecrets: %s, %j', (_, given, expected) => {
   const why = whyNoSecrets(on.triggerOf(given));
   expect(why).toEqual(expected && expect.stringContaining(expected));
-});
-
-it.each([
-  ['alice', 'User', true, false],
-  ['renovate[bot]', 'Bot', false, true],
-  ['Copilot', 'Bot', false, true],
-  ['renovate[bot]', 'User', false, true],
-  ['octo', 'Organization', false, false],
-])('%s of the type %s is a person: %s, a bot: %s', (login, type, person, bot) => {
-  const account = { login, type, id: 1 };
-  expect([isPerson(account), isBot(account)]).toEqual([person, bot]);
 });
