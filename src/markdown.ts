@@ -1,4 +1,4 @@
-import { DASHBOARD_URL } from './service.ts';
+import { DASHBOARD_URL } from './mintlify-api.ts';
 import { backticksAround, cut, oneLine, splitQuotes, withoutInvisible } from './text.ts';
 
 // Text by others is only in code spans and fences, where GitHub neither renders links, images and

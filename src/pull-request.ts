@@ -1,4 +1,4 @@
-import { ok, problem, type Result } from './result.ts';
+import { ok, problem, type Result } from './value-or-problem.ts';
 
 export type PullRequestState = 'open' | 'closed' | 'merged';
 

@@ -1,4 +1,4 @@
-import { react } from './comment/answer.ts';
+import { react } from './comment/reply.ts';
 import { authorizeRun, type Context, parseContext } from './context.ts';
 import { deliver } from './delivery/deliver.ts';
 import { openRun } from './delivery/run-state.ts';

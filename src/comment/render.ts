@@ -35,7 +35,7 @@ import {
 import type { PullRequestHead } from '../pull-request.ts';
 import type { RunInfo } from '../runner/environment.ts';
 import { cut, listSome, plural, sentences } from '../text.ts';
-import { pullRequestLink, renderChange, renderTitle } from './change.ts';
+import { pullRequestLink, renderChange, renderTitle } from './render-change.ts';
 
 // What people read of a run, in the comment and in the job summary.
 

@@ -10,9 +10,9 @@ import {
 import type { CreatedComment } from '../github/responses.ts';
 import { commentId } from '../ledger/ledger.ts';
 import type { CommentRecord } from '../ledger/record.ts';
-import { type Ok, ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import { sentences } from '../text.ts';
+import { type Ok, ok, problem, type Result } from '../value-or-problem.ts';
 
 // The comment of this process: it alone edits it, and it never reads it back.
 

@@ -6,7 +6,7 @@ import { type Stop, stop } from '../job/stop-reasons.ts';
 import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/ledger.ts';
 import { composeComment } from '../ledger/marker.ts';
 import { toRecordedJob } from '../ledger/record.ts';
-import { ok, problem, type Result } from '../result.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
 
 /**

@@ -19,7 +19,7 @@ import {
   pollNowAgainMs,
 } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
-import { isKnownStatus } from '../service.ts';
+import { isKnownStatus } from '../mintlify-api.ts';
 import { quote, sentences } from '../text.ts';
 import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 

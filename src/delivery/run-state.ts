@@ -13,9 +13,9 @@ import type { Plan, Planned } from '../plan/plan.ts';
 import { findEndedPull } from '../plan/pull-request.ts';
 import { Prompt } from '../prompt/prompt.ts';
 import type { Request } from '../prompt/request.ts';
-import type { Result } from '../result.ts';
 import { saveOutputs } from '../runner/outputs.ts';
 import { sentences } from '../text.ts';
+import type { Result } from '../value-or-problem.ts';
 import { openJobLog } from './job-log.ts';
 
 export interface Run extends Context {

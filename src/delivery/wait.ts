@@ -2,7 +2,7 @@ import { isDone, type JobState, NEW_JOB, update } from '../job/job.ts';
 import { agentStop, type Stop } from '../job/stop-reasons.ts';
 import { messageBefore } from '../ledger/decide.ts';
 import { knownRecords } from '../ledger/ledger.ts';
-import { type FinalStatus, isFinal } from '../service.ts';
+import { type FinalStatus, isFinal } from '../mintlify-api.ts';
 import { listAbove } from './announce.ts';
 import { pollInWait } from './poll.ts';
 import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';

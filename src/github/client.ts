@@ -1,7 +1,7 @@
 import { untilAborted } from '../clock.ts';
-import { problem } from '../result.ts';
 import { type RunInfo, type Runtime, readNetworkSettings } from '../runner/environment.ts';
 import { USER_AGENT } from '../runner/http.ts';
+import { problem } from '../value-or-problem.ts';
 import { getOctokit } from '../vendor/actions.ts';
 import {
   classifyError,

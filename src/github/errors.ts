@@ -1,8 +1,8 @@
 import { untilAborted } from '../clock.ts';
-import { ok, problem, type Result } from '../result.ts';
 import { type Response, readDate, readPause } from '../runner/http.ts';
 import type { Redact } from '../runner/logger.ts';
 import { parseJson, quote } from '../text.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 
 /** `message` is a phrase for people, without secrets. */
 export class GitHubError extends Error {

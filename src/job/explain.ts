@@ -1,5 +1,5 @@
 import { duration } from '../clock.ts';
-import { DASHBOARD_URL, isFinal, isKnownStatus } from '../service.ts';
+import { DASHBOARD_URL, isFinal, isKnownStatus } from '../mintlify-api.ts';
 import { plural, quote, sentences } from '../text.ts';
 import { NEW_JOB, SETTLE_MS } from './job.ts';
 import type { Details, Stop, StopCode } from './stop-reasons.ts';

@@ -1,5 +1,5 @@
+import { isFinal, isKnownStatus, STATUSES } from '../mintlify-api.ts';
 import type { PullRequest } from '../pull-request.ts';
-import { isFinal, isKnownStatus, STATUSES } from '../service.ts';
 import type { Label } from './labels.ts';
 import type { Outcome } from './stop-reasons.ts';
 

@@ -1,5 +1,5 @@
+import { isFinal } from '../mintlify-api.ts';
 import { pullRequestName } from '../pull-request.ts';
-import { isFinal } from '../service.ts';
 import { quote } from '../text.ts';
 import { A_RUN, explain, type RunFacts } from './explain.ts';
 import { type JobState, toDelivery, toLabel } from './job.ts';

@@ -1,4 +1,4 @@
-import type { FinalStatus } from '../service.ts';
+import type { FinalStatus } from '../mintlify-api.ts';
 import type { Label } from './labels.ts';
 
 /** What the outputs say, from worst to best, and when it fails the step. */

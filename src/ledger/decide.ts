@@ -1,9 +1,9 @@
 import { NEW_JOB } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { PullRequestHead } from '../pull-request.ts';
-import type { Result } from '../result.ts';
 import { listing } from '../text.ts';
 import type { CommitTrigger } from '../trigger/trigger.ts';
+import type { Result } from '../value-or-problem.ts';
 import type { Ledger, LedgerEntry } from './ledger.ts';
 import { isSameMessage, type MessageId, type RecordedJob } from './record.ts';
 

@@ -1,7 +1,7 @@
 import type { GitHub } from '../github/client.ts';
 import { describeError, hintFor, mayPassLater } from '../github/errors.ts';
 import { BEFORE_CREATION } from '../job/job.ts';
-import { ok, problem, type Result } from '../result.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import { parseRecord } from './marker.ts';
 import type { CommentRecord, RecordedJob } from './record.ts';
 

@@ -12,7 +12,7 @@ import {
   toLabel,
 } from '../job/job.ts';
 import { RESULT_NAMES } from '../job/stop-reasons.ts';
-import { isFinal, isKnownStatus } from '../service.ts';
+import { isFinal, isKnownStatus } from '../mintlify-api.ts';
 import { keyOfComment } from '../trigger/trigger.ts';
 
 // What the last line of a comment says: all that other runs and later attempts must know.

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { isId, type JobRecord, NEW_JOB } from '../job/job.ts';
+import { isKnownStatus, PATHS } from '../mintlify-api.ts';
 import { checkPrLink, ownPullRequest } from '../pull-request.ts';
-import { type Ok, ok, problem, type Result } from '../result.ts';
-import { isKnownStatus, PATHS } from '../service.ts';
 import { oneLine, parseJson, sentences } from '../text.ts';
+import { type Ok, ok, problem, type Result } from '../value-or-problem.ts';
 import { explainExchange, explainPause, quoteError } from './errors.ts';
 import { classifySend, isDelivery, resendAfterMs, SEND_RULES } from './retry.ts';
 import { type AgentContext, type Answer, isFromApi } from './transport.ts';

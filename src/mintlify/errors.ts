@@ -1,5 +1,4 @@
 import { inUtc } from '../clock.ts';
-import type { Redact } from '../runner/logger.ts';
 import {
   API_URL,
   DASHBOARD_URL,
@@ -7,7 +6,8 @@ import {
   MESSAGES_PER_HOUR,
   type PATHS,
   USAGE_URL,
-} from '../service.ts';
+} from '../mintlify-api.ts';
+import type { Redact } from '../runner/logger.ts';
 import { parseJson, quote, sentences } from '../text.ts';
 import { isPassing4xx } from './retry.ts';
 import { type AgentContext, type Answer, type Exchange, isFromApi } from './transport.ts';

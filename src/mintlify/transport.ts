@@ -1,4 +1,3 @@
-import { ok, problem, type Result } from '../result.ts';
 import type { Runtime } from '../runner/environment.ts';
 import {
   explainConnection,
@@ -10,6 +9,7 @@ import {
 } from '../runner/http.ts';
 import type { Inputs } from '../runner/inputs.ts';
 import { parseJson } from '../text.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 
 /** For a request. The deadline does not cut it off, which would only destroy knowledge. */
 const LIMITS_MS = { GET: 30_000, POST: 60_000 };

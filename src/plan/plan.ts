@@ -5,10 +5,10 @@ import { isStop, type Stop, stop } from '../job/stop-reasons.ts';
 import { type Limit, whyOutdated } from '../ledger/decide.ts';
 import { fetchLedger, type Ledger } from '../ledger/ledger.ts';
 import { identifyMessage, type MessageId, randomWord, shortHash } from '../ledger/record.ts';
-import { ok, problem, type Result } from '../result.ts';
-import { isFinal } from '../service.ts';
+import { isFinal } from '../mintlify-api.ts';
 import { isTrusted, rerunBy } from '../trigger/authorize.ts';
 import { type Account, BY_PROGRAMS, isBot } from '../trigger/trigger.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import { fetchCurrentPullRequest, resolvePullRequest } from './pull-request.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 

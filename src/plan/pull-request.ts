@@ -6,9 +6,9 @@ import type { JobState } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, type Ledger } from '../ledger/ledger.ts';
 import type { PullRequest, PullRequestHead } from '../pull-request.ts';
-import type { Result } from '../result.ts';
 import { listing, sentences } from '../text.ts';
 import { type CommitTrigger, choosePull } from '../trigger/trigger.ts';
+import type { Result } from '../value-or-problem.ts';
 
 /**
  * GitHub leaves out pull requests that are closed, and now and then others. With `job-id`, a commit

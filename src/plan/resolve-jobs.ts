@@ -3,11 +3,11 @@ import { NEW_JOB } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isSameMessage, type MessageId, type RecordedJob } from '../ledger/record.ts';
-import type { Result } from '../result.ts';
 import { CHECK_NAME, CHECK_OUTPUT, type Inputs } from '../runner/inputs.ts';
 import { sentences } from '../text.ts';
 import { isTrusted } from '../trigger/authorize.ts';
 import { BY_PROGRAMS, isPerson, type Trigger } from '../trigger/trigger.ts';
+import type { Result } from '../value-or-problem.ts';
 
 // Which jobs a run is about: those of `job-id`, the one that the comments there name, or a new one.
 

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../context.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
-import { ok, problem, type Result } from '../result.ts';
 import { readInside } from '../runner/files.ts';
 import type { Redact } from '../runner/logger.ts';
 import { listing, quote } from '../text.ts';
 import { whyNoFailure } from '../trigger/command.ts';
 import type { CommentTrigger } from '../trigger/trigger.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import type { RequestPage } from './conversation/select.ts';
 import { type Output, toOutput } from './logs/quote-outputs.ts';
 import { readWords } from './sanitize/sanitize.ts';

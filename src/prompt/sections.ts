@@ -1,6 +1,6 @@
 import { blocks, dotted, sentenceToMarkdown } from '../markdown.ts';
-import type { Result } from '../result.ts';
 import { cut, plural } from '../text.ts';
+import type { Result } from '../value-or-problem.ts';
 import { OUTPUTS_ROOM, type Output, quoteOutputs } from './logs/quote-outputs.ts';
 
 // The message, what people see of it and the lines of the log are made of one list of sections: so

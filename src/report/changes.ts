@@ -3,10 +3,10 @@ import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
 import { type Change, isCreated, type JobState, type Pushed, update } from '../job/job.ts';
+import { isFinal } from '../mintlify-api.ts';
 import { fetchCurrentPullRequest } from '../plan/pull-request.ts';
 import { isOwnCheck } from '../prompt/checks/select.ts';
 import type { Redact } from '../runner/logger.ts';
-import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 import { type CommitTrigger, FAILURES } from '../trigger/trigger.ts';
 

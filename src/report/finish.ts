@@ -1,5 +1,5 @@
-import { answer } from '../comment/answer.ts';
 import { type RunReport, renderReport } from '../comment/render.ts';
+import { answer } from '../comment/reply.ts';
 import type { Context } from '../context.ts';
 import { describeRun, type Run } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry } from '../job/explain.ts';
@@ -8,10 +8,10 @@ import { countLabels, LABELS } from '../job/labels.ts';
 import { type Ended, endedNow, failing, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type Stop } from '../job/stop-reasons.ts';
 import { blocks, icon, link, sentenceToMarkdown } from '../markdown.ts';
+import { isFinal } from '../mintlify-api.ts';
 import { type Runtime, readRunInfo } from '../runner/environment.ts';
 import type { Log } from '../runner/logger.ts';
 import { saveAtEnd, saveOutputs, saveSummary, withoutJobs } from '../runner/outputs.ts';
-import { isFinal } from '../service.ts';
 import { sentences } from '../text.ts';
 import { readChanges } from './changes.ts';
 import { notify } from './notify.ts';

@@ -1,6 +1,6 @@
-import { createReply, react, reply } from '../comment/answer.ts';
-import { collapse } from '../comment/collapse.ts';
+import { collapse } from '../comment/collapse-superseded.ts';
 import { addMention, type RunReport, renderProblem, renderReport } from '../comment/render.ts';
+import { createReply, react, reply } from '../comment/reply.ts';
 import { findPersonToMention, findStarter } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
@@ -13,7 +13,7 @@ import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
 import { parseReply, toReplyId } from '../ledger/marker.ts';
 import { shortHash } from '../ledger/record.ts';
 import { blocks } from '../markdown.ts';
-import { isFinal } from '../service.ts';
+import { isFinal } from '../mintlify-api.ts';
 import { listSome } from '../text.ts';
 
 // The comments and reactions at the end: first what is to be told, then the writing. Nothing that

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { ok, problem, type Result } from '../result.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import type { Log, Redact } from './logger.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { ok, problem, type Result } from '../result.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 
 export { appendFileSync } from 'node:fs';
 

@@ -1,8 +1,15 @@
 import { isId } from '../job/job.ts';
 import { FAIL_BY_DEFAULT, FAIL_ON, type JobResult } from '../job/stop-reasons.ts';
-import { ok, problem, type Result } from '../result.ts';
-import { API_URL, KEY, KEYS_URL, MESSAGES_PER_HOUR, OTHER_KEYS, STATUS_NAMES } from '../service.ts';
+import {
+  API_URL,
+  KEY,
+  KEYS_URL,
+  MESSAGES_PER_HOUR,
+  OTHER_KEYS,
+  STATUS_NAMES,
+} from '../mintlify-api.ts';
 import { hasVisibleText, listing, parseJson, quote, sentences, withVisible } from '../text.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import { type Env, readNetworkSettings, readRunInfo } from './environment.ts';
 import type { Redact } from './logger.ts';
 

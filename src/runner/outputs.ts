@@ -2,8 +2,8 @@ import { A_RUN, adviseOnFile, explain, showStatus } from '../job/explain.ts';
 import { countCommits, DELIVERIES, type Delivery, elapsedMs, toDelivery } from '../job/job.ts';
 import { type Ended, overallReason, worstFirst } from '../job/outcome.ts';
 import { STOP_REASONS, type StopCode, stop } from '../job/stop-reasons.ts';
-import { ok, problem, type Result } from '../result.ts';
 import { oneLine, sentences } from '../text.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 import { type Runtime, readRunInfo } from './environment.ts';
 import { errorCode } from './files.ts';
 

@@ -1,6 +1,6 @@
 import { type PullRequestHead, parseState } from '../pull-request.ts';
-import { ok, problem, type Result } from '../result.ts';
 import { parseJson } from '../text.ts';
+import { ok, problem, type Result } from '../value-or-problem.ts';
 
 // Fields have the types that GitHub documents; simulators of runners leave out many.
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { isFinal, STATUS_NAMES } from '../../src/service.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify-api.ts';
 import { turnTo } from '../sim/agent.ts';
 import { ALICE, issueComment, schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { STATUSES } from '../../src/service.ts';
+import { STATUSES } from '../../src/mintlify-api.ts';
 import type { StepResult } from '../sim/runner/process.ts';
 import { type Scenario, type Simulation, simulate } from './scenario.ts';
 

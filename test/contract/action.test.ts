@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endedNow } from '../../src/job/outcome.ts';
 import { FAIL_ON, RESULT_NAMES } from '../../src/job/stop-reasons.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify-api.ts';
 import { USER_AGENT } from '../../src/runner/http.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
 import { toOutputs } from '../../src/runner/outputs.ts';
-import { isFinal, STATUS_NAMES } from '../../src/service.ts';
 import { ended, INPUTS, PULL, record, START } from '../unit/record.ts';
 import { action, GENERATED, renderDocument } from './readme.ts';
 

@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { SEND_RULES } from '../../src/mintlify/retry.ts';
-import { isFinal, STATUS_NAMES, STATUSES } from '../../src/service.ts';
+import { isFinal, STATUS_NAMES, STATUSES } from '../../src/mintlify-api.ts';
 import { TRUSTED_EVENTS } from '../../src/trigger/authorize.ts';
 import { action } from './readme.ts';
 import { blocks, documents, files, read } from './workflows.ts';

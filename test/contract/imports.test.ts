@@ -20,9 +20,9 @@ const LAYERS = [
   ['runner'],
   ['job'],
   ['markdown'],
-  ['service', 'pull-request'],
+  ['mintlify-api', 'pull-request'],
   ['text', 'clock', 'vendor'],
-  ['result'],
+  ['value-or-problem'],
 ];
 
 /** Imports that the layers allow but this forbids. */

@@ -5,7 +5,7 @@ import { LABELS, type Label } from '../../src/job/labels.ts';
 import type { JobResult } from '../../src/job/stop-reasons.ts';
 import { parseRecord } from '../../src/ledger/marker.ts';
 import { shortHash } from '../../src/ledger/record.ts';
-import { isFinal, STATUS_NAMES } from '../../src/service.ts';
+import { isFinal, STATUS_NAMES } from '../../src/mintlify-api.ts';
 import { mergeGroup, pullRequest, RENOVATE, schedule } from '../sim/events.ts';
 import { labelFor } from '../unit/record.ts';
 import { EPOCH } from './clock.ts';

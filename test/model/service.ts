@@ -1,5 +1,5 @@
 import type { JobRecord } from '../../src/job/job.ts';
-import type { FinalStatus } from '../../src/service.ts';
+import type { FinalStatus } from '../../src/mintlify-api.ts';
 
 // A simulated job of the API: what the agent does, and what a record shows of that.
 

@@ -4,10 +4,10 @@ import { code, fence, quotation, sentenceToMarkdown } from '../../src/markdown.t
 import { readRecord } from '../../src/mintlify/client.ts';
 import { sanitize } from '../../src/prompt/sanitize/sanitize.ts';
 import { checkPrLink } from '../../src/pull-request.ts';
-import { ok } from '../../src/result.ts';
 import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { hasVisibleText, oneLine, quote } from '../../src/text.ts';
 import { parseTrigger } from '../../src/trigger/trigger.ts';
+import { ok } from '../../src/value-or-problem.ts';
 
 const SIZE = 128 * 1024;
 /** Milliseconds of CPU time, enough for a slow machine. Quadratic work takes much longer. */

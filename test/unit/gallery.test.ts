@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ACTION_URL } from '../../src/comment/render.ts';
 import type { JobState } from '../../src/job/job.ts';
 import { LABEL_NAMES, LABELS, type Label } from '../../src/job/labels.ts';
-import { DASHBOARD_URL } from '../../src/service.ts';
+import { DASHBOARD_URL } from '../../src/mintlify-api.ts';
 import {
   COMMIT,
   commentOf,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pullRequestLink } from '../../src/comment/change.ts';
+import { pullRequestLink } from '../../src/comment/render-change.ts';
 import { fitting, link, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 
 it.each([

@@ -4,9 +4,9 @@ import type { Outcome } from '../../src/job/stop-reasons.ts';
 import { agentStop, STOP_REASONS, type StopCode } from '../../src/job/stop-reasons.ts';
 import type { LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../src/ledger/record.ts';
+import { isFinal } from '../../src/mintlify-api.ts';
 import { type RunInfo, readRunInfo } from '../../src/runner/environment.ts';
 import { readInputs } from '../../src/runner/inputs.ts';
-import { isFinal } from '../../src/service.ts';
 
 /** When the runs of a test start. */
 export const START = Date.UTC(2026, 10, 21, 12);

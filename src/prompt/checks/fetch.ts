@@ -1,11 +1,11 @@
 import type { Context } from '../../context.ts';
 import { fetchOrExplain, lacking } from '../../github/errors.ts';
 import { type Stop, stop } from '../../job/stop-reasons.ts';
-import { problem } from '../../result.ts';
 import type { Runtime } from '../../runner/environment.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
+import { problem } from '../../value-or-problem.ts';
 import { omitProblem, type Section } from '../sections.ts';
 import { formatFailures, listNames, quoteName, type Source, whyNeverStarted } from './format.ts';
 import { type FailedCheck, isOutdated, selectFailures } from './select.ts';

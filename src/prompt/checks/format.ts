@@ -1,7 +1,7 @@
 import type { Annotation } from '../../github/checks.ts';
-import type { Result } from '../../result.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { cut, listing, listSome, oneLine, quote } from '../../text.ts';
+import type { Result } from '../../value-or-problem.ts';
 import { clean } from '../logs/clean.ts';
 import { selectFailedSteps } from '../logs/failed-steps.ts';
 import { toOutput, withoutRepeatedLines } from '../logs/quote-outputs.ts';

@@ -1,8 +1,8 @@
 import type { CheckRun, WorkflowRun } from '../../github/checks.ts';
 import { blocks } from '../../markdown.ts';
-import type { Result } from '../../result.ts';
 import type { RunInfo } from '../../runner/environment.ts';
 import { type CommitTrigger, FAILURES, sameLogin } from '../../trigger/trigger.ts';
+import type { Result } from '../../value-or-problem.ts';
 
 /** What GitHub lists of a commit, the newest runs first. */
 export interface Lists {

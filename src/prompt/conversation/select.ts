@@ -7,9 +7,9 @@ import {
   type Post,
   type Thread,
 } from '../../github/conversation.ts';
-import type { Result } from '../../result.ts';
 import { MARKER } from '../../text.ts';
 import { type CommentTrigger, isBot, keyOfComment } from '../../trigger/trigger.ts';
+import type { Result } from '../../value-or-problem.ts';
 
 export interface RequestPage {
   readonly source: CommentTrigger;

@@ -4,9 +4,9 @@ import { type Decision, decide, type Limit } from '../../../src/ledger/decide.ts
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import type { MessageId, RecordedJob } from '../../../src/ledger/record.ts';
 import { resolveJobs } from '../../../src/plan/resolve-jobs.ts';
-import { ok, type Result } from '../../../src/result.ts';
 import type { Inputs } from '../../../src/runner/inputs.ts';
 import type { Trigger } from '../../../src/trigger/trigger.ts';
+import { ok, type Result } from '../../../src/value-or-problem.ts';
 
 // A process is one execution of a step in one attempt: the way to the message in docs/delivery.md. What is to be decided, the
 // real `decide` decides.

@@ -1,5 +1,5 @@
 import { composeComment, parseRecord } from '../../../src/ledger/marker.ts';
-import { ok, problem } from '../../../src/result.ts';
+import { ok, problem } from '../../../src/value-or-problem.ts';
 import {
   afterList,
   answered,

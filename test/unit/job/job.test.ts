@@ -13,7 +13,7 @@ import {
   recordResponse,
   update,
 } from '../../../src/job/job.ts';
-import type { Status } from '../../../src/service.ts';
+import type { Status } from '../../../src/mintlify-api.ts';
 import { PULL, record, START } from '../record.ts';
 
 const [ACTIVE, COMPLETED, FAILED] = ['active', 'completed', 'failed'] as const;

@@ -5,7 +5,7 @@ import { stop } from '../../../src/job/stop-reasons.ts';
 import { type Decision, decide, type Question } from '../../../src/ledger/decide.ts';
 import type { LedgerEntry } from '../../../src/ledger/ledger.ts';
 import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
-import { ok, problem } from '../../../src/result.ts';
+import { ok, problem } from '../../../src/value-or-problem.ts';
 import { found, NOTE } from '../record.ts';
 
 type Delivery = RecordedJob['delivery'];

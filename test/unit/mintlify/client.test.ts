@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { NEW_JOB } from '../../../src/job/job.ts';
 import { getJob, postMessage, readRecord } from '../../../src/mintlify/client.ts';
 import { type AgentContext, createTransport } from '../../../src/mintlify/transport.ts';
-import { ok } from '../../../src/result.ts';
+import { ok } from '../../../src/value-or-problem.ts';
 import { SERVICE } from '../../sim/agent.ts';
 import { answer, type Behaviour, startFaultServer, whole } from '../../sim/fault-server.ts';
 import { recordingRuntime } from '../recording-runtime.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainExchange } from '../../../src/mintlify/errors.ts';
 import type { Answer, Exchange } from '../../../src/mintlify/transport.ts';
-import { API_URL, USAGE_URL } from '../../../src/service.ts';
+import { API_URL, USAGE_URL } from '../../../src/mintlify-api.ts';
 
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FAIL_BY_DEFAULT } from '../../../src/job/stop-reasons.ts';
+import { STATUS_NAMES } from '../../../src/mintlify-api.ts';
 import { type Inputs, readInputs } from '../../../src/runner/inputs.ts';
 import { redactor } from '../../../src/runner/logger.ts';
-import { STATUS_NAMES } from '../../../src/service.ts';
 
 const KEY = 'mint_0123456789';
 const GOOD = { 'project-id': 'proj-1', 'job-id': 'job-1', 'api-key': KEY, prompt: 'Add tests.' };

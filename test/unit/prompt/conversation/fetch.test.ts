@@ -4,9 +4,9 @@ import { GitHub as Client } from '../../../../src/github/client.ts';
 import { fetchConversation } from '../../../../src/prompt/conversation/fetch.ts';
 import type { RequestPage } from '../../../../src/prompt/conversation/select.ts';
 import { NO_GUESS } from '../../../../src/prompt/sections.ts';
-import { ok, problem } from '../../../../src/result.ts';
 import { readRunInfo } from '../../../../src/runner/environment.ts';
 import { MARKER } from '../../../../src/text.ts';
+import { ok, problem } from '../../../../src/value-or-problem.ts';
 import type { JournalEntry, Reply } from '../../../sim/agent.ts';
 import {
   ALICE,

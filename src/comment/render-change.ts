@@ -1,8 +1,8 @@
 import { changedNothing, type JobRecord, type JobState, type Pushed, toLabel } from '../job/job.ts';
 import { LABELS } from '../job/labels.ts';
 import { blocks, code, dotted, link, sentenceToMarkdown } from '../markdown.ts';
+import { DASHBOARD_URL } from '../mintlify-api.ts';
 import { pullRequestName } from '../pull-request.ts';
-import { DASHBOARD_URL } from '../service.ts';
 import { listSome, plural, quote, sentences } from '../text.ts';
 
 // What is told of the work of the agent. Over a merge, only the number of commits is true.

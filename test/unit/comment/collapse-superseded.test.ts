@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isSuperseded } from '../../../src/comment/collapse.ts';
+import { isSuperseded } from '../../../src/comment/collapse-superseded.ts';
 import { composeComment, composeReply, toReplyId } from '../../../src/ledger/marker.ts';
 import type { CommentRecord, RecordedJob } from '../../../src/ledger/record.ts';
 import { NOTE, START } from '../record.ts';
