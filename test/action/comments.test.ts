@@ -12,6 +12,7 @@ import {
   ON_ITS_PULL,
   PULL,
   type Scenario,
+  SENT,
   type Simulation,
   simulate,
   UNSENT,
@@ -20,6 +21,9 @@ import {
 } from './scenario.ts';
 
 const ELSEWHERE = LINK.replace('agents', 'docs');
+const OTHER_PULL = LINK.replace(`${PULL}`, '8');
+const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
+const ON_SCHEDULE = { agent: ON_ITS_PULL, step: { event: on.schedule() } };
 const BY_ALICE = on.pullRequest({ number: PULL, action: 'labeled' });
 const SHORT = { 'timeout-minutes': '2' };
 const BY_BOT = on.pullRequest({ number: PULL, sender: COPILOT });
@@ -33,73 +37,59 @@ function endsAs(status: string, prLink: string | null = null): TurnScript {
   return turnTo(status, 60_000, { prLink });
 }
 
-describe('the comment of a step', () => {
-  it.each<[string, Scenario, string, RegExp]>([
-    [
-      'a failed agent',
-      { agent: { jobs: [{ id: JOB, turns: [endsAs('failed')] }] } },
-      LABELS.failed.title,
-      /The API does not say why the agent failed\. Open the job in the \[dashboard\]/,
-    ],
-    [
-      'an agent at work on something else until the end',
-      { with: SHORT, agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } },
-      LABELS['not-sent'].title,
-      /not sent within 2 min, because the agent was not seen to be done with what it was already doing/,
-    ],
-    [
-      'a lost answer',
-      { agent: { onPost: () => ({ fault: 'reset', accept: false }) } },
-      LABELS['delivery unknown'].title,
-      /it was not sent again\. Check the job in the \[dashboard\]\(https:\/\/app\.mintlify\.com\)/,
-    ],
-  ])(
-    'says what happened and what to do, and a new one, which mails it, replaces it: %s',
-    async (...row) => {
-      const [name, scenario, title, words] = row;
-      const inputs = { wait: true, ...scenario.with };
-      await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
-      const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
-      const [text = ''] = textsOn(sim);
-      for (const shown of [text, result.summary]) {
-        expect(shown.split('\n')[0]).toMatch(new RegExp(`^##+ <span .*</span> ${title}$`));
-        expect(shown).toMatch(words);
-        expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
-      }
-      // Who reads a comment did not write the workflow.
-      expect(text).not.toMatch(/timeout-minutes/);
+const FAILING = { jobs: [{ id: JOB, turns: [endsAs('failed')] }] };
+const BUSY = { with: SHORT, agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } };
+const LOST: Scenario = { agent: { onPost: () => ({ fault: 'reset', accept: false }) } };
 
-      const [note, mail, ...others] = sim.github.comments(PULL);
-      expect(others).toEqual([]);
-      expect(mail?.body).toMatch(
-        /^<!-- agent-follow-up -->\n<!-- .* person -->\n### .*\n\n@alice\n/,
-      );
-      expect(visibleIn(mail?.body ?? '').replace('@alice\n\n', '')).toBe(text);
-      expect([note, mail].map((one) => one?.minimizedReason)).toEqual(['duplicate', undefined]);
-      expect(result.outputs['comment-url']).toBe(mail?.html_url);
-      expect(result.summary).toContain(`Comment on [#${PULL}](${mail?.html_url})`);
-    },
-  );
-
-  it('hides the older ones of the step, and no others', async () => {
-    await using sim = await simulate();
-    const other = sim.github.addComment(PULL, 'alice', 'Nice!');
-    await sim.runHere();
-    // A copy by someone else is no comment of the action.
-    const copy = sim.github.addComment(PULL, 'mallory', sim.ownComments()[0]?.body ?? '');
-    await sim.runHere({ step: { github: { run_id: '2', job: 'other' } } });
-    await sim.runHere({ step: { github: { run_id: '3' } } });
-    await sim.run({ step: { github: { run_id: '4' } } });
-    const own = sim.ownComments().filter(({ id }) => id !== copy.id);
-    expect(own.map(({ isMinimized }) => isMinimized)).toEqual([true, false, true, false]);
-    for (const { id } of [other, copy]) {
-      const found = sim.github.comments(PULL).find((one) => one.id === id);
-      expect(found?.isMinimized).toBe(false);
+it.each<[string, Scenario, keyof typeof LABELS, RegExp]>([
+  ['a failed agent', { agent: FAILING }, 'failed', /not say why .* Open the job in the \[dash/],
+  ['an agent at work', BUSY, 'not-sent', /not sent within 2 min, because .* not seen to be done/],
+  [
+    'a lost answer',
+    LOST,
+    'delivery unknown',
+    /it was not sent again\. Check the job in the \[dash/,
+  ],
+])(
+  'a comment says what happened and what to do, and a new one, which mails it, replaces it: %s',
+  async (name, scenario, label, words) => {
+    const inputs = { wait: true, ...scenario.with };
+    await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
+    const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
+    const [text = ''] = textsOn(sim);
+    for (const shown of [text, result.summary]) {
+      expect(shown.split('\n')[0]).toMatch(RegExp(`^##+ <span .*</span> ${LABELS[label].title}$`));
+      expect(shown).toMatch(words);
+      expect(shown).not.toMatch(/✅|Agent completed|without a pull request/);
     }
-  });
+    // Who reads a comment did not write the workflow.
+    expect(text).not.toMatch(/timeout-minutes/);
+
+    const [note, mail, ...others] = sim.github.comments(PULL);
+    expect(others).toEqual([]);
+    expect(mail?.body).toMatch(/^<!-- agent-follow-up -->\n<!-- .* person -->\n### .*\n\n@alice\n/);
+    expect(visibleIn(mail?.body ?? '').replace('@alice\n\n', '')).toBe(text);
+    expect([note, mail].map((one) => one?.minimizedReason)).toEqual(['duplicate', undefined]);
+    expect(result.outputs['comment-url']).toBe(mail?.html_url);
+    expect(result.summary).toContain(`Comment on [#${PULL}](${mail?.html_url})`);
+  },
+);
+
+it('a comment hides the older ones of the step, and no others', async () => {
+  await using sim = await simulate();
+  sim.github.addComment(PULL, 'alice', 'Nice!');
+  await sim.runHere();
+  // A copy by someone else is no comment of the action.
+  sim.github.addComment(PULL, 'mallory', sim.ownComments()[0]?.body ?? '');
+  await sim.runHere({ step: { github: { run_id: '2', job: 'other' } } });
+  await sim.runHere({ step: { github: { run_id: '3' } } });
+  await sim.run({ step: { github: { run_id: '4' } } });
+  const hidden = sim.github.comments(PULL).map(({ isMinimized }) => isMinimized);
+  expect(hidden).toEqual([false, true, false, false, true, false]);
 });
 
 const RIGHTS = '“permissions:” with “pull-requests: write” (on an issue “issues: write”)';
+const CREATES = { 'create-job': true, 'job-id': '' };
 const LOCKED = 'The conversation is locked';
 const BROKEN_PROXY = { github: { api_url: 'https://github.invalid' }, env: { HTTPS_PROXY: '[' } };
 const issue = (locked: boolean, readOnly = false): Scenario => ({
@@ -117,13 +107,7 @@ const LATER = 'Re-run the workflow later.';
 it.each<[string, Scenario, string, string, string]>([
   ['a read-only token', issue(false, true), '403: “Resource not', RIGHTS, WITHOUT],
   ['a locked conversation', issue(true), '403: “Unable to create comment', LOCKED, WITHOUT],
-  [
-    'a locked conversation where a job is created',
-    { ...issue(true), with: { 'create-job': true, 'job-id': '' } },
-    '403: “Unable to create comment',
-    LOCKED,
-    FIXED,
-  ],
+  ['a lock before a job is created', { ...issue(true), with: CREATES }, '403: “U', LOCKED, FIXED],
   ['a broken proxy variable', { step: BROKEN_PROXY }, 'HTTPS_PROXY must be', '', WITHOUT],
   ['a redirect', refusing({ status: 307, body: {} }), 'answered 307, a redirect', '', ''],
   ['451', refusing({ status: 451, body: { message: 'No.' } }), 'answered 451: “No.”', '', ''],
@@ -151,30 +135,18 @@ it.each<[string, Scenario, string, string, string]>([
 
 describe('on an event without a pull request or issue', () => {
   it('each pull request of the jobs gets one comment, which names all its jobs', async () => {
-    const links = { 'job-1': 7, 'job-2': 8, 'job-3': 7 };
-    const jobs = [
-      ...Object.entries(links).map(([id, number]) => ({
-        id,
-        base: { prLink: `https://github.com/octo/agents/pull/${number}` },
-      })),
-      { id: 'job-4', base: { prLink: 'https://github.com/octo/docs/pull/7' } },
-      { id: 'job-5' },
-    ];
-    let before: readonly string[] = ['none yet'];
+    const jobs = [LINK, OTHER_PULL, LINK, ELSEWHERE, null].map((prLink, n) => ({
+      ...{ id: `job-${n + 1}`, base: { prLink } },
+    }));
+    const callsBefore: number[] = [];
     await using sim = await simulate({
       with: { 'job-id': jobs.map(({ id }) => id).join(' '), wait: true },
       step: { event: on.schedule() },
-      agent: {
-        jobs,
-        onPost() {
-          before = sim.callNames();
-          return undefined;
-        },
-      },
-      github: { issues: [7, 8].map((number) => ({ number, pullRequest: true })) },
+      agent: { jobs, onPost: () => void callsBefore.push(sim.callNames().length) },
+      github: BOTH,
     });
     const result = await sim.runHere();
-    expect(before).toEqual([]);
+    expect(callsBefore).toEqual(jobs.map(() => 0));
     expect(result.log.match(/Job job-\d: The message is delivered\./g)).toHaveLength(5);
     const names = [7, 8].map((number) =>
       sim.notes(number).map((note) => note.jobs.map(({ id }) => id)),
@@ -197,14 +169,13 @@ describe('on an event without a pull request or issue', () => {
   });
 
   it.each<[string, Scenario]>([
-    ['the job has no pull request', {}],
+    ['the job has no pull request', { agent: { jobs: [{ id: JOB }] } }],
     ['it is elsewhere', { agent: { jobs: [{ id: JOB, base: { prLink: ELSEWHERE } }] } }],
-    ['comment is false', { with: { comment: false }, agent: ON_ITS_PULL }],
+    ['comment is false', { with: { comment: false } }],
   ])('no comment and no call to GitHub if %s', async (name, scenario) => {
-    await using sim = await simulate({ step: { event: on.schedule() }, ...scenario });
+    await using sim = await simulate({ ...ON_SCHEDULE, ...scenario });
     const result = await sim.runHere();
-    const delivery = expect.stringMatching(/sent/);
-    expect(result.outputs).toMatchObject({ delivery, 'comment-url': '' });
+    expect(result.outputs).toMatchObject({ ...SENT, 'comment-url': '' });
     expect(result.annotations.filter(({ type }) => type !== 'notice')).toEqual([]);
     const isSaid = result.log.includes(`No comment about ${JOB}: `);
     expect(isSaid).toBe(/pull request|elsewhere/.test(name));
@@ -212,13 +183,9 @@ describe('on an event without a pull request or issue', () => {
   });
 
   it('a comment that cannot be created is one warning', async () => {
-    await using sim = await simulate({
-      step: { event: on.schedule() },
-      agent: ON_ITS_PULL,
-      github: { readOnly: true },
-    });
+    await using sim = await simulate({ ...ON_SCHEDULE, github: { readOnly: true } });
     const result = await sim.runHere();
-    expect(result.outputs).toMatchObject({ result: 'sent', 'comment-url': '' });
+    expect(result.outputs).toMatchObject({ ...SENT, 'comment-url': '' });
     expect(result.warnings).toEqual([
       expect.stringMatching(/^The comment could not be created: .*pull-requests: write/),
     ]);
@@ -233,44 +200,41 @@ describe('what the agent has changed', () => {
     on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? { fault: 'hang' } : undefined),
   };
 
+  /** The job has this link before the work. While the message arrives, commits are pushed. */
+  function working(turn: TurnScript, pushed: readonly string[], more: Case = {}) {
+    const { before = LINK, isLimited = false, github } = more;
+    const sim = simulate({
+      with: { wait: true },
+      agent: {
+        jobs: [{ id: JOB, base: { prLink: before }, turns: [turn] }],
+        async onPost(n) {
+          if (n === 1) (await sim).github.push(PULL, ...pushed);
+          return isLimited && n === 1 ? { status: 429 } : undefined;
+        },
+      },
+      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }], ...github },
+    });
+    return sim;
+  }
+
   interface Case {
-    /** The link before the work, and after it. */
-    readonly links?: readonly [string | null, string | null];
-    readonly pushed?: readonly string[];
-    /** The output `commits`. */
-    readonly commits?: string;
+    readonly before?: null;
     /** Whether the API takes the message only after a pause. */
     readonly isLimited?: boolean;
     readonly github?: Scenario['github'];
   }
+  const UNCOMPARED: Case = { github: { forbids: ({ name }) => name === 'GET compare/*' } };
 
-  it.each<[string, Case, string, string?]>([
-    ['3 commits', { pushed: NEW, commits: '3' }, 'Agent pushed 3 commits', range],
-    [
-      'commits that cannot be compared',
-      { pushed: NEW, github: { forbids: ({ name }) => name === 'GET compare/*' } },
-      'Agent pushed\n',
-      range,
-    ],
-    ['a new pull request', { links: [null, LINK], commits: '1' }, 'Agent opened '],
-    ['a GitHub that never answers', { github: HANGS }, LABELS.completed.title],
-    ['a message sent again', { pushed: NEW, isLimited: true, commits: '0' }, 'no new commit'],
-  ])('is the title if it is known: %s', async (name, row, title, more = '') => {
-    const { links: [before, after] = [LINK, LINK] } = row;
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: {
-        jobs: [{ id: JOB, base: { prLink: before }, turns: [endsAs('completed', after)] }],
-        onPost(n) {
-          if (n > 1) return undefined;
-          sim.github.push(PULL, ...(row.pushed ?? []));
-          return row.isLimited ? { status: 429 } : undefined;
-        },
-      },
-      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }], ...row.github },
-    });
+  it.each<[string, readonly string[], Case, string, string, string?]>([
+    ['3 commits', NEW, {}, '3', 'Agent pushed 3 commits', range],
+    ['commits that cannot be compared', NEW, UNCOMPARED, '', 'Agent pushed\n', range],
+    ['a new pull request', [], { before: null }, '1', 'Agent opened '],
+    ['a GitHub that never answers', [], { github: HANGS }, '', LABELS.completed.title],
+    ['a message sent again', NEW, { isLimited: true }, '0', 'no new commit'],
+  ])('is the title if it is known: %s', async (name, pushed, given, commits, title, more = '') => {
+    await using sim = await working(endsAs('completed', LINK), pushed, given);
     const result = await (name === '3 commits' ? sim.run() : sim.runHere());
-    expect(result.outputs).toMatchObject({ delivery: 'sent', commits: row.commits ?? '' });
+    expect(result.outputs).toMatchObject({ delivery: 'sent', commits });
     const hidden =
       'not name the new commits and files: the workflow job, or the App of its token, lacks';
     expect(result.log.includes(hidden)).toBe(name === 'commits that cannot be compared');
@@ -287,17 +251,7 @@ describe('what the agent has changed', () => {
     [NEW, 'Agent pushed\n', ''],
   ])('is told by a re-run that goes on to wait, after %j', async (pushed, title, commits) => {
     const turn = turnTo('completed', 300_000, { prLink: LINK });
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: {
-        jobs: [{ id: JOB, base: { prLink: LINK }, turns: [turn] }],
-        onPost() {
-          sim.github.push(PULL, ...pushed);
-          return undefined;
-        },
-      },
-      github: { issues: [{ number: PULL, pullRequest: true, commits: [OLD] }] },
-    });
+    await using sim = await working(turn, pushed);
     expect((await sim.runHere({ with: { 'timeout-minutes': 2 } })).outputs.commits).toBe('');
     const { outputs, summary } = await sim.runHere({ step: { github: AGAIN } });
     expect(outputs.commits).toBe(commits);
@@ -305,21 +259,14 @@ describe('what the agent has changed', () => {
   });
 
   it('is not told if the pull request is another one then', async () => {
-    const other = LINK.replace(`${PULL}`, '8');
-    await using sim = await simulate({
-      with: { wait: true },
-      agent: { jobs: [{ id: JOB, base: { prLink: LINK }, turns: [endsAs('completed', other)] }] },
-      github: { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) },
-    });
+    await using sim = await working(endsAs('completed', OTHER_PULL), [], { github: BOTH });
     const { summary } = await sim.runHere();
-    expect(summary).toContain(`[#8](${other})`);
+    expect(summary).toContain(`[#8](${OTHER_PULL})`);
     expect(summary).not.toMatch(/commits|opened|finished/i);
   });
 });
 
 describe('the end as a comment of its own', () => {
-  const OTHER_PULL = LINK.replace(`${PULL}`, '8');
-  const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
   const FAILED = on.workflowRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } });
 
   interface Case {
@@ -353,10 +300,7 @@ describe('the end as a comment of its own', () => {
         with: { wait: true, ...COMMAND, 'allowed-bots': COPILOT.login },
         agent: {
           jobs: [{ id: JOB, base: { prLink }, turns: [endsAs('completed', prLink), turn] }],
-          onPost(n) {
-            if (n === 2 && given.pushes) sim.github.push(PULL, 'b'.repeat(40));
-            return undefined;
-          },
+          onPost: (n) => void (n === 2 && given.pushes && sim.github.push(PULL, 'b'.repeat(40))),
         },
         github: {
           ...BOTH,
@@ -391,8 +335,7 @@ describe('the end as a comment of its own', () => {
     },
   );
 
-  const agent = { jobs: [{ id: JOB, turns: [endsAs('failed')] }] };
-  const FAILS = { with: { wait: true }, agent, step: { event: BY_ALICE } };
+  const FAILS = { with: { wait: true }, agent: FAILING, step: { event: BY_ALICE } };
 
   it('is not told again by a re-run, and is collapsed when the next message has its own', async () => {
     await using sim = await simulate(FAILS);
