@@ -2,7 +2,16 @@ import { OPENING } from '../../src/text.ts';
 import { pullRequest, review, reviewComment, type WebhookEvent } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import type { StepResult, StepRun } from '../sim/runner/process.ts';
-import { JOB, PULL, type Scenario, type Simulation, simulate } from './scenario.ts';
+import {
+  AGAIN,
+  COMMAND,
+  JOB,
+  type More,
+  PULL,
+  type Scenario,
+  type Simulation,
+  simulate,
+} from './scenario.ts';
 
 const OPENING_OF_DATA = `${OPENING} {`;
 
@@ -26,19 +35,11 @@ export function purposes({ github }: Simulation): readonly string[] {
 /** Writes the comment if the message comes from one, and returns the event. */
 export function triggerOf({ github, ask }: Simulation, origin: Origin): Trigger {
   const body = '/agent Add examples.';
-  const command = { command: '/agent', prompt: '' };
-  switch (origin) {
-    case 'a step':
-      return { with: {}, event: pullRequest({ number: PULL }) };
-    case 'a review':
-      return { with: command, event: review({ number: PULL, body }) };
-    case 'a review comment': {
-      const id = github.addReviewComment(PULL, 'alice', { body });
-      return { with: command, event: reviewComment({ number: PULL, body, id }) };
-    }
-    case 'a comment':
-      return { with: command, event: ask(body) };
-  }
+  if (origin === 'a step') return { with: {}, event: pullRequest({ number: PULL }) };
+  if (origin === 'a review') return { with: COMMAND, event: review({ number: PULL, body }) };
+  if (origin === 'a comment') return { with: COMMAND, event: ask(body) };
+  const id = github.addReviewComment(PULL, 'alice', { body });
+  return { with: COMMAND, event: reviewComment({ number: PULL, body, id }) };
 }
 
 /** When an attempt is ended from outside. */
@@ -56,7 +57,7 @@ export interface Attempts extends AsyncDisposable {
   run(attempt: number, more?: Attempt): Promise<StepResult>;
 }
 
-interface Attempt extends Pick<Scenario, 'with' | 'step'> {
+interface Attempt extends More {
   readonly blow?: Blow | undefined;
   readonly isBuilt?: boolean;
 }
@@ -65,18 +66,15 @@ interface Attempt extends Pick<Scenario, 'with' | 'step'> {
 export async function openAttempts(origin: Origin, scenario: Scenario = {}): Promise<Attempts> {
   let blow: Blow | undefined;
   let run: StepRun | undefined;
-  function hits(at: string, isApplied: boolean): boolean {
-    if (run === undefined || blow?.at !== at || blow.isApplied !== isApplied) return false;
-    run.kill(blow.by);
+  function strike(): true {
+    if (blow !== undefined) run?.kill(blow.by);
     blow = undefined;
     return true;
   }
-  function onLine(line: string): void {
-    if (blow?.at instanceof RegExp && blow.at.test(line)) {
-      run?.kill(blow.by);
-      blow = undefined;
-    }
-  }
+  const hits = (at: string, isApplied: boolean): boolean =>
+    run !== undefined && blow?.at === at && blow.isApplied === isApplied && strike();
+  const onLine = (line: string): unknown =>
+    blow?.at instanceof RegExp && blow.at.test(line) && strike();
   const { agent, github } = scenario;
   const sim = await simulate({
     ...scenario,
@@ -112,12 +110,8 @@ export async function openAttempts(origin: Origin, scenario: Scenario = {}): Pro
   return {
     sim,
     async run(attempt, more = {}) {
-      const facts = { run_attempt: String(attempt), triggering_actor: 'alice' };
-      const step = {
-        event: trigger.event,
-        ...more.step,
-        github: { ...facts, ...more.step?.github },
-      };
+      const github = { ...AGAIN, run_attempt: `${attempt}`, ...more.step?.github };
+      const step = { event: trigger.event, ...more.step, github };
       const given = { with: { ...trigger.with, ...more.with }, step };
       if (more.isBuilt === true) return sim.run(given);
       if (more.blow === undefined) return sim.runHere(given);

@@ -71,7 +71,7 @@ it.each<['merged' | 'closed', string, Partial<AgentOptions>, boolean]>([
     const step = { event: sim.ask('/agent go', { over }) };
     const { outputs } = await (isBuilt ? sim.run({ step }) : sim.runHere({ step }));
     expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });
-    const place = `This is about the pull request https://github.com/octo/agents/pull/${PULL}. It is ${over}.`;
+    const place = `This is about the pull request ${LINK}. It is ${over}.`;
     expect(sim.agent.accepted()[0]?.prompt).toMatch(RegExp(`^go\\n\\n[^]*${RegExp.escape(place)}`));
     const answer = sim.ownComments()[0]?.body;
     expect(answer).toContain(`about #${PULL}. It is ${over}.`);
@@ -133,13 +133,13 @@ describe('a command without a prompt', () => {
 });
 
 describe('a command that cannot be sent', () => {
-  const DOWN = { status: 502, body: '<!DOCTYPE html>' };
+  const UNREAD: Scenario = {
+    with: { 'job-id': '' },
+    github: { on: ({ body }) => (body.includes('comments(') ? { status: 502 } : undefined) },
+  };
   const polls = (status: number) => ({ agent: { onGet: () => ({ status, body: {} }) } });
   const answers = ({ github }: Simulation): readonly string[] =>
-    github
-      .comments(PULL)
-      .filter(({ author }) => author === BOT)
-      .map(({ body }) => body);
+    github.comments(PULL).flatMap(({ author, body }) => (author === BOT ? [body] : []));
   /** The hidden first line, and one line that people see. */
   const answerWith = (words: RegExp): RegExp =>
     new RegExp(`^${MARKER}\\n<!-- .* -->\\n.*${words.source}.*[Cc]omment again.*\n\n@alice$`);
@@ -150,12 +150,9 @@ describe('a command that cannot be sent', () => {
     ['a wrong key', polls(401), /401.*create a new admin key.* Once this is fixed,/],
     ['an API that is down', polls(503), /3 polls failed in a row\. .* 503 .*[^,]/],
     [
-      'comments that cannot be read',
-      {
-        with: { 'job-id': '' },
-        github: { on: ({ body }) => (body.includes('comments(') ? DOWN : undefined) },
-      },
-      /not known which agent job is meant: the comments .* cannot be read: GitHub answered 502\./,
+      'unread comments',
+      UNREAD,
+      /which agent job is meant: .* cannot be read: GitHub answered 502\./,
     ],
   ])('gets a comment with one line that says why: %s', async (name, scenario, words) => {
     const { sim, result } = await comment('/agent add', scenario, name === 'no key');
@@ -170,24 +167,22 @@ describe('a command that cannot be sent', () => {
     [409, 'Use another job.'],
     [400, 'Once this is fixed, comment again.'],
     [429, 'Comment again later.'],
-  ] as const)(
-    'has one comment with the reason if its own comment was there before: %i',
-    async (status, remedy) => {
-      const onPost = () => ({ status, body: { error: 'Such.' } });
-      const { sim, result } = await comment('/agent add', { agent: { onPost } });
-      const shown = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
-      expect(shown.map(({ author }) => author).slice(1)).toEqual([BOT]);
-      expect(shown[1]?.body).toMatch(new RegExp(`${status} .*\`Such\\.\`.* ${remedy}\\n`));
-      expect(result.outputs.reason).toMatch(new RegExp(`${remedy}$`));
-    },
-  );
+  ] as const)('has one comment with the reason, instead of its own: %i', async (...row) => {
+    const [status, remedy] = row;
+    const onPost = () => ({ status, body: { error: 'Such.' } });
+    const { sim, result } = await comment('/agent add', { agent: { onPost } });
+    const shown = sim.github.comments(PULL).filter(({ isMinimized }) => !isMinimized);
+    expect(shown.map(({ author }) => author).slice(1)).toEqual([BOT]);
+    expect(shown[1]?.body).toMatch(RegExp(`${status} .*\`Such\\.\`.* ${remedy}\\n`));
+    expect(result.outputs.reason).toMatch(RegExp(`${remedy}$`));
+  });
 
   it('gets none in a re-run, because an earlier attempt may have sent it', async () => {
     await using sim = await simulate({ with: COMMAND });
     const step = { event: sim.ask('/agent add') };
     await sim.runHere({ step });
-    const again = { with: { wait: 'perhaps' }, step: { ...step, github: AGAIN } };
-    const rerun = await sim.runHere(again);
+    const github = AGAIN;
+    const rerun = await sim.runHere({ with: { wait: 'perhaps' }, step: { ...step, github } });
     expect(rerun.errors).toEqual([expect.stringContaining('“wait” must be true or false')]);
     expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
@@ -275,6 +270,8 @@ describe('if job-id is empty', () => {
   const NOBODY =
     'No comment of this action names a job of this project here, and “job-id” is empty.';
   const LONE = '“comment: false” no comment is read. Set “job-id” to the ID of a job.';
+  const RUN = on.workflowRun({ pullRequests: [PULL] });
+  const REVIEW = on.review({ number: PULL, body: 'Fix it.' });
   const bot = { 'allowed-bots': RENOVATE.login };
   const opened = (sender: Person) => on.pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
@@ -282,6 +279,8 @@ describe('if job-id is empty', () => {
   it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
     ['a schedule', 'skipped', on.schedule(), { 'job-id': '[]' }, EMPTY, true],
     ['a push, without comments', 'skipped', on.push(), { comment: false }, EMPTY, true],
+    ['a run without a command', 'skipped', RUN, {}, NOBODY, false],
+    ['a review without a command', 'skipped', REVIEW, {}, NOBODY, true],
     ['a schedule with pr-number', 'error', on.schedule(), onPull, NOBODY, false],
     ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
     ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],
@@ -295,18 +294,7 @@ describe('if job-id is empty', () => {
     expect(result.annotations).toMatchObject([{ type }]);
     expect(result.outputs.reason).toContain(words);
     expect(result.outputs.reason?.includes('create-job')).toBe(advises);
-    expect(sim.agent.posts()).toEqual([]);
+    expect(sim.agent.journal).toEqual([]);
+    if (expected === 'skipped') expect(sim.github.writes()).toEqual([]);
   });
-
-  it.each([on.workflowRun({ pullRequests: [PULL] }), on.review({ number: PULL, body: 'Fix it.' })])(
-    '$name without a command is skipped where no comment names a job',
-    async (event) => {
-      const inputs = { 'job-id': '', prompt: 'Fix it.' };
-      await using sim = await simulate({ with: inputs, step: { event } });
-      const result = await sim.runHere();
-      expect(result.outputs).toMatchObject(SKIPPED);
-      expect(result.notices).toEqual([expect.stringContaining('No comment of this action names')]);
-      expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
-    },
-  );
 });

@@ -60,6 +60,9 @@ export interface Scenario {
   readonly secrets?: readonly string[];
 }
 
+/** What a step has in addition. */
+export type More = Pick<Scenario, 'with' | 'step'>;
+
 /** Makes the resolver return these results for a host, one per lookup. Needs a process of its own. */
 export function resolver(host: string, results: string): { readonly nodeArgs: readonly string[] } {
   const url = new URL('../sim/dns.ts', import.meta.url);
@@ -73,11 +76,11 @@ export interface Simulation extends AsyncDisposable {
   readonly github: GitHub;
   readonly time: VirtualTime;
   /** Starts the step. Later steps in the same simulation find what the earlier ones wrote. */
-  start(more?: Pick<Scenario, 'with' | 'step'>): StepRun;
+  start(more?: More): StepRun;
   /** Runs the step, and checks what is true for every run. */
-  run(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
+  run(more?: More): Promise<StepResult>;
   /** The same on src/ in this process, for rows of tables that need no process of their own. */
-  runHere(more?: Pick<Scenario, 'with' | 'step'>): Promise<StepResult>;
+  runHere(more?: More): Promise<StepResult>;
   /** Lets this many milliseconds pass while steps run in this process. */
   pass(ms: number): Promise<void>;
   /** Writes a comment of alice, or of the author, and returns its event. */
@@ -109,7 +112,7 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
     ...scenario.github,
   });
 
-  function stepOf(more: Pick<Scenario, 'with' | 'step'> = {}): Step {
+  function stepOf(more: More = {}): Step {
     const step = { event: NOT_CHECKED, ...scenario.step, ...more.step };
     return {
       token: TOKEN,
@@ -136,9 +139,15 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
     };
   }
 
-  function start(more?: Pick<Scenario, 'with' | 'step'>): StepRun {
+  function start(more?: More): StepRun {
     const run = startStep(stepOf(more));
     return { ...run, result: run.result.then(withCheckedOutputs) };
+  }
+
+  async function checked(run: Promise<StepResult>): Promise<StepResult> {
+    const result = withCheckedOutputs(await run);
+    expectPromises(result, { agent, github }, scenario.secrets);
+    return result;
   }
 
   const ownComments = (number = PULL): readonly Comment[] =>
@@ -162,21 +171,9 @@ export async function simulate(scenario: Scenario = {}): Promise<Simulation> {
       const bodies = github.writes().flatMap(({ body }) => JSON.parse(body || '{}').body ?? []);
       return bodies.map(visibleIn);
     },
-    callNames: (from = 0) =>
-      github
-        .calls()
-        .map(({ name }) => name)
-        .slice(from),
-    async run(more) {
-      const result = await start(more).result;
-      expectPromises(result, { agent, github }, scenario.secrets);
-      return result;
-    },
-    async runHere(more) {
-      const result = withCheckedOutputs(await runHere(stepOf(more)));
-      expectPromises(result, { agent, github }, scenario.secrets);
-      return result;
-    },
+    callNames: (from = 0) => github.calls().flatMap(({ name }, n) => (n < from ? [] : [name])),
+    run: (more) => checked(start(more).result),
+    runHere: (more) => checked(runHere(stepOf(more))),
     pass: (ms) => inTime(time, (clock) => clock.sleep(ms, NEVER_ABORTED)),
     async [Symbol.asyncDispose]() {
       await callsEnd(time);
@@ -226,17 +223,21 @@ export function findTraces(
   agent: Pick<Agent, 'journal'>,
   github: Pick<GitHub, 'journal'>,
 ): readonly string[] {
+  const requests = (journal: readonly JournalEntry[], header: string, own: string): string =>
+    journal
+      .flatMap(({ path, headers, body }) => {
+        const { [header]: withKey = '', ...others } = headers;
+        return [path, withKey.replace(own, ''), ...Object.values(others), body];
+      })
+      .join('\n');
   const texts = {
     stdout: result.stdout.replace(/^::add-mask::.*$/gm, ''),
     stderr: result.stderr,
     outputs: result.outputText,
     summary: result.summary,
-    'requests to the API': agent.journal
-      .map((request) => withoutKey(request, SERVICE.keyHeader, key))
-      .join('\n'),
-    'requests to GitHub': github.journal
-      .map((request) => withoutKey(request, 'authorization', token))
-      .join('\n'),
+    // Without the secret that belongs in their headers.
+    'requests to the API': requests(agent.journal, SERVICE.keyHeader, key),
+    'requests to GitHub': requests(github.journal, 'authorization', token),
   };
   return Object.entries(texts).flatMap(([name, text]) => {
     const readable = unescaped(text);
@@ -244,12 +245,6 @@ export function findTraces(
       .filter((form) => text.includes(form) || readable.includes(unescaped(form)))
       .map((form) => `${form} in ${name}`);
   });
-}
-
-/** A request without the secret that belongs in this header. */
-function withoutKey({ path, headers, body }: JournalEntry, header: string, own: string): string {
-  const { [header]: withKey = '', ...others } = headers;
-  return [path, withKey.replace(own, ''), ...Object.values(others), body].join('\n');
 }
 
 /** Without the escapes of nested JSON and of table cells. */
@@ -261,11 +256,8 @@ function unescaped(text: string): string {
 }
 
 function formsOf(secret: string): readonly string[] {
-  const shifted = [0, 1, 2].map((shift) =>
-    Buffer.from('.'.repeat(shift) + secret)
-      .toString('base64')
-      .slice(4, 24),
-  );
+  const inBase64 = (start: string) => Buffer.from(start + secret).toString('base64');
+  const shifted = ['', '.', '..'].map((start) => inBase64(start).slice(4, 24));
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...shifted];
 }
 
