@@ -70,15 +70,11 @@ export class GitHub {
   }
 
   async hide(comments: readonly (readonly [nodeId: string, why: Classifier])[]): Promise<void> {
-    const names = comments.map((_, index) => `$id${index}: ID!`).join(', ');
-    const calls = comments.map(
-      ([, why], index) =>
-        `c${index}: minimizeComment(input: { subjectId: $id${index}, classifier: ${why} }) ` +
-        '{ clientMutationId }',
-    );
-    const query = `mutation (${names}) { ${calls.join('\n')} }`;
-    const variables = Object.fromEntries(comments.map(([id], index) => [`id${index}`, id]));
-    await this.#request({ query, answer: anyObject }, variables);
+    const calls = comments.map(([id, why], index) => {
+      const input = `{ subjectId: ${JSON.stringify(id)}, classifier: ${why} }`;
+      return `c${index}: minimizeComment(input: ${input}) { clientMutationId }`;
+    });
+    await this.#request({ query: `mutation { ${calls.join('\n')} }`, answer: anyObject }, {});
   }
 
   createComment(number: number, body: string) {
