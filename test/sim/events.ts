@@ -18,7 +18,6 @@ export interface Person {
 
 interface Common {
   readonly action?: string;
-  /** `owner/name`. */
   readonly repository?: string;
   readonly sender?: Person;
 }
@@ -36,14 +35,10 @@ const REPOSITORY = 'octo/agents';
 /** Some examples use both. */
 const EXAMPLE_REPOSITORIES = /Codertocat\/Hello-World|octo-org\/octo-repo/g;
 const SERVER = 'https://github.com';
-const API = 'https://api.github.com';
 /** The newest commit of the simulated pull requests, unless a test has others. */
 export const SHA = 'a'.repeat(40);
-const ZERO_SHA = '0'.repeat(40);
-
 /** That of the simulated pull requests. */
 const BRANCH = 'changes';
-
 const DIFF = '@@ -10,3 +10,3 @@\n context\n-old line\n+new line';
 /** The repository of all events. */
 const HERE = 1;
@@ -117,44 +112,31 @@ function isJson(value: unknown): value is Json {
 }
 
 /** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
-export function pullRequest(
-  options: Common & {
-    readonly number: number;
-    readonly author?: Person;
-    readonly fork?: string | null;
-    /** Makes it the event `pull_request_target`. */
-    readonly target?: boolean;
-  },
-): WebhookEvent {
-  const { number, fork, author = ALICE, repository = REPOSITORY } = options;
-  const head = fork === undefined ? {} : forkedHead(fork);
+export function pullRequest(options: Written & { readonly fork?: string | null }): WebhookEvent {
+  const { number, fork, author: user = ALICE, repository = REPOSITORY } = options;
   const html_url = `${SERVER}/${repository}/pull/${number}`;
-  const about = { number, pull_request: { number, html_url, user: author, head } };
-  const { payload } = written('pull_request', 'opened', options, about);
-  return { name: options.target === true ? 'pull_request_target' : 'pull_request', payload };
+  const head = fork === undefined ? {} : { repo: forkNamed(fork) };
+  const pull_request = { number, html_url, user, head };
+  return written('pull_request', 'opened', options, { number, pull_request });
 }
 
-function forkedHead(fork: string | null): Json {
-  if (fork === null) return { label: 'unknown repository', user: null, repo: null };
-  return { repo: { id: 900_001, full_name: fork, fork: true } };
+function forkNamed(full_name: string | null): Json | null {
+  return full_name === null ? null : { id: 900_001, full_name, fork: true };
 }
 
+/** `fields`: others of the comment. */
 export function issueComment(
   options: Written & {
     readonly body: string;
-    /** Default: true. */
     readonly onPullRequest?: boolean;
-    /** Whether an app wrote the comment on behalf of the author. */
-    readonly viaApp?: boolean;
+    readonly fields?: Json;
   },
 ): WebhookEvent {
   const { number, body, onPullRequest = true, id = 3_000_000_001, author: user = ALICE } = options;
-  const app = { id: 77, slug: 'helper', name: 'Helper', owner: { login: 'helpers' } };
   const { state, merged_at } = pullOf(options);
-  const performed_via_github_app = options.viaApp ? app : null;
   return written('issue_comment', 'created', options, {
     issue: { number, state, ...(onPullRequest && { pull_request: { merged_at } }) },
-    comment: { id, user, node_id: `IC_${id}`, body, performed_via_github_app },
+    comment: { id, user, node_id: `IC_${id}`, body, ...options.fields },
   });
 }
 
@@ -200,7 +182,7 @@ function pullOf({ number, over }: Written) {
 }
 
 /** An event of what its sender has written. */
-function written(name: string, usual: string, options: Omit<Written, 'number'>, parts: Json) {
+function written(name: string, usual: string, options: Written, parts: Json): WebhookEvent {
   const { action = usual, author = ALICE, sender = author, repository } = options;
   return event(name, action, { ...parts, sender }, repository);
 }
@@ -217,16 +199,13 @@ export function schedule(home = REPOSITORY): WebhookEvent {
   return { name: 'schedule', payload: { schedule: '0 6 * * 1', repository, workflow } };
 }
 
-export function workflowDispatch(
-  options: Common & { readonly inputs?: Readonly<Record<string, string>> } = {},
-): WebhookEvent {
-  const { inputs = {}, sender = ALICE } = options;
-  return event('workflow_dispatch', undefined, { inputs, sender }, options.repository);
+export function workflowDispatch(options: Common & { readonly inputs?: Json } = {}): WebhookEvent {
+  const { inputs = {}, sender = ALICE, repository } = options;
+  return event('workflow_dispatch', undefined, { inputs, sender }, repository);
 }
 
-export function repositoryDispatch(payload: Json): WebhookEvent {
-  const overrides = { client_payload: payload, sender: ALICE };
-  return event('repository_dispatch', undefined, overrides);
+export function repositoryDispatch(client_payload: Json): WebhookEvent {
+  return event('repository_dispatch', undefined, { client_payload, sender: ALICE });
 }
 
 interface AboutCommit extends Common {
@@ -239,64 +218,51 @@ interface AboutCommit extends Common {
 }
 
 /** The list of pull requests is empty for a pull request from a fork. */
-function aboutCommit({ pullRequests = [], sha = SHA, head = sha, repository }: AboutCommit): Json {
-  return {
-    head_sha: sha,
-    pull_requests: pullRequests.map((number) => pullOfCommit(number, head, HERE, repository)),
-  };
+function aboutCommit({
+  pullRequests = [],
+  sha = SHA,
+  head = sha,
+  repository,
+  fields,
+}: AboutCommit) {
+  const pull_requests = pullRequests.map((number) => pullOfCommit(number, head, HERE, repository));
+  return { head_sha: sha, pull_requests, ...fields };
 }
 
 /** A pull request in the list of an event about a commit. */
-export function pullOfCommit(number: number, head = SHA, repositoryId = HERE, home = REPOSITORY) {
-  const name = home.split('/')[1];
-  const repo = { id: repositoryId, url: `${API}/repos/${home}`, name };
-  return {
-    id: number,
-    number,
-    url: `${API}/repos/${home}/pulls/${number}`,
-    head: { ref: BRANCH, sha: head, repo },
-    base: { ref: 'main', sha: ZERO_SHA, repo },
-  };
+export function pullOfCommit(number: number, sha = SHA, id = HERE, home = REPOSITORY) {
+  const url = `https://api.github.com/repos/${home}`;
+  const repo = { id, url, name: home.split('/')[1] };
+  const [head, base] = [
+    { ref: BRANCH, sha, repo },
+    { ref: 'main', sha: '0'.repeat(40), repo },
+  ];
+  return { id: number, number, url: `${url}/pulls/${number}`, head, base };
 }
 
 /** `fork` is the repository of the head: null if it was deleted, missing if it is our own. */
 export function workflowRun(options: AboutCommit & { readonly fork?: string | null } = {}) {
-  const { repository = REPOSITORY, sender = ALICE, fork } = options;
-  const forked = fork === null ? null : { id: 900_001, full_name: fork, fork: true };
-  return event(
-    'workflow_run',
-    options.action ?? 'completed',
-    {
-      workflow_run: {
-        event: 'pull_request',
-        head_branch: BRANCH,
-        head_repository: fork === undefined ? { id: HERE, full_name: repository } : forked,
-        status: 'completed',
-        name: 'CI',
-        conclusion: 'success',
-        ...aboutCommit(options),
-        ...options.fields,
-      },
-      repository: { id: HERE },
-      sender,
-    },
-    repository,
-  );
+  const { repository: full_name = REPOSITORY, fork } = options;
+  return ended('workflow_run', options, {
+    ...{ event: 'pull_request', status: 'completed', name: 'CI', conclusion: 'success' },
+    head_branch: BRANCH,
+    head_repository: fork === undefined ? { id: HERE, full_name } : forkNamed(fork),
+    ...aboutCommit(options),
+  });
 }
 
 export function checkRun(options: AboutCommit = {}): WebhookEvent {
-  const { repository, sender = ALICE } = options;
-  const about = { ...aboutCommit(options), ...options.fields };
-  const overrides = { check_run: about, repository: { id: HERE }, sender };
-  return event('check_run', options.action ?? 'completed', overrides, repository);
+  return ended('check_run', options, aboutCommit(options));
 }
 
-export function mergeGroup(options: Common = {}): WebhookEvent {
-  const ref = `refs/heads/gh-readonly-queue/main/pr-7-${SHA}`;
-  return event(
-    'merge_group',
-    'checks_requested',
-    { merge_group: { head_ref: ref, head_sha: SHA }, sender: options.sender ?? ALICE },
-    options.repository,
-  );
+function ended(name: string, options: AboutCommit, about: Json): WebhookEvent {
+  const { action = 'completed', sender = ALICE, repository } = options;
+  const overrides = { [name]: about, repository: { id: HERE }, sender };
+  return event(name, action, overrides, repository);
+}
+
+export function mergeGroup({ sender = ALICE, repository }: Common = {}): WebhookEvent {
+  const head_ref = `refs/heads/gh-readonly-queue/main/pr-7-${SHA}`;
+  const overrides = { merge_group: { head_ref, head_sha: SHA }, sender };
+  return event('merge_group', 'checks_requested', overrides, repository);
 }

@@ -8,7 +8,7 @@ import type { StepResult } from './runner/process.ts';
 type With = Readonly<Record<string, string | number | boolean | null>>;
 type Values = Readonly<Record<string, unknown>>;
 
-export interface Setting {
+interface Setting {
   readonly event: WebhookEvent;
   readonly repository: string;
   readonly vars: Values;
@@ -19,38 +19,25 @@ export interface Setting {
   run(given: With, job: string): Promise<StepResult>;
 }
 
-/** A job after its run. A job that was skipped has no results. */
-export interface Played {
-  readonly job: string;
-  readonly outputs: Readonly<Record<string, string>>;
-  readonly failed: boolean;
-  readonly skipped: boolean;
-  readonly results: readonly StepResult[];
-  /** The evaluated `env:` and `run:` of the other steps whose conditions are met. */
-  readonly others: readonly string[];
-}
-
 const FUNCTIONS = ['success', 'failure', 'always', 'cancelled'] as const;
 /** The status of what a job or step depends on. */
 type Status = 'success' | 'failure' | 'skipped';
+
+/** A job after its run. A job that was skipped has no results. */
+export type Played = Awaited<ReturnType<typeof playJob>>;
 
 /** Runs the jobs in the order of the file. */
 export async function playWorkflow({ jobs }: Workflow, setting: Setting): Promise<Played[]> {
   const played: Played[] = [];
   for (const [name, job] of Object.entries(jobs)) {
     const needs = [job.needs ?? []].flat().map((need) => resultOf(need, played));
+    const { event, repository, vars, secrets } = setting;
     const context = {
       github: {
-        event: setting.event.payload,
-        event_name: setting.event.name,
-        repository: setting.repository,
-        token: 'ghs_of_the_workflow',
-        server_url: 'https://github.com',
-        run_id: '17',
+        ...{ event: event.payload, event_name: event.name, repository, run_id: '17' },
+        ...{ token: 'ghs_of_the_workflow', server_url: 'https://github.com' },
       },
-      vars: setting.vars,
-      secrets: setting.secrets,
-      inputs: setting.event.payload.inputs ?? {},
+      ...{ vars, secrets, inputs: event.payload.inputs ?? {} },
       needs: Object.fromEntries(needs.map(({ job, ...need }) => [job, need])),
     };
     if (!isMet(job.if, context, statusOf(needs))) {
@@ -72,9 +59,10 @@ function legsOf({ strategy }: Job, context: Values): readonly Values[] {
   return (evaluateValue(given, context) as readonly unknown[]).map((value) => ({ [key]: value }));
 }
 
-async function playJob(name: string, job: Job, context: Values, setting: Setting): Promise<Played> {
+async function playJob(name: string, job: Job, context: Values, setting: Setting) {
   const steps: Record<string, { outputs: Values }> = {};
   const results: StepResult[] = [];
+  /** The evaluated `env:` and `run:` of the other steps whose conditions are met. */
   const others: string[] = [];
   let failed = false;
   for (const step of job.steps ?? []) {
@@ -93,9 +81,9 @@ async function playJob(name: string, job: Job, context: Values, setting: Setting
       if (step.id !== undefined && outputs !== undefined) steps[step.id] = { outputs };
     }
   }
-  const outputs = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
-  const ended = { outputs: outputs as Played['outputs'], failed, skipped: false };
-  return { job: name, ...ended, results, others };
+  const given = evaluateAll(job.outputs ?? {}, { ...context, steps }, '');
+  const outputs = given as Readonly<Record<string, string>>;
+  return { job: name, outputs, failed, skipped: false, results, others };
 }
 
 function resultOf(name: string, played: readonly Played[]) {

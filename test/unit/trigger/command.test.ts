@@ -58,7 +58,7 @@ describe('whyNothing', () => {
     ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
     ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],
     ['a bot', on('/agent go', { author: RENOVATE }), noBots],
-    ['an app', on('/agent go', { viaApp: true }), noBots],
+    ['an app', on('/agent go', { fields: { performed_via_github_app: { id: 7 } } }), noBots],
     ['the name of a bot', on('/agent go', { author: { ...ALICE, login: 'a[bot]' } }), noBots],
     ['a dismissed review of nobody', byNobody(reviewed('/agent go', 'dismissed')), onlyNew],
     ['a comment of a deleted account', byNobody(on('/agent go')), 'not sent by the author'],

@@ -143,7 +143,11 @@ it.each<[string, WebhookEvent, string | null]>([
   ['one by a bot', on.pullRequest({ number: 7, sender: RENOVATE }), null],
   ['one by Dependabot', on.pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
   ['one by a person', on.pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
-  ['pull_request_target', on.pullRequest({ number: 7, fork: null, target: true }), null],
+  [
+    'pull_request_target',
+    { ...on.pullRequest({ number: 7, fork: null }), name: 'pull_request_target' },
+    null,
+  ],
   ['a review of one from a fork', ofFork(on.review({ number: 7, body: 'x' })), 'from forks'],
   ['a review of one from a branch', on.review({ number: 7, body: 'x' }), null],
   ['a review comment there', ofFork(on.reviewComment({ number: 7, body: 'x' })), 'from forks'],
