@@ -166,7 +166,7 @@ const counted = CASES.map((one) => ({
 
 it.each(counted)(
   '$name: $calls calls to GitHub',
-  async ({ with: inputs, event, before, after, own, isOvertaken = false, calls }) => {
+  async ({ name, with: inputs, event, before, after, own, isOvertaken = false, calls }) => {
     let rounds = respondInRounds([]);
     await using sim = await simulate({
       github: {
@@ -195,7 +195,8 @@ it.each(counted)(
     rounds = respondInRounds(expected);
     const id = sim.github.comments(PULL)[0]?.id ?? 0;
     const step = { event: event(id), github: { run_id: '2' } };
-    const result = await sim.run({ with: { wait: true, ...inputs }, step });
+    const given = { with: { wait: true, ...inputs }, step };
+    const result = await (name === 'elsewhere' ? sim.run(given) : sim.runHere(given));
 
     expect(result.outputs.delivery).toBe('sent');
     expect(rounds.unexpected).toEqual([]);
