@@ -27,36 +27,27 @@ function acceptedBy({ agent }: Simulation): readonly string[] {
     .sort();
 }
 
-/** Counts the requests that are open at once, and answers none before `count` of them are open. */
-function openAtOnce(count: number) {
-  let open = 0;
-  let release = Promise.withResolvers<void>();
-  const state = { most: 0, arrive };
-  async function arrive(): Promise<undefined> {
+it('several jobs get at most 4 messages at a time', async () => {
+  const names = ids(48);
+  let [open, most, next] = [0, 0, Promise.withResolvers<void>()];
+  /** Answers none before four of them are open, and one more would have had time to arrive. */
+  async function onPost(): Promise<undefined> {
+    const own = next;
     open += 1;
-    state.most = Math.max(state.most, open);
-    const { promise, resolve } = release;
-    // One more would have time to arrive.
-    if (open === count) {
-      wait(30).then(() => {
-        release = Promise.withResolvers();
-        resolve();
-      });
+    most = Math.max(most, open);
+    if (open === 4) {
+      await wait(30);
+      next = Promise.withResolvers();
+      own.resolve();
     }
-    await promise;
+    await own.promise;
     open -= 1;
   }
-  return state;
-}
-
-it('several jobs get at most 4 messages at a time', async () => {
-  const messages = openAtOnce(4);
-  const names = ids(48);
-  await using sim = await simulateJobs(names, { agent: { onPost: messages.arrive } });
+  await using sim = await simulateJobs(names, { agent: { onPost } });
   const result = await sim.runHere();
   expect(result.outputs.result).toBe('sent');
   expect(acceptedBy(sim)).toEqual(names.toSorted());
-  expect(messages.most).toBe(4);
+  expect(most).toBe(4);
   // Each message uses a new connection, because the server may close a used one at any time.
   expect(new Set(sim.agent.posts().map(({ socket }) => socket)).size).toBe(48);
 });

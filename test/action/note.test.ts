@@ -3,7 +3,6 @@ import { LABELS } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
-import type { GitHubOptions } from '../sim/github/server.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
 import type { Scenario, Simulation } from './scenario.ts';
 import { JOB, LONG_TURN, meetAt, PULL, resolver, simulate } from './scenario.ts';
@@ -16,23 +15,14 @@ const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
 const RATE: Answer = { status: 403, body: { message: 'You exceeded a secondary rate limit.' } };
 
-/** Answers the calls to GitHub that are for this. */
-function answering(purpose: string, reply: (nth: number) => Reply | undefined) {
-  let nth = 0;
-  return (sim: () => Simulation): NonNullable<GitHubOptions['on']> =>
-    () => {
-      const call = sim().github.calls().at(-1);
-      return call !== undefined && purposeOf(call) === purpose ? reply(++nth) : undefined;
-    };
-}
+type Replies = Readonly<Record<string, (nth: number) => Reply | undefined>>;
 
-/** Runs a scenario in which GitHub answers these calls. */
-async function play(origin: Origin, scenario: Scenario, replies?: ReturnType<typeof answering>) {
-  const on = replies?.(() => attempts.sim);
-  const github = { ...scenario.github, ...(on && { on }) };
-  await using attempts = await openAttempts(origin, { ...scenario, github });
-  const result = await attempts.run(1);
-  return { result, sim: attempts.sim };
+/** A run in which GitHub answers the calls that are for these. */
+async function open(origin: Origin, scenario: Scenario, replies: Replies) {
+  let nth = 0;
+  const on = () => replies[purposes(attempts.sim).at(-1) ?? '']?.(++nth);
+  const attempts = await openAttempts(origin, { ...scenario, github: { on } });
+  return attempts;
 }
 
 describe.concurrent('the creation of the comment', () => {
@@ -62,17 +52,16 @@ describe.concurrent('the creation of the comment', () => {
   it('without an answer goes on with the comment that the list shows later', async () => {
     const loses = (call: Call) => purposeOf(call) === 'note';
     const github = { trouble: { listLagMs: 10_000, loses } };
-    const { result, sim } = await play('a comment', { github });
-    expect(result.outputs).toMatchObject(SENT);
+    await using attempts = await openAttempts('a comment', { github });
+    const { run, sim } = attempts;
+    expect((await run(1)).outputs).toMatchObject(SENT);
     expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
   });
 
   it('without an answer or a comment sends nothing, and says how the next one works', async () => {
     let isLost = true;
     const lost = () => (isLost ? { status: 504 } : undefined);
-    await using attempts = await openAttempts('a comment', {
-      github: { on: () => (purposes(attempts.sim).at(-1) === 'note' ? lost() : undefined) },
-    });
+    await using attempts = await open('a comment', {}, { note: lost });
     const { run, sim } = attempts;
     const result = await run(1);
     expect(result.outputs).toMatchObject(NOT_SENT);
@@ -89,25 +78,23 @@ describe.concurrent('the creation of the comment', () => {
   });
 
   it.each([1, 3])('waits a minute after a limit that names no time: %i of them', async (count) => {
-    const replies = answering('note', (nth) => (nth <= count ? RATE : undefined));
-    const { result, sim } = await play('a comment', {}, replies);
+    const reply = (nth: number) => (nth <= count ? RATE : undefined);
+    await using attempts = await open('a comment', {}, { note: reply });
+    const { run, sim } = attempts;
+    const { outputs } = await run(1);
     const calls = sim.github.calls('POST issues/#/comments');
     expect(calls).toHaveLength(count === 1 ? 2 : 3);
     const [first, second] = calls.map(({ request }) => request.at);
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(60_000);
-    expect(result.outputs).toMatchObject(count === 1 ? SENT : NOT_SENT);
+    expect(outputs).toMatchObject(count === 1 ? SENT : NOT_SENT);
     // A further comment would fall under the same limit.
     expect(answersTo(sim)).toEqual([]);
   });
 
   it('that fails in a re-run that only goes on is a warning', async () => {
     let isRerun = false;
-    await using attempts = await openAttempts('a step', {
-      with: { wait: true },
-      github: {
-        on: () => (isRerun && purposes(attempts.sim).at(-1) === 'note' ? RATE : undefined),
-      },
-    });
+    const reply = () => (isRerun ? RATE : undefined);
+    await using attempts = await open('a step', { with: { wait: true } }, { note: reply });
     const { sim, run } = attempts;
     await run(1, { with: { wait: false } });
     isRerun = true;
@@ -129,9 +116,11 @@ it.concurrent.each<[string, number, Reply, string?, number?]>([
   ['as the token is dead', Infinity, DEAD, OUTDATED, 2],
 ])('edits of the comment that fail %s: at most one warning', async (...row) => {
   const [, most, reply, said, calls] = row;
-  const replies = answering('edit', (nth) => (nth <= most ? reply : undefined));
   const agent = { jobs: [{ id: JOB, turns: [LONG_TURN] }] };
-  const { result, sim } = await play('a step', { with: { wait: true }, agent }, replies);
+  const edit = (nth: number) => (nth <= most ? reply : undefined);
+  await using attempts = await open('a step', { with: { wait: true }, agent }, { edit });
+  const { run, sim } = attempts;
+  const result = await run(1);
   expect(result.conclusion).toBe('success');
   expect(result.outputs).toMatchObject({ result: 'completed', confirmed: 'true' });
   expect(result.warnings).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);

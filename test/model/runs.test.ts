@@ -110,11 +110,8 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
 function sceneOf(scenario: Scenario): Scene {
   const { jobs, event, wait, comment, minutes, earlier, seenEnd: confirmed } = scenario;
-  const ended = earlier === 'sent' &&
-    confirmed !== null && {
-      ended: { result: 'failed', confirmed, at: EPOCH - 10_000 } as const,
-      prNumber: 7,
-    };
+  const end = { result: 'failed', confirmed: confirmed === true, at: EPOCH - 10_000 } as const;
+  const ended = earlier === 'sent' && confirmed !== null && { ended: end, prNumber: 7 };
   return {
     jobs,
     event: EVENTS[event],
@@ -145,16 +142,7 @@ function play(scenario: Scenario): Promise<Outcome> {
   });
 }
 
-/** A job after the run. */
-interface Played extends Outcome {
-  readonly scenario: Scenario;
-  readonly job: Outcome['jobs'][number];
-  readonly posts: readonly Request[];
-  readonly polls: readonly Request[];
-  /** What the outputs say of it at the end. */
-  readonly result: Entry;
-  readonly endedAt: number;
-}
+/** What the outputs say of a job. */
 interface Entry {
   readonly jobId: string;
   readonly result: JobResult;
@@ -168,6 +156,20 @@ function entriesOf({ results = '[]' }: Readonly<Record<string, string>>): readon
   return JSON.parse(results);
 }
 
+/** A job after the run, of which the outputs say this. */
+function toPlayed(scenario: Scenario, outcome: Outcome, result: Entry) {
+  const job = outcome.jobs.find(({ id }) => id === result.jobId);
+  if (job === undefined) throw new Error('There is a result of another job.');
+  const of = (what: Request['what']) =>
+    outcome.journal.filter((one) => one.what === what && one.jobId === job.id);
+  const [posts, polls] = [of('message'), of('poll')];
+  const sentAt = posts.at(-1)?.endedAt;
+  const isSent = sentAt !== undefined && result.elapsedSeconds !== null;
+  const endedAt = isSent ? sentAt + (result.elapsedSeconds ?? 0) * 1000 : outcome.knownAt;
+  return { ...outcome, scenario, job, result, posts, polls, endedAt };
+}
+type Played = ReturnType<typeof toPlayed>;
+
 function verdictOf({ breakage, isWritten, status }: Request): 'refused' | 'doubtful' | 'accepted' {
   if (status === undefined) return isWritten ? 'doubtful' : 'refused';
   if (breakage === undefined) return 'accepted';
@@ -178,10 +180,6 @@ function verdictOf({ breakage, isWritten, status }: Request): 'refused' | 'doubt
 function notedBefore({ journal, job }: Played, { startedAt }: Request): string | undefined {
   const written = journal.filter(({ note, endedAt }) => note !== undefined && endedAt <= startedAt);
   return written.at(-1)?.note?.jobs.find(({ id }) => id === job.id)?.delivery;
-}
-
-function hasNote({ scenario: { event, comment } }: Played): boolean {
-  return comment && event !== 'a schedule';
 }
 
 /** The outputs round to tenths of a second. */
@@ -197,8 +195,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
         startedAt <= played.beganAt + Number(played.scenario.minutes) * 60_000 - 2000 + SLACK_MS &&
         startedAt <= played.cancelledAt + SLACK_MS,
     ),
-  'no POST before its note, which says that it may be sent': (played) =>
-    !hasNote(played) || played.posts.every((post) => notedBefore(played, post) === 'sending'),
+  'no POST before its note, which says that it may be sent': (played) => {
+    const { event, comment } = played.scenario;
+    const hasNote = comment && event !== 'a schedule';
+    return !hasNote || played.posts.every((post) => notedBefore(played, post) === 'sending');
+  },
   'the outputs say before each POST that the delivery is unknown': ({ posts, saved, job }) =>
     posts.every(({ startedAt }) => {
       const before = saved.findLast(({ at }) => at <= startedAt)?.outputs ?? {};
@@ -335,15 +336,7 @@ const endings = new Map<string, number>();
 async function check(scenario: Scenario): Promise<void> {
   const outcome = await play(scenario);
   for (const result of entriesOf(outcome.saved.at(-1)?.outputs ?? {})) {
-    const job = outcome.jobs.find(({ id }) => id === result.jobId);
-    if (job === undefined) throw new Error('There is a result of another job.');
-    const of = (what: string) =>
-      outcome.journal.filter((one) => one.what === what && one.jobId === job.id);
-    const [posts, polls] = [of('message'), of('poll')];
-    const sentAt = posts.at(-1)?.endedAt;
-    const isSent = sentAt !== undefined && result.elapsedSeconds !== null;
-    const endedAt = isSent ? sentAt + (result.elapsedSeconds ?? 0) * 1000 : outcome.knownAt;
-    const played = { ...outcome, scenario, job, result, posts, polls, endedAt };
+    const played = toPlayed(scenario, outcome, result);
     const broken = Object.entries(PROMISES).filter(([, isKept]) => !isKept(played));
     expect(broken.map(([promise]) => promise)).toEqual([]);
     const ending = `${result.result}, ${result.delivery}, ${result.confirmed}`;

@@ -64,45 +64,32 @@ export interface Outcome {
 /** Milliseconds after which a write that had no answer may still be done. */
 const LATEST_MS = 4000;
 
-export class World {
-  readonly clock = virtualClock();
-  readonly entries: Entry[] = [];
+export type World = ReturnType<typeof newWorld>;
+
+export function newWorld(random: () => number, lagMs: number) {
+  const clock = virtualClock();
+  const entries: Entry[] = [];
   /** The messages that the API has accepted. */
-  readonly accepted: (Pick<Setup, 'run' | 'attempt'> & { readonly job: string })[] = [];
+  const accepted: (Pick<Setup, 'run' | 'attempt'> & { readonly job: string })[] = [];
   /** Edits by another process than the one that has created the comment. */
-  readonly stolen: number[] = [];
-  readonly #random: () => number;
-  readonly #lagMs: number;
-
-  constructor(random: () => number, lagMs: number) {
-    this.#random = random;
-    this.#lagMs = lagMs;
-  }
-
-  chance(share: number): boolean {
-    return this.#random() < share;
-  }
-
-  upTo(ms: number): number {
-    return Math.floor(this.#random() * ms);
-  }
-
-  listed(): readonly Entry[] {
-    return this.entries.filter(({ at }) => at + this.#lagMs <= this.clock.now());
-  }
-
-  add(body: string): Entry {
-    const entry = { id: 101 + this.entries.length, body, at: this.clock.now() };
-    this.entries.push(entry);
-    return entry;
-  }
-
-  edit(id: number, body: string): void {
-    const entry = this.entries.find((one) => one.id === id);
-    if (entry === undefined) return;
-    if (processOf(entry.body) !== processOf(body)) this.stolen.push(id);
-    entry.body = body;
-  }
+  const stolen: number[] = [];
+  return {
+    ...{ clock, entries, accepted, stolen },
+    chance: (share: number) => random() < share,
+    upTo: (ms: number) => Math.floor(random() * ms),
+    listed: () => entries.filter(({ at }) => at + lagMs <= clock.now()),
+    add(body: string): Entry {
+      const entry = { id: 101 + entries.length, body, at: clock.now() };
+      entries.push(entry);
+      return entry;
+    },
+    edit(id: number, body: string): void {
+      const entry = entries.find((one) => one.id === id);
+      if (entry === undefined) return;
+      if (processOf(entry.body) !== processOf(body)) stolen.push(id);
+      entry.body = body;
+    },
+  };
 }
 
 function processOf(body: string): string | undefined {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { issueComment, pullRequest, workflowRun } from '../../sim/events.ts';
-import { type Luck, NO_TROUBLE, type Outcome, PULL, runIn, type Setup, World } from './lottery.ts';
+import type { Luck, Outcome, Setup, World } from './lottery.ts';
+import { NO_TROUBLE, newWorld, PULL, runIn } from './lottery.ts';
 
 // Random worlds: legs, re-runs and runs at once, lost answers of creations and edits, kills between any two requests, and lists
 // that lag. What is tried in every order, but with fewer things that happen, is in protocol.test.ts.
@@ -80,7 +81,7 @@ const REFUSED: Luck = { loses: 0.4, drops: 0, fails: 0, doubts: 0, refuses: 1 };
 /** What is not as it has to be, in words. */
 async function playWorld(seed: number): Promise<readonly string[]> {
   const random = mulberry(seed);
-  const world = new World(random, [0, 2000, 10_000][seed % 3] ?? 0);
+  const world = newWorld(random, [0, 2000, 10_000][seed % 3] ?? 0);
   const kind = KINDS[Math.floor(seed / 3) % KINDS.length] ?? 'attempts';
   const plans = plansOf(kind, world);
   const luck = kind === 'refused creation' ? REFUSED : IN_TROUBLE;
