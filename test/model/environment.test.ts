@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PULL, type Scenario, simulate } from '../action/scenario.ts';
+import { PULL, simulate } from '../action/scenario.ts';
 import { issueComment } from '../sim/events.ts';
 
 // Whatever the environment contains, a run ends with its outputs and at most one error.
@@ -16,8 +16,7 @@ const NAMES = (
 /** Of the built action with all values, or of src/ with some at random. */
 const IS_LONG = process.env.MODEL_RUNS !== undefined;
 const VALUES = ODD.split('|').toSorted(() => Math.random() - 0.5);
-const STEP: Step = { event: issueComment({ number: PULL, body: '/agent Go.' }) };
-type Step = NonNullable<Scenario['step']>;
+const event = issueComment({ number: PULL, body: '/agent Go.' });
 
 /** Without GITHUB_API_URL, the run would call GitHub itself. */
 const rows = NAMES.flatMap((name) =>
@@ -28,12 +27,12 @@ const rows = NAMES.flatMap((name) =>
 
 it.each(rows)('a run ends with a sentence, whatever %s is: %j', async (name, value) => {
   await using sim = await simulate({ with: { command: '/agent', prompt: '' } });
-  const [, ofRunner] = /^GITHUB_(.*)/.exec(name) ?? [];
-  const given: Step =
-    ofRunner === undefined
-      ? { env: { [name]: value } }
-      : { github: { [ofRunner.toLowerCase()]: value } };
-  const more = { step: { ...STEP, ...given } };
-  const result = await (IS_LONG ? sim.run(more) : sim.runHere(more));
-  expect(result.errors.join()).not.toContain('unexpected error');
+  const ofRunner = name.replace(/^GITHUB_/, '');
+  const isEnv = ofRunner === name;
+  const given = isEnv
+    ? { env: { [name]: value } }
+    : { github: { [ofRunner.toLowerCase()]: value } };
+  const more = { step: { event, ...given } };
+  const { errors } = await (IS_LONG ? sim.run(more) : sim.runHere(more));
+  expect(errors.join()).not.toContain('unexpected error');
 });

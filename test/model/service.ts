@@ -22,20 +22,11 @@ export interface JobScript {
   readonly otherAt: number | null;
 }
 
-/** What the agent does between two times, because of a message. */
-export interface Work {
-  readonly at: number;
-  readonly begin: number;
-  readonly end: number;
-  readonly ends: FinalStatus;
-  readonly isOurs: boolean;
-}
-
 /** All work on the job, one after the other, if our message was accepted at that time. */
-export function workOn(job: JobScript, sentAt: number | null): readonly Work[] {
+export function workOn(job: JobScript, sentAt: number | null) {
   const { earlier, otherAt, joins, queueMs, workMs } = job;
   const first = { at: -Infinity, begin: -Infinity, end: earlier.endsAt, ends: earlier.ends };
-  const works: Work[] = [{ ...first, isOurs: false }];
+  const works = [{ ...first, isOurs: false }];
   const messages = [
     { at: otherAt, ends: 'completed', isOurs: false } as const,
     { at: sentAt, ends: job.ends, isOurs: true } as const,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { composeComment, parseRecord } from '../../src/ledger/marker.ts';
 import { type CommentRecord, shortHash } from '../../src/ledger/record.ts';
 import { run } from '../../src/run.ts';
-import { readRunInfo } from '../../src/runner/environment.ts';
+import { type Env, readRunInfo } from '../../src/runner/environment.ts';
 import { type Dispatcher, EnvHttpProxyAgent } from '../../src/vendor/undici.ts';
 import type { Answer, JournalEntry } from '../sim/agent.ts';
 import { ALICE, type WebhookEvent } from '../sim/events.ts';
@@ -16,6 +16,7 @@ import { openRepository } from '../sim/github/repository.ts';
 import { rest } from '../sim/github/rest.ts';
 import { openRuns } from '../sim/github/runs.ts';
 import '../sim/runner/preload.ts';
+import { NOTE } from '../unit/record.ts';
 import { recordingRuntime } from '../unit/recording-runtime.ts';
 import { EPOCH, virtualClock } from './clock.ts';
 import { type JobScript, show, workOn } from './service.ts';
@@ -102,13 +103,12 @@ const JOB: JobScript = {
 export const LONGEST_LAG_MS = 10_000;
 const usualDispatch = EnvHttpProxyAgent.prototype.dispatch;
 let folder = '';
-const files = new Map<WebhookEvent, string>();
 /** The dispatcher of the run that is played. */
 let respond: Dispatcher['dispatch'] = () => false;
 
 /** All requests of the tests in a file go to the world that is played. */
 export function playInWorlds(): void {
-  beforeAll(async () => {
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'worlds-'));
     // A spy would keep all requests.
     EnvHttpProxyAgent.prototype.dispatch = (...request) => respond(...request);
@@ -116,7 +116,6 @@ export function playInWorlds(): void {
   afterAll(() => {
     EnvHttpProxyAgent.prototype.dispatch = usualDispatch;
     rmSync(folder, { recursive: true });
-    files.clear();
   });
 }
 
@@ -311,9 +310,8 @@ function noteIn(path: string, body: string): CommentRecord | undefined {
 }
 
 function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly JobScript[]) {
-  const path = files.get(event) ?? join(folder, `${files.size}.json`);
-  if (!files.has(event)) writeFileSync(path, JSON.stringify(event.payload));
-  files.set(event, path);
+  const path = join(folder, 'event.json');
+  writeFileSync(path, JSON.stringify(event.payload));
   const inputs = {
     ...{ 'project-id': PROJECT, 'api-key': 'mint_test_key', 'github-token': 'ghs_x' },
     ...{ 'job-id': jobs.map(({ id }) => id).join(), prompt: 'Add examples.', ...scene.with },
@@ -327,18 +325,13 @@ function environmentOf({ event, attempt = 1, ...scene }: Scene, jobs: readonly J
   };
 }
 
-function earlierComments(
-  { notes = [] }: Scene,
-  scripts: readonly JobScript[],
-  env: Parameters<typeof readRunInfo>[0],
-): string[] {
+function earlierComments({ notes = [] }: Scene, jobs: readonly JobScript[], env: Env): string[] {
   const { workflow, step } = readRunInfo(env);
+  const usual = { ...NOTE, project: shortHash(PROJECT), step: shortHash(workflow, step) };
   return notes.map(({ delivery, ended, prNumber, ...note }, index) => {
     const sent = delivery === 'sent' && { sentAt: EPOCH - 20_000, base: 'completed' };
-    const jobs = scripts.map(({ id }) => ({ id, delivery, ...sent, ended, prNumber }));
-    const usual = { project: shortHash(PROJECT), step: shortHash(workflow, step), attempt: 1 };
-    const about = { run: String(index), command: '', commit: '', byBot: false, jobs };
-    const process = shortHash(String(index));
-    return composeComment({ ...usual, ...about, ...note, process }, () => 'Earlier.');
+    const all = jobs.map(({ id }) => ({ id, delivery, ...sent, ended, prNumber }));
+    const own = { run: `${index}`, process: shortHash(`${index}`), jobs: all };
+    return composeComment({ ...usual, ...own, ...note }, () => 'Earlier.');
   });
 }
