@@ -121,16 +121,12 @@ async function play(trial: Trial) {
 }
 
 async function playAll(count: number, trial: (seed: string, n: number) => Trial) {
-  const wrong: string[] = [];
-  let [spoiled, died] = [0, 0];
-  for (let n = 0; n < count; n += 1) {
-    const found = await play(trial(`${n}`, n));
-    died += found.died;
-    if (found.wrong.length > 0) spoiled += 1;
-    wrong.push(...found.wrong.map((what) => `${n}: ${what}`));
-  }
+  const trials = Array.from({ length: count }, (_, n) => play(trial(`${n}`, n)));
+  const found = await Promise.all(trials);
+  const wrong = found.flatMap((one, n) => one.wrong.map((what) => `${n}: ${what}`));
+  const spoiled = found.filter((one) => one.wrong.length > 0).length;
   console.info(`QUEUE_SEED=${SEED}: ${spoiled} of ${count} trials\n${wrong.join('\n')}`);
-  return { spoiled, wrong, died };
+  return { spoiled, wrong, died: found.reduce((sum, { died }) => sum + died, 0) };
 }
 
 it.each([

@@ -39,6 +39,7 @@ function answers({ github }: Simulation): readonly string[] {
 
 describe('a review is one message', () => {
   it('with all inline comments, in the order of the files and lines', async () => {
+    const suggested = 'Shorter: \n```suggestion\nnew\n```';
     const suggestion = 'Shorter: <!-- ignore this -->\u200b\r\n```suggestion\r\nnew\r\n```';
     const { sim, result, prompts } = await submit({
       comments: [
@@ -52,27 +53,16 @@ describe('a review is one message', () => {
       prompt: 'Be brief.',
     });
     expect(result.outputs).toMatchObject({ result: 'sent', delivery: 'sent' });
-    expect(prompts).toEqual([
-      [
-        'Be brief.',
-        'Fix these.',
-        'Comment 1 of 5, on the file “a.md”:',
-        'Split it.',
-        'Comment 2 of 5, on the file “a.md”, lines 7 to 9:',
-        QUOTED_DIFF,
-        'Shorter: \n```suggestion\nnew\n```',
-        'Comment 3 of 5, on the file “a.md”, lines 12 to 30 of an older commit:',
-        QUOTED_DIFF,
-        'Two.',
-        'Comment 4 of 5, on the file “b.md”, line 3:',
-        QUOTED_DIFF,
-        'Three.',
-        'Comment 5 of 5, on the file “b.md”, line 8:',
-        QUOTED_DIFF,
-        'Moved.',
-        QUOTATIONS,
-      ].join('\n\n'),
-    ]);
+    const on = (place: string, ...texts: readonly string[]) =>
+      [`Comment ${place}:`, ...texts].join('\n\n');
+    const parts = [
+      ...['Be brief.', 'Fix these.', on('1 of 5, on the file “a.md”', 'Split it.')],
+      on('2 of 5, on the file “a.md”, lines 7 to 9', QUOTED_DIFF, suggested),
+      on('3 of 5, on the file “a.md”, lines 12 to 30 of an older commit', QUOTED_DIFF, 'Two.'),
+      on('4 of 5, on the file “b.md”, line 3', QUOTED_DIFF, 'Three.'),
+      on('5 of 5, on the file “b.md”, line 8', QUOTED_DIFF, 'Moved.'),
+    ];
+    expect(prompts).toEqual([[...parts, QUOTATIONS].join('\n\n')]);
     expect(sim.lastComment()).toMatch(/Fix these\..*\+ 5 comments on 2 files/s);
     expect(sim.lastComment()).not.toContain('Split it.');
   });
