@@ -20,6 +20,11 @@ export function fence(text: string, language = 'text'): string {
   return `${ticks}${language}\n${text}\n${ticks}`;
 }
 
+/** No line of it can be taken for one of ours, or end a block that is open. */
+export function quoteLines(text: string): string {
+  return text.replace(/\r\n?|[\v\f\x85\u2028\u2029]/g, '\n').replace(/^/gm, '> ');
+}
+
 const MOST_QUOTED_LINES = 12;
 const MOST_CHARACTERS = 1000;
 

@@ -37,7 +37,7 @@ export async function readRequest(context: Context): Promise<Request | Stop> {
   const request = { prompt, words, sections: files.value, commentsOn, isPrivate };
   if (source?.kind === 'review') return readReview(context, source, request);
   if (source !== null) {
-    if (prompt === '' && words === '') return withoutWords(command);
+    if (prompt === '' && words === '') return stop('no-words', { command: command ?? '' });
     if (source.context === null) return request;
     const { formatCode } = await loadReview();
     return { ...request, sections: [formatCode(source.context, runtime.redact), ...files.value] };
@@ -101,7 +101,8 @@ async function readReview(
   const isBare = inline.length === 0;
   const isEmpty = request.words === '' && isBare && request.prompt === '';
   const whole = { ...request, sections: [...inline, ...request.sections], commentsOn };
-  if (inputs.command !== null) return isEmpty ? withoutWords(inputs.command) : whole;
+  if (inputs.command !== null)
+    return isEmpty ? stop('no-words', { command: inputs.command }) : whole;
   if (isEmpty) return nothing('The review has neither text nor inline comments.');
   if (review.approves && isBare) return nothing('Approvals without inline comments are not sent.');
   // GitHub makes a review of a single reply, too.
@@ -111,10 +112,6 @@ async function readReview(
 
 function nothing(reason: string): Stop {
   return stop('nothing-to-send', { why: reason });
-}
-
-function withoutWords(command: string | null): Stop {
-  return stop('no-words', { command: command ?? '' });
 }
 
 function loadReview() {

@@ -1,11 +1,10 @@
 import type { CodeLocation, Post } from '../../github/conversation.ts';
-import { blocks } from '../../markdown.ts';
+import { blocks, fence, quoteLines } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { cut, hasVisibleText, oneLine, plural, quote, withoutInvisible } from '../../text.ts';
 import type { Account, CommentTrigger } from '../../trigger/trigger.ts';
-import { fenced } from '../logs/clean.ts';
 import { sanitize, sanitizeStrict } from '../sanitize/sanitize.ts';
-import { cutQuoted, omitForRoom, quoteLines, type Section } from '../sections.ts';
+import { cutQuoted, omitForRoom, type Section } from '../sections.ts';
 import { quoteLogin, type Standing } from './authors.ts';
 import type { PostGroup } from './select.ts';
 
@@ -27,7 +26,7 @@ export function formatPosts(
   { slot, heading, where = '' }: { slot: 'reply' | 'words'; heading: string; where?: string },
 ): Section {
   const parts: string[] = [];
-  const strangers: Extract<Standing, { kind: 'not quoted' }>[] = [];
+  const strangers: Standing[] = [];
   let [room, count, left, shortened] = [ROOM, 0, 0, 0];
   for (const group of groups.toReversed()) {
     const head = formatThread(group, redact);
@@ -36,10 +35,10 @@ export function formatPosts(
     for (const post of group.posts.toReversed()) {
       const standing = judge(post.author);
       const whole = redact(sanitize(post.body));
-      if (standing.kind === 'not quoted') strangers.push(standing);
-      if (standing.kind === 'not quoted' || !hasVisibleText(whole)) continue;
+      if (!standing.isQuoted) strangers.push(standing);
+      if (!standing.isQuoted || !hasVisibleText(whole)) continue;
       const words = cutQuoted(whole, LONGEST_POST);
-      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${standing.remark}`;
+      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${standing.who}`;
       const text = `${by}:\n\n${quoteLines(words)}`;
       // With what is too long, the room is used up for all that is older, too.
       room -= blocks([own.length === 0 ? head : '', text]).length + 2;
@@ -54,7 +53,7 @@ export function formatPosts(
     if (own.length > 0) parts.unshift(head, ...own);
   }
   const byStrangers = [...Map.groupBy(strangers, ({ who }) => who)].map(([who, all]) => {
-    const why = all[0]?.why ?? '';
+    const [{ why } = { why: '' }] = all;
     return { what: `${plural(all.length, 'comment')} ${who}`, why, isFault: why !== '' };
   });
   return {
@@ -71,15 +70,9 @@ function formatThread({ location }: PostGroup, redact: Redact): string {
   return blocks([`An open thread on ${where}:`, diff]);
 }
 
-const REVIEWS: Readonly<Record<string, string>> = {
-  CHANGES_REQUESTED: ' that requests changes',
-  DISMISSED: ' that was dismissed',
-  APPROVED: ' that approves',
-};
-
-function formatKind({ key, state }: Post, { location }: PostGroup): string {
+function formatKind({ key }: Post, { location }: PostGroup): string {
   if (location !== null) return ' in this thread';
-  return key.startsWith('review:') ? ` in a review${REVIEWS[state] ?? ''}` : '';
+  return key.startsWith('review:') ? ' in a review' : '';
 }
 
 const MOST_DIFF_LINES = 10;
@@ -101,7 +94,7 @@ export function formatLocation(
   return {
     // After a line break or a quotation mark, a file name would look like text of the author.
     where: `the file ${quote(redact(path), 1000)}${line === null ? '' : lines}${commit}`,
-    diff: hunk === '' ? '' : fenced(hunk, 'diff'),
+    diff: hunk === '' ? '' : quoteLines(fence(hunk, 'diff')),
   };
 }
 
@@ -117,16 +110,14 @@ export async function formatTopic(
   what: 'issue' | 'pull request',
   { judge, redact, url }: Quoting,
 ): Promise<Section> {
-  const standing = judge(author);
-  const isStranger = standing.kind === 'not quoted';
-  const plain = isStranger ? await sanitizeStrict(body) : { text: sanitize(body), isWhole: true };
+  const { isQuoted, who, why } = judge(author);
+  const plain = isQuoted ? { text: sanitize(body), isWhole: true } : await sanitizeStrict(body);
   const whole = redact(plain.text);
   const text = cutQuoted(whole, LONGEST_BODY);
   const name = quoteLogin(author, redact);
-  const why = isStranger ? standing.why : '';
   const unknown =
     why === '' ? ', who may not ask you for changes' : `, whose permission is not known (${why})`;
-  const remark = isStranger ? unknown : standing.remark;
+  const remark = isQuoted ? who : unknown;
   const hasText = hasVisibleText(text);
   const permission = `the permission of ${name}, who wrote the ${what}`;
   const end = { what: `the end of the text of the ${what}`, why: `see ${url}` };

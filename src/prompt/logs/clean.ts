@@ -1,4 +1,3 @@
-import { fence } from '../../markdown.ts';
 import { withoutInvisible } from '../../text.ts';
 
 // Only what a reader of the log would see is left. Every expression takes linear time.
@@ -29,9 +28,4 @@ export function clean(text: string): string {
     .replaceAll('##[', '## [')
     .replace(MOST_BACKTICKS, '`'.repeat(10))
     .trimEnd();
-}
-
-/** A quotation, so that no line can end a block that the text before it has left open. */
-export function fenced(text: string, language?: string): string {
-  return fence(text, language).replace(/^/gm, '> ');
 }

@@ -1,6 +1,7 @@
+import { dotted, fence, quoteLines } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
 import { hasVisibleText } from '../../text.ts';
-import { clean, fenced } from './clean.ts';
+import { clean } from './clean.ts';
 import { findErrors, selectLines, sizeWithErrors } from './excerpt.ts';
 
 export const OUTPUTS_ROOM = 20_000;
@@ -78,10 +79,8 @@ function quoteOutput({ title, text, lines }: Output, room: number): string {
   const isFitting = sizeWithErrors(whole, 0) <= room;
   const fitting = { ...whole, lines: whole.lines.map((line) => shorten(line, most)) };
   const { shown, count, hasFirst } = selectLines(isFitting ? whole : fitting, room, FIRST_ROOM);
-  const remarks = [
-    hasFirst ? 'what says that something failed comes first' : '',
-    count < lines ? `${count} of ${lines} lines, chosen; “…” stands for the others` : '',
-  ].filter((remark) => remark !== '');
-  const remark = remarks.length === 0 ? '' : ` (${remarks.join('; ')})`;
-  return `${title}${remark}:\n\n${fenced(shown.join('\n'))}`;
+  const first = hasFirst ? 'what says that something failed comes first' : '';
+  const some = `${count} of ${lines} lines, chosen; “…” stands for the others`;
+  const remark = dotted([first, count < lines ? some : ''], '; ');
+  return `${title}${remark && ` (${remark})`}:\n\n${quoteLines(fence(shown.join('\n')))}`;
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { clean, fenced } from '../../../../src/prompt/logs/clean.ts';
+import { expect, it } from 'vitest';
+import { clean } from '../../../../src/prompt/logs/clean.ts';
 
 const ticks = (count: number): string => '`'.repeat(count);
 
@@ -41,18 +41,4 @@ it.each([
   ['white space at the end', 'a \n\t\n \n', 'a'],
 ])('clean of %s', (_, text, expected) => {
   expect(clean(text)).toBe(expected);
-});
-
-describe('fenced', () => {
-  it.each([
-    ['a\n\nb', '> ```text\n> a\n> \n> b\n> ```'],
-    ['```\na', '> ````text\n> ```\n> a\n> ````'],
-    [ticks(10), `> ${ticks(11)}text\n> ${ticks(10)}\n> ${ticks(11)}`],
-  ])('cannot be closed by %j', (text, expected) => {
-    expect(fenced(text)).toBe(expected);
-  });
-
-  it('names another language', () => {
-    expect(fenced('+a', 'diff')).toBe('> ```diff\n> +a\n> ```');
-  });
 });
