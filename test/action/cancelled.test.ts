@@ -50,10 +50,7 @@ const PHASES: readonly Phase[] = [
     scenario: (hang) => ({ agent: { onPost: () => ({ ...hang(), accept: true }) } }),
     delivery: 'unknown',
     says: ['SIGTERM', 'delivery unknown', 'The message may have arrived'],
-    left: [
-      ...(['error', JOB] as const),
-      'ended while the message was being sent. The message may have arrived',
-    ],
+    left: ['error', JOB, 'ended while the message was being sent. The message may have'],
   },
   {
     name: 'while it polls the job after the message',

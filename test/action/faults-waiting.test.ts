@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { AgentOptions, JobScript, Reply, TurnScript } from '../sim/agent.ts';
-import { answer, type Behaviour, startFaultServer, whole } from '../sim/fault-server.ts';
+import { answer, startFaultServer, whole } from '../sim/fault-server.ts';
 import {
   COMPLETED,
   type Expected,
@@ -16,17 +16,15 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB, LINK } from './scenario.ts';
+import { JOB, LINK, type Simulation } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
 const IDLE_JOBS = [{ id: JOB, turns: [{ steps: [] }] }];
-const SHORT = { 'timeout-minutes': '3' };
+const SHORT = { ...WAIT, 'timeout-minutes': '3' };
 
 const at = (afterMs: number, status: unknown, more = {}): TurnScript['steps'][number] => ({
-  afterMs,
-  set: { status: status as string, ...more },
+  ...{ afterMs, set: { status: status as string, ...more } },
 });
-
 const ended = (afterMs: number, prLink: string | null) => at(afterMs, 'completed', { prLink });
 
 function job(base: JobScript['base'], ...steps: TurnScript['steps']): Fault {
@@ -45,26 +43,19 @@ const timedOut: Expected = {
 };
 
 const EVIL = 'https://evil.example/pull/1';
+const leftOut = { ...completed, warns: [/link of the job is left out/] };
 const linked = (first: string | null, second: string | null, link = LINK): Fault => ({
   ...job({}, at(0, 'active'), ended(9000, first), ended(11_000, second)),
   also: ({ outputs }) => expect(outputs.prLink).toBe(link),
 });
+const EARLIER_END = job(
+  ...([{ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')] as const),
+);
 const ends = ['failed', 'failed', 'active', 'completed'];
 const gone = (n: number) => (n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } });
 testFaults('waits for a job with', [
-  [
-    'a link that leads to no pull request',
-    linked(EVIL, EVIL, ''),
-    { ...completed, warns: [/link of the job is left out/] },
-  ],
-  [
-    'an end from before that four polls show after work',
-    {
-      ...job({ status: 'failed' }, at(0, 'active'), at(1500, 'failed'), at(12_500, 'active')),
-      ...{ with: { ...WAIT, ...SHORT } },
-    },
-    timedOut,
-  ],
+  ['a link that leads to no pull request', linked(EVIL, EVIL, ''), leftOut],
+  ['an end from before that four polls show after work', { ...EARLIER_END, with: SHORT }, timedOut],
   ['a link that comes three seconds after the end', linked(null, LINK), completed],
   ['a link that the second look at the end does not show', linked(LINK, null), completed],
   ['an API that is gone after another end than before', withPolls(gone), completed],
@@ -79,7 +70,7 @@ testFaults('waits for a job with', [
       `a constant status ${status}`,
       {
         ...job({}, at(0, status)),
-        with: { ...WAIT, ...SHORT },
+        with: SHORT,
         // Once, not with each poll.
         also: ({ stdout }) =>
           expect(stdout.match(/no status|unknown status|from before/g)).toHaveLength(1),
@@ -111,8 +102,8 @@ testFaults('waits through an outage of', [
 const unsent = (error: RegExp, withinMs: number) => ({ ...NOT_SENT, attempts: 0, error, withinMs });
 const location = 'https://evil.example/';
 const polls =
-  (count: number): NonNullable<Fault['also']> =>
-  (_, { agent }) =>
+  (count: number) =>
+  (_: unknown, { agent }: Simulation) =>
     expect(agent.gets()).toHaveLength(count);
 testFaults('sends nothing if a poll before the message', [
   ...[307, 401].map(
@@ -147,38 +138,30 @@ testFaults('sends nothing if a poll before the message', [
     withPolls(() => limited('20'), { 'timeout-minutes': '1' }),
     { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
   ],
-  [
-    'fails, unless it succeeds after four refusals for its rate',
-    withPolls((n) => (n < 5 ? limited('1') : undefined)),
-    completed,
-  ],
 ]);
 
-const hanging =
-  (behaviour: Behaviour): SetUp =>
-  async (use) => ({
-    ...SILENT,
-    with: { ...WAIT, 'timeout-minutes': '1' },
-    server: await use(
-      startFaultServer({
-        onRequest({ method, n }) {
-          if (method === 'POST') return answer(whole(200, RECORD));
-          return n < 3 ? IDLE : behaviour;
-        },
-      }),
-    ),
-  });
+const LAST_HANGS: SetUp = async (use) => ({
+  ...{ ...SILENT, with: { ...WAIT, 'timeout-minutes': '1' } },
+  server: await use(
+    startFaultServer({
+      onRequest({ method, n }) {
+        if (method === 'POST') return answer(whole(200, RECORD));
+        return n < 3 ? IDLE : answer('', 'hang');
+      },
+    }),
+  ),
+});
+const NO_ANSWER: Fault = {
+  ...{ ...SILENT, with: { 'timeout-minutes': '0.5' } },
+  agent: { onPost: () => ({ fault: 'hang', accept: true }) },
+};
 // The last poll has its 30 s.
 const minute = { ...timedOut, error: /within 1 min/, atLeastMs: 60_000, withinMs: 92_500 };
 testFaults('stops waiting at the deadline', [
-  ['during a response that does not start', hanging(answer('', 'hang')), minute],
+  ['during a response that does not start', LAST_HANGS, minute],
   [
     'during the message, which has its 60 s',
-    {
-      ...SILENT,
-      with: { 'timeout-minutes': '0.5' },
-      agent: { onPost: () => ({ fault: 'hang', accept: true }) },
-    },
+    NO_ANSWER,
     { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
   ],
 ]);

@@ -39,7 +39,7 @@ export const AGAIN = { run_attempt: '2', triggering_actor: 'alice' };
 export const SENT = { result: 'sent', delivery: 'sent' };
 export const SKIPPED = { result: 'skipped', delivery: 'not-sent' };
 export const UNSENT = { result: 'error', delivery: 'not-sent' };
-export const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
+const OUTPUT_NAMES = Object.keys(toOutputs({ ended: [], commentUrls: [] }));
 /** The job has opened the pull request of the event. */
 export const ON_ITS_PULL: Partial<AgentOptions> = { jobs: [{ id: JOB, base: { prLink: LINK } }] };
 export const WRITER = { id: ALICE.id, permission: 'write' } as const;
@@ -193,7 +193,7 @@ function withCheckedOutputs(result: StepResult): StepResult {
 /** Checks what is true for every run, whatever happens to it. */
 export function expectPromises(
   result: StepResult,
-  { agent, github }: Pick<Simulation, 'agent' | 'github'>,
+  sim: Journals,
   more: readonly string[] = [],
 ): void {
   const stale = 'if you changed src/, run npm run build; archive.test.ts runs what is committed';
@@ -202,26 +202,19 @@ export function expectPromises(
   expect(result.stdout + result.stderr).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   expect(result.fileErrors).toEqual([]);
   // If the run tries again by itself, it does not ask users to try again later.
-  const retries = result.log
-    .split('\n')
-    .filter((line) => /(Trying|Polling) again (in|at once)/.test(line));
+  const retries = result.log.match(/^.*(Trying|Polling) again (in|at once).*$/gm) ?? [];
   expect(retries.filter((line) => /later|asks to wait until/.test(line))).toEqual([]);
-  const secrets = { key: KEY, token: TOKEN, more };
-  expect(findTraces(secrets, result, agent, github)).toEqual([]);
+  expect(findTraces({ key: KEY, token: TOKEN, more }, result, sim)).toEqual([]);
 }
 
-export interface Secrets {
-  readonly key: string;
-  readonly token: string;
-  readonly more: readonly string[];
-}
+type Secrets = Readonly<Record<'key' | 'token', string> & Record<'more', readonly string[]>>;
+type Journals = Readonly<Record<'agent' | 'github', Pick<Agent, 'journal'>>>;
 
 /** Each form of a secret in a text that must not contain it, and the name of the text. */
 export function findTraces(
   { key, token, more }: Secrets,
   result: StepResult,
-  agent: Pick<Agent, 'journal'>,
-  github: Pick<GitHub, 'journal'>,
+  { agent, github }: Journals,
 ): readonly string[] {
   const requests = (journal: readonly JournalEntry[], header: string, own: string): string =>
     journal

@@ -88,7 +88,7 @@ describe.concurrent.each(TEXTS)('removes the API key, %s,', (_, toText) => {
     const agent = isPrompt ? { journal } : sim.agent;
     // The path of a permission check contains a login, which is from GitHub.
     const github = { journal: sim.github.journal.map((request) => ({ ...request, path: '' })) };
-    expect(findTraces(secrets, result, agent, github)).toEqual([]);
+    expect(findTraces(secrets, result, { agent, github })).toEqual([]);
   });
 });
 
