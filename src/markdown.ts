@@ -70,10 +70,6 @@ export function small(text: string): string {
   return `<sub>${text}</sub>`;
 }
 
-export function folded(title: string, body: string): string {
-  return `<details>\n<summary>${title}</summary>\n\n${body}\n\n</details>`;
-}
-
 export function dotted(texts: readonly string[], dot = ' · '): string {
   return texts.filter((text) => text !== '').join(dot);
 }

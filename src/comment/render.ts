@@ -25,7 +25,6 @@ import {
   dotted,
   fence,
   fitting,
-  folded,
   icon,
   link,
   quotation,
@@ -130,7 +129,8 @@ function renderMessage({ message }: RunReport, jobs: readonly JobState[]): strin
   if (message === '' || !wasSent) return '';
   const part = message.length > LONGEST_MESSAGE ? ', only the beginning' : '';
   const title = `The message (${plural(message.length, 'character')}${part})`;
-  return folded(title, fence(cut(message, LONGEST_MESSAGE)));
+  const text = fence(cut(message, LONGEST_MESSAGE));
+  return `<details>\n<summary>${title}</summary>\n\n${text}\n\n</details>`;
 }
 
 function renderLinks(report: RunReport, job: JobState, isHere: boolean): string {

@@ -24,6 +24,8 @@ interface NewComment extends Pick<Runtime, 'clock' | 'signal'> {
   readonly compose: () => string;
 }
 
+export type NotCreated = ReturnType<typeof notCreated>;
+
 const MOST_CREATIONS = 3;
 const CREATE_AGAIN_MS = 1000;
 /** An edit without an answer may come late, and be the last word. */
@@ -121,13 +123,6 @@ function rateLimitPause({ status, pauseMs }: GitHubError): number {
   return pauseMs ?? (status === 429 ? 60_000 : 0);
 }
 
-/** `unclear`: it may exist or appear later. `no answer`: GitHub was not reached. */
-export interface NotCreated {
-  readonly kind: 'problem';
-  readonly problem: string;
-  readonly cause: ReturnType<typeof classifyError>;
-}
-
 /** Repeats a creation that was certainly not written. */
 export async function createComment(comment: NewComment): Promise<Ok<CreatedComment> | NotCreated> {
   const { github, conversation, compose, clock, signal, until } = comment;
@@ -150,12 +145,13 @@ function pauseBeforeCreation(error: unknown, failed: number): number {
   return error.status !== 429 || pauseMs > LONGEST_RATE_PAUSE_MS ? Infinity : pauseMs;
 }
 
-function notCreated(error: unknown): NotCreated {
+/** `unclear`: it may exist or appear later. `no answer`: GitHub was not reached. */
+function notCreated(error: unknown) {
   const cause = classifyError(error);
   const what =
     cause === 'unclear'
       ? 'It is not known whether the comment was created'
       : 'The comment could not be created';
   const why = sentences(`${what}: ${describeError(error)}.`, hintFor(error));
-  return { kind: 'problem', problem: why, cause };
+  return { ...problem(why), cause };
 }

@@ -101,14 +101,11 @@ export async function fetchOrExplain<T>(
     return ok(await untilAborted(fetch(), signal));
   } catch (error) {
     if (signal.aborted) return problem('GitHub did not answer in time', true);
-    return problem(whyNot(error, permission), mayPassLater(error));
+    // Any other error is a bug, and ends the run.
+    if (!(error instanceof GitHubError)) throw error;
+    const isLacking = permission !== '' && lacksPermission(error);
+    return problem(isLacking ? lacking(permission) : error.message, mayPassLater(error));
   }
-}
-
-/** Any other error is a bug, and ends the run. */
-export function whyNot(error: unknown, permission: string): string {
-  if (!(error instanceof GitHubError)) throw error;
-  return permission !== '' && lacksPermission(error) ? lacking(permission) : error.message;
 }
 
 export function unexpectedResponse(): GitHubError {

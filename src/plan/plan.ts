@@ -34,15 +34,9 @@ export interface Plan {
   readonly message: MessageId;
 }
 
-export interface Planned {
-  readonly context: Context;
-  readonly plan: Plan;
-  readonly jobIds: readonly string[];
-  /** The records of the page, or why they are not known. Empty if they are not needed. */
-  readonly ledger: Result<Ledger>;
-}
+export type Planned = Exclude<Awaited<ReturnType<typeof makePlan>>, Stop>;
 
-export async function makePlan(given: Context): Promise<Planned | Stop> {
+export async function makePlan(given: Context) {
   const context = await resolvePullRequest(given);
   if (isStop(context)) return context;
   const draft = draftPlan(context);
@@ -60,11 +54,7 @@ export async function makePlan(given: Context): Promise<Planned | Stop> {
   return outdated !== undefined && !context.isRerun ? outdated : jobIds;
 }
 
-type Known = Pick<Context, 'inputs' | 'trigger' | 'info' | 'source' | 'isRerun'>;
-
-export function draftPlan(
-  context: Known & { readonly runtime: Pick<Context['runtime'], 'clock'> },
-): Plan {
+export function draftPlan(context: Context): Plan {
   const { inputs, trigger, info, source, isRerun, runtime } = context;
   const { wait, onlyWhen, timeoutMs, prNumber, projectId, jobIds } = inputs;
   const comments = planComments(context);
@@ -106,7 +96,7 @@ export function draftPlan(
   };
 }
 
-function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): Plan['comments'] {
+function planComments({ inputs, trigger }: Context): Plan['comments'] {
   const { comment, prNumber, githubToken } = inputs;
   if (!comment) return { kind: 'none', why: '“comment: false” is set' };
   const number = prNumber ?? trigger.conversation;
@@ -120,7 +110,7 @@ function planComments({ inputs, trigger }: Pick<Known, 'inputs' | 'trigger'>): P
 const MOST_OF_BOTS = 3;
 
 /** There is none for what a person asks for, or for a person who re-runs, and so has looked. */
-function planLimit(context: Known, comments: Plan['comments']): Limit | undefined {
+function planLimit(context: Context, comments: Plan['comments']): Limit | undefined {
   const { inputs, trigger, source } = context;
   const { maxMessages } = inputs;
   const byBot = isByBot(context);
@@ -138,15 +128,16 @@ function planLimit(context: Known, comments: Plan['comments']): Limit | undefine
   return byBot && !isTrusted(trigger) ? { uncounted: stop('uncounted-bot', { why }) } : undefined;
 }
 
-function isByBot(context: Known): boolean {
+function isByBot(context: Context): boolean {
   return [context.trigger.sender, findRerunner(context)].some((one) => one !== null && isBot(one));
 }
 
 /** Null also if the runner does not say who it is. */
-function findRerunner({ trigger, info: { attempt, triggeringActor } }: Known): Account | null {
+function findRerunner({ trigger, info: { attempt, triggeringActor } }: Context): Account | null {
   return attempt > 1 && triggeringActor !== '' ? rerunBy(trigger.sender, triggeringActor) : null;
 }
 
+/** Empty if they are not needed; or why they are not known. */
 async function listRecords(context: Context, plan: Plan): Promise<Result<Ledger>> {
   const { inputs, isRerun, source, github } = context;
   const { comments, decidesBelow, message, deadline } = plan;

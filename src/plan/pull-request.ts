@@ -1,11 +1,11 @@
 import type { RunReport } from '../comment/render.ts';
 import type { Context } from '../context.ts';
 import type { GitHub } from '../github/client.ts';
-import { whyNot } from '../github/errors.ts';
+import { fetchOrExplain } from '../github/errors.ts';
 import type { JobState } from '../job/job.ts';
 import { type Stop, stop } from '../job/stop-reasons.ts';
 import { knownRecords, type Ledger } from '../ledger/ledger.ts';
-import type { PullRequest, PullRequestHead } from '../pull-request.ts';
+import type { PullRequest } from '../pull-request.ts';
 import { listing, sentences } from '../text.ts';
 import { type CommitTrigger, choosePull } from '../trigger/trigger.ts';
 import type { Result } from '../value-or-problem.ts';
@@ -15,7 +15,7 @@ import type { Result } from '../value-or-problem.ts';
  * needs none: then only the branch of the event counts, as other branches can have the commit, too.
  */
 export async function resolvePullRequest(context: Context): Promise<Context | Stop> {
-  const { inputs, github, trigger } = context;
+  const { inputs, github, trigger, runtime } = context;
   // Only events about a commit can leave out their pull request.
   if (trigger.kind !== 'check' || (inputs.prNumber ?? trigger.conversation) !== null)
     return context;
@@ -23,13 +23,10 @@ export async function resolvePullRequest(context: Context): Promise<Context | St
   const isJobKnown = inputs.jobIds.length > 0;
   const without = (why: Stop) => (isJobKnown ? context : why);
   if (check.pulls.length > 0) return without(whySeveral(check, check.pulls));
-  let all: readonly PullRequestHead[];
-  try {
-    all = await github.pullRequestsWith(check.sha);
-  } catch (error) {
-    return without(stop('pull-request-unknown', { why: whyNot(error, 'pull-requests: read') }));
-  }
-  const here = isJobKnown ? all.filter(({ ref }) => ref === check.branch) : all;
+  const list = () => github.pullRequestsWith(check.sha);
+  const all = await fetchOrExplain(list, 'pull-requests: read', runtime.signal);
+  if (all.kind === 'problem') return without(stop('pull-request-unknown', { why: all.problem }));
+  const here = isJobKnown ? all.value.filter(({ ref }) => ref === check.branch) : all.value;
   const open = here.filter(({ state }) => state === 'open');
   const ended = choosePull(here, check) ?? here.find(({ state }) => state === 'merged') ?? here[0];
   const pull = open.length > 0 ? choosePull(open, check) : ended;

@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
 import type { CodeLocation, InlinePost } from '../../github/conversation.ts';
-import { GitHubError, hintFor, mayPassLater } from '../../github/errors.ts';
+import { fetchOrExplain } from '../../github/errors.ts';
 import { blocks, fitting } from '../../markdown.ts';
 import type { Redact } from '../../runner/logger.ts';
-import { cut, plural, quote, sentences } from '../../text.ts';
+import { cut, plural, quote } from '../../text.ts';
 import type { CommentTrigger } from '../../trigger/trigger.ts';
 import { ok, problem } from '../../value-or-problem.ts';
 import { sanitize } from '../sanitize/sanitize.ts';
@@ -16,15 +16,13 @@ export async function fetchReview(
   { github, info, runtime }: Pick<Context, 'github' | 'info' | 'runtime'>,
   until: number,
 ) {
-  let comments: readonly InlinePost[];
-  try {
-    comments = await github.reviewComments(nodeId, until);
-  } catch (error) {
-    if (!(error instanceof GitHubError)) throw error;
-    const why = `The inline comments of the review cannot be read: ${error.message}.`;
-    return problem(sentences(why, hintFor(error)), mayPassLater(error));
+  const list = () => github.reviewComments(nodeId, until);
+  const read = await fetchOrExplain(list, 'pull-requests: read', runtime.signal);
+  if (read.kind === 'problem') {
+    const why = `The inline comments of the review cannot be read: ${read.problem}.`;
+    return problem(why, read.mayPass);
   }
-  const own = comments.filter(({ author }) => (author?.id ?? null) === authorId);
+  const own = read.value.filter(({ author }) => (author?.id ?? null) === authorId);
   const byFile = [...Map.groupBy(own, ({ location }) => location.path)];
   const url = `${info.repositoryUrl}/pull/${conversation}#pullrequestreview-${id}`;
   return ok({

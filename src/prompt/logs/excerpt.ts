@@ -116,8 +116,6 @@ export function selectLines(found: FoundErrors, room: number, roomAbove: number)
   }
   const some = selectSome(found, room);
   const first = firstOfEachKind(found, some.shown, Math.min(roomAbove, room / 5));
-  const beginning = new Set(some.shown.slice(0, first.length + 1));
-  if (first.every((line) => beginning.has(line))) return join([], some.shown, some.taken.size);
   const rest = selectSome(found, room - sizeQuoted(first));
   return join(first, rest.shown, rest.taken.size);
 }

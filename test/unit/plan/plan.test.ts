@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import type { Context } from '../../../src/context.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
 import { stop } from '../../../src/job/stop-reasons.ts';
 import { isFinal, STATUS_NAMES } from '../../../src/mintlify-api.ts';
@@ -37,7 +38,8 @@ function planOf(given: Row[1], parts: Partial<Inputs>, rerun: Rerun = FIRST) {
   const info = { ...INFO, ...rerun };
   const runtime = { clock: { ...systemClock, startedAt: START } };
   const source = findSource(trigger, inputs);
-  return draftPlan({ inputs, trigger, info, source, runtime, isRerun: rerun.attempt > 1 });
+  const context = { inputs, trigger, info, source, runtime, isRerun: rerun.attempt > 1 };
+  return draftPlan(context as Context);
 }
 
 function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?: Row[4]): void {
