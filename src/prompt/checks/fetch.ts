@@ -2,10 +2,12 @@ import type { Context } from '../../context.ts';
 import { fetchOrExplain, lacking } from '../../github/errors.ts';
 import { type Stop, stop } from '../../job/stop-reasons.ts';
 import type { Runtime } from '../../runner/environment.ts';
+import type { Redact } from '../../runner/logger.ts';
+import { quote } from '../../text.ts';
 import type { CommitTrigger } from '../../trigger/trigger.ts';
 import { problem } from '../../value-or-problem.ts';
 import { omitProblem, type Section } from '../sections.ts';
-import { formatFailures, listNames, quoteName } from './format.ts';
+import { formatFailures, listNames, quoteName, type Source, whyNeverStarted } from './format.ts';
 import { type FailedCheck, isOutdated, selectFailures } from './select.ts';
 
 /** Jobs and checks whose annotations, and logs or outputs, a message has. */
@@ -37,22 +39,33 @@ export async function fetchFailures(
   }
   const failures = selectFailures({ runs, checks }, own, info);
   const ranked = failures.checks.toSorted((one, other) => rankCheck(one) - rankCheck(other));
-  const sources = await Promise.all(
+  const read = await Promise.all(
     ranked.slice(0, MOST_SOURCES).map((check) => fetchSource(context, check, signal)),
   );
-  const left = ranked.slice(MOST_SOURCES);
+  const sources = read.filter(({ check, neverStarted }) => check.hasFailed || neverStarted);
+  const left = ranked.slice(MOST_SOURCES).filter(({ hasFailed }) => hasFailed);
   const pull = page === '' ? '' : ` of the pull request ${page}`;
   const branch = own?.branch ? ` (branch ${quoteName(own.branch, redact)})` : '';
   const where = ` on the commit ${sha.slice(0, 7)}${pull}${branch}`;
-  const omissions = [
+  const unread = [
     ...omitProblem(`what ${own ? 'else ' : ''}fails there`, runs),
     ...omitProblem('failed jobs, checks of apps and annotations', checks),
   ];
+  const isQuiet = runs.kind === 'ok' && failures.runs.length + failures.checks.length === 0;
+  // If nothing fails, the log alone names this permission.
+  const omissions = unread.filter(({ what, why }) => {
+    const isLogged = isQuiet && why === lacking(CHECKS);
+    if (isLogged) runtime.log.info(`The message goes without ${what}: ${why}.`);
+    return !isLogged;
+  });
   const sections: readonly Section[] = [
     ...formatFailures(failures, sources, { sha, where, left, redact }),
     { slot: 'about', omissions },
   ];
-  return { sections, hasRuns, end: own ? endRefused(sections, inputs.attach) : undefined };
+  const end = own
+    ? (endUnstarted(sources, redact) ?? endRefused(sections, inputs.attach))
+    : undefined;
+  return { sections, hasRuns, end };
 }
 
 /** Of a branch in another repository only the names: strangers control what its checks say. */
@@ -68,10 +81,21 @@ export async function nameFailures({ github, info, runtime }: Context, sha: stri
   return { sections, hasRuns: checks.kind === 'problem' || checks.value.length > 0 };
 }
 
-/** Those of the event, checks of apps, other jobs. */
-function rankCheck({ isOwn, kind }: FailedCheck): number {
+/** Those of the event, checks of apps, other jobs, and what was cancelled or never started. */
+function rankCheck({ isOwn, kind, hasFailed }: FailedCheck): number {
+  if (!hasFailed) return 3;
   if (isOwn) return 0;
   return kind === 'check' ? 1 : 2;
+}
+
+/** Nobody can fix it if GitHub started none of the jobs of the event. */
+function endUnstarted(sources: readonly Source[], redact: Redact): Stop | undefined {
+  const own = sources.filter(({ check }) => check.isOwn);
+  const [{ check, neverStarted } = {}] = own;
+  if (!check || !neverStarted || own.some((one) => !one.neverStarted)) return undefined;
+  const job = quoteName(check.name, redact);
+  const why = `GitHub did not run the job ${job}: ${quote(redact(neverStarted))}.`;
+  return stop('nothing-to-send', { why });
 }
 
 /** If permissions alone keep each log and annotation away. What is too large is worth a message. */
@@ -88,12 +112,18 @@ function endRefused(sections: readonly Section[], attach: string): Stop | undefi
 }
 
 async function fetchSource({ github }: Context, check: FailedCheck, signal: AbortSignal) {
-  const { id, kind, annotations: count } = check;
+  const { id, kind, annotations: count, hasFailed } = check;
   const [annotations, log] = await Promise.all([
     count > 0 ? fetchOrExplain(() => github.annotations(id), CHECKS, signal) : null,
-    kind === 'job' ? fetchOrExplain(() => github.jobLog(id, signal), ACTIONS, signal) : null,
+    kind === 'job' && hasFailed
+      ? fetchOrExplain(() => github.jobLog(id, signal), ACTIONS, signal)
+      : null,
   ]);
-  return { check, annotations, log };
+  // It has no log; what has one may print anything.
+  const hasLog = log?.kind === 'ok' && log.value.trim() !== '';
+  const all = annotations?.kind === 'ok' && !hasLog ? annotations.value : [];
+  const neverStarted = whyNeverStarted(all);
+  return { check, annotations, neverStarted, log: neverStarted === undefined ? log : null };
 }
 
 export function limitTime({ clock, signal }: Runtime, until: number): AbortSignal {

@@ -16,10 +16,11 @@ const MOST_NAMES = 20;
 const LONGEST_OUTPUT = 4000;
 
 /** A job or a check, and what it says; null is what it has not. */
-interface Source {
+export interface Source {
   readonly check: FailedCheck;
   readonly annotations: Result<readonly Annotation[]> | null;
   readonly log: Result<string> | null;
+  readonly neverStarted: string | undefined;
 }
 
 /**
@@ -53,7 +54,7 @@ export function formatFailures(
     omissions.push({ what: `what ${listNames(left.map(formatName))} say`, why });
   }
   return [
-    { slot: 'about', parts: describeFailures(failures, where, redact) },
+    { slot: 'about', parts: describeFailures({ ...failures, sources }, where, redact) },
     {
       slot: 'logs',
       outputs: [...annotations, ...output, ...withoutRepeatedLines(log)],
@@ -95,10 +96,12 @@ function omitUnread(
 }
 
 function describeFailures(
-  { runs, checks, unfinished }: Failures,
+  { runs, checks, unfinished, sources }: Failures & { readonly sources: readonly Source[] },
   where: string,
   redact: Redact,
 ): readonly string[] {
+  const unstarted = sources.filter(({ neverStarted }) => neverStarted).map(({ check }) => check);
+  const failed = checks.filter((check) => check.hasFailed && !unstarted.includes(check));
   const list = (label: string, names: readonly string[]): readonly string[] =>
     names.length === 0
       ? []
@@ -106,12 +109,17 @@ function describeFailures(
   const describeOne = (one: FailedRun): readonly string[] => {
     const { kind, name, failure, url, isOwn } = one;
     const sentence = `The ${kind} ${quoteName(name, redact)} ${failure}${isOwn ? where : ''}`;
-    const names = checks.filter(({ run }) => run === one).map((check) => check.name);
-    const jobs = list(names.length === 1 ? 'Failed job' : 'Failed jobs', names);
+    const namesIn = (some: readonly FailedCheck[]) =>
+      some.filter(({ run }) => run === one).map((check) => check.name);
+    const ran = namesIn(failed);
+    const jobs = [
+      ...list(ran.length === 1 ? 'Failed job' : 'Failed jobs', ran),
+      ...list('Never run by GitHub', namesIn(unstarted)),
+    ];
     const end = kind === 'workflow' && jobs.length === 0 ? [NO_JOBS] : jobs;
     return [url === '' ? sentence : `${sentence}: ${url}`, ...end];
   };
-  const all = [...runs, ...checks.filter(({ run }) => run === null)];
+  const all = [...runs, ...failed.filter(({ run }) => run === null)];
   const more = all.slice(MOST_NAMES).map(({ name }) => name);
   const [own = [], others = []] = [true, false].map((isOwn) =>
     all.slice(0, MOST_NAMES).flatMap((one) => (one.isOwn === isOwn ? describeOne(one) : [])),
@@ -132,6 +140,12 @@ const LONGEST_ANNOTATION = 300;
 const NO_FILE = '.github';
 const EXIT_CODE = /^Process completed with exit code \d+\.?$/;
 const LEVELS = ['failure', 'warning', 'notice'];
+/** What GitHub says if no runner ever took a job, such as because of a payment. */
+const NEVER_STARTED = /^The job was not (?:started|acquired)\b|\bno enabled runners online\b/;
+
+export function whyNeverStarted(all: readonly Annotation[]): string | undefined {
+  return all.find(({ path, message }) => path === NO_FILE && NEVER_STARTED.test(message))?.message;
+}
 
 /** Undefined if they say no more than an exit code. `total`: of which `all` are the first ones. */
 function formatAnnotations(all: readonly Annotation[], total: number, redact: Redact) {

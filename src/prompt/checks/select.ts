@@ -24,6 +24,8 @@ export interface FailedCheck extends FailedRun {
   readonly run: FailedRun | null;
   readonly output: string;
   readonly annotations: number;
+  /** Otherwise it was cancelled, perhaps because GitHub never started it. */
+  readonly hasFailed: boolean;
 }
 
 export type Failures = ReturnType<typeof selectFailures>;
@@ -146,10 +148,12 @@ function toFailedCheck(check: CheckRun, runs: ReadonlyMap<number, FailedRun>): F
   const { id, name, html_url: url, output } = check;
   const runId = parseRunId(check);
   const run = runs.get(runId ?? 0) ?? null;
-  if (failure === undefined) return [];
+  const mayBeUnstarted = check.conclusion === 'cancelled' && run !== null;
+  if (failure === undefined && !mayBeUnstarted) return [];
   return [
     {
-      ...{ id, name, failure, run, url: url ?? '', isOwn: run?.isOwn ?? false },
+      ...{ id, name, run, url: url ?? '', isOwn: run?.isOwn ?? false },
+      ...{ failure: failure ?? 'was cancelled', hasFailed: failure !== undefined },
       kind: runId === null ? 'check' : 'job',
       output: blocks([output.title, output.summary, output.text]),
       annotations: output.annotations_count,

@@ -234,11 +234,44 @@ describe('the run of the event', () => {
   });
 });
 
-it('asks for a person if a workflow could not start', async () => {
-  const own = { ...RUN, failure: 'could not start', conclusion: 'startup_failure' };
-  const { text } = await carry([], { own, runs: [] });
-  const failed = FAILED.replace('failed', 'could not start');
-  expect(text).toContain(`${failed}\n\nNo failed job of it is known; a person has to look`);
+describe('a job that GitHub never started', () => {
+  const reason = 'The job was not started because recent account payments have failed.';
+  const unstarted = { annotations: [{ message: reason }] };
+  const stopped = { ...CANCELLED, annotations: [{ message: 'The operation was canceled.' }] };
+  const lost = 'The job was not acquired by Runner of type hosted even after multiple attempts';
+
+  it.each<[string, Said, string]>([
+    ['failed', unstarted, reason],
+    ['was cancelled', { ...CANCELLED, annotations: [{ message: lost }] }, lost],
+  ])('and %s is nothing to fix if it is alone', async (_, more, why) => {
+    const { end, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
+    expect(end).toBe(`GitHub did not run the job “build”: “${why}”.`);
+    expect(asked.filter((one) => one === 'log of 2')).toEqual([]);
+  });
+
+  it('goes along with a gate that fails for it, unlike what was stopped', async () => {
+    const jobs = [job(1, 'build', unstarted), job(2, 'gate'), job(3, 'e2e', stopped)];
+    const { text, line, end } = await carry(jobs, { logs: { 1: '', 2: 'build: no' } });
+    expect(end).toBe('');
+    expect(text).toContain('Failed job: “gate”.\n\nNever run by GitHub: “build”.');
+    expect(text).toContain(`The annotations of the job “build”:\n\n> \`\`\`text\n> ${reason}\n`);
+    expect(line).toBe('+ annotations of `build` and log of `gate` (c356495)');
+  });
+
+  it('is none if a program says so, or if it has a log', async () => {
+    const said = { annotations: [{ message: `Error: ${reason}`, path: 'a.ts' }] };
+    const jobs = [job(1, 'build', said), job(2, 'e2e', unstarted)];
+    const { text, end } = await carry(jobs, { logs: { 1: 'A', 2: 'B' } });
+    expect(end).toBe('');
+    expect(text).not.toContain('Never run by GitHub');
+  });
+
+  it('and a workflow that could not start, need a person', async () => {
+    const own = { ...RUN, failure: 'could not start', conclusion: 'startup_failure' };
+    const { text } = await carry([], { own, runs: [] });
+    const failed = FAILED.replace('failed', 'could not start');
+    expect(text).toContain(`${failed}\n\nNo failed job of it is known; a person has to look`);
+  });
 });
 
 describe('what else fails on the commit', () => {
@@ -289,6 +322,14 @@ describe('what else fails on the commit', () => {
     const { text } = await carry(checks, { runs: [run(42, 'Docs'), run(41, 'CI')] });
     expect(text).toContain('The output of the check “check 93”');
     expect(text).toMatch(/what “check 94”, “j10” of “Docs” and “j11” of “Docs” say/);
+  });
+
+  it('is no news where nothing fails, even if checks cannot be read', async () => {
+    const forbidden = new GitHubError(403, 'GitHub answered 403: “not accessible by integration”');
+    const github = { checksOn: () => Promise.reject(forbidden) };
+    const green = await carry([], { github, own: null, runs: [] });
+    expect(green).toMatchObject({ text: '', line: '', log: [] });
+    expect(green.logged).toEqual([expect.stringMatching(/^info: .* without .*“checks: read”\.$/)]);
   });
 });
 
