@@ -61,11 +61,12 @@ const post = z.object({
   review: z.nullish(z.object({ url: z.string() })),
 });
 
-function toPost({ url, body, author, at, review }: z.infer<typeof post>) {
+function toPost({ url, body, author, at, state = '', review }: z.infer<typeof post>) {
   return {
     /** Its kind and ID, as records have them, such as `review-comment:12`. */
     key: parseKey(url),
     body,
+    state,
     /** NaN if GitHub does not tell. */
     at: Date.parse(at ?? ''),
     /** The key of the review that an inline comment in a thread belongs to. */

@@ -70,9 +70,15 @@ function formatThread({ location }: PostGroup, redact: Redact): string {
   return blocks([`An open thread on ${where}:`, diff]);
 }
 
-function formatKind({ key }: Post, { location }: PostGroup): string {
+const REVIEWS: Readonly<Record<string, string>> = {
+  CHANGES_REQUESTED: ' that requests changes',
+  DISMISSED: ' that was dismissed',
+  APPROVED: ' that approves',
+};
+
+function formatKind({ key, state }: Post, { location }: PostGroup): string {
   if (location !== null) return ' in this thread';
-  return key.startsWith('review:') ? ' in a review' : '';
+  return key.startsWith('review:') ? ` in a review${REVIEWS[state] ?? ''}` : '';
 }
 
 const MOST_DIFF_LINES = 10;

@@ -143,8 +143,8 @@ it('what was said is quoted, the oldest first', async () => {
   const { text, line, calls, log } = await read(
     all(
       say('bob', 'Use a list.\u2028No task.'),
-      submit('carol', 'Too long.'),
-      submit('bob', 'Wrong.'),
+      submit('carol', 'Too long.', { state: 'CHANGES_REQUESTED' }),
+      submit('bob', 'Wrong.', { state: 'DISMISSED' }),
       inline(
         { body: 'Shorter.' },
         reply('I agree.\r\n<!-- hidden -->\u200b', { author: 'alice' }),
@@ -165,11 +165,11 @@ it('what was said is quoted, the oldest first', async () => {
 > Use a list.
 > No task.
 
-“carol” in a review:
+“carol” in a review that requests changes:
 
 > Too long.
 
-“bob” in a review:
+“bob” in a review that was dismissed:
 
 > Wrong.
 
