@@ -25,23 +25,23 @@ function first(...replies: readonly PostReply[]): Fault {
   return { agent: { onPost: (n) => replies[n - 1] } };
 }
 
-const error =
+const redirected =
   / answered 3\d\d to the message\. That is a redirect to “127\.0\.0\.1:\d+”, which is never followed\. /;
 const elsewhere: SetUp = async (use) => {
   const other = await use(serve(Date, () => ({ status: 200, body: { id: JOB } })));
   const headers = { location: `${other.origin}/x?${KEY}` };
-  const also = () => expect(other.journal).toEqual([]);
-  return { ...always({ status: 307, headers }), also };
+  return { ...always({ status: 307, headers }), also: () => expect(other.journal).toEqual([]) };
 };
-testFaults('does not follow a redirect', [['to another host', elsewhere, { ...REFUSED, error }]]);
-
 const hostile = `\n::set-output name=delivery::sent\r::error::x\u001b[2J ##[add-mask]e ${'x'.repeat(5000)}`;
+const quoting = { status: 400, body: { error: `bad key ${KEY}, ${hostile}` } };
+const shown = /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, [^\n\r\u001b]{1,400}$/;
 testFaults('does not send a refused message again:', [
   [
-    '400 that quotes the key, commands and control characters, and is very long',
-    always({ status: 400, body: { error: `bad key ${KEY}, ${hostile}` } }, { comment: true }),
-    { ...REFUSED, error: /^(?!.*##\[)[^\n\r\u001b]{1,200}bad key \*\*\*, [^\n\r\u001b]{1,400}$/ },
+    'a long 400 with the key and commands',
+    always(quoting, { comment: true }),
+    { ...REFUSED, error: shown },
   ],
+  ['a redirect, which is not followed', elsewhere, { ...REFUSED, error: redirected }],
 ]);
 
 const sentLate = { ...SENT, posts: 2, atLeastMs: 120_000, withinMs: 128_000 };
@@ -84,18 +84,11 @@ const warned = (words: RegExp) => ({
   ...{ ...SENT, warns: [RegExp(`^The API accepted the message .*returned .*${words.source}`)] },
 });
 
+const ZIPPED = gzipSync(JSON.stringify(RECORD));
+const zipped = body(ZIPPED, { ...TYPE, 'content-encoding': 'gzip' });
 testFaults('warns if a successful response of the API contains', [
   ['invalid JSON', body(`{"id": "${CANARY}`), warned(/invalid JSON \(19 bytes\)/)],
-  [
-    'invalid UTF-8',
-    body(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])),
-    warned(/invalid JSON/),
-  ],
-  [
-    'a content encoding, which is not decoded',
-    body(gzipSync(JSON.stringify(RECORD)), { ...TYPE, 'content-encoding': 'gzip' }),
-    warned(/invalid JSON/),
-  ],
+  ['a content encoding, which is not decoded', zipped, warned(/invalid JSON/)],
 ]);
 
 const text = JSON.stringify(RECORD);
@@ -123,27 +116,22 @@ testFaults('reads at most 1 MiB, for at most 60 s, of a body that is', [
 
 const written = (more: Parameters<typeof head>[1]): SetUp =>
   raw(answer(head(200, { ...TYPE, ...more }) + text, 'end'));
-const other = { ...RECORD, id: 'another' };
+const html = body('<html><title>Log in</title></html>', { 'content-type': 'text/html' });
+const login = { ...UNKNOWN, error: /: Something before .*Check the base URL.*not sent/ };
+const about = (body: object): Fault => ({
+  with: { wait: true },
+  agent: {
+    jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
+    onPost: () => ({ body, accept: false }),
+  },
+  also: (_, { agent }) => {
+    for (const { path } of agent.gets()) expect(path).toBe(SERVICE.poll(PROJECT, JOB));
+  },
+});
+const mistaken = { ...UNKNOWN, error: /the record of another job.*not sent again\./ };
 // The strict parser rejects the first one before it reads the status.
 testFaults('reports an unknown delivery for a response', [
   ['with two lengths', written({ 'content-length': ['2', String(text.length)] }), UNKNOWN],
-  [
-    'of HTML',
-    body('<html><title>Log in</title></html>', { 'content-type': 'text/html' }),
-    { ...UNKNOWN, error: /: Something before .*Check the base URL.*not sent/ },
-  ],
-  [
-    'about another job, which is never polled',
-    {
-      agent: {
-        jobs: [{ id: JOB, turns: [{ steps: [] }] }, { id: 'another' }],
-        onPost: () => ({ body: other, accept: false }),
-      },
-      with: { wait: true },
-      also: (_, { agent }) => {
-        for (const { path } of agent.gets()) expect(path).toBe(SERVICE.poll(PROJECT, JOB));
-      },
-    },
-    { ...UNKNOWN, error: /the record of another job.*not sent again\./ },
-  ],
+  ['of HTML', html, login],
+  ['about another job, which is never polled', about({ ...RECORD, id: 'another' }), mistaken],
 ]);

@@ -47,12 +47,9 @@ function resolved(results: string) {
 const LARGE = { with: { prompt: 'x'.repeat(HAS_LARGE_VARIABLES ? 120_000 : 30_000) } };
 const SILENCE = { ...NOT_SENT, atLeastMs: 30_000, withinMs: 36_000 } as const;
 
-const host = 'agent.invalid';
-const unknown = { with: { 'base-url': `https://${host}` }, step: resolver(host, 'ENOTFOUND') };
-const error = /: 3 polls failed in a row\. Could not reach .* “agent\.invalid”: .*DNS\. Check the/;
-testFaults('polls three times, and sends nothing, if no connection can be opened:', [
-  ['an unknown host', unknown, { ...NOT_SENT, attempts: 0, error }],
-]);
+const unsent = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 0, error });
+const unreachable = (why: string) =>
+  unsent(RegExp(`: 3 polls failed in a row.*not reach .* ${why}`));
 
 /** Node reads additional CAs only from its environment at the start. */
 const trusting = { built: true, step: { env: { NODE_EXTRA_CA_CERTS: TRUSTED.file } } };
@@ -60,7 +57,12 @@ const noDns = /^Job job-1: Could not reach .* “localhost:\d+”: DNS did not a
 const outage = { ...NOT_SENT, attempts: 3, withinMs: 20_000, error: noDns };
 const hangs = { onConnection: onItsConnection('hang' as const) };
 const handshakeHangs = secure({ ...SILENT, ...trusting }, hangs);
-testFaults('tries up to three times to open the connection of the message:', [
+const unknown: Fault = {
+  ...{ built: true, with: { 'base-url': 'https://agent.invalid' } },
+  step: resolver('agent.invalid', 'ENOTFOUND'),
+};
+testFaults('tries up to three times to open a connection:', [
+  ['an unknown host', unknown, unreachable('“agent\\.invalid”: .*DNS\\. Check the')],
   ['DNS fails once', resolved('127.0.0.1;EAI_AGAIN;127.0.0.1'), { ...SENT, attempts: 2 }],
   ['DNS keeps failing', resolved('127.0.0.1;EAI_AGAIN'), outage],
   ['a TLS handshake that hangs', handshakeHangs, { ...SILENCE, attempts: 3 }],
@@ -74,6 +76,9 @@ const half = (ending: 'reset' | 'hang', more: Fault = {}): SetUp => {
   const onFirstBytes = onItsConnection(answer('', ending));
   return onMessage(answer(''), { ...more, ...LARGE }, { onFirstBytes });
 };
+const onFirstBytes = onItsConnection(answer(whole(413, { error: 'too large' }), 'hang'));
+const early = onMessage(answer(''), LARGE, { onFirstBytes });
+const tooLarge = { ...REFUSED, posts: 0, attempts: 1, error: /413 to the message: “too large”/ };
 testFaults('does not send the message again once the request may have been written:', [
   ['the connection ends at once', onMessage(answer(''), {}, { onConnection }), unread],
   ['the server reads half of it, then a reset', half('reset'), unread],
@@ -81,12 +86,8 @@ testFaults('does not send the message again once the request may have been writt
   ['the server reads it, then a reset', onMessage(answer('', 'reset')), lost],
   ['the server reads it, then its end', onMessage(answer('', 'end')), lost],
   ['the server reads it', onMessage(answer('', 'hang'), SILENT), { ...lost, ...minute }],
+  ['the server refuses it before its end', early, tooLarge],
 ]);
-
-const onFirstBytes = onItsConnection(answer(whole(413, { error: 'too large' }), 'hang'));
-const early = onMessage(answer(''), LARGE, { onFirstBytes });
-const tooLarge = { ...REFUSED, posts: 0, attempts: 1, error: /413 to the message: “too large”/ };
-testFaults('takes the answer', [['before the request is over', early, tooLarge]]);
 
 function secure(more: Fault = {}, options: FaultServerOptions = {}): SetUp {
   return async (use) => {
@@ -172,10 +173,6 @@ function resolvedByProxy(tls: () => Promise<object>, env = {}, onMessage = answe
     };
   };
 }
-
-const unsent = (error: RegExp): Expected => ({ ...NOT_SENT, attempts: 0, error });
-const unreachable = (why: string) =>
-  unsent(RegExp(`: 3 polls failed in a row.*not reach .* ${why}`));
 
 const trust = { NODE_EXTRA_CA_CERTS: TRUSTED.file };
 const issue = () => TRUSTED.issue('agent.invalid');
