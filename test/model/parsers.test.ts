@@ -11,7 +11,6 @@ import { escapeCommands, redactor } from '../../src/runner/logger.ts';
 import { oneLine, quote, withoutInvisible } from '../../src/text.ts';
 import { FORGERIES } from '../sim/forgeries.ts';
 import { parseCommands } from '../sim/runner/commands.ts';
-import { hostileText } from './hostile.ts';
 
 // Random input for all that reads text by others: one property for each rule that protects from it.
 
@@ -26,15 +25,40 @@ function always<T>(of: fc.Arbitrary<T>, check: (value: T) => void, examples: rea
   fc.assert(fc.property(of, check), { ...RUNS, examples: given });
 }
 
+/** Texts with a meaning in the runner, Markdown or HTML, or that mislead readers. */
+const TOKENS = [
+  ...':: ::error:: ::set-output\u3000name=a:: ::add-mask:: ##[ ##[error] ##'.split(' '),
+  ...'[ ] # group] %0A %3A ` `` ``` ````` ~~~ | \\ \\| --- <!-- --> --!> --'.split(' '),
+  ...'< > & " \' * _ $ > - 1. # [x](y) <img/src=x> </code> </pre> <details>'.split(' '),
+  ...'&lt; &#10; @octo #1 octo/agents#2 ![x](https://a.example) https://a.example'.split(' '),
+  ...'javascript: text a B 0 . / { }'.split(' '),
+  // White space, controls, and characters that are invisible, reorder the line or belong together.
+  ...' \n\r\t\v\f\0\b\u00a0\u0085\u1680\u2007\u2028\u2029\u3000\ufeff\u180e\u200b\u200c\u200d',
+  ...'\u202e\u2066\u00ad\ufe0f\u2800\u3164\u{e0041}\u{e007f}👩💻\u{10ffff}\ufffd\u0301“”',
+  ...['\r\n', '    ', '\u001b[2J', '\ud83d', '\ude00', 'e\u0301'],
+];
+
+/** Any except a surrogate. fast-check's own arbitrary takes a second before the first value. */
+const codePoint = fc.nat(0x10ffff - 0x800).map((code) => (code < 0xd800 ? code : code + 0x800));
+const unit = fc.nat(0xffff);
+
+const join = (parts: readonly string[]): string => parts.join('');
+/** Text that attempts to be a command, markup or a link. */
+const hostileText: fc.Arbitrary<string> = fc.oneof(
+  { weight: 4, arbitrary: fc.array(fc.constantFrom(...TOKENS), { maxLength: 25 }).map(join) },
+  fc.array(codePoint, { maxLength: 60 }).map((codes) => String.fromCodePoint(...codes)),
+  fc.array(unit, { maxLength: 40 }).map((units) => String.fromCharCode(...units)),
+);
+
 /** As GitHub renders it, but without its sanitizer, which would hide problems. */
 const AS_GITHUB = { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true };
 const render = (markdown: string): string => micromark(markdown, AS_GITHUB);
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const asHtml = (text: string): string => text.replace(/[&<>"]/g, (one) => ENTITIES[one] ?? one);
 
-const HOSTS = ['github.com', 'gitlab.com', 'bitbucket.org', 'ghe.example', 'git.example:8443'];
 const host = fc.oneof(
-  fc.constantFrom(...HOSTS, 'GITHUB.com', 'evil.example', 'github.com.'),
+  fc.constantFrom('github.com', 'gitlab.com', 'bitbucket.org', 'ghe.example', 'git.example:8443'),
+  fc.constantFrom('github.com', 'ghe.example', 'GITHUB.com', 'evil.example', 'github.com.'),
   fc.constantFrom('github.com@evil.example', 'a:b@github.com', '[::1]', '127.0.0.1', 'gıthub.com'),
   hostileText,
 );

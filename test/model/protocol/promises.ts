@@ -1,10 +1,11 @@
 import { NEW_JOB } from '../../../src/job/job.ts';
 import { isSameMessage, type RecordedJob } from '../../../src/ledger/record.ts';
 import type { Process, Setup, State } from './process.ts';
-import type { IsWrong } from './search.ts';
 import type { World } from './world.ts';
 
 // What is never to be so, or what is admitted to be possible.
+
+export type IsWrong = (world: World) => boolean;
 
 /** Two messages were, or may have been, accepted for what is the same. */
 function twice(sameOf: (setup: Setup, job: string) => string): IsWrong {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { NEW_JOB } from '../../../src/job/job.ts';
 import { shortHash } from '../../../src/ledger/record.ts';
-import type { Rule, Setup } from './process.ts';
+import { newProcess, type Rule, type Setup } from './process.ts';
+import type { IsWrong } from './promises.ts';
 import * as is from './promises.ts';
-import { type Found, type IsWrong, search } from './search.ts';
-import { type Fault, type Scenario, STORM } from './world.ts';
+import { type Fault, keyOf, movesOf, type Scenario, STORM, type World } from './world.ts';
 
 // Every order of the protocol of docs/delivery.md, with everything that can happen to each call. With `MODEL_TRACES=1` it
 // prints the shortest way to what each rule prevents, and to what is admitted.
@@ -25,6 +25,32 @@ function tried([isWrong, setups, faults = [], parts]: Trial, off?: Rule): Found 
   const own = setups.map((setup) => ({ ...setup, off }));
   const scenario = { ...usual, faults, ...parts, setups: own };
   return search(scenario, isWrong);
+}
+
+interface Found {
+  readonly states: number;
+  /** The shortest way to a world that is wrong; missing if none is. */
+  readonly trace?: readonly string[];
+}
+
+/** Visits every world that can be reached, the nearest ones first, until one is wrong. */
+function search(scenario: Scenario, isWrong: IsWrong): Found {
+  const first: World = { processes: scenario.setups.map(newProcess), faultsLeft: scenario.most };
+  const known = new Set([keyOf(first)]);
+  let nearest: [World, readonly string[]][] = [[first, []]];
+  while (nearest.length > 0) {
+    const next: typeof nearest = [];
+    for (const [world, trace] of nearest) {
+      if (isWrong(world)) return { states: known.size, trace };
+      for (const [what, after] of movesOf(world, scenario)) {
+        const key = keyOf(after);
+        if (!known.has(key)) next.push([after, [...trace, what]]);
+        known.add(key);
+      }
+    }
+    nearest = next;
+  }
+  return { states: known.size };
 }
 
 function expectTrace(title: string, { trace }: Found): void {
