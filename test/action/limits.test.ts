@@ -37,8 +37,7 @@ async function command(sim: Simulation): Promise<string | undefined> {
   const run_id = String(10 ** 9 + sim.github.journal.length);
   const github = { run_id, workflow: 'Commands', workflow_ref: 'o/a/commands.yml@x' };
   const step = { event: sim.ask('/agent Go on.'), github };
-  const inputs = { 'max-messages': '', command: '/agent', prompt: '' };
-  return (await sim.runHere({ with: inputs, step })).outputs.result;
+  return (await sim.runHere({ with: { command: '/agent', prompt: '' }, step })).outputs.result;
 }
 
 /** What the small print of each comment says of the count. */
@@ -77,16 +76,13 @@ it('messages of a bot end after three in a row, which one comment tells', async 
   expect(urls).toEqual([sim.ownComments()[3]?.html_url, '', '']);
   // It is told by its comment, and not by a second one.
   expect(sim.github.comments(PULL)).toHaveLength(4);
-});
-
-it('a new count begins after a command, and its end is told again, once', async () => {
-  await using sim = await simulate({ with: { 'max-messages': 2 }, step: { event: BY_PERSON } });
-  for (const row of [1, 2, 3]) {
-    expect(resultsOf(await runs(sim, 4))).toEqual([...sent(2), 'skipped', 'skipped']);
-    expect(told(sim)).toHaveLength(row);
+  // A new count begins after a command, and its end is told again, once.
+  for (const times of [2, 3]) {
     expect(await command(sim)).toBe('sent');
+    expect(resultsOf(await runs(sim, 5))).toEqual([...sent(3), 'skipped', 'skipped']);
+    expect(told(sim)).toHaveLength(times);
   }
-  expect(sim.agent.posts()).toHaveLength(9);
+  expect(sim.agent.posts()).toHaveLength(3 * 3 + 2);
 });
 
 it('a limit says nothing of a message that is not meant for the job, nor does a comment', async () => {
@@ -163,10 +159,8 @@ it('while the comments are counted, a run that is cancelled reports that', async
     },
     step: { event: BY_PERSON, stops: stops.signal },
   });
-  expect((await sim.runHere()).outputs).toMatchObject({
-    result: 'cancelled',
-    delivery: 'not-sent',
-  });
+  const { outputs } = await sim.runHere();
+  expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
   expect(sim.agent.posts()).toEqual([]);
   expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
 });

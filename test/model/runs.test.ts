@@ -166,7 +166,8 @@ function toPlayed(scenario: Scenario, outcome: Outcome, result: Entry) {
   const sentAt = posts.at(-1)?.endedAt;
   const isSent = sentAt !== undefined && result.elapsedSeconds !== null;
   const endedAt = isSent ? sentAt + (result.elapsedSeconds ?? 0) * 1000 : outcome.knownAt;
-  return { ...outcome, scenario, job, result, posts, polls, endedAt };
+  const answered = polls.filter(({ jobStatus }) => jobStatus !== undefined);
+  return { ...outcome, scenario, job, result, posts, polls, answered, endedAt };
 }
 type Played = ReturnType<typeof toPlayed>;
 
@@ -182,6 +183,10 @@ function notedBefore({ journal, job }: Played, { startedAt }: Request): string |
   return written.at(-1)?.note?.jobs.find(({ id }) => id === job.id)?.delivery;
 }
 
+function deadlineOf({ beganAt, scenario }: Played): number {
+  return beganAt + Number(scenario.minutes) * 60_000;
+}
+
 /** The outputs round to tenths of a second. */
 const SLACK_MS = 100;
 const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
@@ -189,12 +194,10 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     posts.slice(0, -1).every((post) => verdictOf(post) === 'refused'),
   'no POST if an earlier attempt may have sent the message': (played) =>
     played.posts.length === 0 || [null, 'not-sent'].includes(played.scenario.earlier),
-  'no POST less than 2 s before the deadline, or after a cancellation': (played) =>
-    played.posts.every(
-      ({ startedAt }) =>
-        startedAt <= played.beganAt + Number(played.scenario.minutes) * 60_000 - 2000 + SLACK_MS &&
-        startedAt <= played.cancelledAt + SLACK_MS,
-    ),
+  'no POST less than 2 s before the deadline, or after a cancellation': (played) => {
+    const latest = Math.min(deadlineOf(played) - 2000, played.cancelledAt) + SLACK_MS;
+    return played.posts.every(({ startedAt }) => startedAt <= latest);
+  },
   'no POST before its note, which says that it may be sent': (played) => {
     const { event, comment } = played.scenario;
     const hasNote = comment && event !== 'a schedule';
@@ -213,12 +216,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     }),
   'no POST while the last poll showed the agent at work, if the run waits': (played) => {
     const { wait, onlyWhen } = played.scenario;
-    const isForWork = onlyWhen !== '' && !isFinal(onlyWhen);
-    const waits = wait && !isForWork;
+    const waits = wait && (onlyWhen === '' || isFinal(onlyWhen));
     return !waits || played.posts.every((post) => isFinal(lastPoll(played, post)?.jobStatus));
   },
   'no POST if the first poll shows a status that is not wanted': ({ scenario, ...played }) => {
-    const shown = played.polls.find(({ jobStatus }) => jobStatus !== undefined)?.jobStatus;
+    const shown = played.answered[0]?.jobStatus;
     const counted = shown === 'odd' ? 'active' : shown;
     return ['', counted].includes(scenario.onlyWhen) || played.posts.length === 0;
   },
@@ -255,15 +257,11 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
   },
   'polls about once a second at most': ({ polls, saved, beganAt }) =>
     polls.length <= 20 + ((saved.at(-1)?.at ?? 0) - beganAt) / 1000,
-  'the first poll is made three times at most': ({ polls, scenario }) => {
-    const first = polls.findIndex(({ jobStatus }) => jobStatus !== undefined);
-    return scenario.earlier === 'sent' || (first < 0 ? polls.length : first) <= 3;
-  },
-  'ends by the deadline, or with the requests that are under way then': (played) => {
-    const deadline = played.beganAt + Number(played.scenario.minutes) * 60_000;
-    // A message, and five lists that GitHub shows late.
-    return played.knownAt <= Math.min(deadline, played.cancelledAt) + 62_000 + 6 * 10_000;
-  },
+  'the first poll is made three times at most': ({ polls, answered: [first], scenario }) =>
+    scenario.earlier === 'sent' || (first ? polls.indexOf(first) : polls.length) <= 3,
+  // A message, and five lists that GitHub shows late.
+  'ends by the deadline, or with the requests that are under way then': (played) =>
+    played.knownAt <= Math.min(deadlineOf(played), played.cancelledAt) + 62_000 + 6 * 10_000,
   'an end that an earlier attempt saw is reported as it was': ({ result, scenario }) =>
     scenario.earlier !== 'sent' ||
     scenario.seenEnd === null ||
@@ -274,14 +272,14 @@ const PROMISES: Readonly<Record<string, (played: Played) => boolean>> = {
     job.otherAt !== null ||
     scenario.earlier !== null ||
     (job.ours !== undefined && job.ours.end <= endedAt && result.result === job.ours.ends),
-  'a final result is what the API has shown last': ({ result, polls, scenario }) =>
+  'a final result is what the API has shown last': ({ result, answered, scenario }) =>
     !isFinal(result.result) ||
     scenario.earlier !== null ||
-    polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.jobStatus === result.result,
-  'a wait is lost only after an outage of 10 minutes': ({ result, polls, scenario, endedAt }) => {
-    if (result.result !== 'error' || result.delivery !== 'sent' || scenario.earlier) return true;
-    const good = polls.findLast(({ jobStatus }) => jobStatus !== undefined)?.endedAt ?? 0;
-    return endedAt - good >= 600_000;
+    answered.at(-1)?.jobStatus === result.result,
+  'a wait is lost only after an outage of 10 minutes': (played) => {
+    const { result, delivery } = played.result;
+    const isLost = result === 'error' && delivery === 'sent' && !played.scenario.earlier;
+    return !isLost || played.endedAt - (played.answered.at(-1)?.endedAt ?? 0) >= 600_000;
   },
   'whether the end is confirmed is said after each wait for it': ({ result, scenario }) =>
     scenario.earlier !== null ||
@@ -327,8 +325,8 @@ function labelsOf({ result, confirmed, delivery }: Entry): readonly Label[] {
   return result === 'skipped' ? [own, 'limited', 'not-sent'] : [own];
 }
 
-function lastPoll({ polls }: Played, { startedAt }: Request): Request | undefined {
-  return polls.findLast((one) => one.jobStatus !== undefined && one.endedAt <= startedAt);
+function lastPoll({ answered }: Played, { startedAt }: Request): Request | undefined {
+  return answered.findLast(({ endedAt }) => endedAt <= startedAt);
 }
 
 const endings = new Map<string, number>();
