@@ -31,7 +31,9 @@ export const STATUSES = {
 
 export type Status = keyof typeof STATUSES;
 export const STATUS_NAMES = Object.keys(STATUSES) as Status[];
-export type FinalStatus = Exclude<Status, 'active'>;
+export type FinalStatus = {
+  [S in Status]: (typeof STATUSES)[S]['isFinal'] extends true ? S : never;
+}[Status];
 
 export function isKnownStatus(status: string | undefined): status is Status {
   return status !== undefined && Object.hasOwn(STATUSES, status);
