@@ -27,9 +27,10 @@ export async function report(run: Run): Promise<0 | 1> {
   const code = saveAtEnd(runtime, early, isBad ? 1 : 0);
   annotate(runtime.log, ended, failed);
   await readChanges(run);
-  const { commentUrls, outdated } = await notify(run, about);
-  // Only then, all comments are known, and what has changed.
-  saveOutputs(runtime, { ended: endedNow(jobs, inputs.wait), commentUrls });
+  const changed = endedNow(jobs, inputs.wait);
+  const { commentUrls, outdated } = await notify(run, about, changed);
+  // Only then, all comments are known.
+  saveOutputs(runtime, { ended: changed, commentUrls });
   const summary = renderSummary(about, jobs, commentUrls, outdated);
   saveSummary(runtime, summary);
   return code;

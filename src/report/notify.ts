@@ -6,7 +6,7 @@ import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
 import { pause, type Run } from '../delivery/run-state.ts';
 import { changedNothing, type JobState, NEW_JOB, toDelivery } from '../job/job.ts';
-import { type Ended, endedNow, worstFirst } from '../job/outcome.ts';
+import { type Ended, worstFirst } from '../job/outcome.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
 import { isLimitTold } from '../ledger/decide.ts';
 import { fetchLedger, knownRecords } from '../ledger/ledger.ts';
@@ -25,8 +25,7 @@ const APART_MS = 1000;
 const LONGEST_END = 60_000;
 
 /** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
-export async function notify(run: Run, about: RunReport) {
-  const ended = endedNow(run.jobs, run.inputs.wait);
+export async function notify(run: Run, about: RunReport, ended: readonly Ended[]) {
   const [worst] = worstFirst(ended);
   const reaction = selectReaction(ended, worst);
   const own = run.comment && (await finishComment(run, run.comment, { about, ended }));

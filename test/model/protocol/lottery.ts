@@ -247,7 +247,8 @@ async function workOf(process: Process) {
   });
   const agent = { ...opened.agent, transport: transportOf(process) };
   const run = await deliver({ ...opened, agent });
-  const { commentUrls } = await notify(run, describeRun(run));
-  const outputs = toOutputs({ ended: endedNow(run.jobs, inputs.wait), commentUrls });
+  const ended = endedNow(run.jobs, inputs.wait);
+  const { commentUrls } = await notify(run, describeRun(run), ended);
+  const outputs = toOutputs({ ended, commentUrls });
   return { result: outputs.result, delivery: outputs.delivery };
 }
