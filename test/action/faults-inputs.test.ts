@@ -25,8 +25,8 @@ describe('whatever an input is set to, the run ends with its outputs and at most
   const names = Object.keys(readManifest(join(import.meta.dirname, '../..')).inputs ?? {});
 
   it.each(names)('%s', async (name) => {
-    await using sim = await simulate();
     for (const value of ODD) {
+      await using sim = await simulate();
       const inputs = { 'timeout-minutes': 1, [name]: value };
       const step = name === 'command' ? { event: sim.ask(`${value} go on`) } : {};
       const { log } = await sim.runHere({ with: inputs, step });

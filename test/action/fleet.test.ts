@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { isFinal, STATUS_NAMES } from '../../src/mintlify-api.ts';
 import { turnTo } from '../sim/agent.ts';
-import { ALICE, issueComment, schedule } from '../sim/events.ts';
+import { schedule } from '../sim/events.ts';
 import type { StepResult } from '../sim/runner/process.ts';
-import { COMMAND, LINK, PULL, simulate } from './scenario.ts';
+import { LINK, simulate } from './scenario.ts';
 
 const JOBS = 100;
 const IDS = Array.from({ length: JOBS }, (_, index) => `0b7e6f0c-5d1a-4c3e-9f2b-${1e11 + index}`);
@@ -14,7 +14,6 @@ const TIMEOUT_MS = 300_000;
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const ASKING = { author: ALICE.login, body: '/agent Add examples.' };
 const FINAL = STATUS_NAMES.filter(isFinal);
 const endOf = (index: number) => FINAL[index % FINAL.length];
 
@@ -34,7 +33,6 @@ it(
         'timeout-minutes': '120',
       },
       agent: { jobs: IDS.map((id, n) => ({ id, turns: [turnTo(endOf(n), LENGTHS[n])] })) },
-      github: { issues: [{ number: PULL, pullRequest: true, comments: [ASKING] }] },
       step: { nodeArgs: ['--import', preload], timeoutMs: TIMEOUT_MS },
       time: { grainMs: 1500 },
     });
@@ -68,12 +66,6 @@ it(
     const again = await run({ step: { github: { run_attempt: '2' } } });
     expect(again.outputs.result).toBe(result.outputs.result);
     expect(sim.agent.accepted()).toHaveLength(JOBS);
-
-    const id = sim.github.comments(PULL)[0]?.id ?? 0;
-    const event = issueComment({ number: PULL, body: ASKING.body, id });
-    const step = { event, github: { run_id: '2' } };
-    const unclear = await run({ with: { ...COMMAND, 'job-id': '' }, step });
-    expect(unclear.errors).toEqual([expect.stringContaining(' names several jobs here: ')]);
   },
   TIMEOUT_MS,
 );
