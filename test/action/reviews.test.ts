@@ -3,7 +3,7 @@ import { QUOTATIONS } from '../../src/prompt/sections.ts';
 import { ALICE, review } from '../sim/events.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
-import { ON_ITS_PULL, PULL, type Simulation, simulate } from './scenario.ts';
+import { ON_ITS_PULL, PULL, type Simulation, simulate, visibleIn } from './scenario.ts';
 
 // Reviews with a command. Those without one are in carried.test.ts.
 
@@ -33,9 +33,8 @@ function inline(body: string, more: Partial<InlineOptions> = {}): InlineOptions 
   return { body, diffHunk: DIFF, ...more };
 }
 
-function answers({ github }: Simulation): readonly string[] {
-  return github.comments(PULL).map(({ body }) => body.replace(/^(<!--.*-->\n)+/, ''));
-}
+const answers = ({ github }: Simulation) =>
+  github.comments(PULL).map(({ body }) => visibleIn(body));
 
 describe('a review is one message', () => {
   it('with all inline comments, in the order of the files and lines', async () => {

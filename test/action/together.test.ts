@@ -79,15 +79,14 @@ function mentions(sim: Simulation): readonly string[] {
 }
 
 describe('a bad end is told to a person', () => {
-  const CALLED: readonly [string, WebhookEvent, readonly string[]][] = [
+  it.each<[string, WebhookEvent, readonly string[]]>([
     ['who pushed', on.push({ sender: BOB }), ['@bob']],
     ['who merged', merged, ['@bob']],
     ['who started it by hand', on.workflowDispatch({ sender: BOB }), ['@bob']],
     ['who published it', on.event('release', 'published', { sender: BOB }), ['@bob']],
     ['nobody on a schedule', on.schedule(), []],
     ['no bot', on.push({ sender: AGENT, ref: 'refs/heads/master' }), []],
-  ];
-  it.each(CALLED)('%s', async (_, given, people) => {
+  ])('%s', async (_, given, people) => {
     await using sim = await open({ agent: FAILS });
     const { outputs } = await run(sim, given, { prompt: 'Go.', 'pr-number': '' });
     expect(outputs.result).toBe('failed');
@@ -163,16 +162,12 @@ describe('a step without a page that could not send', () => {
 describe('a check that was sent to an agent that pushed nothing', () => {
   const CI = { id: 5, sha: SHA, jobs: [{ name: 'test' }] };
   const RED = '🛑 `CI` still fails on aaaaaaa: the agent pushed nothing';
-  const passed = { name: 'test', conclusion: 'success' };
-  it.each<[string, Partial<WorkflowRunOptions>, string]>([
-    ['still fails', {}, RED],
-    [
-      'has passed since',
-      { conclusion: 'success', jobs: [passed] },
-      '✅ Agent finished: `CI` has passed since',
-    ],
-    ['runs again', { conclusion: null }, '✅ Agent finished: `CI` runs again'],
-  ])('%s', async (_, later, title) => {
+  const PASSED = { conclusion: 'success', jobs: [{ name: 'test', conclusion: 'success' }] };
+  it.each<[Partial<WorkflowRunOptions>, string]>([
+    [{}, RED],
+    [PASSED, '✅ Agent finished: `CI` has passed since'],
+    [{ conclusion: null }, '✅ Agent finished: `CI` runs again'],
+  ])('is %j then: %s', async (later, title) => {
     await using sim = await open({ github: { runs: [CI] } });
     const changes = sim.pass(30_000).then(() => sim.github.addRun({ ...CI, ...later }));
     const { outputs, conclusion } = await run(sim, failed(BOB));
@@ -251,11 +246,8 @@ describe('an answer that has been mended', () => {
     expect(openTitles(sim)).toHaveLength(isOver ? 1 : 2);
   });
 
-  it.each([
-    ['not sent', DEAD],
-    ['unknown', DOWN],
-  ])('by a message of another project it is not: %s', async (_, reply) => {
-    const agent = { ...DONE, onPost: (n: number) => (n === 1 ? reply : undefined) };
+  it('by a message of another project it is not', async () => {
+    const agent = { ...DONE, onPost: (n: number) => (n === 1 ? DEAD : undefined) };
     await using sim = await open({ agent });
     const inputs = { 'project-id': 'guides', 'job-id': '', 'create-job': true };
     const workflow_ref = 'octo/agents/.github/workflows/guides.yml@refs/heads/main';
@@ -330,7 +322,7 @@ it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
   const { outputs } = await run(sim, given);
   await changed;
   expect(outputs.delivery).toBe(delivery);
-  expect(sim.prompts().join()).toContain(delivery === 'sent' ? 'Go on.' : '');
+  expect(sim.prompts()).toHaveLength(delivery === 'sent' ? 1 : 0);
   expect(answers(sim).at(-1)?.text).toMatch(said);
 });
 
