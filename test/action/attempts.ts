@@ -33,7 +33,7 @@ export function purposes({ github }: Simulation): readonly string[] {
 }
 
 /** Writes the comment if the message comes from one, and returns the event. */
-export function triggerOf({ github, ask }: Simulation, origin: Origin): Trigger {
+function triggerOf({ github, ask }: Simulation, origin: Origin): Trigger {
   const body = '/agent Add examples.';
   if (origin === 'a step') return { with: {}, event: pullRequest({ number: PULL }) };
   if (origin === 'a review') return { with: COMMAND, event: review({ number: PULL, body }) };
@@ -82,10 +82,8 @@ export async function openAttempts(origin: Origin, scenario: Scenario = {}): Pro
       jobs: [{ id: JOB }],
       ...agent,
       onPost(n, request) {
-        if (hits('message', true)) return { fault: 'hang', accept: true };
-        return hits('message', false)
-          ? { fault: 'hang', accept: false }
-          : agent?.onPost?.(n, request);
+        const accept = [true, false].find((isApplied) => hits('message', isApplied));
+        return accept === undefined ? agent?.onPost?.(n, request) : { fault: 'hang', accept };
       },
       onGet(n, request) {
         const isAfter = sim.agent.posts().length > 0;

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AgentOptions, type JobScript, type PostReply, turnTo } from '../sim/agent.ts';
-import {
-  ALICE,
-  pullRequest,
-  RENOVATE,
-  schedule,
-  type WebhookEvent,
-  workflowRun,
-} from '../sim/events.ts';
+import * as on from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import {
   AGAIN,
@@ -41,13 +34,8 @@ function create(n: number): JobScript {
 }
 
 function creating(scenario: Scenario = {}, agent: Partial<AgentOptions> = {}): Promise<Simulation> {
-  const inputs = { ...CREATES, ...scenario.with };
-  return simulate({
-    github: ISSUE,
-    agent: { jobs: [], create, ...agent },
-    ...scenario,
-    with: inputs,
-  });
+  const usual = { github: ISSUE, agent: { jobs: [], create, ...agent } };
+  return simulate({ ...usual, ...scenario, with: { ...CREATES, ...scenario.with } });
 }
 
 /** The step on a command by alice. */
@@ -167,19 +155,22 @@ describe('on one conversation', () => {
 
 const FAILED = { pullRequests: [PULL], fields: { conclusion: 'failure' } };
 
-it.each<[string, WebhookEvent]>([
-  ['after a failed run', workflowRun(FAILED)],
-  ['for a bot', pullRequest({ number: PULL, author: RENOVATE })],
-  ['after a status', { name: 'status', payload: { sender: ALICE } }],
+it.each<[string, on.WebhookEvent]>([
+  ['after a failed run', on.workflowRun(FAILED)],
+  ['for a bot', on.pullRequest({ number: PULL, author: on.RENOVATE })],
+  ['after a status', { name: 'status', payload: { sender: on.ALICE } }],
 ])('nothing is created %s', async (_, event) => {
-  await using sim = await creating({ step: { event }, with: { 'allowed-bots': RENOVATE.login } });
+  await using sim = await creating({
+    step: { event },
+    with: { 'allowed-bots': on.RENOVATE.login },
+  });
   const { conclusion, outputs } = await sim.runHere();
   expect([conclusion, outputs]).toMatchObject(['success', SKIPPED]);
   expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
 });
 
-it('on a schedule each run, and no re-run, creates a job, whose pull request gets a comment at the end', async () => {
-  await using sim = await creating({ with: { wait: true }, step: { event: schedule() } });
+it('on a on.schedule each run, and no re-run, creates a job, whose pull request gets a comment at the end', async () => {
+  await using sim = await creating({ with: { wait: true }, step: { event: on.schedule() } });
   for (const run_id of ['1', '2']) {
     const { outputs } = await sim.runHere({ step: { github: { run_id } } });
     expect(outputs).toMatchObject({ ...DONE, 'job-id': `new-job-${run_id}` });
