@@ -98,15 +98,16 @@ describe('a message to a job at work', () => {
   });
 });
 
-const REFUSALS = {
-  'the token has expired': { status: 401, body: { message: 'Bad credentials' } },
-  'the conversation is locked': { status: 403, body: { message: 'is locked' } },
-  'the comment is deleted': { status: 404, body: { message: 'Not Found' } },
-  'the comment is gone': { status: 410, body: { message: 'Gone' } },
-};
+/** Each with what one warning, and the summary, say of it at the end. */
+const REFUSALS = [
+  [401, 'Bad credentials', 'GitHub answered 401: “Bad credentials”. Tokens of GitHub Apps live'],
+  [403, 'is locked', 'GitHub answered 403: “is locked”. The conversation is locked: unlock it'],
+  [404, 'Not Found', 'Somebody has deleted the comment.'],
+  [410, 'Gone', 'Somebody has deleted the comment.'],
+] as const;
 const NOT_SENT = { result: 'error', delivery: 'not-sent' };
 const edits = ({ github }: Simulation) => github.calls('PATCH issues/comments/#').length;
-/** From when on, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
+/** From when on it can no longer be edited, for how many minutes the agent is at earlier work, and the label that the comment then keeps. */
 const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, Label | null][] = [
   ['before the note', () => true, 0, NOT_SENT, null],
   ['after the note', ({ notes }) => notes().length > 0, 0, SENT, 'sending'],
@@ -114,32 +115,36 @@ const MOMENTS: readonly [string, (sim: Simulation) => boolean, number, object, L
   ['after the message', ({ agent }) => agent.accepted().length > 0, 0, SENT, 'sending'],
   ['at the end', (sim) => edits(sim) > 1, 0, SENT, 'working'],
 ];
-const ROWS = MOMENTS.flatMap(([moment, isThere, minutes, ...expected]) =>
-  Object.entries(REFUSALS).map(
-    ([why, reply]) => [why, moment, minutes, isThere, reply, ...expected] as const,
-  ),
+const ROWS = MOMENTS.flatMap(([moment, ...expected]) =>
+  REFUSALS.map(([status, ...words]) => [status, moment, words, ...expected] as const),
 );
 
-const TITLE =
-  'a comment that can no longer be edited says what is true, or was true then: %s %s, with earlier work of %i minutes';
+const TITLE = 'a comment that gets %i %s says what is true, or was true then, with one warning';
 it.concurrent.each(ROWS)(TITLE, async (...row) => {
-  const [, , minutes, isThere, reply, expected, label] = row;
+  const [status, , [message, said], isThere, minutes, expected, label] = row;
   let isBroken = false;
   await using sim: Simulation = await simulate({
     ...{ with: WAIT, agent: busy(minutes) },
     github: {
       on({ method, path }) {
         isBroken ||= isThere(sim);
-        const isAboutIt = reply.status === 401 || /comments/.test(path);
-        return isBroken && method !== 'GET' && isAboutIt ? reply : undefined;
+        const isAboutIt = status === 401 || /comments/.test(path);
+        return isBroken && method !== 'GET' && isAboutIt
+          ? { status, body: { message } }
+          : undefined;
       },
     },
   });
-  const { outputs, conclusion } = await sim.runHere();
+  const { outputs, conclusion, warnings, summary } = await sim.runHere();
+  const isSent = expected === SENT;
   expect(isBroken).toBe(true);
   expect(outputs).toMatchObject(expected);
-  expect(conclusion).toBe(expected === SENT ? 'success' : 'failure');
-  expect(sim.agent.accepted()).toHaveLength(expected === SENT ? 1 : 0);
+  expect(conclusion).toBe(isSent ? 'success' : 'failure');
+  expect(warnings).toEqual(isSent ? [expect.stringContaining(said)] : []);
+  if (isSent) expect(summary).toContain(said.split('“')[0]);
+  expect(sim.agent.accepted()).toHaveLength(isSent ? 1 : 0);
+  // One when the message is out, and one at the end.
+  expect(edits(sim)).toBe(isSent ? 2 : 0);
   const kept = sim.ownComments().map(({ body }) => visibleIn(body).split('\n')[0]);
   expect(kept).toEqual(label === null ? [] : [expect.stringContaining(LABELS[label].title)]);
 });
