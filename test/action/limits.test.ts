@@ -144,23 +144,3 @@ it('a limit that another run tells before the own comment is there is told once'
   expect((await sim.runHere()).outputs.result).toBe('skipped');
   expect(sim.github.comments(PULL)).toHaveLength(3);
 });
-
-it('while the comments are counted, a run that is cancelled reports that', async () => {
-  const stops = new AbortController();
-  await using sim = await simulate({
-    with: { 'max-messages': 5 },
-    github: {
-      on() {
-        const call = sim.github.calls().at(-1);
-        if (call?.name !== 'list' || call.nth !== 2) return undefined;
-        stops.abort();
-        return { fault: 'hang' };
-      },
-    },
-    step: { event: BY_PERSON, stops: stops.signal },
-  });
-  const { outputs } = await sim.runHere();
-  expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
-  expect(sim.agent.posts()).toEqual([]);
-  expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
-});

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_GUESS, QUOTATIONS } from '../../src/prompt/sections.ts';
 import type { JournalEntry, Reply } from '../sim/agent.ts';
 import { issueComment, review, reviewComment, workflowRun } from '../sim/events.ts';
+import type { Call } from '../sim/github/call-log.ts';
 import type { InlineOptions } from '../sim/github/reviews.ts';
 import type { Scenario, Simulation } from './scenario.ts';
 import { JOB, ON_ITS_PULL, PULL, simulate } from './scenario.ts';
@@ -309,19 +310,24 @@ it('a run that failed is read once for several jobs', async () => {
 });
 
 const REPLY = reviewComment({ number: PULL, body: FIX, replyTo: 1_000_000_001 });
-it.each<[string, Scenario['step'], (request: JournalEntry) => boolean]>([
-  ['what fails', byCommand(FIX), ({ path }) => path.includes('/actions/runs?')],
-  ['a log', byCommand(FIX), ({ path }) => path.endsWith('/logs')],
-  ['the thread of a reply', { event: REPLY }, ({ body }) => body.includes('publishedAt')],
-])('a run that is cancelled while %s is read sends nothing', async (_, given, isMet) => {
+it.each<[string, Scenario['step'], (call: Call) => boolean]>([
+  ['what fails', byCommand(FIX), ({ name }) => name === 'GET actions/runs'],
+  ['a log', byCommand(FIX), ({ name }) => name.endsWith('/logs')],
+  ['what is above its comment', byCommand(FIX), ({ name, nth }) => name === 'list' && nth === 2],
+  ['the thread of a reply', { event: REPLY }, ({ request: { body } }) => /publishedAt/.test(body)],
+])('a run that is cancelled while %s is read sends nothing, and says so', async (...row) => {
+  const [, given, isMet] = row;
   const cancel = new AbortController();
-  const on = (request: JournalEntry): Reply | undefined => {
-    if (!isMet(request)) return undefined;
+  const on = (): Reply | undefined => {
+    const call = sim.github.calls().at(-1);
+    if (call === undefined || !isMet(call)) return undefined;
     cancel.abort();
     return { fault: 'hang' };
   };
-  await using sim = await open({ step: { ...given, stops: cancel.signal }, github: { on } });
+  const step = { ...given, stops: cancel.signal };
+  await using sim = await open({ with: { wait: true }, step, github: { on } });
   const { outputs } = await sim.runHere();
   expect(outputs).toMatchObject({ result: 'cancelled', delivery: 'not-sent' });
   expect(sim.agent.posts()).toEqual([]);
+  expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'not-sent' }] }]);
 });
