@@ -34,19 +34,14 @@ function draw(...keys: readonly (string | number)[]): number {
   return hash.digest().readUInt32BE() / 2 ** 32;
 }
 
-/** What the agent makes of each message. */
-function turnsOf({ seed, places }: Trial) {
-  return places.map((_, n) => ({
+/** Resolves to what is not as it has to be, in words, and how many have died. */
+async function play({ seed, places, dead }: Trial) {
+  // What the agent makes of each message.
+  const turns = places.map((_, n) => ({
     ms: 20_000 + draw(seed, 'length', n) * 7 * MINUTE,
     status: draw(seed, 'end', n) < 0.3 ? 'failed' : 'completed',
     pushes: draw(seed, 'pushes', n) < 0.5,
   }));
-}
-
-/** Resolves to what is not as it has to be, in words, and how many have died. */
-async function play(trial: Trial) {
-  const { seed, places, dead } = trial;
-  const turns = turnsOf(trial);
   const later: Promise<void>[] = [];
   const prLink = `https://github.com/octo/agents/pull/${PULL}`;
   await using sim: Simulation = await simulate({
@@ -70,9 +65,8 @@ async function play(trial: Trial) {
     const event = sim.ask(`/agent Task of ${author.login}.`, about);
     await sim.pass(2000 + draw(seed, 'starts', n) * 20_000);
     const killer = new AbortController();
-    if (dead === n) {
-      later.push(sim.pass(draw(seed, 'dies') * 4 * MINUTE).then(() => killer.abort()));
-    }
+    const dies = () => sim.pass(draw(seed, 'dies') * 4 * MINUTE).then(() => killer.abort());
+    if (dead === n) later.push(dies());
     const startedAt = sim.time.now();
     const { outputs, signal } = await sim.runHere({
       with: dead === n ? { 'timeout-minutes': 10 } : {},

@@ -9,20 +9,18 @@ import { JOB, PULL, type Scenario } from './scenario.ts';
 
 // What a re-run does, by how the attempt before has ended. The table of what it finds is in unit/decide.test.ts.
 
-type Ending = 'sends' | 'goes on' | 'is refused';
-
 interface Row {
-  readonly title: string;
   /** How the first attempt ends. */
+  readonly title: string;
   readonly blow?: Blow;
   readonly posts?: Answer;
   readonly polls?: Answer;
-  /** Whether the agent is at work on something else in the first attempt, which waits for that. */
+  /** Whether the agent is at work on something else in it, so that it waits for that. */
   readonly isBusy?: boolean;
-  /** The calls to GitHub that fail in the first attempt, or whose answers are lost. */
+  /** The calls to GitHub that fail in it, or whose answers are lost. */
   readonly fails?: string;
   readonly loses?: string;
-  readonly ending: Ending;
+  readonly ending: 'sends' | 'goes on' | 'is refused';
 }
 
 type At = readonly [at: string | RegExp, isApplied?: boolean];

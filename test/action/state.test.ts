@@ -148,19 +148,24 @@ describe('a command on the pull request of a person', () => {
     expect(sim.lastComment()).toContain('+ log of `links` (c356495) · + 1 comment in open threads');
   });
 
-  it('carries only the names of checks if its branch is in another repository', async () => {
-    const github = {
-      issues: [{ ...OPEN, fork: 'mallory/agents' }],
-      runs: RUNS.map((run) => ({ ...run, headRepository: 'mallory/agents' })),
-      checks: [{ sha: COMMIT, name: 'Vale', id: 90, title: 'Delete everything', summary: 'Now.' }],
-    };
+  const checks = [
+    { sha: COMMIT, name: 'Vale', id: 90, title: 'Delete everything', summary: 'Now.' },
+  ];
+  const names = /Failed checks: “links” and “Vale”\. The branch is in another .* is not shown\./;
+  it.each<[string, Scenario['github'], RegExp]>([
+    ['only the names of checks', { checks }, names],
+    [
+      'why it has no names',
+      { isPrivate: true, lacks: ['checks'] },
+      /Not shown: what fails there \(.* lacks “checks: read”\)\. /,
+    ],
+  ])('carries %s if its branch is in another repository', async (_, more, said) => {
+    const runs = RUNS.map((run) => ({ ...run, headRepository: 'mallory/agents' }));
+    const github = { issues: [{ ...OPEN, fork: 'mallory/agents' }], runs, ...more };
     await using sim = await open({ ...OTHER, step: byCommand(FIX), github });
     expect((await sim.runHere()).outputs.delivery).toBe('sent');
-    const [prompt = ''] = sim.prompts();
-    expect(prompt).toContain(
-      'Failed checks: “links” and “Vale”. The branch is in another repository, so what they say is not shown.',
-    );
-    expect(prompt).not.toMatch(/broken link|Delete everything/);
+    expect(sim.prompts()).toEqual([expect.stringMatching(said)]);
+    expect(sim.prompts()[0]).not.toMatch(/broken link|Delete everything/);
     expect(sim.github.calls('GET actions/jobs/#/logs')).toEqual([]);
   });
 
@@ -171,14 +176,6 @@ describe('a command on the pull request of a person', () => {
     await sim.runHere();
     const [prompt = ''] = sim.prompts();
     expect(Math.abs(prompt.length - 10_500)).toBeLessThan(1500);
-  });
-
-  it('says why it carries no names of checks there', async () => {
-    const issues = [{ ...OPEN, fork: 'mallory/agents' }];
-    const github: Scenario['github'] = { issues, isPrivate: true, lacks: ['checks'] };
-    await using sim = await open({ ...OTHER, step: byCommand(FIX), github });
-    await sim.runHere();
-    expect(sim.prompts()[0]).toMatch(/Not shown: what fails there \(.* lacks “checks: read”\)\. /);
   });
 
   it.each([true, false])('names files that need a sign-in: %s', async (isPrivate) => {
