@@ -20,7 +20,8 @@ export function toOutcome(job: JobState, stopped: Stop, facts: RunFacts, wait: b
   const delivery = toDelivery(job);
   const known = isFinal(result) ? !code.endsWith('-unconfirmed') : undefined;
   // After a wait that saw no end, nothing is confirmed.
-  const confirmed = known ?? (wait && delivery !== 'not-sent' ? false : undefined);
+  const isOpen = wait && delivery !== 'not-sent' && result !== 'skipped';
+  const confirmed = known ?? (isOpen ? false : undefined);
   const isKnown = result === 'skipped' || isFinal(result) || delivery === 'sent';
   const unsent = delivery === 'unknown' ? 'delivery unknown' : 'not-sent';
   return {

@@ -149,6 +149,15 @@ it.concurrent.each<[string, (body: string) => string]>([
   expect(sim.agent.accepted()).toHaveLength(1);
 });
 
+it.concurrent('a re-run that skips the job has waited for nothing that could be confirmed', async () => {
+  const skips = { wait: true, 'only-when': 'failed' };
+  await using attempts = await openAttempts('a step', { with: skips });
+  for (const attempt of [1, 2]) {
+    const { outputs } = await attempts.run(attempt);
+    expect(outputs).toMatchObject({ result: 'skipped', confirmed: '' });
+  }
+});
+
 it.concurrent('a re-run sends, because a copy of its note by someone else does not count', async () => {
   await using attempts = await openAttempts('a step');
   const { sim, run } = attempts;
