@@ -241,14 +241,22 @@ describe('if job-id is empty', () => {
     expect((await sim.runHere(go)).errors).toEqual([several]);
   });
 
-  it('of several jobs, the one counts whose pull request this is', async () => {
-    const jobs = [{ id: JOB, base: { prLink: LINK } }, { id: 'job-2' }];
+  it('of several jobs, the one counts whose pull request this is, if it is of one alone', async () => {
+    const base = { prLink: LINK };
+    const jobs = [{ id: JOB, base }, { id: 'job-2' }, { id: 'job-3', base }];
     await using sim = await simulate({ agent: { jobs } });
-    for (const id of ['job-2', JOB]) {
-      await sim.runHere({ with: { 'job-id': id, wait: true }, step: { github: { run_id: id } } });
+    const step = { event: sim.ask('/agent go on') };
+    for (const [id, named] of [
+      ['job-2', 'job-2'],
+      [JOB, JOB],
+      ['job-2', JOB],
+      ['job-3', 'job-3'],
+    ] as const) {
+      const github = { run_id: String(sim.github.journal.length) };
+      await sim.runHere({ with: { 'job-id': id, wait: true }, step: { github } });
+      const result = await sim.runHere({ with: SILENT, step });
+      expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': named });
     }
-    const result = await sim.runHere({ with: SILENT, step: { event: sim.ask('/agent go on') } });
-    expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
   it('a re-run goes on with the job of its own comment, although another one is named since', async () => {
