@@ -101,13 +101,16 @@ const PHASES: readonly Phase[] = [
     result: 'sent',
     delivery: 'sent',
   },
-  {
-    name: 'while it creates the comment',
-    scenario: (hang) => ({
-      github: { on: ({ path }) => (path.endsWith('/comments') ? hang() : undefined) },
+  ...(['1', '2'] as const).map(
+    (run_attempt): Phase => ({
+      name: `while attempt ${run_attempt} creates the comment`,
+      scenario: (hang) => ({
+        step: { github: { run_attempt } },
+        github: { on: ({ path }) => (path.endsWith('/comments') ? hang() : undefined) },
+      }),
+      delivery: run_attempt === '1' ? 'not-sent' : 'unknown',
     }),
-    delivery: 'not-sent',
-  },
+  ),
 ];
 
 /** Runs a step that gets this signal in the phase. */
