@@ -54,9 +54,9 @@ export interface Setup {
   readonly luck: Luck;
 }
 
+/** Of a process that was killed, both are empty. */
 export interface Outcome {
   readonly setup: Setup;
-  readonly isKilled: boolean;
   readonly result: string;
   readonly delivery: string;
 }
@@ -203,11 +203,10 @@ export async function runIn(world: World, setup: Setup): Promise<Outcome> {
     ...{ world, setup, requests: 0, isOver: false },
     die() {
       process.isOver = true;
-      resolve({ isKilled: true, result: '', delivery: '' });
+      resolve({ result: '', delivery: '' });
     },
   };
-  const work = workOf(process).then((end) => ({ isKilled: false, ...end }));
-  return { setup, ...(await Promise.race([killed, work])) };
+  return { setup, ...(await Promise.race([killed, workOf(process)])) };
 }
 
 async function workOf(process: Process) {
