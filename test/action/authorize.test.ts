@@ -1,25 +1,24 @@
 import { expect, it } from 'vitest';
 import type { Reply } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, type Person, RENOVATE, type WebhookEvent } from '../sim/events.ts';
 import type { GitHubOptions } from '../sim/github/server.ts';
 import { COMMAND, PULL, type Scenario, type Simulation, simulate, WRITER } from './scenario.ts';
 
 // The way from an event to the message. Who needs which permission is a table in the unit tests.
 
-const MALLORY: Person = { login: 'mallory', id: 2, type: 'User' };
-const READER: Person = { login: 'reader', id: 3, type: 'User' };
+const MALLORY: on.Person = { login: 'mallory', id: 2, type: 'User' };
+const READER: on.Person = { login: 'reader', id: 3, type: 'User' };
 const rerunBy = (login: string) => ({ github: { run_attempt: '2', triggering_actor: login } });
-const asked = (author: Person) => (sim: Simulation) => sim.ask('/agent go', { author });
+const asked = (author: on.Person) => (sim: Simulation) => sim.ask('/agent go', { author });
 const reviewed = () => on.review({ number: PULL, body: '/agent go', author: MALLORY });
 
-it.each<[string, (sim: Simulation) => WebhookEvent, Scenario['with'], readonly string[]]>([
+it.each<[string, (sim: Simulation) => on.WebhookEvent, Scenario['with'], readonly string[]]>([
   ['a command', asked(MALLORY), {}, ['-1']],
   ['a review with the command', reviewed, {}, ['-1']],
   ['a comment without a command', asked(MALLORY), { command: '', prompt: 'Go.' }, []],
   ['a review without a command', reviewed, { command: '' }, []],
   ['one of somebody who may only read', asked(READER), {}, []],
-  ['one of a writer, which somebody else re-runs', asked(ALICE), {}, []],
+  ['one of a writer, which somebody else re-runs', asked(on.ALICE), {}, []],
 ])(
   'of a colleague without the permission, %s gets a 👎, no comment: %s',
   async (name, eventIn, inputs, expected) => {
@@ -34,12 +33,12 @@ it.each<[string, (sim: Simulation) => WebhookEvent, Scenario['with'], readonly s
   },
 );
 
-const by = (author: Person) => ({
+const by = (author: on.Person) => ({
   event: on.issueComment({ number: PULL, body: '/agent go', author }),
 });
-const LABELED = on.event('issues', 'labeled', { issue: { number: PULL }, sender: RENOVATE });
+const LABELED = on.event('issues', 'labeled', { issue: { number: PULL }, sender: on.RENOVATE });
 const NONE = { 'minimum-permission': 'none' };
-const BOTS = { 'allowed-bots': RENOVATE.login, prompt: 'Go.' };
+const BOTS = { 'allowed-bots': on.RENOVATE.login, prompt: 'Go.' };
 const answering = (reply: Reply): GitHubOptions => ({
   on: ({ path }) => (path.includes('/collaborators/') ? reply : undefined),
 });
@@ -48,7 +47,7 @@ it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
   ['a command of a person with write access', 'sent', {}],
   ['one of a stranger', 'skipped', { step: by(MALLORY) }],
   ['one of a stranger, without a check', 'sent', { step: by(MALLORY), with: NONE }],
-  ['one of another account with the login', 'skipped', { step: by({ ...ALICE, id: 9 }) }],
+  ['one of another account with the login', 'skipped', { step: by({ ...on.ALICE, id: 9 }) }],
   ['one if GitHub does not answer', 'error', { github: answering({ fault: 'hang' }) }],
   ['one if GitHub says no', 'skipped', { github: answering({ status: 404, body: {} }) }],
   ['an event by a bot', 'skipped', { step: { event: LABELED }, with: { prompt: 'Go.' } }],
@@ -57,7 +56,7 @@ it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
   ['a re-run by a stranger, without a check', 'sent', { step: rerunBy('mallory'), with: NONE }],
 ])('%s is %s', async (name, expected, scenario) => {
   const inputs = { ...COMMAND, ...scenario.with };
-  const step = { ...by(ALICE), ...scenario.step };
+  const step = { ...by(on.ALICE), ...scenario.step };
   await using sim = await simulate({ ...scenario, with: inputs, step });
   const result = await (name === 'one of a stranger' ? sim.run() : sim.runHere());
   expect(result.outputs.result).toBe(expected);

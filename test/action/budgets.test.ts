@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, SHA, type WebhookEvent } from '../sim/events.ts';
 import type { WorkflowRunOptions } from '../sim/github/runs.ts';
 import { COMMAND, JOB, LINK, PULL, type Scenario, simulate, WRITER } from './scenario.ts';
 
@@ -33,7 +32,7 @@ const MESSAGE = 'message';
 
 interface Case {
   readonly name: string;
-  readonly event: (commandId: number) => WebhookEvent;
+  readonly event: (commandId: number) => on.WebhookEvent;
   /** It waits, unless this says otherwise. */
   readonly with?: Scenario['with'];
   /** The rounds before the message, which has its own round. */
@@ -46,12 +45,12 @@ interface Case {
   readonly isOvertaken?: boolean;
 }
 
-const ASKING = { author: ALICE.login, body: '/agent Add examples.' };
+const ASKING = { author: on.ALICE.login, body: '/agent Add examples.' };
 /** No comment is edited just because time passes. */
 const SHORT_TURN = turnTo('completed', 20_000);
-const byCommand = (id: number): WebhookEvent =>
+const byCommand = (id: number): on.WebhookEvent =>
   on.issueComment({ number: PULL, body: ASKING.body, id });
-const byCheck = (): WebhookEvent => on.workflowRun({ pullRequests: [PULL] });
+const byCheck = (): on.WebhookEvent => on.workflowRun({ pullRequests: [PULL] });
 const annotated = (name: string) => ({ name, annotations: [{ message: 'a' }] });
 
 const CASES: readonly Case[] = [
@@ -75,7 +74,7 @@ const CASES: readonly Case[] = [
     name: 'a command on the own pull request where all is well: one more, then its runs, its checks and the author of a thread at once',
     event: byCommand,
     with: COMMAND,
-    own: [{ id: 41, sha: SHA, conclusion: 'success', jobs: [] }],
+    own: [{ id: 41, sha: on.SHA, conclusion: 'success', jobs: [] }],
     before: [...ASKED, ...NOTED, ...STATE, [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
@@ -83,7 +82,7 @@ const CASES: readonly Case[] = [
     name: 'a command on the own pull request where a run failed: one more for a log and annotations',
     event: byCommand,
     with: COMMAND,
-    own: [{ id: 41, sha: SHA, jobs: [annotated('links')] }],
+    own: [{ id: 41, sha: on.SHA, jobs: [annotated('links')] }],
     before: [...ASKED, ...NOTED, ...STATE, [LOG, ANNOTATIONS], [POLL, HEAD]],
     after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
   },
@@ -105,8 +104,8 @@ const CASES: readonly Case[] = [
     event: () =>
       on.workflowRun({ pullRequests: [PULL], fields: { id: 41, conclusion: 'failure' } }),
     own: [
-      { id: 41, sha: SHA, jobs: ['a', 'b', 'c', 'd'].map(annotated) },
-      { id: 42, sha: SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map(annotated) },
+      { id: 41, sha: on.SHA, jobs: ['a', 'b', 'c', 'd'].map(annotated) },
+      { id: 42, sha: on.SHA, path: 'docs.yml', jobs: ['e', 'f', 'g', 'h'].map(annotated) },
     ],
     before: [
       ...[[PERMISSION], ['list', HEAD], [POLL], ...NOTED, ['GET actions/runs', CHECKS]],

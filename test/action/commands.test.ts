@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { MARKER } from '../../src/text.ts';
 import type { AgentOptions, TurnScript } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, type Person, RENOVATE, type WebhookEvent } from '../sim/events.ts';
 import type { GitHub } from '../sim/github/server.ts';
 import {
   AGAIN,
@@ -82,13 +81,13 @@ const CARRIES_NOTHING =
   ' carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.';
 
 /** Whoever starts the run, its settings do not make it fail. */
-const WRONG = { prompt: 'Go.', 'allowed-bots': RENOVATE.login, 'api-key': '', 'job-id': '' };
+const WRONG = { prompt: 'Go.', 'allowed-bots': on.RENOVATE.login, 'api-key': '', 'job-id': '' };
 const SUITE = on.event('check_suite', 'completed', {
-  ...{ check_suite: { conclusion: 'failure' }, sender: ALICE },
+  ...{ check_suite: { conclusion: 'failure' }, sender: on.ALICE },
 });
-const byBot = on.issueComment({ number: PULL, body: '/agent go', author: RENOVATE });
+const byBot = on.issueComment({ number: PULL, body: '/agent go', author: on.RENOVATE });
 
-it.each<[string, WebhookEvent, string, Scenario['with']?]>([
+it.each<[string, on.WebhookEvent, string, Scenario['with']?]>([
   ['no command', on.issueComment({ number: PULL, body: 'Nice!' }), 'not begin with', WRONG],
   ['a bot', byBot, 'only people', WRONG],
   ['a push', on.push(), CARRIES_NOTHING],
@@ -277,19 +276,19 @@ describe('if job-id is empty', () => {
   const LONE = '“comment: false” no comment is read. Set “job-id” to the ID of a job.';
   const RUN = on.workflowRun({ pullRequests: [PULL] });
   const REVIEW = on.review({ number: PULL, body: 'Fix it.' });
-  const bot = { 'allowed-bots': RENOVATE.login };
-  const opened = (sender: Person) => on.pullRequest({ number: PULL, sender });
+  const bot = { 'allowed-bots': on.RENOVATE.login };
+  const opened = (sender: on.Person) => on.pullRequest({ number: PULL, sender });
   const onPull = { 'pr-number': PULL };
 
-  it.each<[string, 'skipped' | 'error', WebhookEvent, Scenario['with'], string, boolean]>([
+  it.each<[string, 'skipped' | 'error', on.WebhookEvent, Scenario['with'], string, boolean]>([
     ['a schedule', 'skipped', on.schedule(), { 'job-id': '[]' }, EMPTY, true],
     ['a push, without comments', 'skipped', on.push(), { comment: false }, EMPTY, true],
     ['a run without a command', 'skipped', RUN, {}, NOBODY, false],
     ['a review without a command', 'skipped', REVIEW, {}, NOBODY, true],
     ['a schedule with pr-number', 'error', on.schedule(), onPull, NOBODY, false],
-    ['a pull request of a person', 'error', opened(ALICE), {}, NOBODY, true],
-    ['one where no comment is read', 'error', opened(ALICE), { comment: false }, LONE, false],
-    ['a pull request of a bot', 'error', opened(RENOVATE), bot, NOBODY, false],
+    ['a pull request of a person', 'error', opened(on.ALICE), {}, NOBODY, true],
+    ['one where no comment is read', 'error', opened(on.ALICE), { comment: false }, LONE, false],
+    ['a pull request of a bot', 'error', opened(on.RENOVATE), bot, NOBODY, false],
   ])('%s is %s, and says what to do', async (name, expected, event, given, words, advises) => {
     const inputs = { 'job-id': '', prompt: 'Go on.', ...given };
     await using sim = await simulate({ with: inputs, step: { event } });

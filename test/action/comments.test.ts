@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import { type TurnScript, turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, COPILOT, type Person, type WebhookEvent } from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import {
   AGAIN,
@@ -26,7 +25,7 @@ const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })
 const ON_SCHEDULE = { agent: ON_ITS_PULL, step: { event: on.schedule() } };
 const BY_ALICE = on.pullRequest({ number: PULL, action: 'labeled' });
 const SHORT = { 'timeout-minutes': '2' };
-const BY_BOT = on.pullRequest({ number: PULL, sender: COPILOT });
+const BY_BOT = on.pullRequest({ number: PULL, sender: on.COPILOT });
 
 function textsOn(sim: Simulation, number = PULL): readonly string[] {
   return sim.ownComments(number).map(({ body }) => visibleIn(body));
@@ -158,7 +157,7 @@ describe('on an event without a pull request or issue', () => {
   ] as const)(
     'after an event that a person starts, not after one of programs: %s',
     async (name, count) => {
-      const given = on.event(name, undefined, { sender: ALICE });
+      const given = on.event(name, undefined, { sender: on.ALICE });
       await using sim = await simulate({ agent: ON_ITS_PULL, step: { event: given } });
       expect((await sim.runHere({ with: { wait: true } })).outputs.delivery).toBe('sent');
       expect(sim.ownComments()).toHaveLength(count);
@@ -268,7 +267,7 @@ describe('the end as a comment of its own', () => {
     /** Default: nothing is changed. */
     readonly turn?: TurnScript;
     /** Default: a command. */
-    readonly event?: WebhookEvent;
+    readonly event?: on.WebhookEvent;
     readonly with?: Scenario['with'];
     readonly pushes?: boolean;
     readonly github?: Scenario['github'];
@@ -289,7 +288,7 @@ describe('the end as a comment of its own', () => {
       const prLink = /elsewhere|no pull request/.test(name) ? null : LINK;
       const { turn = endsAs('completed', LINK), event } = given;
       await using sim = await simulate({
-        with: { wait: true, ...COMMAND, 'allowed-bots': COPILOT.login },
+        with: { wait: true, ...COMMAND, 'allowed-bots': on.COPILOT.login },
         agent: {
           jobs: [{ id: JOB, base: { prLink }, turns: [endsAs('completed', prLink), turn] }],
           onPost: (n) => void (n === 2 && given.pushes && sim.github.push(PULL, 'b'.repeat(40))),
@@ -301,7 +300,7 @@ describe('the end as a comment of its own', () => {
         },
       });
       // Bob has asked last, and got his answer.
-      const author: Person = { login: 'bob', id: 1002, type: 'User' };
+      const author: on.Person = { login: 'bob', id: 1002, type: 'User' };
       const asked = { event: sim.ask('/agent Go.', { author }), github: { run_id: '1' } };
       await sim.runHere({ step: asked, with: { wait: false } });
       await sim.pass(600_000);

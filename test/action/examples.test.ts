@@ -6,7 +6,6 @@ import { parse } from 'yaml';
 import { eventsOf, files, isThisAction, type Workflow, workflows } from '../contract/workflows.ts';
 import { turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
-import { ALICE, DEPENDABOT, type Json, type WebhookEvent } from '../sim/events.ts';
 import { type Played, playWorkflow } from '../sim/workflow.ts';
 import {
   JOB,
@@ -29,7 +28,7 @@ const COMPARE = 'https://github.com/octo/code/compare/0a1b2c3...4d5e6f7';
 const MALLORY = { login: 'mallory', id: 1002, type: 'User' } as const;
 
 /** The event for each `on:`. Comments are added to the simulated GitHub. */
-const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
+const EVENTS: Readonly<Record<string, (sim: Simulation) => on.WebhookEvent>> = {
   check_run: () => on.checkRun({ pullRequests: [PULL], fields: { conclusion: 'failure' } }),
   issue_comment: ({ ask }) => ask(COMMAND),
   pull_request: () => on.pullRequest({ number: PULL, fork: 'octo/agents' }),
@@ -50,11 +49,11 @@ const EVENTS: Readonly<Record<string, (sim: Simulation) => WebhookEvent>> = {
   },
 };
 
-function checksEnded(conclusion: string, fields: Json = {}): WebhookEvent {
+function checksEnded(conclusion: string, fields: on.Json = {}): on.WebhookEvent {
   return on.workflowRun({ pullRequests: [PULL], fields: { conclusion, id: 41, ...fields } });
 }
 
-function eventOf(name: string, sim: Simulation): WebhookEvent {
+function eventOf(name: string, sim: Simulation): on.WebhookEvent {
   const make = EVENTS[name];
   if (make === undefined) throw new Error(`There is no event for "on: ${name}".`);
   return make(sim);
@@ -68,7 +67,7 @@ async function nameJob(sim: Simulation): Promise<void> {
 function playOn(
   sim: Simulation,
   workflow: Workflow,
-  event: WebhookEvent,
+  event: on.WebhookEvent,
   workspace?: string,
 ): Promise<readonly Played[]> {
   // The inputs of the workflow replace those of the simulation, except the base URL.
@@ -97,7 +96,7 @@ async function sends(...played: Parameters<typeof playOn>): Promise<void> {
   expect(outputsOf(await playOn(...played))).toMatchObject([sent]);
 }
 
-async function skips(sim: Simulation, workflow: Workflow, ...events: WebhookEvent[]) {
+async function skips(sim: Simulation, workflow: Workflow, ...events: on.WebhookEvent[]) {
   for (const event of events) {
     expect(await playOn(sim, workflow, event)).toMatchObject([{ skipped: true }]);
   }
@@ -143,7 +142,7 @@ it.each(shown)(
 const byStranger = { number: PULL, body: COMMAND, author: MALLORY };
 const ofFork = { conclusion: 'failure', check_suite: { head_branch: null } };
 
-it.each<[string, WebhookEvent, readonly string[]]>([
+it.each<[string, on.WebhookEvent, readonly string[]]>([
   ['any comment', on.issueComment({ number: PULL, body: 'I would ask the /agent.' }), []],
   ['inline comments and replies without a review', on.review({ number: PULL, body: null }), []],
   ['a command by a stranger', on.issueComment(byStranger), ['skipped']],
@@ -172,7 +171,7 @@ const PLAYS: Readonly<Record<string, (workflow: Workflow) => Promise<void>>> = {
     expect(sim.agent.accepted(NEW_JOB)).toMatchObject([{ prompt }, { prompt }]);
     expect(sim.agent.posts()).toHaveLength(2);
     const ofFork = on.pullRequest({ number: PULL, fork: 'stranger/agents' });
-    await skips(sim, workflow, ofFork, on.pullRequest({ ...here, author: DEPENDABOT }));
+    await skips(sim, workflow, ofFork, on.pullRequest({ ...here, author: on.DEPENDABOT }));
   },
 
   'create-a-job': async (workflow) => {
@@ -204,9 +203,9 @@ const PLAYS: Readonly<Record<string, (workflow: Workflow) => Promise<void>>> = {
   'requested-changes': async (workflow) => {
     await using sim = await simulate({ agent: ON_ITS_PULL });
     await nameJob(sim);
-    const submitted = (state: string, ref: string): WebhookEvent => {
+    const submitted = (state: string, ref: string): on.WebhookEvent => {
       const event = on.review({ number: PULL, body: 'Please shorten this.', state });
-      const pull = event.payload.pull_request as Record<string, Json>;
+      const pull = event.payload.pull_request as Record<string, on.Json>;
       const head = { ...pull.head, ref, repo: { full_name: 'octo/agents' } };
       return { ...event, payload: { ...event.payload, pull_request: { ...pull, head } } };
     };
@@ -226,8 +225,8 @@ const PLAYS: Readonly<Record<string, (workflow: Workflow) => Promise<void>>> = {
   },
 
   'on-label': async (workflow) => {
-    const people = { alice: { id: ALICE.id, permission: 'read', role_name: 'triage' } } as const;
-    const labeled = (name: string, fork = 'octo/agents'): WebhookEvent => {
+    const people = { alice: { id: on.ALICE.id, permission: 'read', role_name: 'triage' } } as const;
+    const labeled = (name: string, fork = 'octo/agents'): on.WebhookEvent => {
       const event = on.pullRequest({ number: PULL, action: 'labeled', fork });
       return { ...event, payload: { ...event.payload, label: { name } } };
     };

@@ -16,7 +16,7 @@ import {
   testFaults,
   UNKNOWN,
 } from './faults.ts';
-import { JOB, LINK, type Simulation } from './scenario.ts';
+import { JOB, LINK } from './scenario.ts';
 
 const WAIT = { wait: true } as const;
 const IDLE_JOBS = [{ id: JOB, turns: [{ steps: [] }] }];
@@ -31,9 +31,11 @@ function job(base: JobScript['base'], ...steps: TurnScript['steps']): Fault {
   return { with: WAIT, agent: { jobs: [{ id: JOB, base: base ?? {}, turns: [{ steps }] }] } };
 }
 
-/** A wait with other responses to the n-th poll. The first two are before the message. */
-function withPolls(onGet: (n: number) => Reply | undefined, inputs: Fault['with'] = {}): Fault {
-  return { with: { ...WAIT, ...inputs }, agent: { onGet } };
+/** A wait with other responses to the n-th poll, of so many. The first two are before the message. */
+function withPolls(onGet: (n: number) => Reply | undefined, count?: number): Fault {
+  const also: Fault['also'] = (_, { agent }) =>
+    expect(agent.gets()).toHaveLength(count ?? agent.gets().length);
+  return { with: WAIT, agent: { onGet }, also };
 }
 
 const completed: Expected = { ...COMPLETED, withinMs: 180_000 };
@@ -99,49 +101,37 @@ testFaults('waits through an outage of', [
   ['resets until the deadline', outage(60, { fault: 'reset' }, SHORT), late],
 ]);
 
-const unsent = (error: RegExp, withinMs: number) => ({ ...NOT_SENT, attempts: 0, error, withinMs });
+const unsent = (error: RegExp, withinMs = 10_000) => ({
+  ...{ ...NOT_SENT, attempts: 0, error, withinMs },
+});
 const location = 'https://evil.example/';
-const polls =
-  (count: number) =>
-  (_: unknown, { agent }: Simulation) =>
-    expect(agent.gets()).toHaveLength(count);
+const final = (status: number): Row => [
+  `gets ${status}, which is final`,
+  withPolls(() => ({ status, headers: { location }, body: {} }), 1),
+  unsent(RegExp(`^Job job-1: The API answered ${status} when`), 1000),
+];
+const down = unsent(/: 3 polls failed in a row\. The API, or something before it, answered 500/);
+const anHour = unsent(
+  /429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Later, start a new run/,
+  2000,
+);
+const tooMany = unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000);
+const tooLate = unsent(/not be sent within 1 min\. The API answered 429/, 61_000);
+const MINUTE = { with: { ...WAIT, 'timeout-minutes': '1' } };
+const busy = withPolls(() => limited('20'));
+const recovering = (n: number): Reply | undefined =>
+  [{ status: 500 }, { fault: 'reset' as const }][n - 1];
 testFaults('sends nothing if a poll before the message', [
-  ...[307, 401].map(
-    (status): Row => [
-      `gets ${status}, which is final`,
-      { ...withPolls(() => ({ status, headers: { location }, body: {} })), also: polls(1) },
-      unsent(new RegExp(`^Job job-1: The API answered ${status} when`), 1000),
-    ],
-  ),
-  [
-    'gets 500 each time, just before it',
-    { ...withPolls((n) => (n > 1 ? { status: 500 } : undefined)), also: polls(4) },
-    unsent(/: 3 polls failed in a row\. The API, or something before it, answered 500/, 10_000),
-  ],
-  [
-    'fails, unless it succeeds after 500 and a reset',
-    withPolls((n) => (n === 1 ? { status: 500 } : n === 2 ? { fault: 'reset' } : undefined)),
-    completed,
-  ],
-  [
-    'gets 429 that asks for an hour',
-    { ...withPolls(() => limited('3600')), also: polls(1) },
-    unsent(/429.* asks to wait until [-\d]+ \d\d:\d\d UTC\. Later, start a new run/, 2000),
-  ],
-  [
-    'gets 429 for two minutes',
-    withPolls(() => limited('20')),
-    { ...unsent(/: 6 polls failed in a row\. The API answered 429/, 125_000), atLeastMs: 99_000 },
-  ],
-  [
-    'gets 429 until the deadline',
-    withPolls(() => limited('20'), { 'timeout-minutes': '1' }),
-    { ...unsent(/not be sent within 1 min\. The API answered 429/, 61_000), result: 'timed-out' },
-  ],
+  ...[final(307), final(401)],
+  ['gets 500, just before it', withPolls((n) => (n > 1 ? { status: 500 } : undefined), 4), down],
+  ['fails, unless it succeeds after 500 and a reset', withPolls(recovering), completed],
+  ['gets 429 that asks for an hour', withPolls(() => limited('3600'), 1), anHour],
+  ['gets 429 for two minutes', busy, { ...tooMany, atLeastMs: 99_000 }],
+  ['gets 429 until the deadline', { ...busy, ...MINUTE }, { ...tooLate, result: 'timed-out' }],
 ]);
 
 const LAST_HANGS: SetUp = async (use) => ({
-  ...{ ...SILENT, with: { ...WAIT, 'timeout-minutes': '1' } },
+  ...{ ...SILENT, ...MINUTE },
   server: await use(
     startFaultServer({
       onRequest({ method, n }) {
@@ -157,11 +147,8 @@ const NO_ANSWER: Fault = {
 };
 // The last poll has its 30 s.
 const minute = { ...timedOut, error: /within 1 min/, atLeastMs: 60_000, withinMs: 92_500 };
+const outlived = { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 };
 testFaults('stops waiting at the deadline', [
   ['during a response that does not start', LAST_HANGS, minute],
-  [
-    'during the message, which has its 60 s',
-    NO_ANSWER,
-    { ...UNKNOWN, atLeastMs: 60_000, withinMs: 62_000 },
-  ],
+  ['during the message, which has its 60 s', NO_ANSWER, outlived],
 ]);
