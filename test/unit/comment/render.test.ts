@@ -33,9 +33,8 @@ const OWN = 'https://github.com/octo/agents/pull/7';
 
 /** The blocks of a comment on the pull request #7. */
 function show(jobs: readonly JobState[], story: Partial<RunReport> = {}) {
-  return renderReport({ ...REPORT, ...story }, jobs, { conversation: 7, limit: LIMIT }).split(
-    '\n\n',
-  );
+  const text = renderReport({ ...REPORT, ...story }, jobs, { conversation: 7, limit: LIMIT });
+  return text.split('\n\n');
 }
 function summaryOf(jobs: readonly JobState[], story: Partial<RunReport> = {}): string {
   return renderReport({ ...REPORT, ...story }, jobs, { limit: LIMIT });
@@ -49,9 +48,8 @@ function heading(kind: Label): string {
 const of = (prLink: string): JobRecord => record({ prLink, prNumber: prLink === OWN ? 7 : null });
 const linked = (prLink: string, change?: Change, after = 60_000): JobState =>
   ended({}, { record: of(prLink), ...(change && { change }), endedAt: START + after });
-const commits = (count: number | undefined): Change => ({
-  ...{ kind: 'commits', count, before: 'a1', after: 'b2' },
-});
+const RANGE = { kind: 'commits', before: 'a1', after: 'b2' } as const;
+const commits = (count?: number): Change => ({ ...RANGE, count });
 const merge = (count: number): Change => ({ ...commits(count), told: 'a merge' }) as Change;
 
 describe('one job', () => {
@@ -163,7 +161,7 @@ describe('one job', () => {
     ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
     ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, LABELS.unconfirmed.title],
     ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
-    ['no number', linked(OWN, commits(undefined)), 'Agent pushed'],
+    ['no number', linked(OWN, commits()), 'Agent pushed'],
     ['a merge', linked(OWN, merge(1)), 'Agent pushed a merge'],
   ])('says in the title what the agent has done: %s', (_, one, words) => {
     const [title, ...others] = show([one]);
@@ -174,9 +172,8 @@ describe('one job', () => {
   });
 
   type Told = Exclude<Pushed['told'], 'a merge' | undefined>;
-  const told: Told = {
-    ...{ files: ['a.md'], untouched: new Map(), headlines: ['Say more'], authors: ['a'] },
-  };
+  const one = { files: ['a.md'], headlines: ['Say more'], authors: ['a'] };
+  const told: Told = { ...one, untouched: new Map() };
   const many: Partial<Told> = {
     files: ['a.md', 'b|c.md', ...'defgh'],
     untouched: new Map([['x.md', 2]]),

@@ -41,10 +41,10 @@ it('with several jobs, a line for each that got its message or ends, and one a m
   log.say(b, 'It is busy.');
   time.now = MINUTE_MS;
   log.beat('');
+  const pull = { id: 'a', prLink: PULL };
   Object.assign(
     a,
-    ended({ result: 'failed' }, { endedAt: START + 474_000, record: { id: 'a', prLink: PULL } }),
-    { id: 'a' },
+    ended({ result: 'failed' }, { ...pull, endedAt: START + 474_000, record: pull }),
   );
   log.ended(a);
   Object.assign(c, ended({ result: 'sent' }), { id: 'c' });

@@ -66,11 +66,10 @@ const OVER = { ...NONE_LEFT, 'x-ratelimit-reset': inSeconds(-20) };
 const DATE = new Date(NOW + 15_000).toUTCString();
 const ABUSE = 'You have triggered an abuse detection mechanism.';
 const LIMIT = 'You have exceeded a secondary rate limit.';
+const AN_ERROR = 'answered with an error';
 const NO = { message: 'No.' };
-const quick = {
-  message: 'Validation Failed',
-  errors: [{ message: 'was submitted too quickly' }],
-};
+const LIMITED = { errors: [{ type: 'RATE_LIMITED', ...NO }] };
+const quick = { message: 'Validation Failed', errors: [{ message: 'was submitted too quickly' }] };
 const QUICK = 'Validation Failed: {"message":"was submitted too quickly"}';
 
 it.each<[number, unknown, Record<string, string>, number, string, number?]>([
@@ -88,20 +87,10 @@ it.each<[number, unknown, Record<string, string>, number, string, number?]>([
   [422, { message: 'Validation Failed' }, {}, 422, 'answered 422: “Validation Failed”'],
   // A server error may come after the effect, whatever else it says.
   [503, {}, { 'retry-after': '3' }, 503, 'answered 503'],
-  [
-    ...([
-      200,
-      { errors: [{ type: 'RATE_LIMITED', ...NO }] },
-      { ...NONE_LEFT, date: DATE },
-    ] as const),
-    ...([429, `answered with an error ${BY_LIMIT}: “No.”`, 5000] as const),
-  ],
+  [200, LIMITED, { ...NONE_LEFT, date: DATE }, 429, `${AN_ERROR} ${BY_LIMIT}: “No.”`, 5000],
   [200, { errors: [{ type: 'NOT_FOUND', ...NO }] }, {}, 404, 'answered with an error: “No.”'],
   [200, { errors: [{ message: 'No s3cret.' }] }, {}, 500, 'answered with an error: “No ***.”'],
-  [
-    ...([200, { errors: [{ message: INTEGRATION }] }, {}] as const),
-    ...([403, `answered with an error: “${INTEGRATION}”`] as const),
-  ],
+  [200, { errors: [{ message: INTEGRATION }] }, {}, 403, `${AN_ERROR}: “${INTEGRATION}”`],
   [200, { errors: [{ type: 'FORBIDDEN', ...NO }] }, {}, 403, 'answered with an error: “No.”'],
   [200, { errors: [null] }, {}, 500, 'answered with an error'],
 ])(

@@ -72,6 +72,7 @@ it.each<[string | undefined, string]>([
   expect(explain(agentStop('completed', false, before))).toContain(words);
 });
 
+const SEVERAL = { hasRecords: false, hasSeveralJobs: true };
 it.each<[Partial<RunFacts>, Stop['retry'], string]>([
   [{}, 'never', 'So.'],
   [{}, 'now', 'So. Re-run the workflow.'],
@@ -80,11 +81,7 @@ it.each<[Partial<RunFacts>, Stop['retry'], string]>([
   [{ isCommand: true, isRerun: true }, 'now', 'So. Re-run the workflow.'],
   [{ hasRecords: false }, 'now', 'So. Start a new run (“Run workflow” needs “workflow_dispatch”).'],
   [{ hasRecords: false, isCommand: true, isRerun: true }, 'now', 'So. Comment again.'],
-  [
-    { hasRecords: false, hasSeveralJobs: true },
-    'later',
-    'So. Later, start a new run with only the jobs that got no message.',
-  ],
+  [SEVERAL, 'later', 'So. Later, start a new run with only the jobs that got no message.'],
 ])('says what people can do, by %j and %s', (facts, retry, said) => {
   expect(explain(stop('api', { why: 'So.' }, retry), { ...A_RUN, ...facts })).toBe(said);
 });

@@ -32,12 +32,8 @@ function ask(
   parts: Partial<Question> = {},
   jobId = JOB,
 ): Decision {
-  const question = {
-    ...{ ledger: ok(entries), message: NOTE, isRerun: false, isJobFound: false },
-    command: null,
-    ...parts,
-  };
-  return decide(question, jobId);
+  const first = { message: NOTE, isRerun: false, isJobFound: false, command: null };
+  return decide({ ledger: ok(entries), ...first, ...parts }, jobId);
 }
 
 /** The kind or, of an end, its sentence. */
@@ -124,7 +120,8 @@ it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   [
     'is refused in a re-run if it may have',
     [creating('1', 'sending')],
-    ...([again, 'the comment of attempt 1 does not say whether it was sent'] as const),
+    again,
+    'of attempt 1 does not',
   ],
 ])('a run that would create a job %s', (_, entries, parts, expected) => {
   expect(saidBy(ask(entries, parts, NEW_JOB))).toContain(expected);

@@ -124,6 +124,8 @@ describe('composeComment', () => {
   });
 });
 
+const SENT_NOW = { delivery: 'sent', sentAt: START };
+const LIMITED = { delivery: 'not-sent', limited: true };
 it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   ['a job that is being created', job({ id: '' }), { id: '', delivery: 'sending' }],
   ['a refused re-run', job(UNKNOWN_BEFORE), { delivery: 'not-sent' }],
@@ -144,20 +146,12 @@ it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
   [
     'a job whose end was seen',
     ended({ result: 'failed', confirmed: true }, { endedAt: START + 1.6 }),
-    {
-      delivery: 'sent',
-      sentAt: START,
-      ended: { result: 'failed', confirmed: true, at: START + 2 },
-    },
+    { ...SENT_NOW, ended: { result: 'failed', confirmed: true, at: START + 2 } },
   ],
   [
     'a job that the limit has stopped',
     ended({ result: 'skipped', label: 'limited' }, NOT_SENT),
-    {
-      delivery: 'not-sent',
-      limited: true,
-      ended: { result: 'skipped', confirmed: false, at: START },
-    },
+    { ...LIMITED, ended: { result: 'skipped', confirmed: false, at: START } },
   ],
 ])('toRecordedJob: %s', (_, one, expected) => {
   expect(JSON.parse(JSON.stringify(toRecordedJob(one)))).toEqual({ id: 'job-1', ...expected });

@@ -25,7 +25,8 @@ function explained(exchange: Exchange, doing: Doing, baseUrl = 'https://agent.ex
 describe('explainExchange', () => {
   const failed = { kind: 'failure', cause: 'network', why: 'reset', pauseMs: null } as const;
   const lost = { ...failed, written: true };
-  const unread: Partial<Answer> = { body: { kind: 'problem', problem: 'a body that is odd' } };
+  const ODD = 'a body that is odd';
+  const unread: Partial<Answer> = { body: { kind: 'problem', problem: ODD } };
 
   it.each<[Exchange, Doing, string]>([
     [lost, 'send', 'at “api.mintlify.com” was lost after the request was written: reset.'],
@@ -34,11 +35,7 @@ describe('explainExchange', () => {
     [answer(401, NO), 'poll', '401 when the status of the job was read: “no”. The API key is ex'],
     [answer(402, NO), 'send', `requires credits. Buy credits or allow overages at ${USAGE_URL}.`],
     [answer(403, NO), 'create', 'may lack the read or write scope, or the IP address'],
-    [
-      answer(404, NO),
-      'create',
-      'when the job was to be created: “no”. Check the ID of the project',
-    ],
+    [answer(404, NO), 'create', 'the job was to be created: “no”. Check the ID of the project'],
     [answer(409, NO), 'send', '409 to the message: “no”. Use another job.'],
     [answer(413), 'send', 'The prompt is too long; make it shorter.'],
     [answer(200, unread), 'send', '200 to the message, with a body that is odd. That is no record'],
@@ -60,11 +57,7 @@ describe('explainExchange', () => {
   const NOT_FOLLOWED = 'That is a redirect to “login.example”, which is never followed.';
   it.each<[string, Answer, string]>([
     ['401 of a gateway', answer(401, PAGE), `${BEFORE} 401 to the message. ${LET}`],
-    [
-      '403, cut off',
-      answer(403, unread),
-      `${BEFORE} 403 to the message, with a body that is odd. ${LET}`,
-    ],
+    ['403, cut off', answer(403, unread), `${BEFORE} 403 to the message, with ${ODD}. ${LET}`],
     ['error 1015', answer(429, saying('error code: 1015')), `${BEFORE} 429 to the message.`],
     ['502', answer(502, PAGE), 'The API, or something before it, answered 502 to the message.'],
     ['a login', answer(302, REDIRECT), `${BEFORE} 302 to the message. ${NOT_FOLLOWED} ${LET}`],

@@ -14,17 +14,20 @@ import { INFO, INPUTS, START } from '../record.ts';
 
 const PERSON = on.pullRequest({ number: 7 });
 const BOT = on.pullRequest({ number: 7, sender: RENOVATE });
+const BY_COPILOT = on.pullRequest({ number: 7, sender: COPILOT });
 const COMMAND = on.issueComment({ number: 7, body: '/a x' });
 const FAILED = on.workflowRun({ pullRequests: [7] });
 const FIRST = { attempt: 1, triggeringActor: 'alice' };
 const AGAIN = { attempt: 2, triggeringActor: 'alice' };
 const AGAIN_BY_BOT = { attempt: 2, triggeringActor: RENOVATE.login };
+const AGAIN_BY_COPILOT = { attempt: 2, triggeringActor: 'copilot' };
 const AGAIN_BY_NOBODY = { attempt: 2, triggeringActor: '' };
 const NOTE = { kind: 'tracking comment', conversation: 7 };
 const NOWHERE = 'there is no pull request or issue with a comment';
 const ABOUT_JOBS = 'the event has no pull request or issue';
 const ASKS = { command: '/a' };
 const ASKS_TWO = { ...ASKS, jobIds: ['a', 'b'] };
+const COMMAND_AGAIN = { ...A_RUN, isCommand: true, isRerun: true };
 const OFF = '“comment: false” is set';
 
 type Rerun = Pick<RunInfo, 'attempt' | 'triggeringActor'>;
@@ -50,14 +53,10 @@ function check(_: string, given: Row[1], inputs: Row[2], expected: object, info?
 it.each<Row>([
   ['only a message: it holds no runner', PERSON, { wait: false }, { waitsForIdle: false }],
   ['with a wait: earlier work comes first', PERSON, {}, { waitsForIdle: true }],
-  ...STATUS_NAMES.map(
-    (status): Row => [
-      `only-when: ${status}`,
-      PERSON,
-      { onlyWhen: new Set([status, 'failed']) },
-      { waitsForIdle: isFinal(status) },
-    ],
-  ),
+  ...STATUS_NAMES.map((status): Row => {
+    const inputs = { onlyWhen: new Set([status, 'failed'] as const) };
+    return [`only-when: ${status}`, PERSON, inputs, { waitsForIdle: isFinal(status) }];
+  }),
 ])('draftPlan, earlier work: %s', check);
 
 const none = (why: string): object => ({ comments: { kind: 'none', why } });
@@ -74,10 +73,7 @@ it.each<Row>([
   ['a re-run', PERSON, {}, { decidesBelow: true }, AGAIN],
   ['no note', PERSON, { comment: false }, { facts: { ...A_RUN, hasRecords: false } }],
   ['two jobs', COMMAND, ASKS_TWO, { facts: { ...A_RUN, hasSeveralJobs: true } }],
-  [
-    'a command, run again',
-    ...([COMMAND, ASKS, { facts: { ...A_RUN, isCommand: true, isRerun: true } }, AGAIN] as const),
-  ],
+  ['a command, run again', COMMAND, ASKS, { facts: COMMAND_AGAIN }, AGAIN],
   ['a commit', FAILED, {}, { decidesBelow: true, headOf: 7 }],
   ['a commit without comments', FAILED, { comment: false }, { decidesBelow: false, headOf: 7 }],
 ])('draftPlan, the second list, and what people do then: %s', check);
@@ -98,10 +94,10 @@ it.each<Row>([
   ['re-run by a bot', COMMAND, ASKS, { ...byBot(true), limit: { most: 3 } }, AGAIN_BY_BOT],
   [
     'a bot without a suffix, re-run by it',
-    on.pullRequest({ number: 7, sender: COPILOT }),
+    BY_COPILOT,
     {},
     { limit: { most: 3 } },
-    { attempt: 2, triggeringActor: 'copilot' },
+    AGAIN_BY_COPILOT,
   ],
   ['by nobody who is known', PERSON, { maxMessages: 5 }, { limit: { most: 5 } }, AGAIN_BY_NOBODY],
   ['a bot, “comment: false”', BOT, { comment: false }, forBot(OFF)],

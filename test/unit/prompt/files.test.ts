@@ -35,20 +35,17 @@ it('carries the ends of files', () => {
   expect(text).toMatch(/\n\nThe file “docs\/b\.txt” \(499\d of 30000 lines, chosen; [^)]*\):\n\n/);
   expect(text).toMatch(/\n\nThe file “empty \*\*\*” is empty\.$/);
   expect(line).toBe('+ `vale.txt`, `docs/b.txt` and `empty ***`');
+  // 10 MiB.
+  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1 });
 });
 
 it.each(['', ' \n\r\n '])('carries nothing for %j', (paths) => {
   expect(carry(paths)).toEqual([]);
 });
 
-it('takes a file of 10 MiB', () => {
-  expect(carry('large')[0]?.outputs?.[0]).toMatchObject({ lines: 1 });
-});
-
 const missing =
   'does not exist; check the path, and that an earlier step checks out or writes the file.';
 
-// test/unit/files.test.ts has all paths that are refused.
 it.each<[string, string]>([
   ['vale.txt\nnone.txt', `“none.txt” ${missing}`],
   ['../x', '“../x” is outside the workspace; name a file in it.'],
@@ -56,15 +53,9 @@ it.each<[string, string]>([
   ['vale.txt\npicture.png', '“picture.png” is not UTF-8 text; convert it, or leave it out.'],
   ['utf16', '“utf16” is not UTF-8 text; convert it, or leave it out.'],
   ['*.txt', `“*.txt” ${missing} Name one file in each line, without patterns.`],
+  ['a\nb\nc\nd\ne\nf', 'names 6 files; name at most 5.'],
   ['a“b”\u202ec secret', `“a"b"c ***” ${missing}`],
 ])('refuses %j', (paths, why) => {
-  const problem = `“attach”: ${why}`;
+  const problem = `“attach”${why.startsWith('“') ? ': ' : ' '}${why}`;
   expect(readFiles(paths, workspace, redact)).toEqual({ kind: 'problem', problem });
-});
-
-it('refuses more than five', () => {
-  expect(readFiles('a\nb\nc\nd\ne\nf', workspace, redact)).toEqual({
-    kind: 'problem',
-    problem: '“attach” names 6 files; name at most 5.',
-  });
 });

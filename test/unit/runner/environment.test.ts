@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readNetworkSettings, readRunInfo, readSecrets } from '../../../src/runner/environment.ts';
+import { readNetworkSettings, readRunInfo } from '../../../src/runner/environment.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 
 const SERVER = 'https://ghe.example';
@@ -64,14 +64,6 @@ describe('readNetworkSettings', () => {
       problem,
     });
   });
-
-  it('refuses to turn off checks of certificates', () => {
-    const [off, on] = ['0', '1'].map((value) =>
-      readNetworkSettings({ NODE_TLS_REJECT_UNAUTHORIZED: value }, https),
-    );
-    const problem = expect.stringContaining('certificate checks are turned off');
-    expect([off, on]).toMatchObject([{ problem }, { kind: 'ok' }]);
-  });
 });
 
 it.each<[readonly string[], string, string]>([
@@ -84,12 +76,4 @@ it.each<[readonly string[], string, string]>([
   [['x'.repeat(48_000)], `${'x'.repeat(48_000)} y`, '*** y'],
 ])('redactor of %.40j', (secrets, text, left) => {
   expect(redactor(secrets)(text)).toBe(left);
-});
-
-it('readSecrets returns the key and the token, and nothing else', () => {
-  const secrets = readSecrets({
-    ...{ 'INPUT_API-KEY': ' mint_key\n', 'INPUT_GITHUB-TOKEN': 'ghs_token', INPUT_PROMPT: 'x' },
-    HTTPS_PROXY: 'http://user:password@proxy:1',
-  });
-  expect(secrets).toEqual(['mint_key', 'ghs_token']);
 });

@@ -24,11 +24,8 @@ const create = (refType: string, ref: string, sender: Person): WebhookEvent =>
 
 /** All events that GitHub's workflow parser accepts in `on:`. */
 const GRAMMAR = '../../../node_modules/@actions/workflow-parser/dist/workflow-v1.0.min.json';
-const IN_WORKFLOWS: readonly string[] = Object.keys(
-  JSON.parse(readFileSync(join(import.meta.dirname, GRAMMAR), 'utf8')).definitions[
-    'on-mapping-strict'
-  ].mapping.properties,
-);
+const { definitions } = JSON.parse(readFileSync(join(import.meta.dirname, GRAMMAR), 'utf8'));
+const IN_WORKFLOWS = Object.keys(definitions['on-mapping-strict'].mapping.properties);
 /** Events that the parser does not know, and names that are not events. */
 const OTHERS = ['commit_comment', 'star', 'moon_phase', 'Push', 'PUSH', 'push ', ' push', 'push\n'];
 const HOSTILE = ['', 'constructor', '__proto__', 'toString', 'hasOwnProperty'];

@@ -41,6 +41,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
   const own = on.pullOfCommit(7);
   const foreign = on.pullOfCommit(8, SHA, 2);
   const elsewhere = { ...own, number: 8, head: { ...(own.head as Json), ref: 'agent/8' } };
+  const ofNoRepository = { ...own, head: { sha: SHA, repo: null } };
   const hundred = (repositoryId: number): readonly Json[] =>
     Array.from({ length: 100 }, (_, index) => on.pullOfCommit(100 + index, SHA, repositoryId));
 
@@ -55,11 +56,7 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
     ['none of two', { pull_requests: [8, 9].map((n) => on.pullOfCommit(n, OTHER)) }, null],
     ['a hundred', { pull_requests: hundred(1) }, null],
     ['no list', { pull_requests: null }, null],
-    [
-      'the only one with a repository',
-      { pull_requests: [own, { ...own, head: { sha: SHA, repo: null } }] },
-      7,
-    ],
+    ['the only one with a repository', { pull_requests: [own, ofNoRepository] }, 7],
     ['one whose repository is gone', { pull_requests: [{ ...own, base: {} }] }, null],
   ])('%s', (_, fields, conversation) => {
     const head = conversation === null ? null : SHA;
@@ -93,14 +90,9 @@ describe.each(ABOUT_COMMITS)('parseTrigger finds in %s', (name) => {
   });
 });
 
-it.each([
-  [{ html_url: null }, { url: '' }],
-  [
-    { id: 5, html_url: 'https://github.com/x' },
-    { id: 5, url: 'https://github.com/x' },
-  ],
-])('parseTrigger finds what a check says: %j', (fields, expected) => {
-  expect(on.checkOf(aboutCommit('check_run', fields))).toMatchObject(expected);
+it.each(['', 'https://github.com/x'])('parseTrigger finds the page of a check: %j', (url) => {
+  const fields = { id: 5, html_url: url || null };
+  expect(on.checkOf(aboutCommit('check_run', fields))).toMatchObject({ id: 5, url });
 });
 
 it.each([
@@ -136,6 +128,7 @@ it.each([
   expect(parseTrigger('schedule', file)).toMatchObject({ problem: expect.stringContaining(why) });
 });
 
+const TARGET = 'pull_request_target';
 it.each<[string, WebhookEvent, string | null]>([
   ['one from a fork', on.pullRequest({ number: 7, fork: 'mallory/agents' }), 'from forks'],
   ['a pull request from a deleted fork', on.pullRequest({ number: 7, fork: null }), 'from forks'],
@@ -143,11 +136,7 @@ it.each<[string, WebhookEvent, string | null]>([
   ['one by a bot', on.pullRequest({ number: 7, sender: RENOVATE }), null],
   ['one by Dependabot', on.pullRequest({ number: 7, sender: DEPENDABOT }), 'Dependabot secrets'],
   ['one by a person', on.pullRequest({ number: 7, author: DEPENDABOT, sender: ALICE }), null],
-  [
-    'pull_request_target',
-    { ...on.pullRequest({ number: 7, fork: null }), name: 'pull_request_target' },
-    null,
-  ],
+  ['on the target', { ...on.pullRequest({ number: 7, fork: null }), name: TARGET }, null],
   ['a review of one from a fork', ofFork(on.review({ number: 7, body: 'x' })), 'from forks'],
   ['a review of one from a branch', on.review({ number: 7, body: 'x' }), null],
   ['a review comment there', ofFork(on.reviewComment({ number: 7, body: 'x' })), 'from forks'],

@@ -109,18 +109,13 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
 
 describe('a check of the event', () => {
   const without = (parts: Partial<CommitTrigger>) => ({ ...CHECK, ...parts });
+  const late = without({ failure: 'timed out', conclusion: 'timed_out', branch: null });
   const LOST = `failed${WHERE}`;
   const LATE = CHECK_FAILED.replace('failed', 'timed out').replace(' (branch “agent/errors”)', '');
   it.each<[string, CommitTrigger, readonly Said[], string, string]>([
     ['that is not listed', CHECK, [], CHECK_FAILED, ''],
     ['without a page', without({ url: '', name: 'a secret' }), [], `The check “a ***” ${LOST}`, ''],
-    [
-      'that took too long',
-      without({ failure: 'timed out', conclusion: 'timed_out', branch: null }),
-      [],
-      LATE,
-      '',
-    ],
+    ['that took too long', late, [], LATE, ''],
     [
       'with what it says',
       CHECK,
@@ -210,12 +205,6 @@ describe('the run of the event', () => {
       '\n\n2 of the 118 annotations of the job “links”:\n\n> ```text\n> a.md:3: broken link\n> b.md: warning: MD013: long\n> ```\n\n',
     );
     expect(text).not.toContain('annotations of the job “build”');
-  });
-
-  it('is sent without a log that is late, gone or too large', async () => {
-    const { text, end } = await carry([job(1, 'a')]);
-    expect(text).toContain('Not shown: the log of “a” (GitHub answered 404)');
-    expect(end).toBe('');
   });
 
   it('keeps hostile names in quotation marks and code, and logs and annotations in the fence', async () => {

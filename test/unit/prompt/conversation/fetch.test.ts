@@ -250,7 +250,7 @@ describe('comments', () => {
     ['our words', 'Not shown.\n\n“alice”:\r\rx', '> Not shown.\n> \n> “alice”:\n> \n> x'],
     ['a secret that a hidden text splits', 'a mint_<!-- -->canary b', '> a *** b'],
   ])('with %s', async (_, body, shown) => {
-    const { text } = await read(say('bob', body));
+    const { text } = await read(all(say('bob', '<!-- hidden -->'), say('bob', body)));
     expect(text.split('“bob”:\n\n')[1]).toBe(shown);
   });
 
@@ -261,10 +261,6 @@ describe('comments', () => {
     expect(text).toContain('> +a ***');
     expect(text).toContain('Not shown: 1 comment by “***[bot]” (“allowed-bots”).');
     expect(line).not.toContain(SECRET);
-  });
-
-  it('without visible text are not quoted', async () => {
-    expect((await read(say('bob', '<!-- hidden -->'))).text).toBe('');
   });
 
   it.each<[string, Reply]>([
@@ -387,18 +383,12 @@ describe('a command that is a reply', () => {
     expect(log).toContain(`info: The message goes without the thread of the comment: ${why}.`);
   });
 
+  const lacks = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
+  const tooMuch = 'the answer has more than 16 MiB';
   it.each<[string, Given, string]>([
     ['if GitHub fails', { on: () => ({ status: 502, body: {} }) }, 'GitHub answered 502'],
-    [
-      'without a permission',
-      { forbids: () => true },
-      'the workflow job, or the App of its token, lacks “pull-requests: read”',
-    ],
-    [
-      'if what was said is too much for an answer',
-      { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) },
-      'the answer has more than 16 MiB',
-    ],
+    ['without a permission', { forbids: () => true }, lacks],
+    ['if too much was said', { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) }, tooMuch],
   ])('is sent %s, which all three say', async (_, given, why) => {
     const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
     expect(text).toBe(
@@ -531,9 +521,8 @@ it.each<[string, readonly WorkflowRunOptions[], string]>([
 });
 
 it('if the notes cannot be read, all three say so', async () => {
-  const { text, line, log } = await read(() => {}, {
-    about: { ledger: problem('GitHub answered 502') },
-  });
+  const about = { ledger: problem('GitHub answered 502') };
+  const { text, line, log } = await read(() => {}, { about });
   const what = 'what this action has sent before';
   expect(text).toBe(`Not shown: ${what} (GitHub answered 502). ${NO_GUESS}`);
   expect(line).toBe(`without ${what}: GitHub answered 502`);

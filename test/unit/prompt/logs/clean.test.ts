@@ -19,11 +19,8 @@ it.each([
   ['other brackets', "grep '^[[:space:]]' '[^[]'", "grep '^[[:space:]]' '[^[]'"],
   ['sequences in sequences', '\x1b\x1b[0m[31ma', '[31ma'],
   ['groups', '##[group]Run a\nb\n##[endgroup]\nc', 'Run a\nb\n\nc'],
-  [
-    'marks',
-    '##[error]a\n##[warning]b\n##[notice]c\n##[debug]d\n##[command]e',
-    'error: a\nwarning: b\nnotice: c\ndebug: d\ne',
-  ],
+  ['marks', '##[error]a\n##[warning]b\n##[notice]c', 'error: a\nwarning: b\nnotice: c'],
+  ['marks of the runner', '##[debug]d\n##[command]e', 'debug: d\ne'],
   ['a mark in a line', 'a ##[add-mask]b', 'a ## [add-mask]b'],
   ['marks in marks', '##[group]##[error]a', '## [error]a'],
   ['commands of other kinds', '::error file=a.js::b', '::error file=a.js::b'],

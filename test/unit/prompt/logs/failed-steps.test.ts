@@ -22,16 +22,7 @@ function select(log: string): string {
 }
 
 it.each<[string, string, RegExp]>([
-  [
-    'one step',
-    SET_UP + step('a', 'A') + step('b', 'B', EXIT) + CLEAN,
-    /^##\[group\]Run b\n.*\nB\n##\[error\]Process .*1\.$/,
-  ],
-  [
-    'of two that failed, each',
-    step('a', 'A', EXIT) + step('ok', 'fine') + step('b', 'B', EXIT) + CLEAN,
-    /^##\[group\]Run a\n.*\nA\n.*\n##\[group\]Run b\n.*\nB\n.*$/,
-  ],
+  ['one step', SET_UP + step('a', 'A') + step('b', 'B', EXIT) + CLEAN, /^.*Run b\n.*\nB\n##.*1\.$/],
   [
     'the groups of a program with it',
     step('all', '##[group]Run vale', 'a.md: typo', '##[endgroup]', '##[group]Run links', EXIT),
@@ -49,21 +40,18 @@ it.each<[string, string, RegExp]>([
   ],
   [
     'an action that crashes, beside a step that may fail',
-    step('lint', EXIT) +
-      step('action', 'TypeError: x', 'Node.js v24.1.0') +
-      step('ok', 'fine') +
-      CLEAN,
-    /Run lint\n.*Run action\n.*TypeError: x\nNode\.js v24/s,
+    step('lint', EXIT) + step('node', 'TypeError: x', 'Node.js v24.1.0') + step('ok') + CLEAN,
+    /Run lint\n.*Run node\n.*TypeError: x\nNode\.js v24/s,
   ],
   [
     'without errors, all',
     SET_UP + step('a', 'A ##[error]') + CLEAN,
-    /^Prepare.*Run a\n.*Post job cleanup\..*orphans\n$/s,
+    /^Prepare.*Run a\n.*orphans\n$/s,
   ],
   [
     'after one that may fail, and before what always runs, in one second',
-    step('may fail', 'M', EXIT) + step('b', 'B', EXIT) + step('always', 'fine') + CLEAN,
-    /^##\[group\]Run may fail\n.*\nM\n.*\n##\[group\]Run b\n.*\nB\n##\[error\].*$/,
+    step('a', 'A', EXIT) + step('ok') + step('b', 'B', EXIT) + step('always', 'fine') + CLEAN,
+    /^##\[group\]Run a\n.*\nA\n.*\n##\[group\]Run b\n.*\nB\n##\[error\].*$/,
   ],
   [
     'of a composite action, the step that failed',
