@@ -43,21 +43,6 @@ describe('comments', () => {
     expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url, isEdited: false });
     expect(callsOf(sim)).toHaveLength(5);
   });
-
-  it('of the newest 50 by the own identity are found, and hidden with one call', async () => {
-    const comments = [...talk(3, ACTIONS), ...talk(48, 'mallory'), ...talk(1, ACTIONS)];
-    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
-    const github = connect(sim);
-    const newest = await github.newestOwnComments(NUMBER);
-    expect(newest).toMatchObject([
-      { body: `${ACTIONS} 2`, isMinimized: false },
-      { body: `${ACTIONS} 0`, isMinimized: false },
-    ]);
-    await github.hide(newest.map(({ id }, n) => [id, n === 0 ? 'OUTDATED' : 'DUPLICATE']));
-    expect(callsOf(sim)).toEqual(['list', 'minimize']);
-    const reasons = sim.comments(NUMBER).flatMap((one) => one.minimizedReason ?? []);
-    expect(reasons).toEqual(['outdated', 'duplicate']);
-  });
 });
 
 it.each([

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
-import type { GitHub } from '../../../src/github/client.ts';
 import { BEFORE_CREATION } from '../../../src/job/job.ts';
-import { fetchLedger, type LedgerEntry, summarizeRequests } from '../../../src/ledger/ledger.ts';
-import { composeComment, composeReply, toReplyId } from '../../../src/ledger/marker.ts';
+import { type LedgerEntry, summarizeRequests } from '../../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../../src/ledger/record.ts';
-import { found, NOTE } from '../record.ts';
+import { found } from '../record.ts';
 
 const SENT = { id: 'job-1', delivery: 'sent' } as const;
 const COMMAND: Partial<CommentRecord> = { command: 'comment:1', jobs: [SENT] };
+const IN_DOUBT = { ...COMMAND, jobs: [{ ...SENT, delivery: 'sending' }] } as const;
 const CREATION = { ...COMMAND, jobs: [{ ...SENT, base: BEFORE_CREATION }] };
 const NEVER = -Infinity;
 
@@ -19,13 +18,7 @@ function at(minute: number, parts: Partial<CommentRecord>): LedgerEntry {
 it.each<[string, readonly LedgerEntry[], number, boolean, readonly string[], string?]>([
   ['nothing without records', [], NEVER, true, []],
   ['that a check told the job of the issue', [at(1, { jobs: [SENT] })], NEVER, false, []],
-  [
-    'a command that may have been sent, but did not arrive for certain',
-    [at(1, { ...COMMAND, jobs: [{ ...SENT, delivery: 'sending' }] })],
-    NEVER,
-    true,
-    ['comment:1'],
-  ],
+  ['a command that may have been sent', [at(1, IN_DOUBT)], NEVER, true, ['comment:1']],
   ['no message to another job', [at(1, COMMAND)], NEVER, true, ['comment:1'], 'job-2'],
   ['the creation of the job', [at(1, CREATION)], 1, false, ['comment:1']],
 ])('of records, a run knows %s', (_, records, minute, isNew, sent, id = 'job-1') => {
@@ -43,22 +36,4 @@ it('of several jobs, the one that has heard least counts', () => {
   const both = at(1, { ...COMMAND, jobs: [SENT, { ...SENT, id: 'job-2' }] });
   const known = summarizeRequests([both, at(2, COMMAND)], ['job-1', 'job-2'], false);
   expect(known).toMatchObject({ since: 60_000, isNew: false });
-});
-
-it('fetchLedger returns the records of the project, or names the comment that cannot be read', async () => {
-  const url = 'https://github.com/octo/agents/pull/7#issuecomment-1';
-  const body = (parts: Partial<CommentRecord>): string =>
-    composeComment({ ...NOTE, ...parts }, () => '');
-  const read = (...bodies: readonly string[]) => {
-    const ownComments = async () => bodies.map((text) => ({ id: '', body: text, url }));
-    return fetchLedger({ ownComments } as unknown as GitHub, 7, NOTE.project, 0);
-  };
-  const other = body({ project: 'cc'.repeat(8) });
-  expect(await read('x', body({}), composeReply(toReplyId(NOTE), 'x'), other)).toEqual({
-    ...{ kind: 'ok', value: [{ ...NOTE, url, nodeId: '' }] },
-  });
-  expect(await read(body({}), body({}).replace('"version":1', '"version":2'))).toEqual({
-    kind: 'problem',
-    problem: expect.stringContaining(`cannot be read, ${url}; delete it`),
-  });
 });

@@ -72,17 +72,11 @@ describe('renderSummary', () => {
     ...{ startedAt: START, command: null },
   };
 
-  it.each([
-    [
-      ['https://github.com/o/r/pull/7#issuecomment-1'],
-      '\n\nComment on [#7](https://github.com/o/r/pull/7#issuecomment-1)\n\n<sub>',
-    ],
-    [
-      ['https://github.com/o/r/pull/10#issuecomment-1', 'https://github.com/o/r/issues/8#i-2'],
-      '\n\nComments on [#10](https://github.com/o/r/pull/10#issuecomment-1), [#8](',
-    ],
-  ])('links to the comments %j', (urls, words) => {
-    expect(renderSummary(story, [ended({})], urls)).toContain(words);
+  it('links to the comments', () => {
+    const [one, other] = ['https://a.b/o/r/pull/7#issue-1', 'https://a.b/o/r/issues/8#i-2'];
+    const of = (...urls: string[]) => renderSummary(story, [ended({})], urls);
+    expect(of(one)).toContain(`\n\nComment on [#7](${one})\n\n<sub>`);
+    expect(of(one, other)).toContain(`\n\nComments on [#7](${one}), [#8](${other})\n`);
   });
 
   it('is small enough for 100 jobs with the longest texts', () => {

@@ -39,7 +39,7 @@ describe('readNetworkSettings', () => {
     [{ https_proxy: 'http://p:1' }, 'http://p:1/'],
     [{ https_proxy: ' http://l:1 ', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
     [{ https_proxy: 'p:1' }, 'http://p:1/'],
-    [{ http_proxy: 'http://p:1' }, ''],
+    [{ http_proxy: 'http://p:1', NODE_TLS_REJECT_UNAUTHORIZED: '1' }, ''],
     [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
     [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
   ])('for https, %j is "%s"', (env, url) => {

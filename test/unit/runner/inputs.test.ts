@@ -191,13 +191,9 @@ describe('readInputs refuses', () => {
     expect(namesOf({ ...given, command: '/agent' })).toEqual(names);
   });
 
+  const NEITHER = { 'project-id': '', 'api-key': '' };
   it.each<[string, Record<string, string>, number | null, readonly string[]]>([
-    [
-      'all are',
-      { 'project-id': '', 'api-key': '' },
-      null,
-      ['“project-id”, “job-id” and “api-key”'],
-    ],
+    ['all are', NEITHER, null, ['“project-id”, “job-id” and “api-key”']],
     ['comments are off', { wait: 'yes', comment: 'false' }, 7, ['“job-id”', '“wait”']],
     ['but a comment of the event may name the job', { 'project-id': '' }, 7, ['“project-id”']],
     ['but it may be created', { 'project-id': '', 'create-job': 'true' }, null, ['“project-id”']],

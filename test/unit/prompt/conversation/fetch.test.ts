@@ -17,7 +17,6 @@ import {
   triggerOf,
 } from '../../../sim/events.ts';
 import type { InlineOptions, ReviewOptions } from '../../../sim/github/reviews.ts';
-import type { WorkflowRunOptions } from '../../../sim/github/runs.ts';
 import { type GitHub, type GitHubOptions, startGitHub } from '../../../sim/github/server.ts';
 import { INPUTS } from '../../record.ts';
 import { recordingRuntime } from '../../recording-runtime.ts';
@@ -158,47 +157,22 @@ it('what was said is quoted, the oldest first', async () => {
     ),
     { allowedBots: ['renovate'] },
   );
-  expect(text).toBe(`What was said on ${PAGE}, the oldest first:
-
-“bob”:
-
-> Use a list.
-> No task.
-
-“carol” in a review that requests changes:
-
-> Too long.
-
-“bob” in a review that was dismissed:
-
-> Wrong.
-
-An open thread on the file “a.md”, line 1:
-
-${HUNK}
-
-“bob” in this thread:
-
-> Shorter.
-
-“alice” in this thread:
-
-> I agree.
-
-An open thread on the file “b.md”, lines 7 to 9 of an older commit:
-
-${HUNK}
-
-“bob” in this thread:
-
-> Two lines.
-
-An open thread on the file “a.md”:
-
-“renovate[bot]” in this thread, which is a program:
-
-> A bot.
-> \`\`\``);
+  expect(text.split(`\n\n${HUNK}\n\n`)).toEqual([
+    [
+      ...[`What was said on ${PAGE}, the oldest first:`, '“bob”:', '> Use a list.\n> No task.'],
+      ...['“carol” in a review that requests changes:', '> Too long.'],
+      ...['“bob” in a review that was dismissed:', '> Wrong.'],
+      'An open thread on the file “a.md”, line 1:',
+    ].join('\n\n'),
+    [
+      ...['“bob” in this thread:', '> Shorter.', '“alice” in this thread:', '> I agree.'],
+      'An open thread on the file “b.md”, lines 7 to 9 of an older commit:',
+    ].join('\n\n'),
+    [
+      ...['“bob” in this thread:', '> Two lines.', 'An open thread on the file “a.md”:'],
+      ...['“renovate[bot]” in this thread, which is a program:', '> A bot.\n> ```'],
+    ].join('\n\n'),
+  ]);
   expect(line).toBe('+ 7 comments');
   expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'carol', 'said']);
   expect(log).toEqual([]);
@@ -301,11 +275,9 @@ describe('since the last request', () => {
   });
 
   it('what was sent before is not told again', async () => {
-    const { text } = await read(all(say('bob', '/agent text'), say('bob', 'text 1')), {
-      about: { sent: new Set(['comment:3000000001']) },
-    });
+    const about = { sent: new Set(['comment:3000000001']) };
+    const { text } = await read(all(say('bob', 'text 0'), say('bob', 'text 1')), { about });
     expect(textsIn(text)).toEqual(['text 1']);
-    expect(text).not.toContain('/agent text');
   });
 
   it.each([
@@ -470,9 +442,10 @@ describe('on an issue', () => {
     page.addComment(8, 'mallory', 'text 2');
   };
 
+  const STRANGER = '“mallory”, who may not ask you for changes';
   it.each([
     ['bob', '“bob”'],
-    ['mallory', '“mallory”, who may not ask you for changes'],
+    ['mallory', STRANGER],
     ['', 'a deleted account, who may not ask you for changes'],
   ])('its text by %s is there, and what was said', async (author, by) => {
     const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
@@ -498,26 +471,19 @@ describe('on an issue', () => {
   });
 
   it.each([
-    ['without a text', 'bob', '', '“bob”, without a text:\n\n> Broken “links” ***'],
-    [
-      'a picture',
-      'mallory',
-      '<img src="https://github.com/user-attachments/assets/1">',
-      '“mallory”, who may not ask you for changes:\n\n> Broken “links” ***\n> \n> [image]',
-    ],
-  ])('it can be %s', async (_, author, body, words) => {
-    expect((await read(() => {}, given(author, body))).text).toBe(`The issue, by ${words}`);
+    ['without a text', 'bob', '', '“bob”, without a text', ''],
+    ['a picture', 'mallory', '<img src="https://a.b/1">', STRANGER, '\n> \n> [image]'],
+  ])('it can be %s', async (_, author, body, by, shown) => {
+    const { text } = await read(() => {}, given(author, body));
+    expect(text).toBe(`The issue, by ${by}:\n\n> Broken “links” ***${shown}`);
   });
 });
 
-it.each<[string, readonly WorkflowRunOptions[], string]>([
-  ['which prevents workflows', [], ', so no workflow has run on the newest commit.'],
-  ['beside a workflow that has run', [{ id: 1, sha: SHA, conclusion: 'success', jobs: [] }], '.'],
-])('a conflict is told, %s', async (_, runs, end) => {
+it('a conflict is told, which prevents workflows', async () => {
   const issues = [{ number: PULL, pullRequest: true, mergeable: 'CONFLICTING' as const }];
-  const { text, line } = await read(() => {}, { issues, runs });
-  expect(text).toBe(`${HEAD}\n\nThe pull request conflicts with its base branch${end}`);
-  expect(line).toBe('');
+  const { text, line } = await read(() => {}, { issues });
+  const conflict = 'conflicts with its base branch, so no workflow has run on the newest commit.';
+  expect([text, line]).toEqual([`${HEAD}\n\nThe pull request ${conflict}`, '']);
 });
 
 it('if the notes cannot be read, all three say so', async () => {

@@ -6,10 +6,7 @@ import { told } from '../../told.ts';
 const redact = (text: string): string => text.replaceAll('s3cret', '***');
 
 const CODE: CodeLocation = {
-  path: 'docs/a.md',
-  line: 12,
-  startLine: null,
-  isOutdated: false,
+  ...{ path: 'docs/a.md', line: 12, startLine: null, isOutdated: false },
   diffHunk: '@@ -1 +1 @@\n+`x`',
 };
 const DIFF = '> ```diff\n> @@ -1 +1 @@\n> +`x`\n> ```';
@@ -52,6 +49,8 @@ describe('formatInline', () => {
     ...{ body, key: '', author: null, at: 0, state: '', review: '', isReply: false },
     location: { ...CODE, ...place },
   });
+  const SECRET = ', line 12:\n\n> ```diff\n> @@\n> +***\n> ```\n\ns3cret';
+  const SUGGESTED = '```suggestion\n  <!-- vale off -->\n```';
   const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
   const quoted = (...posts: readonly InlinePost[]) => formatInline(posts, URL, redact).parts;
 
@@ -66,17 +65,12 @@ describe('formatInline', () => {
     ['only hidden text', {}, '<!-- b -->', `, line 12:\n\n${DIFF}`],
     ['no diff', { diffHunk: '' }, 'a', ', line 12:\n\na'],
     ['a whole file', { line: null, diffHunk: '' }, 'a', ':\n\na'],
-    [
-      'a secret, which stays only in the words',
-      { diffHunk: '@@\n+s3cret' },
-      's3cret',
-      ', line 12:\n\n> ```diff\n> @@\n> +***\n> ```\n\ns3cret',
-    ],
+    ['a secret, which stays only in the words', { diffHunk: '@@\n+s3cret' }, 's3cret', SECRET],
     [
       'a suggestion',
       { diffHunk: '' },
-      '```suggestion\r\n  <!-- vale off -->\r\n```',
-      ', line 12:\n\n```suggestion\n  <!-- vale off -->\n```',
+      SUGGESTED.replaceAll('\n', '\r\n'),
+      `, line 12:\n\n${SUGGESTED}`,
     ],
   ])('quotes %s', (_, place, body, expected) => {
     const start = `Comment 1 of 1, on the file “${CODE.path}”`;

@@ -72,20 +72,13 @@ describe('a line says what failed', () => {
 });
 
 describe('what is shown', () => {
-  it.each<[string, readonly string[], string]>([
-    ['a reader sees it soon', ['a', 'b', 'Error: c', 'd'], '|a|b|Error: c|d'],
-    [
-      'a reader would look for it',
-      ['a', 'b', 'c', 'd', 'e', 'Error: in 3', 'Error: in 7', 'f'],
-      '(what says that something failed comes first)|Error: in 3|…|a|b|c|d|e|Error: in 3|Error: in 7|f',
-    ],
-    [
-      'the best stands below others',
-      ['a.md:1', 'b', 'c', 'd', 'e', '##[error]f', 'g'],
-      '(what says that something failed comes first)|error: f|…|a.md:1|b|c|d|e|error: f|g',
-    ],
-  ])('of a short log, if %s', (_, lines, expected) => {
-    expect(quoted(lines)).toBe(expected);
+  it.each<[string, string, string]>([
+    ['a reader sees it soon', 'a|b|Error: c|d', ''],
+    ['a reader would look for it', 'a|b|c|d|e|Error: in 3|Error: in 7|f', 'Error: in 3'],
+    ['the best stands below others', 'a.md:1|b|c|d|e|error: f|g', 'error: f'],
+  ])('of a short log, if %s', (_, lines, best) => {
+    const first = best && `(what says that something failed comes first)|${best}|…`;
+    expect(quoted(lines.replace('error: f', '##[error]f').split('|'))).toBe(`${first}|${lines}`);
   });
 
   it('of a long log, one of each kind, what is beside it, the others of them, and the end', () => {
@@ -121,10 +114,7 @@ describe('what is shown', () => {
   });
 
   it.each([
-    'docs/a.md',
-    '[docs/a.md]:',
-    '### Errors in docs/a.md',
-    'FILE: docs/a.md',
+    ...['docs/a.md', '[docs/a.md]:', '### Errors in docs/a.md', 'FILE: docs/a.md'],
     'FAIL docs/a.test.js',
   ])('the name of the file in “%s” with what is below it', (file) => {
     const lines = times(900, (index) => `  ✗ [404] https://a.b/${'x'.repeat(60)}/${index}`);
@@ -140,113 +130,68 @@ describe('what is shown', () => {
 });
 
 const [good, bad] = ['https://good.example/errors-404', 'https://bad.example/page'];
-const many = (lineOf: (index: number) => string) => times(400, lineOf);
-it.each<[string, readonly string[], string]>([
-  [
-    'lychee',
-    [...many((n) => `     [200] ${good}/${n}`), '', '[a.mdx]:', `[404] ${bad} | Not Found`, ''],
-    '[a.mdx]:',
-  ],
+// “…” stands for many lines that say that all is well, and “@” for the place of the name of the file.
+it.each<[string, string, string, string?]>([
+  ['lychee', '     [200] GOOD', '…\n\n@[a.mdx]:\n[404] BAD | Not Found\n'],
   [
     'lychee, as Markdown',
-    [
-      ...['| ⏳ Timeouts   | 0     |', '| 🚫 Errors     | 0     |', '', '### Errors in a.mdx', ''],
-      ...[`* [404] <${bad}> | Not Found`, '', '### Errors in b.mdx', '', '* [503] <x> | Gone'],
-      ...many((n) => `* [200] <${good}/${n}>`),
-    ],
-    '### Errors in a.mdx',
+    '* [200] <GOOD>',
+    '| ⏳ Timeouts | 0 |\n| 🚫 Errors | 0 |\n\n@### Errors in a.mdx\n\n* [404] <BAD> | Not Found\n\n### Errors in b.mdx\n\n* [503] <x> | Gone\n…',
   ],
-  [
-    'linkinator',
-    [...many((n) => `  [200] ${good}/${n}`), ...['a.html', `  [0] ${bad}`, 'ERROR: Detected 1']],
-    'a.html',
-  ],
+  ['linkinator', '  [200] GOOD', '…\n@a.html\n  [0] BAD\nERROR: Detected 1'],
   [
     'broken-link-checker',
-    [
-      ...many((n) => `├───OK─── ${good}/${n}`),
-      ...['Finished! 410 links found. 10 excluded. 0 broken.', ''],
-      ...['Getting links from: https://a.example/b/', `├─BROKEN─ ${bad} (HTTP_404)`],
-    ],
-    'Getting links from: https://a.example/b/',
+    '├───OK─── GOOD',
+    '…\nFinished! 410 links found. 10 excluded. 0 broken.\n\n@Getting links from: https://a.example/b/\n├─BROKEN─ BAD (HTTP_404)',
   ],
-  [
-    'muffet',
-    [
-      ...many((n) => `\t200\t${good}/${n}`),
-      ...['https://a.example/b/', `\t404\t${bad}`, `\ttimeout\t${bad}`],
-      ...many((n) => `\t200\t${good}/${n}`),
-    ],
-    'https://a.example/b/',
-  ],
+  ['muffet', '\t200\tGOOD', '…\n@https://a.example/b/\n\t404\tBAD\n\ttimeout\tBAD\n…'],
   [
     'markdown-link-check',
-    [
-      ...many((n) => `  [✓] ${good}/${n} → Status: 200\n  [✓] #error-handling → Status: 200`),
-      ...['', 'FILE: a.md', `  [✖] ${bad} → Status: 0`],
-    ],
-    'FILE: a.md',
+    '  [✓] GOOD → Status: 200\n  [✓] #error-handling → Status: 200',
+    '…\n\n@FILE: a.md\n  [✖] BAD → Status: 0',
   ],
   [
     'Sphinx linkcheck',
-    [
-      'Running Sphinx v8.2.3',
-      ...many((n) => `(    page-${n}: line   12) ok        ${good}`),
-      `(       guide: line   12) timeout   ${bad} - slow`,
-      ...many((n) => `(    page-${n}: line   12) redirect  ${good} - permanently to ${good}`),
-    ],
-    '(       guide: line   12) timeout',
+    '(      page: line   12) ok        GOOD',
+    'Running Sphinx v8.2.3\n…\n@(     guide: line   12) timeout   BAD - slow\n…',
+    '(      page: line   12) redirect  GOOD - permanently to GOOD',
   ],
   [
     'htmltest',
-    [
-      ...many((n) => `  OK --- ${n}.html --> ${good}`),
-      ...['guide/index.html', `  hash does not exist --- guide/index.html --> ${bad}`],
-    ],
-    'guide/index.html',
+    '  OK --- a.html --> GOOD',
+    '…\n@guide/index.html\n  hash does not exist --- guide/index.html --> BAD',
   ],
   [
     'mint broken-links',
-    [
-      ...many((n) => `read guides/${n}.mdx`),
-      ...['found 1 broken links in 1 files', '', 'guides/a.mdx', ` ⎿  ${bad}`],
-      ...many((n) => `[INFO] rendered ${n}.html ${good}`),
-    ],
-    'guides/a.mdx',
+    'read GOOD.mdx',
+    '…\nfound 1 broken links in 1 files\n\n@guides/a.mdx\n ⎿  BAD\n…',
+    '[INFO] rendered GOOD',
   ],
   [
     'Docusaurus',
-    [
-      ...many(() => `[INFO] rendered ${good}`),
-      ...['- Broken link on source page path = /docs/start:', `   -> linking to ${bad}`],
-    ],
-    '- Broken link on source page path = /docs/start:',
+    '[INFO] rendered GOOD',
+    '…\n@- Broken link on source page path = /docs/start:\n   -> linking to BAD',
   ],
   [
     'HTMLProofer',
-    [
-      ...many(() => `Received a 200 for ${good}`),
-      ...['* In _site/a.html (line 6):', '', `  External link ${bad} failed (status code 404)`],
-    ],
-    '* In _site/a.html (line 6):',
+    'Received a 200 for GOOD',
+    '…\n@* In _site/a.html (line 6):\n\n  External link BAD failed (status code 404)',
   ],
   [
     'LinkChecker',
-    [
-      ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
-      ...['', "URL        `page'", 'Parent URL https://a.example, line 6, col 9'],
-      ...[`Real URL   ${bad}`, 'Check time 3.3 seconds', 'Result     Error: 404 Not Found'],
-      ...many((n) => `10 threads active, ${n} URLs checked ${good}`),
-    ],
-    'Real URL',
+    '10 threads active, 1 URLs checked GOOD',
+    "…\n\nURL        `page'\nParent URL https://a.example, line 6, col 9\n@Real URL   BAD\nCheck time 3.3 seconds\nResult     Error: 404 Not Found\n…",
   ],
-  ['ruff', [...many((n) => `checked ${good}/${n}`), `would reformat ${bad}.py`], 'would reform'],
-])('of the report of a link checker, what is broken comes first %s', (_, lines, file) => {
-  const text = quoteOutputs([outputOf(lines.join('\n'))]);
+  ['ruff', 'checked GOOD', '…\n@would reformat BAD.py'],
+])('of the report of a link checker, what is broken comes first %s', (...row) => {
+  const [, line, report, after = line] = row;
+  const many = (of: string) => times(400, (n) => of.replaceAll('GOOD', `${good}/${n}`)).join('\n');
+  const log = report.replace('…', many(line)).replace('…', many(after)).replace('@', '');
+  const text = quoteOutputs([outputOf(log.replaceAll('BAD', bad))]);
   const before = text.slice(0, text.indexOf(bad));
   expect(before.length).toBeLessThan(text.length / 5);
   expect(before).not.toContain(good);
-  expect(before).toContain(file);
+  expect(before).toContain(/@(.*?)(?:BAD|\n)/.exec(report)?.[1]);
 });
 
 // With quadratic time, this test would take minutes.

@@ -38,30 +38,13 @@ describe('toOutput', () => {
 it('withoutRepeatedLines shows of each log what none above it has, with the name of the file', () => {
   const texts = ['a\n\nb.md\n1:2 error\n', 'a\n\nb.md\n1:2 error\n3:4 error\n', 'a\nb.md', 'x'];
   const logs = texts.map((text, index) => output(`Log ${index}`, text));
-  expect(quoteOutputs(withoutRepeatedLines(logs))).toBe(`Log 0:
-
-> \`\`\`text
-> a
-> 
-> b.md
-> 1:2 error
-> \`\`\`
-
-Log 1 without the lines that stand in a log above:
-
-> \`\`\`text
-> 
-> b.md
-> 3:4 error
-> \`\`\`
-
-Log 2 without the lines that stand in a log above is empty.
-
-Log 3:
-
-> \`\`\`text
-> x
-> \`\`\``);
+  const above = 'without the lines that stand in a log above';
+  const fence = (text: string) => `> \`\`\`text\n${text.replace(/^/gm, '> ')}\n> \`\`\``;
+  expect(quoteOutputs(withoutRepeatedLines(logs)).split(/\n\n(?=Log)/)).toEqual([
+    `Log 0:\n\n${fence('a\n\nb.md\n1:2 error')}`,
+    `Log 1 ${above}:\n\n${fence('\nb.md\n3:4 error')}`,
+    ...[`Log 2 ${above} is empty.`, `Log 3:\n\n${fence('x')}`],
+  ]);
 });
 
 describe('quoteOutputs', () => {
