@@ -19,7 +19,7 @@ import {
   pollNowAgainMs,
 } from '../mintlify/retry.ts';
 import { type Exchange, isFromApi } from '../mintlify/transport.ts';
-import { isKnownStatus } from '../mintlify-api.ts';
+import { isFinal, isKnownStatus } from '../mintlify-api.ts';
 import { quote, sentences } from '../text.ts';
 import { pause, type Run, stopIfTooLate, stopWork } from './run-state.ts';
 
@@ -112,7 +112,8 @@ async function pollOnce(run: Run, job: JobState): Promise<Missed | undefined> {
     const counts = 'it counts as not final, so a wait may last until “timeout-minutes”';
     run.log.warn(job, `The job has ${what}; ${counts}.`);
   }
-  const what = job.isWaiting
+  const isBusy = job.isWaiting && !isFinal(record.status);
+  const what = isBusy
     ? 'Waiting until the agent is done with what it is doing: the job'
     : 'The job';
   run.log.beat(`${what} is ${showStatus(job.record?.status ?? 'unknown')}`);

@@ -44,6 +44,8 @@ describe('a message to a job at work', () => {
     expect(stdout).toMatch(/^The agent is at work\. The message waits until /m);
     const waits = /^Waiting until the agent is done with .*: the job is active; time-out in .*\.$/m;
     expect(stdout).toMatch(waits);
+    // Whoever else waited for that work has to see its end first.
+    expect(stdout).toMatch(/^The job is completed; time-out in .*\.$/m);
     const titles = sim.commentTexts().map((text) => text.split('\n')[0]);
     const words = [LABELS.waiting.title, LABELS.working.title, LABELS.completed.icon];
     expect(titles).toEqual(words.map((text) => expect.stringContaining(text)));
