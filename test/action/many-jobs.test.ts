@@ -21,10 +21,8 @@ function resultsOf({ outputs }: StepResult): readonly Readonly<Record<string, st
 }
 
 function acceptedBy({ agent }: Simulation): readonly string[] {
-  return agent
-    .accepted()
-    .map(({ jobId }) => jobId)
-    .sort();
+  const accepted = agent.accepted().map(({ jobId }) => jobId);
+  return accepted.sort();
 }
 
 it('several jobs get at most 4 messages at a time', async () => {
@@ -74,11 +72,11 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
   const first = await sim.runHere();
   const withResult = (one: string) => resultsOf(first).filter(({ result }) => result === one);
   expect(withResult('sent')).toHaveLength(8);
-  const [one, other, ...more] = withResult('error')
-    .map(({ reason }) => reason)
-    .toSorted();
-  expect([`${one} ${other}`.match(/\b4\d\d\b/g)?.toSorted(), more]).toEqual([['401', '429'], []]);
-  expect(`${one} ${other}`).toMatch(/100\/h.*asks to wait until 20\d\d-.*UTC/);
+  const reasons = withResult('error').map(({ reason }) => reason);
+  expect(reasons.toSorted()).toEqual([
+    expect.stringContaining(' 401'),
+    expect.stringMatching(/ 429.*100\/h.*asks to wait until 20\d\d-.*UTC/),
+  ]);
   const skipped = withResult('skipped');
   expect(skipped).toHaveLength(60);
   for (const { delivery, reason } of skipped) {
@@ -99,36 +97,33 @@ it('a 429 for an hour stops the remaining messages, and a re-run sends only thos
 const statuses = [...Object.keys(STATUSES), 'odd'];
 const mixed = statuses.map((status, index) => ({ id: `job-${index + 1}`, base: { status } }));
 
-it.concurrent.each(Object.keys(STATUSES))(
-  'only-when sends it only to jobs that are %s',
-  async (only) => {
-    // An undocumented status counts as active.
-    const isWanted = (status: string) => status === only || (only === 'active' && status === 'odd');
-    const sent = mixed.flatMap(({ id, base: { status } }) => (isWanted(status) ? id : []));
-    const names = mixed.map(({ id }) => id);
-    const inputs = { 'only-when': only, comment: true };
-    await using sim = await simulateJobs(names, { with: inputs, agent: { jobs: mixed } });
-    const result = await (only === 'failed' ? sim.run() : sim.runHere());
-    expect(result.conclusion).toBe('success');
-    expect(acceptedBy(sim)).toEqual(sent);
-    expect(result.log).toMatch(RegExp(`${statuses.length} jobs: \\d sent, \\d skipped\\.`));
-    for (const [index, { jobId = '', ...one }] of resultsOf(result).entries()) {
-      const status = statuses[index] ?? '';
-      if (sent.includes(jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
-      else {
-        expect(one).toMatchObject({ result: 'skipped', delivery: 'not-sent', status });
-        expect(one.reason).toMatch(/^The job is .*; only .* jobs get the message/);
-        expect(one.reason).toContain(status);
-      }
+it.concurrent.each(Object.keys(STATUSES))('only-when: just %s jobs get it', async (only) => {
+  // An undocumented status counts as active.
+  const isWanted = (status: string) => status === only || (only === 'active' && status === 'odd');
+  const sent = mixed.flatMap(({ id, base: { status } }) => (isWanted(status) ? id : []));
+  const names = mixed.map(({ id }) => id);
+  const inputs = { 'only-when': only, comment: true };
+  await using sim = await simulateJobs(names, { with: inputs, agent: { jobs: mixed } });
+  const result = await (only === 'failed' ? sim.run() : sim.runHere());
+  expect(result.conclusion).toBe('success');
+  expect(acceptedBy(sim)).toEqual(sent);
+  expect(result.log).toMatch(RegExp(`${statuses.length} jobs: \\d sent, \\d skipped\\.`));
+  for (const [index, { jobId = '', ...one }] of resultsOf(result).entries()) {
+    const status = statuses[index] ?? '';
+    if (sent.includes(jobId)) expect(one).toMatchObject({ result: 'sent', reason: '' });
+    else {
+      expect(one).toMatchObject({ result: 'skipped', delivery: 'not-sent', status });
+      expect(one.reason).toMatch(/^The job is .*; only .* jobs get the message/);
+      expect(one.reason).toContain(status);
     }
-    // Only those are in the comment, from its first version on.
-    for (const text of sim.commentTexts()) {
-      const named = text.match(/(?<=`)job-\d(?=`)/g);
-      expect([...new Set(named)].sort()).toEqual(sent);
-    }
-    expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(sent);
-  },
-);
+  }
+  // Only those are in the comment, from its first version on.
+  for (const text of sim.commentTexts()) {
+    const named = text.match(/(?<=`)job-\d(?=`)/g);
+    expect([...new Set(named)].sort()).toEqual(sent);
+  }
+  expect(sim.notes()[0]?.jobs.map(({ id }) => id)).toEqual(sent);
+});
 
 it('an API that limits the rate of polls delays the messages to a hundred jobs, and stops none', async () => {
   const names = ids(100);

@@ -59,54 +59,51 @@ const CASES = ORIGINS.flatMap((origin) =>
   [...COMMON, ...(origin === 'a step' ? OF_STEPS : [])].map((row) => ({ ...row, origin })),
 );
 
-it.concurrent.each(CASES)(
-  'a re-run of $origin $ending if the attempt before $title',
-  async (row) => {
-    const { title, origin, ending, blow, posts, polls, isBusy = false } = row;
-    const isRefused = ending === 'is refused';
-    let attempt = 1;
-    const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
-    const busy = { body: { id: JOB, status: 'active' } };
-    await using attempts = await openAttempts(origin, {
-      with: { wait: true },
-      agent: { onPost: () => atFirst(posts), onGet: () => atFirst(isBusy ? busy : polls) },
-      github: {
-        on: () => {
-          const call = attempts.sim.github.calls().at(-1);
-          const fails = call !== undefined && purposeOf(call) === atFirst(row.fails);
-          return fails ? { status: 503 } : undefined;
-        },
-        trouble: { loses: (call) => purposeOf(call) === atFirst(row.loses) },
+it.concurrent.each(CASES)('a re-run of $origin $ending if the one before $title', async (row) => {
+  const { title, origin, ending, blow, posts, polls, isBusy = false } = row;
+  const isRefused = ending === 'is refused';
+  let attempt = 1;
+  const atFirst = <T>(value: T): T | undefined => (attempt === 1 ? value : undefined);
+  const busy = { body: { id: JOB, status: 'active' } };
+  await using attempts = await openAttempts(origin, {
+    with: { wait: true },
+    agent: { onPost: () => atFirst(posts), onGet: () => atFirst(isBusy ? busy : polls) },
+    github: {
+      on: () => {
+        const call = attempts.sim.github.calls().at(-1);
+        const fails = call !== undefined && purposeOf(call) === atFirst(row.fails);
+        return fails ? { status: 503 } : undefined;
       },
-    });
-    const { sim, run } = attempts;
+      trouble: { loses: (call) => purposeOf(call) === atFirst(row.loses) },
+    },
+  });
+  const { sim, run } = attempts;
 
-    const { outputs } = await run(1, { blow });
-    if (blow?.by === 'SIGINT') expect(outputs.result).toBe('cancelled');
-    const before = sim.agent.accepted().length;
-    const comments = sim.ownComments().length;
+  const { outputs } = await run(1, { blow });
+  if (blow?.by === 'SIGINT') expect(outputs.result).toBe('cancelled');
+  const before = sim.agent.accepted().length;
+  const comments = sim.ownComments().length;
 
-    for (attempt = 2; attempt <= 3; attempt++) {
-      const again = await run(attempt);
-      if (isRefused) {
-        expectRefused(again, 'It cannot tell whether an earlier attempt sent the message');
-        expect(sim.ownComments()).toHaveLength(comments);
-        // What must be deleted if the message is to be sent all the same.
-        for (const { html_url } of sim.ownComments()) expect(again.errors[0]).toContain(html_url);
-      } else expectDone(again);
-      expect(sim.agent.accepted()).toHaveLength(isRefused ? before : 1);
-    }
-    if (!isRefused) {
-      // What has ended has its comment already.
-      const newest = title === 'saw the end' || row.loses !== undefined ? 1 : 2;
-      expect(sim.notes().at(-1)).toMatchObject({ attempt: newest, jobs: [{ delivery: 'sent' }] });
-      return;
-    }
-    for (const { id } of sim.ownComments()) sim.github.deleteComment(id);
-    expectDone(await run(attempt));
-    expect(sim.agent.accepted()).toHaveLength(before + 1);
-  },
-);
+  for (attempt = 2; attempt <= 3; attempt++) {
+    const again = await run(attempt);
+    if (isRefused) {
+      expectRefused(again, 'It cannot tell whether an earlier attempt sent the message');
+      expect(sim.ownComments()).toHaveLength(comments);
+      // What must be deleted if the message is to be sent all the same.
+      for (const { html_url } of sim.ownComments()) expect(again.errors[0]).toContain(html_url);
+    } else expectDone(again);
+    expect(sim.agent.accepted()).toHaveLength(isRefused ? before : 1);
+  }
+  if (!isRefused) {
+    // What has ended has its comment already.
+    const newest = title === 'saw the end' || row.loses !== undefined ? 1 : 2;
+    expect(sim.notes().at(-1)).toMatchObject({ attempt: newest, jobs: [{ delivery: 'sent' }] });
+    return;
+  }
+  for (const { id } of sim.ownComments()) sim.github.deleteComment(id);
+  expectDone(await run(attempt));
+  expect(sim.agent.accepted()).toHaveLength(before + 1);
+});
 
 function expectDone({ outputs, annotations }: StepResult): void {
   expect(outputs).toMatchObject({ result: 'completed', delivery: 'sent' });

@@ -15,29 +15,26 @@ const COMMAND = { command: '/agent', prompt: '' };
 const jobs = [{ id: JOB, turns: [turnTo('completed', 60_000, { prLink: LINK })] }];
 
 // They occur in outputs, in JSON, in links or in the markers of a comment.
-it.concurrent.each(['completed', 'delivery'])(
-  'outputs are valid if the key is %s',
-  async (word) => {
-    const step = { event: issueComment({ number: PULL, body: '/agent Add examples.' }) };
-    const inputs = { ...COMMAND, wait: true };
-    await using sim = await simulate(withKey(word, { with: inputs, agent: { jobs }, step }));
-    const { outputs, annotations } = await sim.runHere();
+it.concurrent.each(['completed', 'delivery'])('outputs are valid with the key %s', async (word) => {
+  const step = { event: issueComment({ number: PULL, body: '/agent Add examples.' }) };
+  const inputs = { ...COMMAND, wait: true };
+  await using sim = await simulate(withKey(word, { with: inputs, agent: { jobs }, step }));
+  const { outputs, annotations } = await sim.runHere();
 
-    // The end is told by a comment of its own, because the pull request is another one.
-    const end = sim.github.comments(PULL).at(-1);
-    expect(annotations).toEqual([]);
-    expect(outputs).toMatchObject({
-      ...{ status: 'completed', prLink: LINK, result: 'completed' },
-      ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
-      'comment-url': end?.html_url,
-    });
-    const entry = { jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true };
-    const known = { status: 'completed', prLink: LINK };
-    expect(JSON.parse(outputs.results ?? '')).toMatchObject([{ ...entry, ...known }]);
-    const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
-    expect(sim.notes()).toMatchObject([{ jobs: [jobNote] }]);
-  },
-);
+  // The end is told by a comment of its own, because the pull request is another one.
+  const end = sim.github.comments(PULL).at(-1);
+  expect(annotations).toEqual([]);
+  expect(outputs).toMatchObject({
+    ...{ status: 'completed', prLink: LINK, result: 'completed' },
+    ...{ delivery: 'sent', confirmed: 'true', reason: '', 'job-id': JOB },
+    'comment-url': end?.html_url,
+  });
+  const entry = { jobId: JOB, delivery: 'sent', result: 'completed', confirmed: true };
+  const known = { status: 'completed', prLink: LINK };
+  expect(JSON.parse(outputs.results ?? '')).toMatchObject([{ ...entry, ...known }]);
+  const jobNote = { id: JOB, delivery: 'sent', isOurs: true, ended: { result: 'completed' } };
+  expect(sim.notes()).toMatchObject([{ jobs: [jobNote] }]);
+});
 
 /** How a text by others may have a secret. */
 const TEXTS: readonly [string, (secret: string) => string][] = [

@@ -41,13 +41,17 @@ function open(scenario: Scenario = {}): Promise<Simulation> {
 }
 
 let runs = 100;
-/** A run of its own. */
-function run(sim: Simulation, given: WebhookEvent, inputs = {}, more: Step = {}) {
+/** A run of its own, and what happens so many milliseconds later. */
+async function run(sim: Simulation, given: WebhookEvent, inputs = {}, more: More = {}) {
   runs += 1;
-  const step = { event: given, ...more, github: { run_id: `${runs}`, ...more.github } };
-  return sim.runHere({ with: inputs, step });
+  const { later: [ms, happens] = [0, () => {}], ...step } = more;
+  const happened = sim.pass(ms).then(happens);
+  const github = { run_id: `${runs}`, ...more.github };
+  const result = await sim.runHere({ with: inputs, step: { event: given, ...step, github } });
+  await happened;
+  return result;
 }
-type Step = NonNullable<Scenario['step']>;
+type More = Scenario['step'] & { readonly later?: readonly [ms: number, happens: () => void] };
 
 function says(sim: Simulation, author: Person, number = PULL) {
   return sim.ask('/agent Go on.', { author, number, onPullRequest: number === PULL });
@@ -169,9 +173,8 @@ describe('a check that was sent to an agent that pushed nothing', () => {
     [{ conclusion: null }, '✅ Agent finished: `CI` runs again'],
   ])('is %j then: %s', async (later, title) => {
     await using sim = await open({ github: { runs: [CI] } });
-    const changes = sim.pass(30_000).then(() => sim.github.addRun({ ...CI, ...later }));
-    const { outputs, conclusion } = await run(sim, failed(BOB));
-    await changes;
+    const changes = () => sim.github.addRun({ ...CI, ...later });
+    const { outputs, conclusion } = await run(sim, failed(BOB), {}, { later: [30_000, changes] });
     expect(outputs).toMatchObject({ result: 'completed', commits: '0' });
     expect(conclusion).toBe('success');
     expect(openTitles(sim)).toEqual([title]);
@@ -191,9 +194,8 @@ it.each(['merged', 'closed'] as const)('the end of its pull request is told: %s'
   await using sim = await open();
   await run(sim, says(sim, ALICE, ISSUE));
   // While the agent works, and then elsewhere.
-  const ended = sim.pass(30_000).then(() => sim.github.end(PULL, over));
-  await run(sim, says(sim, BOB));
-  await ended;
+  const ends = () => sim.github.end(PULL, over);
+  await run(sim, says(sim, BOB), {}, { later: [30_000, ends] });
   await run(sim, says(sim, BOB, ISSUE), { 'job-id': '', 'create-job': true });
   expect(sim.prompts()[2]).toContain(`pull request of this job, #${PULL}, is ${over}`);
   const texts = [PULL, ISSUE].map((number) => answers(sim, number).at(-1)?.text);
@@ -236,10 +238,9 @@ describe('an answer that has been mended', () => {
     const killer = new AbortController();
     const runs = [{ id: 90, jobs: [], conclusion: isOver ? 'failure' : null }];
     await using sim = await open({ github: { runs } });
-    const killed = sim.pass(20_000).then(() => killer.abort());
-    const step = { github: { run_id: '90' }, dies: killer.signal };
-    await run(sim, says(sim, ALICE), SHORT, step);
-    await killed;
+    const later = [20_000, () => killer.abort()] as const;
+    const more = { github: { run_id: '90' }, dies: killer.signal, later };
+    await run(sim, says(sim, ALICE), SHORT, more);
     expect(openTitles(sim)).toEqual(['⏳ Agent is working']);
     await sim.pass(600_000);
     await run(sim, says(sim, BOB));
@@ -290,9 +291,8 @@ it.each<[string, (sim: Simulation) => void, string]>([
 it('a run that GitHub stops does not say that it was cancelled, and is mended', async () => {
   const stops = new AbortController();
   await using sim = await open({ agent: SLOW });
-  const stopped = sim.pass(30_000).then(() => stops.abort());
-  const { outputs } = await run(sim, says(sim, BOB), {}, { stops: stops.signal });
-  await stopped;
+  const later = [30_000, () => stops.abort()] as const;
+  const { outputs } = await run(sim, says(sim, BOB), {}, { stops: stops.signal, later });
   expect(outputs.reason).toContain('The run was stopped');
   expect(openTitles(sim)).toEqual([expect.stringMatching(/Run stopped/)]);
   expect(answers(sim).at(-1)?.text).not.toMatch(/cancelled/);
@@ -318,9 +318,7 @@ it.each<[string, (sim: Simulation, id: number) => void, string, RegExp]>([
   await using sim = await open({ agent: { ...DONE, onGet: busy() } });
   const given = says(sim, BOB);
   const { id } = sim.github.comments(PULL).at(-1) ?? { id: 0 };
-  const changed = sim.pass(90_000).then(() => change(sim, id));
-  const { outputs } = await run(sim, given);
-  await changed;
+  const { outputs } = await run(sim, given, {}, { later: [90_000, () => change(sim, id)] });
   expect(outputs.delivery).toBe(delivery);
   expect(sim.prompts()).toHaveLength(delivery === 'sent' ? 1 : 0);
   expect(answers(sim).at(-1)?.text).toMatch(said);

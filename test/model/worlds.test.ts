@@ -142,23 +142,20 @@ it.each(Object.entries(SCENES))('in every world, %s ends as in the fast one', as
   }
 });
 
-it.each(Object.entries(LISTS))(
-  'if comments are listed late, so does %s',
-  async (name, [, scene]) => {
-    const fast = await play(scene, FAST);
-    // Where no comment is found that names the job, there is nothing to send.
-    const isNamed = scene.with['job-id'] === undefined;
-    const ignored: readonly Fact[] = ANNOUNCED.includes(name) ? ['titles'] : [];
-    for (const listLagMs of [2000, LONGEST_LAG_MS]) {
-      for (const ms of [0, 1200]) {
-        const world = { takes: () => [ms, 0] as const, listLagMs };
-        expect(differences(fast, await play(scene, world), ms)).toEqual([]);
-        const late = isNamed ? await play(scene, { ...world, areFresh: true }) : fast;
-        expect(differences(fast, late, ms, ignored)).toEqual([]);
-      }
+it.each(Object.entries(LISTS))('with comments listed late, so does %s', async (name, [, scene]) => {
+  const fast = await play(scene, FAST);
+  // Where no comment is found that names the job, there is nothing to send.
+  const isNamed = scene.with['job-id'] === undefined;
+  const ignored: readonly Fact[] = ANNOUNCED.includes(name) ? ['titles'] : [];
+  for (const listLagMs of [2000, LONGEST_LAG_MS]) {
+    for (const ms of [0, 1200]) {
+      const world = { takes: () => [ms, 0] as const, listLagMs };
+      expect(differences(fast, await play(scene, world), ms)).toEqual([]);
+      const late = isNamed ? await play(scene, { ...world, areFresh: true }) : fast;
+      expect(differences(fast, late, ms, ignored)).toEqual([]);
     }
-  },
-);
+  }
+});
 
 /** Bad answers to a poll, by a part of the reason in the end. */
 const BAD: Readonly<Record<string, Breakage>> = {
