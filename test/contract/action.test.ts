@@ -43,14 +43,9 @@ describe('action.yml', () => {
 
   // Complete, so that a new output cannot come without a value that somebody has thought of.
   it('declares outputs with these values', () => {
-    const job = ended(
-      { confirmed: true, explanation: 'So.' },
-      {
-        record: record({ prLink: PULL }),
-        endedAt: START + 5e3,
-        change: { kind: 'created', count: 2 },
-      },
-    );
+    const state = { record: record({ prLink: PULL }), endedAt: START + 5e3 };
+    const change = { kind: 'created', count: 2 } as const;
+    const job = ended({ confirmed: true, explanation: 'So.' }, { ...state, change });
     const { results, ...outputs } = toOutputs({ ended: endedNow([job], true), commentUrls: ['u'] });
     const what = 'add what the new output is for this job';
     expect(outputs, what).toEqual({
@@ -58,13 +53,10 @@ describe('action.yml', () => {
       ...{ commits: '2', delivery: 'sent', confirmed: 'true', reason: 'So.', 'job-id': 'job-1' },
       'comment-url': 'u',
     });
-    expect(JSON.parse(results), what).toEqual([
-      {
-        ...{ jobId: 'job-1', delivery: 'sent', result: 'completed', code: 'completed' },
-        confirmed: true,
-        ...{ status: 'completed', prLink: PULL, elapsedSeconds: 5, reason: 'So.' },
-      },
-    ]);
+    const completed = { result: 'completed', code: 'completed', status: 'completed' };
+    const facts = { jobId: 'job-1', delivery: 'sent', prLink: PULL, elapsedSeconds: 5 };
+    const all = [{ ...completed, ...facts, confirmed: true, reason: 'So.' }];
+    expect(JSON.parse(results), what).toEqual(all);
   });
 
   it.each([
@@ -85,12 +77,8 @@ describe('action.yml', () => {
   });
 
   it('has defaults that mean the same as an empty string', () => {
-    const required = {
-      'INPUT_PROJECT-ID': 'p',
-      'INPUT_JOB-ID': 'j',
-      'INPUT_API-KEY': 'mint_12345678',
-      INPUT_PROMPT: 'x',
-    };
+    const of = { 'INPUT_PROJECT-ID': 'p', 'INPUT_JOB-ID': 'j', 'INPUT_API-KEY': 'mint_12345678' };
+    const required = { ...of, INPUT_PROMPT: 'x' };
     const defaults = Object.entries(action.inputs)
       // The runner evaluates expressions.
       .filter(([, input]) => input.default !== undefined && !input.default.startsWith('${{'))

@@ -25,24 +25,15 @@ export const action: Action = parse(ACTION_YML);
 /** The generated parts of each document, by name. */
 const DOCUMENTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   'docs/reference.md': {
-    inputs: () =>
-      inputGroups()
-        .map(({ title, names }) => `### ${title}\n\n${inputTable(names)}`)
-        .join('\n\n'),
+    inputs: () => inputGroups().join('\n\n'),
     outputs: () =>
-      table(
-        ['Output', 'Description'],
-        Object.entries(action.outputs).map(([name, one]) => [`\`${name}\``, one.description]),
-      ),
+      table('Output | Description', Object.entries(action.outputs), ([name, { description }]) => {
+        return [`\`${name}\``, description];
+      }),
     codes: () =>
-      table(
-        ['`code`', '`result`', 'What it means'],
-        Object.entries(STOP_REASONS).map(([code, { result, means }]) => [
-          `\`${code}\``,
-          `\`${result}\``,
-          means,
-        ]),
-      ),
+      table('`code` | `result` | What it means', Object.entries(STOP_REASONS), ([code, one]) => {
+        return [`\`${code}\``, `\`${one.result}\``, one.means];
+      }),
   },
 };
 
@@ -63,30 +54,25 @@ export function renderDocument(document: string, text: string): string {
 }
 
 /** In action.yml, a comment with two number signs starts a group of inputs. */
-function inputGroups(): readonly { readonly title: string; readonly names: readonly string[] }[] {
+function inputGroups(): readonly string[] {
   const [, inputs = ''] = /^inputs:\n(.*?)^outputs:/ms.exec(ACTION_YML) ?? [];
-  return inputs
-    .split(/^ {2}## /m)
-    .slice(1)
-    .map((group) => {
-      const [title = ''] = group.split('\n');
-      const names = Array.from(group.matchAll(/^ {2}([\w-]+):$/gm), ([, name = '']) => name);
-      return { title, names };
+  const [, ...groups] = inputs.split(/^ {2}## /m);
+  return groups.map((group) => {
+    const [title = ''] = group.split('\n');
+    const names = Array.from(group.matchAll(/^ {2}([\w-]+):$/gm), ([, name = '']) => name);
+    const inputTable = table('Input | Default | Description', names, (name) => {
+      const { description, required = false, default: value = '' } = action.inputs[name] as Input;
+      return [`\`${name}\``, required ? 'required' : value && `\`${value}\``, description];
     });
-}
-
-function inputTable(names: readonly string[]): string {
-  const rows = names.map((name) => {
-    const { description, required = false, default: value = '' } = action.inputs[name] as Input;
-    return [`\`${name}\``, required ? 'required' : value && `\`${value}\``, description];
+    return `### ${title}\n\n${inputTable}`;
   });
-  return table(['Input', 'Default', 'Description'], rows);
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table<T>(head: string, all: readonly T[], toCells: (one: T) => readonly string[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.trim()).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  const names = head.split(' | ');
+  return [names, names.map(() => '---'), ...all.map(toCells)].map(line).join('\n');
 }
 
 if (process.argv[1] === import.meta.filename) {

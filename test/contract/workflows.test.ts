@@ -110,17 +110,11 @@ it('the required check of CI waits for all others', () => {
   expect([...jobs.all.needs, 'all'].sort()).toEqual(Object.keys(jobs).sort());
 });
 
-describe('action.yml', () => {
-  const errorsOf = (content: string): readonly string[] => {
-    const file = { name: 'action.yml', content };
-    const { context, value } = parseAction(file, new NoOperationTraceWriter());
-    if (value !== undefined) convertActionTemplate(context, value);
-    return context.errors.getErrors().map(({ message }) => message);
-  };
-
-  it('is valid for GitHub’s own parser', () => {
-    expect(errorsOf(read('action.yml'))).toEqual([]);
-  });
+it('action.yml is valid for GitHub’s own parser', () => {
+  const file = { name: 'action.yml', content: read('action.yml') };
+  const { context, value } = parseAction(file, new NoOperationTraceWriter());
+  if (value !== undefined) convertActionTemplate(context, value);
+  expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
 });
 
 describe('commands in documents', () => {
