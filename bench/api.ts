@@ -25,7 +25,6 @@ const server = createServer((socket) => {
 });
 
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 });
+  process.send?.({ port: Object(server.address()).port });
 });
 process.on('disconnect', () => process.exit());

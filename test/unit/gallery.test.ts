@@ -26,6 +26,9 @@ const HEADING = RegExp(
   'u',
 );
 
+/** References that are texts of ours. */
+const OWN = [COMMIT, '#42'];
+
 function isOwn(href: string): boolean {
   const isOurs = href === DASHBOARD_URL || href === ACTION_URL;
   return isOurs || href.startsWith('https://github.com/octo-org/docs/');
@@ -36,9 +39,7 @@ function problemsOf({ skeleton, text, ...shown }: Rendered): readonly unknown[] 
   const opened = skeleton.match(/<details>/g)?.length ?? 0;
   const closed = skeleton.match(/<\/details>/g)?.length ?? 0;
   return [
-    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter(
-      (one) => one !== COMMIT && one !== '#42',
-    ),
+    ...forgedIn({ skeleton, text, ...shown }, isOwn).filter((one) => !OWN.includes(one)),
     ...(HEADING.test(skeleton) ? [] : [`the heading: ${skeleton.split('\n')[0]}`]),
     ...(opened === closed ? [] : [`${opened} folds are opened, ${closed} are closed`]),
     // Broken Markdown and missing values are visible as text.
@@ -66,9 +67,7 @@ describe('the comment', () => {
     if (jobs.length > 1) expect(named + notShown).toBe(jobs.length);
   }
 
-  it.each(kinds(LABEL_NAMES))('shows %i jobs, %s', (count, kind) => {
-    check(fleetOf(kind, count));
-  });
+  it.each(kinds(LABEL_NAMES))('shows %i jobs, %s', (count, kind) => check(fleetOf(kind, count)));
 
   it.each([5, 30, 100])('shows %i jobs of all kinds', (count) => {
     for (const isOpen of [true, false]) check(mixedFleet(count, isOpen));

@@ -41,8 +41,6 @@ const REPORT: RunReport = {
   attached: '',
   message: '',
 };
-/** The pull request on which the comments are, unless that of the job is meant. */
-const CONVERSATION = 7;
 const COMMAND = { command: '/agent' };
 /** After a check that failed. */
 const CHECKS = {
@@ -112,13 +110,10 @@ interface Variant {
 }
 
 const HEADLINES = [
-  'Add the table of error codes',
-  'Link it from errors.mdx',
-  'Show a request for each error',
+  ...['Add the table of error codes', 'Link it from errors.mdx', 'Show a request for each error'],
   'Say how long to wait after 429',
   'Explain the field `retry_after` and what a client does if it is missing or not a number',
-  'Fix a typo',
-  'Sort the codes',
+  ...['Fix a typo', 'Sort the codes'],
 ];
 const BY_TWO = {
   files: ['docs/errors.mdx'],
@@ -220,8 +215,8 @@ export function commentOf(
   { story = {}, isHere = false }: Pick<Variant, 'story' | 'isHere'> = {},
   limit = LEAST_ROOM,
 ): string {
-  const conversation = isHere ? 42 : CONVERSATION;
-  return renderReport({ ...REPORT, ...story }, jobs, { conversation, limit });
+  // Pull request 42 is that of the first job.
+  return renderReport({ ...REPORT, ...story }, jobs, { conversation: isHere ? 42 : 7, limit });
 }
 
 export function summaryOf(
@@ -235,10 +230,10 @@ export function summaryOf(
 export function comments(): readonly Exhibit[] {
   return [
     ...LABEL_NAMES.map((kind) => ({ name: `1 job: ${kind}`, markdown: commentOf([jobOf(kind)]) })),
-    ...Object.entries(VARIANTS).map(([name, variant]) => ({
-      name: `1 job: ${name}`,
-      markdown: commentOf([jobOf(variant.kind, 0, variant)], variant),
-    })),
+    ...Object.entries(VARIANTS).map(([name, variant]) => {
+      const markdown = commentOf([jobOf(variant.kind, 0, variant)], variant);
+      return { name: `1 job: ${name}`, markdown };
+    }),
     { name: '5 jobs', markdown: commentOf(mixedFleet(5)) },
     { name: '60 jobs: some working', markdown: commentOf(mixedFleet(60, true)) },
     { name: '100 jobs: all completed', markdown: commentOf(fleetOf('completed', 100)) },

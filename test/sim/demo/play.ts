@@ -1,8 +1,8 @@
 import { parse } from 'yaml';
 import { read, type Workflow } from '../../contract/workflows.ts';
-import { type Agent, startAgent } from '../agent.ts';
+import { startAgent } from '../agent.ts';
 import type { CommitChanges } from '../github/repository.ts';
-import { type GitHub, startGitHub } from '../github/server.ts';
+import { startGitHub } from '../github/server.ts';
 import { type Step, type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
 import { commitId, type Entry, openStage, type Triggered } from './stage.ts';
@@ -23,13 +23,7 @@ import {
 const BREAK_MS = 9 * 3_600_000;
 
 /** The story after it was played, with everything that people see. */
-export interface Played {
-  readonly runs: readonly PlayedRun[];
-  /** The conversation on the pull request. */
-  readonly entries: readonly Entry[];
-  readonly agent: Agent;
-  readonly github: GitHub;
-}
+export type Played = Awaited<ReturnType<typeof play>>;
 
 export interface PlayedRun {
   readonly run: Run;
@@ -59,7 +53,7 @@ interface Options {
 }
 
 /** Plays the story. */
-export async function play(options: Options = {}): Promise<Played> {
+export async function play(options: Options = {}) {
   const { ended, start = (step: Step) => startStep(step).result } = options;
   using time = virtualTime();
   const mails: Mail[] = [];
@@ -142,11 +136,8 @@ export async function play(options: Options = {}): Promise<Played> {
         api_url: github.apiUrl,
         server_url: github.serverUrl,
         repository: github.repository,
-        actor: by,
-        triggering_actor: by,
-        ...names,
-        run_id: String(id),
-        run_attempt: String(attempt),
+        ...{ actor: by, triggering_actor: by, ...names },
+        ...{ run_id: String(id), run_attempt: String(attempt) },
         workflow_ref: `${REPOSITORY}/.github/workflows/${file}.yml@refs/heads/main`,
       },
     };

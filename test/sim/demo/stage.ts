@@ -60,11 +60,6 @@ export function openStage(github: GitHub, clock: Clock) {
   /** The ID of the first comment of the newest thread. */
   let threadId = 0;
 
-  function trigger({ trigger: one }: Run): Triggered {
-    last = triggered(one);
-    return last;
-  }
-
   function triggered(one: Trigger): Triggered {
     const made = { id: ++lastId, attempt: 1, file: 'loop' };
     switch (one.kind) {
@@ -128,18 +123,14 @@ export function openStage(github: GitHub, clock: Clock) {
       ...{ number: on, body, author: personNamed(by), repository: REPOSITORY },
       ...(isMerged && { over: 'merged' as const }),
     };
-    switch (written.kind) {
-      case 'review':
-        return review({ ...about, id: submit(written) });
-      case 'reply':
-        return reviewComment({ ...about, ...written.place, id: reply(written), replyTo: threadId });
-      case 'comment': {
-        const { id } = github.addComment(on, by, body);
-        const { name, payload } = issueComment({ ...about, id, onPullRequest: on === PULL });
-        const topic = on === ISSUE ? issue : story.pull;
-        return { name, payload: { ...payload, issue: { ...Object(payload.issue), ...topic } } };
-      }
+    if (written.kind === 'review') return review({ ...about, id: submit(written) });
+    if (written.kind === 'reply') {
+      return reviewComment({ ...about, ...written.place, id: reply(written), replyTo: threadId });
     }
+    const { id } = github.addComment(on, by, body);
+    const { name, payload } = issueComment({ ...about, id, onPullRequest: on === PULL });
+    const topic = on === ISSUE ? issue : story.pull;
+    return { name, payload: { ...payload, issue: { ...Object(payload.issue), ...topic } } };
   }
 
   function submit({ by, body, inline = [] }: Written): number {
@@ -165,7 +156,10 @@ export function openStage(github: GitHub, clock: Clock) {
   }
 
   return {
-    trigger,
+    trigger({ trigger }: Run): Triggered {
+      last = triggered(trigger);
+      return last;
+    },
     /** Adds commits to the pull request. */
     push(commits: Commits): void {
       github.push(PULL, ...commits.map(([id]) => id));
@@ -179,10 +173,10 @@ export function openStage(github: GitHub, clock: Clock) {
     entries(number = PULL): readonly Entry[] {
       return [...(number === PULL ? reviews : []), ...github.comments(number)]
         .toSorted((one, other) => one.created_at.localeCompare(other.created_at))
-        .map((entry) => ({
-          ...entry,
-          reactions: github.reactions.filter(({ id }) => id === entry.node_id),
-        }));
+        .map((entry) => {
+          const reactions = github.reactions.filter(({ id }) => id === entry.node_id);
+          return { ...entry, reactions };
+        });
     },
   };
 }

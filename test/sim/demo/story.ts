@@ -96,20 +96,12 @@ export interface Work {
   readonly commits?: readonly CommitChanges[];
   /** Those that it adds after the run. */
   readonly late?: readonly CommitChanges[];
-  /** Default: 1. */
   readonly minutes?: number;
-  /** Default: `completed`. */
   readonly status?: string;
   /** The pull request of a new job. */
   readonly opens?: number;
 }
 
-const NIGHT = {
-  kind: 'event',
-  by: 'rita',
-  file: 'every-night',
-  event: schedule(REPOSITORY),
-} as const;
 const DEPLOY = {
   name: 'Deploy preview',
   job: failingJob('deploy', ['error: the token of the host has expired']),
@@ -121,10 +113,8 @@ const RUNS: readonly Run[] = [
     about:
       'A workflow asks the agent to update the docs. The agent opens the pull request #42, where a comment names the job.',
     trigger: {
-      kind: 'event',
+      ...{ kind: 'event', by: ALICE.login, file: 'create-a-job' },
       event: { ...MERGED, payload: { ...MERGED.payload, compare: COMPARE } },
-      by: ALICE.login,
-      file: 'create-a-job',
     },
     work: { opens: PULL },
   },
@@ -138,9 +128,7 @@ const RUNS: readonly Run[] = [
     title: 'A person reviews the pull request',
     about: 'The agent gets the whole review as one message, with its inline comments.',
     trigger: {
-      kind: 'review',
-      by: 'rita',
-      body: '/agent good start, see below',
+      ...{ kind: 'review', by: 'rita', body: '/agent good start, see below' },
       inline: [
         { path: 'docs/errors.mdx', line: 12, body: 'Show the request as well.' },
         { path: 'docs/errors.mdx', line: 40, body: 'Link the guide to retries here.' },
@@ -167,9 +155,7 @@ const RUNS: readonly Run[] = [
   {
     title: 'A person replies in a thread of the review',
     trigger: {
-      kind: 'reply',
-      by: 'rita',
-      body: '/agent say how long to wait, too',
+      ...{ kind: 'reply', by: 'rita', body: '/agent say how long to wait, too' },
       place: { path: 'docs/limits.mdx', line: 7 },
     },
     work: commits(['Say how long to wait after 429', 'docs/limits.mdx']),
@@ -178,9 +164,7 @@ const RUNS: readonly Run[] = [
     title: "Mintlify's own check fails",
     about: 'The agent gets its annotations.',
     trigger: {
-      kind: 'check of an app',
-      name: 'Mintlify Validation (docs)',
-      title: '2 errors',
+      ...{ kind: 'check of an app', name: 'Mintlify Validation (docs)', title: '2 errors' },
       annotations: [
         { path: 'docs/guides/retries.mdx', line: 12, message: 'The tag <Tab> is not closed.' },
         { path: 'docs/limits.mdx', line: 3, message: 'The icon “gauge-hi” does not exist.' },
@@ -213,7 +197,7 @@ const RUNS: readonly Run[] = [
   { title: 'A colleague who may not writes one', trigger: comment('tim', '/agent fix it') },
   {
     title: 'At night, a workflow asks the agent to go on',
-    trigger: NIGHT,
+    trigger: { kind: 'event', by: 'rita', file: 'every-night', event: schedule(REPOSITORY) },
     work: commits(['Translate the tables', 'docs/fr/errors.mdx']),
   },
   {
@@ -229,13 +213,11 @@ const RUNS: readonly Run[] = [
   {
     title: 'Somebody names the job of another pull request here, by mistake',
     trigger: {
-      kind: 'event',
+      ...{ kind: 'event', by: 'alice', file: 'take-over' },
       event: workflowDispatch({
         repository: REPOSITORY,
         inputs: { 'job-id': OTHER_JOB, 'pr-number': String(PULL), prompt: 'Look over it.' },
       }),
-      by: 'alice',
-      file: 'take-over',
     },
     work: {},
   },
