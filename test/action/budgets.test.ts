@@ -71,15 +71,7 @@ const CASES: readonly Case[] = [
     after: [[EDIT], [EDIT], ...TELL, [REACT]],
   },
   {
-    name: 'a command on the own pull request where all is well: one more, then its runs, its checks and the author of a thread at once',
-    event: byCommand,
-    with: COMMAND,
-    own: [{ id: 41, sha: on.SHA, conclusion: 'success', jobs: [] }],
-    before: [...ASKED, ...NOTED, ...STATE, [POLL, HEAD]],
-    after: [[EDIT], [HEAD], [EDIT], ...TELL, [REACT]],
-  },
-  {
-    name: 'a command on the own pull request where a run failed: one more for a log and annotations',
+    name: 'a command on the own pull request where a run failed: one more, then its runs, its checks and the author of a thread at once, and one for a log and annotations',
     event: byCommand,
     with: COMMAND,
     own: [{ id: 41, sha: on.SHA, jobs: [annotated('links')] }],

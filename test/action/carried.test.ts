@@ -54,13 +54,6 @@ it.each<[string, readonly InlineOptions[], string, (string | undefined)?, string
   if (reason !== undefined) expect([...sim.agent.journal, ...sim.github.writes()]).toEqual([]);
 });
 
-it('a run that did not fail is skipped with the reason', async () => {
-  await using sim = await simulate({ step: { event: workflowRun({ pullRequests: [PULL] }) } });
-  const { outputs } = await sim.runHere({ with: { prompt: '' } });
-  const reason = 'Nothing has failed, and “prompt” is empty.';
-  expect(outputs).toMatchObject({ ...SKIPPED, reason });
-});
-
 function line(second: number, text: string): string {
   return `2026-11-21T19:32:0${second}.1234567Z ${text}\n`;
 }

@@ -74,16 +74,6 @@ it('the first command creates a job, and the next ones follow it up, also on its
   ]);
 });
 
-it('a comment that cannot be created on its pull request causes a warning', async () => {
-  const onOpened = new RegExp(`/issues/${OPENED}/comments$`);
-  const refused = { status: 403, body: { message: 'Resource not accessible by integration' } };
-  const on: GitHubOptions['on'] = ({ path }) => (onOpened.test(path) ? refused : undefined);
-  await using sim = await creating({ with: WAITS, github: { ...ISSUE, on } });
-  const result = await sim.runHere(commanded(sim, '/agent write a guide'));
-  expect(result.outputs).toMatchObject(DONE);
-  expect(result.warnings).toEqual([expect.stringMatching(/could not be created: .*403/)]);
-});
-
 const GOES_ON = { ...SENT, 'job-id': NEW };
 it.each<[string, PostReply | undefined, object, object, posts: number]>([
   ['it has created one', undefined, GOES_ON, GOES_ON, 1],
