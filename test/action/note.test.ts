@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
 import type { Answer, Reply } from '../sim/agent.ts';
 import { mergeGroup, pullRequest, workflowRun } from '../sim/events.ts';
-import type { Call } from '../sim/github/call-log.ts';
 import { type Origin, openAttempts, purposeOf, purposes } from './attempts.ts';
 import type { Scenario, Simulation } from './scenario.ts';
 import { JOB, LONG_TURN, meetAt, PULL, resolver, simulate } from './scenario.ts';
@@ -48,15 +47,6 @@ describe.concurrent('the creation of the comment', () => {
   /** What a command gets that finds no note. */
   const answersTo = (sim: Simulation) =>
     sim.github.comments(PULL).filter(({ body }) => body.includes(' reply '));
-
-  it('without an answer goes on with the comment that the list shows later', async () => {
-    const loses = (call: Call) => purposeOf(call) === 'note';
-    const github = { trouble: { listLagMs: 10_000, loses } };
-    await using attempts = await openAttempts('a comment', { github });
-    const { run, sim } = attempts;
-    expect((await run(1)).outputs).toMatchObject(SENT);
-    expect(sim.notes()).toMatchObject([{ jobs: [{ delivery: 'sent' }] }]);
-  });
 
   it('without an answer or a comment sends nothing, and says how the next one works', async () => {
     let isLost = true;

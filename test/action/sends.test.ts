@@ -27,14 +27,3 @@ it('without wait, polls a job once, and sends the message in one request', async
   expect(results).toMatchObject([{ jobId: JOB, result: 'sent', confirmed: null }]);
   expect(sim.commentTexts().at(-1)).toContain('Message sent to the agent');
 });
-
-it.each([
-  ['a wrong key', { 'api-key': 'mint_wrong' }],
-  ['an unknown job', { 'job-id': 'job-9' }],
-  ['a wrong host', { 'base-url': 'http://localhost:1' }],
-])('%s ends the run before there is a comment', async (_, inputs) => {
-  await using sim = await simulate({ with: inputs });
-  const { outputs } = await sim.runHere();
-  expect(outputs).toMatchObject({ result: 'error', delivery: 'not-sent', 'comment-url': '' });
-  expect(sim.github.writes()).toEqual([]);
-});
