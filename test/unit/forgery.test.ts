@@ -32,27 +32,14 @@ function findProblems(problemsIn: (text: string) => readonly unknown[], texts = 
 }
 
 /** What a reader sees of a run, in the comment and in the summary. */
-function show(
-  parts: Partial<JobState>,
-  known: Partial<JobRecord> = {},
-  story = {},
-  count = 1,
-): string {
-  const jobs = Array.from({ length: count }, (_, n) => {
-    const one = failed('It failed.', parts, known);
-    return { ...one, id: `${one.id}${n === 0 ? '' : n}` };
-  });
-  const of = {
-    ...{ info: INFO, cause: 'Asked', prompt: 'Go.', attached: '' },
-    ...{ message: '', startedAt: START },
-  };
-  return renderReport({ ...of, command: null, ...story }, jobs, { conversation: 1, limit: 60_000 });
+function show(parts: Partial<JobState>, known = {}, story = {}, count = 1): string {
+  const one = failed('It failed.', parts, known);
+  const jobs = Array.from({ length: count }, (_, n) => ({ ...one, id: `${one.id}${n || ''}` }));
+  const of = { info: INFO, cause: 'Asked', prompt: 'Go.', attached: '', message: '' };
+  const report = { ...of, startedAt: START, command: null, ...story };
+  return renderReport(report, jobs, { conversation: 1, limit: 60_000 });
 }
-function failed(
-  explanation: string,
-  parts: Partial<JobState> = {},
-  known: Partial<JobRecord> = {},
-) {
+function failed(explanation: string, parts: Partial<JobState>, known: Partial<JobRecord>) {
   const end = { result: 'failed', confirmed: true, explanation } as const;
   return ended(end, { endedAt: START + 10_000, ...parts, record: { ...RECORD, ...known } });
 }

@@ -51,28 +51,23 @@ export function ended(end: Partial<Outcome>, parts: Partial<JobState> = {}): Job
     ...{ ...SENT, endedAt: START },
     ...parts,
     end: {
-      ...{
-        code: codeFor({ ...end, result }),
-        result,
-        label: labelFor({ ...end, result }, message),
-      },
-      ...{ explanation: '', ...end },
+      ...{ code: codeFor({ ...end, result }), result },
+      ...{ label: labelFor({ ...end, result }, message), explanation: '', ...end },
     },
   });
 }
 
+type End = Pick<Outcome, 'result' | 'confirmed'>;
+
 /** A code that fits a result. */
-function codeFor({ result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>): StopCode {
+function codeFor({ result, confirmed }: End): StopCode {
   if (isFinal(result)) return agentStop(result, confirmed !== false).code;
   if (result === 'error') return 'api';
   return result === 'skipped' ? 'only-when' : result;
 }
 
 /** The label that fits a result and what became of the message. */
-export function labelFor(
-  { result, confirmed }: Pick<Outcome, 'result' | 'confirmed'>,
-  message: JobState['message'],
-): Label {
+export function labelFor({ result, confirmed }: End, message: JobState['message']): Label {
   if (isFinal(result)) return STOP_REASONS[agentStop(result, confirmed !== false).code].label;
   if (result === 'sent' || result === 'skipped') return result;
   if (message.kind === 'unknown') return 'delivery unknown';

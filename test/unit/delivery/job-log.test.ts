@@ -42,10 +42,8 @@ it('with several jobs, a line for each that got its message or ends, and one a m
   time.now = MINUTE_MS;
   log.beat('');
   const pull = { id: 'a', prLink: PULL };
-  Object.assign(
-    a,
-    ended({ result: 'failed' }, { ...pull, endedAt: START + 474_000, record: pull }),
-  );
+  const failed = ended({ result: 'failed' }, { endedAt: START + 474_000, record: pull });
+  Object.assign(a, failed, { id: 'a' });
   log.ended(a);
   Object.assign(c, ended({ result: 'sent' }), { id: 'c' });
   log.ended(c);

@@ -19,19 +19,14 @@ it('has the status, headers and text that the server sent, and asks for no compr
   expect(response).toMatchObject({ status: 201, url: `${site.origin}/a?b=c` });
   expect(response.headers.get('location')).toBe('/a');
   expect(await response.text()).toBe('é 🚀');
-  expect(site.journal).toMatchObject([
-    {
-      ...{ method: 'POST', path: '/a?b=c', body: '{"body":"é"}' },
-      headers: { authorization: 'token t', 'accept-encoding': 'identity' },
-    },
-  ]);
+  const headers = { ...POST.headers, 'accept-encoding': 'identity' };
+  expect(site.journal).toMatchObject([{ ...POST, path: '/a?b=c', headers }]);
 });
 
 it('refuses an answer that does not end, or is cut off', async () => {
   const bytes = head(200, { 'content-length': 2 ** 30 });
-  await using flood = await startFaultServer({
-    onRequest: () => ({ bytes, flood: { chunk: Buffer.alloc(MIB), times: 1024 } }),
-  });
+  const endless = { bytes, flood: { chunk: Buffer.alloc(MIB), times: 1024 } };
+  await using flood = await startFaultServer({ onRequest: () => endless });
   const message = 'the answer has more than 16 MiB';
   await expect(open()(flood.origin, GET)).rejects.toMatchObject({ status: 200, message });
   await using cut = await startFaultServer({ onRequest: () => answer(`${bytes}{`, 'end') });

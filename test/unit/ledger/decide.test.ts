@@ -27,11 +27,7 @@ function ofJob(id: string, delivery: Delivery): Partial<CommentRecord> {
   return { jobs: [{ id, delivery }] };
 }
 
-function ask(
-  entries: readonly LedgerEntry[],
-  parts: Partial<Question> = {},
-  jobId = JOB,
-): Decision {
+function ask(entries: readonly LedgerEntry[], parts: Partial<Question> = {}, jobId = JOB) {
   const first = { message: NOTE, isRerun: false, isJobFound: false, command: null };
   return decide({ ledger: ok(entries), ...first, ...parts }, jobId);
 }
@@ -103,11 +99,8 @@ describe('attempt 3', () => {
 });
 
 const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
-const creating = (
-  run: string,
-  delivery: Delivery,
-  parts: Partial<CommentRecord> = {},
-): LedgerEntry => entry(run, delivery, { ...ofJob(NEW_JOB, delivery), ...parts });
+const creating = (run: string, delivery: Delivery): LedgerEntry =>
+  entry(run, delivery, ofJob(NEW_JOB, delivery));
 
 it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   ['creates without records', [], {}, 'send'],
@@ -118,10 +111,10 @@ it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
   ['is stopped in a re-run, too', [entry('2')], again, OTHER_CREATION],
   [
-    'is refused in a re-run if it may have',
+    'is refused in a re-run if in doubt',
     [creating('1', 'sending')],
     again,
-    'of attempt 1 does not',
+    'attempt 1 does not say',
   ],
 ])('a run that would create a job %s', (_, entries, parts, expected) => {
   expect(saidBy(ask(entries, parts, NEW_JOB))).toContain(expected);
@@ -188,10 +181,8 @@ describe('an event about a commit', () => {
   ])('gets one message: %s', (_, other, isStopped) => {
     // A command in between changes nothing.
     const entries = [entry('3'), other, entry('7', 'sent', { command: 'comment:7' })];
-    const expected = isStopped
-      ? { why: stop('commit-taken', { url: other.url }) }
-      : { kind: 'send' };
-    expect(ask(entries, { message })).toMatchObject(expected);
+    const why = stop('commit-taken', { url: other.url });
+    expect(ask(entries, { message })).toMatchObject(isStopped ? { why } : { kind: 'send' });
   });
 
   it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([

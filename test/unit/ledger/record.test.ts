@@ -17,9 +17,10 @@ import {
 import { MARKER } from '../../../src/text.ts';
 import { ended, job, NOT_SENT, NOTE, record, START } from '../record.ts';
 
+const HEAD = { number: 7, sha: 'd'.repeat(40) };
 const SENT: RecordedJob = {
   ...{ id: 'job-1', delivery: 'sent', sentAt: START, base: 'completed', prNumber: 7 },
-  head: { number: 7, sha: 'd'.repeat(40) },
+  head: HEAD,
   ...{ isOurs: true, ended: { result: 'failed', confirmed: true, at: START + 5 } },
 };
 const UNKNOWN_BEFORE = { message: { kind: 'unknown', isEarlier: true } } as const;
@@ -136,12 +137,9 @@ it.each<[string, Parameters<typeof toRecordedJob>[0], object]>([
       after: { since: 1.6, work: 'our message' },
       base: { status: 'odd' },
       record: record({ prNumber: 7 }),
-      head: { number: 7, sha: 'd'.repeat(40), commits: 2 },
+      head: { ...HEAD, commits: 2 },
     }),
-    {
-      ...{ delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7 },
-      head: { number: 7, sha: 'd'.repeat(40) },
-    },
+    { delivery: 'sent', sentAt: 2, isOurs: true, base: 'unknown', prNumber: 7, head: SENT.head },
   ],
   [
     'a job whose end was seen',

@@ -8,14 +8,13 @@ const KEY = 'mint_0123456789';
 const GOOD = { 'project-id': 'proj-1', 'job-id': 'job-1', 'api-key': KEY, prompt: 'Add tests.' };
 
 function env(inputs: Record<string, string>, more: Record<string, string> = {}) {
-  const named = Object.entries({ ...GOOD, ...inputs }).map(([name, value]) => [
-    `INPUT_${name.toUpperCase()}`,
-    value,
-  ]);
-  return { GITHUB_REPOSITORY: 'o/r', ...Object.fromEntries(named), ...more };
+  const named: Record<string, string> = { GITHUB_REPOSITORY: 'o/r', ...more };
+  const all = Object.entries({ ...GOOD, ...inputs });
+  for (const [name, value] of all) named[`INPUT_${name.toUpperCase()}`] = value;
+  return named;
 }
-function valid(inputs: Record<string, string>, more?: Record<string, string>): Inputs {
-  const read = readInputs(env(inputs, more), (text) => text);
+function valid(inputs: Record<string, string>): Inputs {
+  const read = readInputs(env(inputs), (text) => text);
   expect(read.problems).toEqual([]);
   return read.inputs;
 }
@@ -89,15 +88,11 @@ describe('readInputs refuses', () => {
     ['api-key', ['', ' \n\t'], 'is empty. If it comes from a variable or a secret'],
     [
       'api-key',
-      ['mint_a\nX: 1', 'a\0b', 'a\tb', 'a\u2028b', '"a"', "'a'"],
+      ['a\nX: 1', 'a\0b', 'a\tb', 'a\u2028b', '"a"', "'a'"],
       'contains quotation marks, a',
     ],
     ['api-key', ['mint_dsc_x', 'mint_us_x'], 'is an assistant key or an index key; create'],
-    [
-      'api-key',
-      ['${{ secrets.X }}', '$KEY', 'secrets.KEY', 'vars.KEY'],
-      'is a variable, not a key',
-    ],
+    ['api-key', ['${{ secrets.X }}', '$KEY', 'secrets.KEY', 'vars.KEY'], 'a variable, not a key'],
     ['job-id', ['a\u200b'], 'it is “a�”'],
     ['command', ['/agent now', '\u200b', 'x'.repeat(101)], 'must be one word'],
     ['minimum-permission', ['king'], 'must be triage, write, maintain, admin or none; it'],
@@ -200,9 +195,8 @@ describe('readInputs refuses', () => {
     ['but nothing else is wrong, so the run says it', {}, null, []],
   ])('if job-id is empty, %s', (_, inputs, conversation, expected) => {
     const found = problemsAt({ 'job-id': '', ...inputs }, conversation);
-    expect(found).toEqual(
-      expected.map((names) => expect.stringMatching(`^${names} (is empty\\.|are empty\\.|must)`)),
-    );
+    const words = '(is empty\\.|are empty\\.|must)';
+    expect(found).toEqual(expected.map((names) => expect.stringMatching(`^${names} ${words}`)));
   });
 
   it('no prompt only if the event can carry nothing', () => {

@@ -47,9 +47,7 @@ describe('toOutputs', () => {
     const outputs = toOutputs({ ended: [], withoutJobs });
     const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
     expect(outputs).toMatchObject({ ...withoutJobs, ...none });
-    expect(new Set(Object.values(outputs).map((value) => typeof value))).toEqual(
-      new Set(['string']),
-    );
+    expect(Object.values(outputs).filter((value) => typeof value !== 'string')).toEqual([]);
     expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
   });
 

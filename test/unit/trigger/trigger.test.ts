@@ -108,9 +108,8 @@ it.each([
 ])('parseTrigger reports a comment event without %s as a problem', (_, parts) => {
   const { name, payload } = on.issueComment({ number: 7, body: '/agent go' });
   const file = Buffer.from(JSON.stringify({ ...payload, ...parts }));
-  expect(parseTrigger(name, file)).toMatchObject({
-    problem: 'the event file does not say who wrote the comment, and where',
-  });
+  const problem = 'the event file does not say who wrote the comment, and where';
+  expect(parseTrigger(name, file)).toMatchObject({ problem });
 });
 
 it('parseTrigger finds no line of a comment on a whole file', () => {

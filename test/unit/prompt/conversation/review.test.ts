@@ -66,12 +66,7 @@ describe('formatInline', () => {
     ['no diff', { diffHunk: '' }, 'a', ', line 12:\n\na'],
     ['a whole file', { line: null, diffHunk: '' }, 'a', ':\n\na'],
     ['a secret, which stays only in the words', { diffHunk: '@@\n+s3cret' }, 's3cret', SECRET],
-    [
-      'a suggestion',
-      { diffHunk: '' },
-      SUGGESTED.replaceAll('\n', '\r\n'),
-      `, line 12:\n\n${SUGGESTED}`,
-    ],
+    ['a suggestion', { diffHunk: '' }, `${SUGGESTED}\r`, `, line 12:\n\n${SUGGESTED}`],
   ])('quotes %s', (_, place, body, expected) => {
     const start = `Comment 1 of 1, on the file “${CODE.path}”`;
     expect(quoted(inline(body, place))).toEqual([start + expected]);
