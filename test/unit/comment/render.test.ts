@@ -52,167 +52,161 @@ const RANGE = { kind: 'commits', before: 'a1', after: 'b2' } as const;
 const commits = (count?: number): Change => ({ ...RANGE, count });
 const merge = (count: number): Change => ({ ...commits(count), told: 'a merge' }) as Change;
 
-describe('one job', () => {
-  it('has its state, the links, the prompt and the details', () => {
-    const done = { record: record({ prLink: PULL }), endedAt: START + 744_000 };
-    expect(show([ended({ confirmed: true }, done)])).toEqual([
-      heading('completed'),
-      `**[octo/docs#12](${PULL})** · 12\u00a0min\u00a024\u00a0s · ${LOG}`,
-      PROMPT,
-      `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`,
-    ]);
-    // No line of the log alone.
-    expect(show([job()])).toEqual([
-      heading('sending'),
-      PROMPT,
-      `<sub>Asked by \`alice\` · job \`job-1\` · ${LOG} · ${FOOT}</sub>`,
-    ]);
-  });
+it('one job has its state, the links, the prompt and the details', () => {
+  const done = { record: record({ prLink: PULL }), endedAt: START + 744_000 };
+  expect(show([ended({ confirmed: true }, done)])).toEqual([
+    heading('completed'),
+    `**[octo/docs#12](${PULL})** · 12\u00a0min\u00a024\u00a0s · ${LOG}`,
+    PROMPT,
+    `<sub>Asked by \`alice\` · job \`job-1\` · ${FOOT}</sub>`,
+  ]);
+  // No line of the log alone.
+  expect(show([job()])).toEqual([
+    heading('sending'),
+    PROMPT,
+    `<sub>Asked by \`alice\` · job \`job-1\` · ${LOG} · ${FOOT}</sub>`,
+  ]);
+});
 
-  const waits = 'This run waits until 2026-11-21 12:30 UTC.';
-  const until = START + 1_800_000;
-  const base = { status: 'new' };
-  const isNew = 'This starts a new job; the agent opens a pull request of its own.';
-  const goesOn = 'This run does not wait for the result.';
-  it.each<[string, readonly JobState[], Partial<RunReport>, string]>([
-    ['a wait', [job(SENT)], { until }, waits],
+const waits = 'This run waits until 2026-11-21 12:30 UTC.';
+const until = START + 1_800_000;
+const base = { status: 'new' };
+const isNew = 'This starts a new job; the agent opens a pull request of its own.';
+const goesOn = 'This run does not wait for the result.';
+it.each<[string, readonly JobState[], Partial<RunReport>, string]>([
+  ['a wait', [job(SENT)], { until }, waits],
+  [
+    'a busy agent',
+    [job({ isWaiting: true })],
+    { until },
+    `${waits} If the agent is not done by then, the message is not sent.`,
+  ],
+  ['nothing without a wait', [job(SENT)], {}, ''],
+  ['nothing at the end', [ended({}), ended({})], { until }, ''],
+  ['a creation', [job({ id: NEW_JOB })], {}, isNew],
+  ['a new job, without a wait', [ended({ result: 'sent' }, { base })], {}, `${isNew} ${goesOn}`],
+  ['nothing of one that is done', [ended({}, { base })], {}, ''],
+])('says what follows: %s', (_, jobs, story, words) => {
+  const said = show(jobs, story).filter((block) => block.startsWith('This '));
+  expect(said).toEqual(words === '' ? [] : [words]);
+});
+
+it('says first what it is about while it is new', () => {
+  const failure = '`CI` failed on 311411a';
+  const story = { failure, cause: `After ${failure}` };
+  for (const jobs of [[job()], [job(SENT)]]) {
+    expect(show(jobs, story).slice(1, 3)).toEqual([failure, PROMPT]);
+    expect(show(jobs, story).at(-1)).not.toContain('After');
+  }
+  const cause = expect.stringContaining(`After ${failure}`);
+  expect(show([ended({})], story).slice(1)).toEqual([PROMPT, cause]);
+});
+
+it('has no prompt and names nobody where there is none', () => {
+  const print = `<sub>job \`job-1\` · ${LOG} · ${FOOT}</sub>`;
+  expect(show([ended({})], { cause: '', prompt: '' })).toEqual([heading('completed'), print]);
+  // A re-run that goes on may have another prompt.
+  const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
+  expect(show([ended({}, earlier)])).not.toContain(PROMPT);
+  expect(show([ended({}, earlier), ended({})])).toContain(PROMPT);
+});
+
+it('says which message in a row it is, unless it was not sent', () => {
+  const print = (one: JobState) => show([one], { most: 3 }).at(-1);
+  expect(print(ended({}, { nthInARow: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
+  expect(print(ended({}, { ...NOT_SENT, nthInARow: 2 }))).not.toContain('message');
+});
+
+const NO_CHANGE = { change: { kind: 'none' } } as const;
+const improve = 'Not right? Comment `/agent` and what to change.';
+const beginAnew = 'Comment on a new issue to begin a new job.';
+const failed = { result: 'failed', explanation: 'It failed.' } as const;
+it.each<[string, readonly JobState[], string]>([
+  ['completed', [ended({})], improve],
+  ['no change', [ended({}, NO_CHANGE)], 'Comment `/agent` and what is missing.'],
+  ['a doubt', [ended({ explanation: 'So.', confirmed: false })], `So. ${improve}`],
+  ['failed', [ended(failed)], 'It failed. Comment `/agent try again` to try again.'],
+  ['over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],
+  ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
+  ['several of both: nothing', [ended({}), ended(failed)], ''],
+])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
+  const story = { command: '/agent', createsJobs: true };
+  const asks = /Not right|is missing|try again|new issue/;
+  if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
+  else expect(show(jobs, story)).toContain(words);
+  // With “job-id”, a command on a new issue goes to the same job.
+  expect(show(jobs, { command: '/agent' }).join()).not.toContain(beginAnew);
+  expect([show(jobs).join(), summaryOf(jobs, story)].join()).not.toMatch(asks);
+});
+
+it.each<[string, JobState, string]>([
+  ['no time of less than a second', linked(PULL, undefined, 400), `(${PULL})** · ${LOG}`],
+  ['this page', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min · ${LOG}`],
+  [
+    'commits',
+    linked(PULL, commits(3)),
+    `**[octo/docs#12](${PULL})** · [Review changes](${PULL}/files/a1..b2) · 1\u00a0min · ${LOG}`,
+  ],
+  ['nothing to review yet', job({ record: of(OWN) }), PROMPT],
+])('links to what has changed: %s', (_, one, words) => {
+  expect(show([one])[1]).toContain(words);
+});
+
+it.each<[string, JobState, string]>([
+  ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
+  ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
+  ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, LABELS.unconfirmed.title],
+  ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
+  ['a merge', linked(OWN, merge(1)), 'Agent pushed a merge'],
+])('says in the title what the agent has done: %s', (_, one, words) => {
+  const [title, ...others] = show([one]);
+  expect(title).toContain(words);
+  const answer =
+    'Its answer, if it gave one, is in the [dashboard](https://app.mintlify.com): look for `job-1`.';
+  expect(others.includes(answer)).toBe(/no new commit|without a pull request/.test(words));
+});
+
+type Told = Exclude<Pushed['told'], 'a merge' | undefined>;
+const one = { files: ['a.md'], headlines: ['Say more'], authors: ['a'] };
+const told: Told = { ...one, untouched: new Map() };
+const many: Partial<Told> = {
+  files: ['a.md', 'b|c.md', ...'defgh'],
+  untouched: new Map([['x.md', 2]]),
+  headlines: ['x'.repeat(80), ...'bcdefg'],
+  authors: ['a[bot]', 'anna', null],
+};
+it.each<[string, Partial<Told>, number | undefined, readonly string[]]>([
+  ['one author', {}, 1, ['1 file: `a.md`.', '`Say more`']],
+  [
+    'many of all',
+    many,
+    7,
     [
-      'a busy agent',
-      [job({ isWaiting: true })],
-      { until },
-      `${waits} If the agent is not done by then, the message is not sent.`,
+      '7 files: `a.md`, `b¦c.md`, `d`, `e`, `f` and 2 more. Not in these commits: `x.md` (2 comments).',
+      `7 commits by \`a[bot]\`, \`anna\` and somebody: \`${'x'.repeat(71)}…\` · \`b\` · \`c\` · \`d\` · \`e\` and 2 more`,
     ],
-    ['nothing without a wait', [job(SENT)], {}, ''],
-    ['nothing at the end', [ended({}), ended({})], { until }, ''],
-    ['a creation', [job({ id: NEW_JOB })], {}, isNew],
-    ['a new job, without a wait', [ended({ result: 'sent' }, { base })], {}, `${isNew} ${goesOn}`],
-    ['nothing of one that is done', [ended({}, { base })], {}, ''],
-  ])('says what follows: %s', (_, jobs, story, words) => {
-    const said = show(jobs, story).filter((block) => block.startsWith('This '));
-    expect(said).toEqual(words === '' ? [] : [words]);
-  });
+  ],
+  ['no number', { authors: ['a', 'b'] }, undefined, ['Commits by `a` and `b`: `Say more`']],
+  ['what is hostile', { headlines: ['@bob `#1` \u202e|'] }, 1, ['``@bob `#1` ¦``']],
+])('names the files, the headlines and more than one author: %s', (_, parts, count, lines) => {
+  const change = { ...commits(1), count, told: { ...told, ...parts } } as Change;
+  const shown = show([linked(OWN, change)]);
+  expect(shown.slice(2, shown.indexOf(PROMPT))).toEqual(expect.arrayContaining([...lines]));
+});
 
-  it('says first what it is about while it is new', () => {
-    const failure = '`CI` failed on 311411a';
-    const story = { failure, cause: `After ${failure}` };
-    for (const jobs of [[job()], [job(SENT)]]) {
-      expect(show(jobs, story).slice(1, 3)).toEqual([failure, PROMPT]);
-      expect(show(jobs, story).at(-1)).not.toContain('After');
-    }
-    const cause = expect.stringContaining(`After ${failure}`);
-    expect(show([ended({})], story).slice(1)).toEqual([PROMPT, cause]);
-  });
-
-  it('has no prompt and names nobody where there is none', () => {
-    const print = `<sub>job \`job-1\` · ${LOG} · ${FOOT}</sub>`;
-    expect(show([ended({})], { cause: '', prompt: '' })).toEqual([heading('completed'), print]);
-    // A re-run that goes on may have another prompt.
-    const earlier = { message: { kind: 'sent', at: START, isEarlier: true } } as const;
-    expect(show([ended({}, earlier)])).not.toContain(PROMPT);
-    expect(show([ended({}, earlier), ended({})])).toContain(PROMPT);
-  });
-
-  it('says which message in a row it is, unless it was not sent', () => {
-    const print = (one: JobState) => show([one], { most: 3 }).at(-1);
-    expect(print(ended({}, { nthInARow: 2 }))).toContain('job `job-1` · message 2 of 3 · ');
-    expect(print(ended({}, { ...NOT_SENT, nthInARow: 2 }))).not.toContain('message');
-  });
-
-  const NO_CHANGE = { change: { kind: 'none' } } as const;
-  const improve = 'Not right? Comment `/agent` and what to change.';
-  const beginAnew = 'Comment on a new issue to begin a new job.';
-  const failed = { result: 'failed', explanation: 'It failed.' } as const;
-  it.each<[string, readonly JobState[], string]>([
-    ['completed', [ended({})], improve],
-    ['no change', [ended({}, NO_CHANGE)], 'Comment `/agent` and what is missing.'],
-    ['a doubt', [ended({ explanation: 'So.', confirmed: false })], `So. ${improve}`],
-    ['failed', [ended(failed)], 'It failed. Comment `/agent try again` to try again.'],
-    ['over', [ended({ label: 'closed', explanation: 'So.' })], `So. ${beginAnew}`],
-    ['in doubt: nothing', [ended({ result: 'error' }, UNKNOWN)], ''],
-    ['several of both: nothing', [ended({}), ended(failed)], ''],
-  ])('says in a comment what to do next after a command: %s', (_, jobs, words) => {
-    const story = { command: '/agent', createsJobs: true };
-    const asks = /Not right|is missing|try again|new issue/;
-    if (words === '') expect(show(jobs, story).join()).not.toMatch(asks);
-    else expect(show(jobs, story)).toContain(words);
-    // With “job-id”, a command on a new issue goes to the same job.
-    expect(show(jobs, { command: '/agent' }).join()).not.toContain(beginAnew);
-    expect([show(jobs).join(), summaryOf(jobs, story)].join()).not.toMatch(asks);
-  });
-
-  it.each<[string, JobState, string]>([
-    ['no time of less than a second', linked(PULL, undefined, 400), `(${PULL})** · ${LOG}`],
-    ['this page', linked(OWN), `[Review changes](${OWN}/files) · 1\u00a0min · ${LOG}`],
-    [
-      'commits',
-      linked(PULL, commits(3)),
-      `**[octo/docs#12](${PULL})** · [Review changes](${PULL}/files/a1..b2) · 1\u00a0min · ${LOG}`,
-    ],
-    ['nothing to review yet', job({ record: of(OWN) }), PROMPT],
-  ])('links to what has changed: %s', (_, one, words) => {
-    expect(show([one])[1]).toContain(words);
-  });
-
-  it.each<[string, JobState, string]>([
-    ['this one', linked(OWN, { kind: 'created' }), 'Agent opened this pull request'],
-    ['one elsewhere', linked(PULL, { kind: 'created' }), `Agent opened [octo/docs#12](${PULL})`],
-    ['another branch', linked(OWN, { kind: 'rewritten' }), 'The branch was rewritten'],
-    ['nothing new', linked(OWN, { kind: 'none' }), 'Agent finished: no new commit seen'],
-    ['none', ended({}, { change: { kind: 'no-pull-request' } }), 'finished without a pull request'],
-    ['a doubt', { ...linked(OWN, commits(1)), end: DOUBT }, LABELS.unconfirmed.title],
-    ['a failure', ended({ result: 'failed' }, { change: commits(1) }), 'failed after pushing 1 '],
-    ['no number', linked(OWN, commits()), 'Agent pushed'],
-    ['a merge', linked(OWN, merge(1)), 'Agent pushed a merge'],
-  ])('says in the title what the agent has done: %s', (_, one, words) => {
-    const [title, ...others] = show([one]);
-    expect(title).toContain(words);
-    const answer =
-      'Its answer, if it gave one, is in the [dashboard](https://app.mintlify.com): look for `job-1`.';
-    expect(others.includes(answer)).toBe(/no new commit|without a pull request/.test(words));
-  });
-
-  type Told = Exclude<Pushed['told'], 'a merge' | undefined>;
-  const one = { files: ['a.md'], headlines: ['Say more'], authors: ['a'] };
-  const told: Told = { ...one, untouched: new Map() };
-  const many: Partial<Told> = {
-    files: ['a.md', 'b|c.md', ...'defgh'],
-    untouched: new Map([['x.md', 2]]),
-    headlines: ['x'.repeat(80), ...'bcdefg'],
-    authors: ['a[bot]', 'anna', null],
-  };
-  it.each<[string, Partial<Told>, number | undefined, readonly string[]]>([
-    ['one author', {}, 1, ['1 file: `a.md`.', '`Say more`']],
-    [
-      'many of all',
-      many,
-      7,
-      [
-        '7 files: `a.md`, `b¦c.md`, `d`, `e`, `f` and 2 more. Not in these commits: `x.md` (2 comments).',
-        `7 commits by \`a[bot]\`, \`anna\` and somebody: \`${'x'.repeat(71)}…\` · \`b\` · \`c\` · \`d\` · \`e\` and 2 more`,
-      ],
-    ],
-    ['no number', { authors: ['a', 'b'] }, undefined, ['Commits by `a` and `b`: `Say more`']],
-    ['what is hostile', { headlines: ['@bob `#1` \u202e|'] }, 1, ['``@bob `#1` ¦``']],
-  ])('names the files, the headlines and more than one author: %s', (_, parts, count, lines) => {
-    const change = { ...commits(1), count, told: { ...told, ...parts } } as Change;
-    const shown = show([linked(OWN, change)]);
-    expect(shown.slice(2, shown.indexOf(PROMPT))).toEqual(expect.arrayContaining([...lines]));
-  });
-
-  const byEarlier = { message: { ...SENT.message, isEarlier: true } };
-  it.each<[string, JobState, boolean]>([
-    ['was sent', ended({}), true],
-    ['may have been sent', ended({ result: 'error' }, UNKNOWN), true],
-    ['was not sent', ended({ result: 'error' }, NOT_SENT), false],
-    ['was sent in an earlier attempt', ended({}, byEarlier), false],
-  ])('has the whole message in the summary, folded, if it %s', (_, one, isShown) => {
-    const summary = summaryOf([one], { message: '```\n</details>' });
-    expect(summary.includes('<summary>The message (14 characters)</summary>')).toBe(isShown);
-    expect(summary.includes('\n````text\n```\n</details>\n````\n')).toBe(isShown);
-    expect(show([one], { message: 'x' }).join()).not.toContain('<summary>');
-    const long = summaryOf([one], { message: 'x'.repeat(60_001) });
-    expect(long.includes('(60001 characters, only the beginning)')).toBe(isShown);
-  });
+const byEarlier = { message: { ...SENT.message, isEarlier: true } };
+it.each<[string, JobState, boolean]>([
+  ['was sent', ended({}), true],
+  ['may have been sent', ended({ result: 'error' }, UNKNOWN), true],
+  ['was not sent', ended({ result: 'error' }, NOT_SENT), false],
+  ['was sent in an earlier attempt', ended({}, byEarlier), false],
+])('has the whole message in the summary, folded, if it %s', (_, one, isShown) => {
+  const summary = summaryOf([one], { message: '```\n</details>' });
+  expect(summary.includes('<summary>The message (14 characters)</summary>')).toBe(isShown);
+  expect(summary.includes('\n````text\n```\n</details>\n````\n')).toBe(isShown);
+  expect(show([one], { message: 'x' }).join()).not.toContain('<summary>');
+  const long = summaryOf([one], { message: 'x'.repeat(60_001) });
+  expect(long.includes('(60001 characters, only the beginning)')).toBe(isShown);
 });
 
 describe('several jobs', () => {

@@ -68,11 +68,9 @@ const limited = (pauseMs?: number): GitHubError =>
 
 describe('the creation of a comment', () => {
   it.each<[string, readonly unknown[], readonly number[], string, number?]>([
-    ['at once', [], [], 'ok'],
     ['again if it was certainly not written', [unwritten, unwritten], [1000, 2000], 'ok'],
     ['three times at most', Array(3).fill(unwritten), [1000, 2000], 'created: refused.'],
     ['again after a rate limit', [limited(7000)], [7000], 'ok'],
-    ['a minute after one without a time', [limited()], [60_000], 'ok', 99_000],
     ['not without time for that', [limited()], [], 'slow. This is a rate limit'],
     ['not after one of more than a minute', [limited(61_000)], [], 'slow. This is', 99_000],
     ['not after one beyond the deadline', [limited(30_000)], [], 'slow. This is a rate limit'],

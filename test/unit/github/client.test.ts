@@ -29,20 +29,18 @@ function callsOf(sim: Simulation): readonly string[] {
   return sim.calls().map(({ name }) => name);
 }
 
-describe('comments', () => {
-  const talk = (count: number, author: string) =>
-    Array.from({ length: count }, (_, n) => ({ author, body: `${author} ${n}` }));
+const talk = (count: number, author: string) =>
+  Array.from({ length: count }, (_, n) => ({ author, body: `${author} ${n}` }));
 
-  it('of the own identity are found on all pages, the oldest first', async () => {
-    const own = [talk(60, ACTIONS), talk(1, ACTIONS)] as const;
-    const comments = [...own[0], ...talk(150, 'mallory'), ...own[1]];
-    await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
-    const found = await connect(sim).ownComments(NUMBER, Infinity);
-    expect(found.map(({ body }) => body)).toEqual(own.flat().map(({ body }) => body));
-    const first = sim.comments(NUMBER)[0];
-    expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url, isEdited: false });
-    expect(callsOf(sim)).toHaveLength(5);
-  });
+it('comments of the own identity are found on all pages, the oldest first', async () => {
+  const own = [talk(60, ACTIONS), talk(1, ACTIONS)] as const;
+  const comments = [...own[0], ...talk(150, 'mallory'), ...own[1]];
+  await using sim = await simulate({ issues: [{ number: NUMBER, comments }] });
+  const found = await connect(sim).ownComments(NUMBER, Infinity);
+  expect(found.map(({ body }) => body)).toEqual(own.flat().map(({ body }) => body));
+  const first = sim.comments(NUMBER)[0];
+  expect(found[0]).toMatchObject({ id: first?.node_id, url: first?.html_url, isEdited: false });
+  expect(callsOf(sim)).toHaveLength(5);
 });
 
 it.each([

@@ -20,7 +20,6 @@ it('any other error is a bug, whose text is not shown', () => {
 });
 
 const INTEGRATION = 'Resource not accessible by integration';
-const LOCKED = 'Unable to create comment because issue is locked.';
 it.each<[number, string, RegExp, ErrorKind, object?]>([
   [0, 'So.', /^$/, 'unclear'],
   [0, 'So.', /^$/, 'no answer', { wasWritten: false }],
@@ -36,7 +35,6 @@ it.each<[number, string, RegExp, ErrorKind, object?]>([
     'The `o` organization has an IP allow list enabled',
     'Repository is locked for migration.',
   ].map((said): [number, string, RegExp, ErrorKind] => [403, said, /^$/, 'refused']),
-  [403, LOCKED, /conversation is locked: unlock it/, 'settings'],
   [404, 'So.', /^Check “pr-number”/, 'settings'],
   [410, 'So.', /^Check “pr-number”/, 'settings'],
   ...[301, 400, 422, 451].map((status): [number, string, RegExp, ErrorKind] => {

@@ -42,15 +42,11 @@ it.each<[StopCode, Details, string, RunFacts?, Stop['retry']?]>([
   ['no-answer', { why: 'So.', jobId: '' }, 'So. The job may have been created, so'],
   ['commit-taken', { url: 'u' }, 'commit: u. Its message has what GitHub showed as failed then.'],
   ['commit-taken', { url: 'u', command: '/docs' }, 'as failed then; “/docs” sends'],
-  ['limit', { most: 1 }, 'has sent, or may have sent, 1 message. Look'],
-  ['no-comment', { why: 'So.', isOptional: 1 }, 'comment. To send without a comment, set'],
   ['comment-unclear', { why: 'So.' }, 'comment of this run appears later, delete it.'],
   ['comment-unclear', {}, 'appears later, delete only', { ...A_RUN, isRerun: true }],
   ['earlier-attempt', { why: 'so' }, 'because so. Re-run again later. Check', A_RUN, 'later'],
   ['earlier-attempt', { why: 'so' }, 'all the same, start a new run with “Run workflow”.'],
   ['earlier-attempt', { comments: 'a', count: 1 }, 'delete the comment a, and re-run'],
-  ['earlier-attempt', { comments: 'a', isWithOthers: 1 }, 'start a new run with this job alone.'],
-  ['outputs', { why: 'No (ENOSPC)' }, 'No (ENOSPC), so no message was sent. Free some disk space.'],
 ])('explain %s, %j: %s', (code, details, words, facts = A_RUN, retry = 'never') => {
   const said = explain(stop(code, details, retry), facts);
   expect(said).toContain(words);

@@ -42,91 +42,89 @@ function poll(one: JobState, polls: string): Done {
   return isDone(one);
 }
 
-describe('isDone', () => {
-  it.each<[string, string, string, Done]>([
-    ['no poll yet', COMPLETED, '', 'no'],
-    ['the status from before', COMPLETED, '0 completed', 'no'],
-    ['at work, then done', COMPLETED, '0 active, 5 completed*5', 'confirmed'],
-    ['which may be from before', COMPLETED, '0 active, 5 completed*4', 'no'],
-    ['which cannot be', COMPLETED, '0 active, 60 completed*2', 'confirmed'],
-    ['seen once', COMPLETED, '0 active, 60 completed', 'no'],
-    ['as before, at work, done', FAILED, '0 failed, 20 active, 60 completed*2', 'confirmed'],
-    ['still at work', COMPLETED, '0 active, 500 active', 'no'],
-    ['another final status', FAILED, '0 failed, 5 completed', 'confirmed'],
-    ['archived is no evidence', COMPLETED, '0 completed, 55 archived', 'no'],
-    ['archived, 60 s', COMPLETED, '5 archived, 60 archived', 'unconfirmed'],
-    ['archived while at work', COMPLETED, '0 active, 5 archived*2', 'confirmed'],
-    ['as before, 57 s', COMPLETED, '0 completed, 57 completed', 'no'],
-    ['as before, 60 s', COMPLETED, '0 completed, 60 completed', 'unconfirmed'],
-    ['failed as before, 60 s', FAILED, '0 failed, 60 failed', 'unconfirmed'],
-    ['an undocumented status is no evidence', COMPLETED, '0 odd, 5 completed', 'no'],
-    ['an undocumented status is not final', COMPLETED, '70 odd', 'no'],
-    ['at work before: not done', ACTIVE, '0 active', 'no'],
-    ['at work before: done', ACTIVE, '0 active, 30 completed', 'no'],
-    ['at work before: done for 57 s', ACTIVE, '30 completed, 87 completed', 'no'],
-    ['at work before: done for 60 s', ACTIVE, '30 completed, 90 completed', 'unconfirmed'],
-    ['at work before: done twice', ACTIVE, `0 completed, 5 completed, ${AGAIN}`, 'confirmed'],
-    ['at work before: seen done once', ACTIVE, `5 completed, ${AGAIN}`, 'no'],
-    ['at work before: another end', ACTIVE, '0 failed, 5 completed', 'no'],
-    ['at work before: odd', ACTIVE, '0 completed, 30 odd, 40 completed', 'no'],
-    ['undocumented before: as at work', 'odd', '0 completed, 60 completed', 'unconfirmed'],
-  ])('%s', (_, status, polls, expected) => {
-    expect(poll(sentTo(record({ status })), polls)).toBe(expected);
-  });
+it.each<[string, string, string, Done]>([
+  ['no poll yet', COMPLETED, '', 'no'],
+  ['the status from before', COMPLETED, '0 completed', 'no'],
+  ['at work, then done', COMPLETED, '0 active, 5 completed*5', 'confirmed'],
+  ['which may be from before', COMPLETED, '0 active, 5 completed*4', 'no'],
+  ['which cannot be', COMPLETED, '0 active, 60 completed*2', 'confirmed'],
+  ['seen once', COMPLETED, '0 active, 60 completed', 'no'],
+  ['as before, at work, done', FAILED, '0 failed, 20 active, 60 completed*2', 'confirmed'],
+  ['still at work', COMPLETED, '0 active, 500 active', 'no'],
+  ['another final status', FAILED, '0 failed, 5 completed', 'confirmed'],
+  ['archived is no evidence', COMPLETED, '0 completed, 55 archived', 'no'],
+  ['archived, 60 s', COMPLETED, '5 archived, 60 archived', 'unconfirmed'],
+  ['archived while at work', COMPLETED, '0 active, 5 archived*2', 'confirmed'],
+  ['as before, 57 s', COMPLETED, '0 completed, 57 completed', 'no'],
+  ['as before, 60 s', COMPLETED, '0 completed, 60 completed', 'unconfirmed'],
+  ['failed as before, 60 s', FAILED, '0 failed, 60 failed', 'unconfirmed'],
+  ['an undocumented status is no evidence', COMPLETED, '0 odd, 5 completed', 'no'],
+  ['an undocumented status is not final', COMPLETED, '70 odd', 'no'],
+  ['at work before: not done', ACTIVE, '0 active', 'no'],
+  ['at work before: done', ACTIVE, '0 active, 30 completed', 'no'],
+  ['at work before: done for 57 s', ACTIVE, '30 completed, 87 completed', 'no'],
+  ['at work before: done for 60 s', ACTIVE, '30 completed, 90 completed', 'unconfirmed'],
+  ['at work before: done twice', ACTIVE, `0 completed, 5 completed, ${AGAIN}`, 'confirmed'],
+  ['at work before: seen done once', ACTIVE, `5 completed, ${AGAIN}`, 'no'],
+  ['at work before: another end', ACTIVE, '0 failed, 5 completed', 'no'],
+  ['at work before: odd', ACTIVE, '0 completed, 30 odd, 40 completed', 'no'],
+  ['undocumented before: as at work', 'odd', '0 completed, 60 completed', 'unconfirmed'],
+])('isDone: %s', (_, status, polls, expected) => {
+  expect(poll(sentTo(record({ status })), polls)).toBe(expected);
+});
 
-  // Complete, so that a new status cannot come without a thought about what it shows.
-  const proof: Readonly<Record<Status, Done>> = {
-    ...{ active: 'confirmed', completed: 'no', archived: 'no', failed: 'confirmed' },
-  };
-  it.each(Object.entries(proof))('after %s, completed as before', (status, expected) => {
-    expect(poll(sentTo(record()), `0 ${status}, 5 completed*5`)).toBe(expected);
-  });
+// Complete, so that a new status cannot come without a thought about what it shows.
+const proof: Readonly<Record<Status, Done>> = {
+  ...{ active: 'confirmed', completed: 'no', archived: 'no', failed: 'confirmed' },
+};
+it.each(Object.entries(proof))('isDone after %s, completed as before', (status, expected) => {
+  expect(poll(sentTo(record()), `0 ${status}, 5 completed*5`)).toBe(expected);
+});
 
-  it.each<[string, Done]>([
-    ['0 completed, 60 completed', 'unconfirmed'],
-    [`0 completed, 5 completed, ${AGAIN}`, 'unconfirmed'],
-    ['0 active', 'no'],
-  ])('is never confirmed if nothing is known of the time before: %s', (polls, expected) => {
-    expect(poll(sentTo(), polls)).toBe(expected);
-    expect(poll(sentTo({ id: 'job-1', prLink: PULL }), polls)).toBe(expected);
-  });
+it.each<[string, Done]>([
+  ['0 completed, 60 completed', 'unconfirmed'],
+  [`0 completed, 5 completed, ${AGAIN}`, 'unconfirmed'],
+  ['0 active', 'no'],
+])('isDone is never confirmed if nothing is known of the time before: %s', (polls, expected) => {
+  expect(poll(sentTo(), polls)).toBe(expected);
+  expect(poll(sentTo({ id: 'job-1', prLink: PULL }), polls)).toBe(expected);
+});
 
-  it('only by a poll that started after the settle time', () => {
-    const one = sentTo(record());
-    recordPoll(one, record(), START + 50_000, START + 61_000);
-    expect(isDone(one)).toBe('no');
-  });
+it('isDone only by a poll that started after the settle time', () => {
+  const one = sentTo(record());
+  recordPoll(one, record(), START + 50_000, START + 61_000);
+  expect(isDone(one)).toBe('no');
+});
 
-  it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done]>([
-    ['as before', { base: COMPLETED }, '60 completed', 'unconfirmed'],
-    ['at work', { base: COMPLETED }, '60 active, 70 completed*2', 'confirmed'],
-    ['seen at work', { base: COMPLETED, isOurs: true }, '60 completed*2', 'confirmed'],
-    ['with nothing known of before', { isOurs: true }, '60 completed*2', 'unconfirmed'],
-    ['with other work since', {}, '60 completed', 'no'],
-  ])('goes on with the message of an earlier attempt: %s', (_, known, polls, expected) => {
+it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done]>([
+  ['as before', { base: COMPLETED }, '60 completed', 'unconfirmed'],
+  ['at work', { base: COMPLETED }, '60 active, 70 completed*2', 'confirmed'],
+  ['seen at work', { base: COMPLETED, isOurs: true }, '60 completed*2', 'confirmed'],
+  ['with nothing known of before', { isOurs: true }, '60 completed*2', 'unconfirmed'],
+  ['with other work since', {}, '60 completed', 'no'],
+])('isDone goes on with the message of an earlier attempt: %s', (_, known, polls, expected) => {
+  const one = newJob('job-1');
+  goOn(one, { id: 'job-1', sentAt: START - 7000, ...known }, START);
+  expect(poll(one, polls)).toBe(expected);
+  expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
+});
+
+it('isDone counts the time to settle from this attempt, whatever time the earlier runner had', () => {
+  for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
     const one = newJob('job-1');
-    goOn(one, { id: 'job-1', sentAt: START - 7000, ...known }, START);
-    expect(poll(one, polls)).toBe(expected);
-    expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
-  });
+    goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
+    expect(poll(one, '0 completed, 57 completed')).toBe('no');
+    expect(poll(one, '60 completed')).toBe('unconfirmed');
+  }
+});
 
-  it('counts the time to settle from this attempt, whatever time the earlier runner had', () => {
-    for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
-      const one = newJob('job-1');
-      goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);
-      expect(poll(one, '0 completed, 57 completed')).toBe('no');
-      expect(poll(one, '60 completed')).toBe('unconfirmed');
-    }
-  });
-
-  it('of a job that the message has created is its first final status', () => {
-    const one = newJob(NEW_JOB);
-    markCreated(one, 'job-9', START);
-    expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
-    expect([isCreated(one), isCreated(sentTo(record()))]).toEqual([true, false]);
-    expect(poll(one, '0 active')).toBe('no');
-    expect(poll(one, '2 completed*2')).toBe('confirmed');
-  });
+it('isDone of a job that the message has created is its first final status', () => {
+  const one = newJob(NEW_JOB);
+  markCreated(one, 'job-9', START);
+  expect(one).toMatchObject({ id: 'job-9', base: { prLink: null } });
+  expect([isCreated(one), isCreated(sentTo(record()))]).toEqual([true, false]);
+  expect(poll(one, '0 active')).toBe('no');
+  expect(poll(one, '2 completed*2')).toBe('confirmed');
 });
 
 describe('a poll', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   composeComment,
   composeReply,
@@ -33,96 +33,92 @@ const REPLY = toReplyId(FULL);
 const LINE = BODY.split('\n').at(-1) ?? '';
 const OTHER_PROJECT = BODY.replace(NOTE.project, 'ab'.repeat(8));
 
-describe('parseRecord', () => {
-  it.each<[string, string]>([
-    ['as it was written', BODY],
-    ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
-    ['with text that somebody has added below', `${BODY}\n\nMerged.`],
-    ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
-    ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
-  ])('reads a record %s', (_, body) => {
-    expect(parseRecord(body, NOTE.project)).toEqual(FULL);
-  });
-
-  it.each<[string, string]>([
-    ['of another project', OTHER_PROJECT],
-    ['of another project that names ours', `${OTHER_PROJECT}\n> "project":"${NOTE.project}"`],
-    ['that only ends like a record, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
-    ['with an answer that quotes a record', composeReply(REPLY, `"project":"${NOTE.project}"`)],
-  ])('finds no record in a comment %s', (_, body) => {
-    expect(parseRecord(body, NOTE.project)).toBe('none');
-  });
-
-  it('that somebody else has edited is unreadable if it has the data without the marker first, or no data', () => {
-    const above = `Note: ${BODY}`;
-    const without = BODY.replace(LINE, '');
-    const all = [above, without, BODY, OTHER_PROJECT, 'Hello.'];
-    const read = all.map((body) => parseRecord(body, NOTE.project, true));
-    expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
-    expect(parseRecord(without, NOTE.project)).toBe('none');
-  });
-
-  it.each<[string, (reply: string) => string, boolean]>([
-    ['as it was written', (reply) => reply, true],
-    ['with the line ends of a browser', (reply) => reply.replaceAll('\n', '\r\n'), true],
-    ['with text below', (reply) => `${reply}\n\nDone by hand in #44.`, true],
-    ['with text above', (reply) => `So:\n\n${reply}`, false],
-    ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
-  ])('finds no record in an answer %s, whoever has edited it', (_, change, isReply) => {
-    const body = change(composeReply(REPLY, 'Usage.'));
-    expect(parseReply(body)).toEqual(isReply ? REPLY : undefined);
-    for (const isEdited of [true, false]) {
-      expect(parseRecord(body, NOTE.project, isEdited)).toBe('none');
-    }
-  });
-
-  it('takes a comment with data for no answer', () => {
-    const [marker = '', line = ''] = composeReply(REPLY, '').split('\n');
-    const body = BODY.replace(marker, `${marker}\n${line}`);
-    expect([parseReply(body), parseRecord(body, NOTE.project)]).toEqual([undefined, FULL]);
-  });
-
-  const changed = (from: string, to: string): string => BODY.replace(from, to);
-  it.each<[string, string]>([
-    ['with text before its line', changed(LINE, `x ${LINE}`)],
-    ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
-    ['that is not JSON', changed('{', '{[')],
-    ['of a later version', changed('"version":1', '"version":2')],
-    ['with a word for the delivery', changed('"sent"', '"maybe"')],
-    ['with something else as a hash', changed(NOTE.step, 'linux')],
-  ])('cannot read a record %s', (_, body) => {
-    expect(body).not.toBe(BODY);
-    expect(parseRecord(body, NOTE.project)).toBe('unreadable');
-  });
+it.each<[string, string]>([
+  ['as it was written', BODY],
+  ['with the line ends of a browser', BODY.replaceAll('\n', '\r\n')],
+  ['with text that somebody has added below', `${BODY}\n\nMerged.`],
+  ['that quotes another one', `${MARKER}\n> ${LINE}\n\n${LINE}`],
+  ['with fields of a later version', BODY.replace('"byBot":true', '"byBot":true,"more":[1]')],
+])('parseRecord reads a record %s', (_, body) => {
+  expect(parseRecord(body, NOTE.project)).toEqual(FULL);
 });
 
-describe('composeComment', () => {
-  it('writes what is read again, in one line that nothing can end', () => {
-    const text = fc.string({ unit: 'binary' });
-    fc.assert(
-      fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
-        const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
-        const body = composeComment(data, () => 'Visible.');
-        expect(body).toMatch(/^<!-- .* -->\nVisible\.\n\n<!-- agent-follow-up \{[^\n>]*\} -->$/u);
-        expect(parseRecord(body, NOTE.project)).toEqual(data);
-      }),
-    );
-    expect(composeComment({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
-  });
+it.each<[string, string]>([
+  ['of another project', OTHER_PROJECT],
+  ['of another project that names ours', `${OTHER_PROJECT}\n> "project":"${NOTE.project}"`],
+  ['that only ends like a record, as a bot that quotes a stranger writes it', `So:\n\n${LINE}`],
+  ['with an answer that quotes a record', composeReply(REPLY, `"project":"${NOTE.project}"`)],
+])('parseRecord finds no record in a comment %s', (_, body) => {
+  expect(parseRecord(body, NOTE.project)).toBe('none');
+});
 
-  it('has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
-    const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
-    const jobOf = (n: number) => ({ ...longest, id: `${n}`.padStart(256, 'x') });
-    const jobs = Array.from({ length: 100 }, (_, n) => jobOf(n));
-    const limits: number[] = [];
-    const body = composeComment({ ...FULL, jobs }, (limit) => {
-      limits.push(limit);
-      return 'x'.repeat(limit);
-    });
-    expect(body).toHaveLength(60_000);
-    expect(limits[0]).toBeGreaterThan(5000);
-    expect(parseRecord(body, NOTE.project)).toEqual({ ...FULL, jobs });
+it('a record that somebody else has edited is unreadable if it has the data without the marker first, or no data', () => {
+  const above = `Note: ${BODY}`;
+  const without = BODY.replace(LINE, '');
+  const all = [above, without, BODY, OTHER_PROJECT, 'Hello.'];
+  const read = all.map((body) => parseRecord(body, NOTE.project, true));
+  expect(read).toEqual(['unreadable', 'unreadable', FULL, 'none', 'none']);
+  expect(parseRecord(without, NOTE.project)).toBe('none');
+});
+
+it.each<[string, (reply: string) => string, boolean]>([
+  ['as it was written', (reply) => reply, true],
+  ['with the line ends of a browser', (reply) => reply.replaceAll('\n', '\r\n'), true],
+  ['with text below', (reply) => `${reply}\n\nDone by hand in #44.`, true],
+  ['with text above', (reply) => `So:\n\n${reply}`, false],
+  ['that is quoted', (reply) => reply.replaceAll(/^/gm, '> '), false],
+])('parseRecord finds no record in an answer %s, whoever has edited it', (_, change, isReply) => {
+  const body = change(composeReply(REPLY, 'Usage.'));
+  expect(parseReply(body)).toEqual(isReply ? REPLY : undefined);
+  for (const isEdited of [true, false]) {
+    expect(parseRecord(body, NOTE.project, isEdited)).toBe('none');
+  }
+});
+
+it('parseReply takes a comment with data for no answer', () => {
+  const [marker = '', line = ''] = composeReply(REPLY, '').split('\n');
+  const body = BODY.replace(marker, `${marker}\n${line}`);
+  expect([parseReply(body), parseRecord(body, NOTE.project)]).toEqual([undefined, FULL]);
+});
+
+const changed = (from: string, to: string): string => BODY.replace(from, to);
+it.each<[string, string]>([
+  ['with text before its line', changed(LINE, `x ${LINE}`)],
+  ['with two lines', `${BODY}\n${LINE.replace('"sent"', '"unknown"')}`],
+  ['that is not JSON', changed('{', '{[')],
+  ['of a later version', changed('"version":1', '"version":2')],
+  ['with a word for the delivery', changed('"sent"', '"maybe"')],
+  ['with something else as a hash', changed(NOTE.step, 'linux')],
+])('parseRecord cannot read a record %s', (_, body) => {
+  expect(body).not.toBe(BODY);
+  expect(parseRecord(body, NOTE.project)).toBe('unreadable');
+});
+
+it('composeComment writes what is read again, in one line that nothing can end', () => {
+  const text = fc.string({ unit: 'binary' });
+  fc.assert(
+    fc.property(text, fc.constantFrom('-->', '--!>', '\n', '\u2028', ''), (base, end) => {
+      const data = { ...FULL, run: base + end, jobs: [{ ...SENT, base: end + base }] };
+      const body = composeComment(data, () => 'Visible.');
+      expect(body).toMatch(/^<!-- .* -->\nVisible\.\n\n<!-- agent-follow-up \{[^\n>]*\} -->$/u);
+      expect(parseRecord(body, NOTE.project)).toEqual(data);
+    }),
+  );
+  expect(composeComment({ ...NOTE, run: '-->' }, () => '')).toContain('"run":"--\\u003e"');
+});
+
+it('composeComment has room for 100 jobs with the longest IDs, and gives the rest of 60,000 characters to the visible text', () => {
+  const longest = { ...SENT, head: undefined, base: 'x'.repeat(64), prNumber: 2_147_483_647 };
+  const jobOf = (n: number) => ({ ...longest, id: `${n}`.padStart(256, 'x') });
+  const jobs = Array.from({ length: 100 }, (_, n) => jobOf(n));
+  const limits: number[] = [];
+  const body = composeComment({ ...FULL, jobs }, (limit) => {
+    limits.push(limit);
+    return 'x'.repeat(limit);
   });
+  expect(body).toHaveLength(60_000);
+  expect(limits[0]).toBeGreaterThan(5000);
+  expect(parseRecord(body, NOTE.project)).toEqual({ ...FULL, jobs });
 });
 
 const SENT_NOW = { delivery: 'sent', sentAt: START };

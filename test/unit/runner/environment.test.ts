@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readNetworkSettings, readRunInfo } from '../../../src/runner/environment.ts';
 import { redactor } from '../../../src/runner/logger.ts';
 
@@ -31,38 +31,36 @@ it.each<[string, Record<string, string>, object]>([
   expect(readRunInfo(env)).toMatchObject(expected);
 });
 
-describe('readNetworkSettings', () => {
-  const https = new URL('https://api.example');
+const https = new URL('https://api.example');
 
-  it.each<[Record<string, string>, string]>([
-    [{}, ''],
-    [{ https_proxy: 'http://p:1' }, 'http://p:1/'],
-    [{ https_proxy: ' http://l:1 ', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
-    [{ https_proxy: 'p:1' }, 'http://p:1/'],
-    [{ http_proxy: 'http://p:1', NODE_TLS_REJECT_UNAUTHORIZED: '1' }, ''],
-    [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
-    [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
-  ])('for https, %j is "%s"', (env, url) => {
-    expect(readNetworkSettings(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
+it.each<[Record<string, string>, string]>([
+  [{}, ''],
+  [{ https_proxy: 'http://p:1' }, 'http://p:1/'],
+  [{ https_proxy: ' http://l:1 ', HTTPS_PROXY: 'http://u:1' }, 'http://l:1/'],
+  [{ https_proxy: 'p:1' }, 'http://p:1/'],
+  [{ http_proxy: 'http://p:1', NODE_TLS_REJECT_UNAUTHORIZED: '1' }, ''],
+  [{ HTTPS_PROXY: '[::1]:1' }, 'http://[::1]:1/'],
+  [{ HTTPS_PROXY: 'CORP%5Cbob:p%2Fw@p:1' }, 'http://CORP%5Cbob:p%2Fw@p:1/'],
+])('readNetworkSettings for https, %j is "%s"', (env, url) => {
+  expect(readNetworkSettings(env, https)).toEqual({ kind: 'ok', value: { url, noProxy: '' } });
+});
+
+it('readNetworkSettings for http on localhost, uses http_proxy, and passes on no_proxy', () => {
+  const env = { http_proxy: 'http://p:1', NO_PROXY: 'a.example' };
+  expect(readNetworkSettings(env, new URL('http://localhost'))).toMatchObject({
+    value: { url: 'http://p:1/', noProxy: 'a.example' },
   });
+});
 
-  it('for http on localhost, uses http_proxy, and passes on no_proxy', () => {
-    const env = { http_proxy: 'http://p:1', NO_PROXY: 'a.example' };
-    expect(readNetworkSettings(env, new URL('http://localhost'))).toMatchObject({
-      value: { url: 'http://p:1/', noProxy: 'a.example' },
-    });
-  });
-
-  it.each([
-    ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1', 'http://p p:1'],
-    ...['http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'http://CORP\\bob:pw@p', "'p:1'"],
-    ...['http://bob:48151/x@p', 'http:/p:1', 'http://p:0', 'p:1, q:1', '{{ p }}', 'file:///p'],
-  ])('refuses %j without quoting it', (proxy) => {
-    const problem = expect.stringMatching('^HTTPS_PROXY must be the URL of an http or https proxy');
-    expect(readNetworkSettings({ HTTPS_PROXY: proxy }, https)).toEqual({
-      kind: 'problem',
-      problem,
-    });
+it.each([
+  ...['http://', 'socks5://p:1', 'http://p:99999', '::', 'http://u:100%@p:1', 'http://p p:1'],
+  ...['http://p:1/proxy.pac', 'http://p:1?x', 'http://p:1#x', 'http://CORP\\bob:pw@p', "'p:1'"],
+  ...['http://bob:48151/x@p', 'http:/p:1', 'http://p:0', 'p:1, q:1', '{{ p }}', 'file:///p'],
+])('readNetworkSettings refuses %j without quoting it', (proxy) => {
+  const problem = expect.stringMatching('^HTTPS_PROXY must be the URL of an http or https proxy');
+  expect(readNetworkSettings({ HTTPS_PROXY: proxy }, https)).toEqual({
+    kind: 'problem',
+    problem,
   });
 });
 

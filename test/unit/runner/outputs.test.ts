@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { JobState } from '../../../src/job/job.ts';
 import { type Ended, endedNow, failing, worstFirst } from '../../../src/job/outcome.ts';
 import { type JobResult, type Outcome, RESULT_NAMES } from '../../../src/job/stop-reasons.ts';
@@ -14,63 +14,61 @@ function outputsOf(...all: readonly Ended[]) {
   return toOutputs({ ended: all });
 }
 
-describe('toOutputs', () => {
-  it('returns the worst job, and all links and IDs, one per line', () => {
-    const failed = { record: record({ status: 'failed' }) };
-    const link = (n: number) => ({
-      record: record({ prLink: `https://github.com/o/r/pull/${n}` }),
-    });
-    const all = [
-      endOf('a', { confirmed: true }, link(1)),
-      endOf('b', { result: 'failed', confirmed: false, explanation: 'It failed.' }, failed),
-      endOf('c', { result: 'failed', confirmed: true, explanation: 'It did, too.' }, failed),
-      endOf('d', { result: 'skipped' }, { ...NOT_SENT, ...link(2) }),
-    ];
-    const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
-    expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
-      ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
-      reason: '2 of 4 jobs need attention (first “c”): It did, too.',
-      ...{ prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
-    });
+it('toOutputs returns the worst job, and all links and IDs, one per line', () => {
+  const failed = { record: record({ status: 'failed' }) };
+  const link = (n: number) => ({
+    record: record({ prLink: `https://github.com/o/r/pull/${n}` }),
   });
+  const all = [
+    endOf('a', { confirmed: true }, link(1)),
+    endOf('b', { result: 'failed', confirmed: false, explanation: 'It failed.' }, failed),
+    endOf('c', { result: 'failed', confirmed: true, explanation: 'It did, too.' }, failed),
+    endOf('d', { result: 'skipped' }, { ...NOT_SENT, ...link(2) }),
+  ];
+  const links = 'https://github.com/o/r/pull/1\nhttps://github.com/o/r/pull/2';
+  expect(toOutputs({ ended: all, commentUrls: ['u1', 'u2'] })).toMatchObject({
+    ...{ status: 'failed', result: 'failed', delivery: 'sent', confirmed: 'false' },
+    reason: '2 of 4 jobs need attention (first “c”): It did, too.',
+    ...{ prLink: links, 'job-id': 'a\nb\nc\nd', 'comment-url': 'u1\nu2' },
+  });
+});
 
-  it.each<[string, readonly Partial<Outcome>[]]>([
-    ['', [{}, {}]],
-    ['true', [{ confirmed: true }, {}]],
-    ['false', [{ confirmed: true }, { confirmed: false }]],
-  ])('confirmed is "%s" for %j', (expected, all) => {
-    expect(outputsOf(...all.map((end) => endOf('a', end))).confirmed).toBe(expected);
-  });
+it.each<[string, readonly Partial<Outcome>[]]>([
+  ['', [{}, {}]],
+  ['true', [{ confirmed: true }, {}]],
+  ['false', [{ confirmed: true }, { confirmed: false }]],
+])('toOutputs: confirmed is "%s" for %j', (expected, all) => {
+  expect(outputsOf(...all.map((end) => endOf('a', end))).confirmed).toBe(expected);
+});
 
-  it('has a text for each output, whatever is known', () => {
-    const withoutJobs = { code: 'inputs', reason: 'Bad input.' } as const;
-    const outputs = toOutputs({ ended: [], withoutJobs });
-    const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
-    expect(outputs).toMatchObject({ ...withoutJobs, ...none });
-    expect(Object.values(outputs).filter((value) => typeof value !== 'string')).toEqual([]);
-    expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
-  });
+it('toOutputs has a text for each output, whatever is known', () => {
+  const withoutJobs = { code: 'inputs', reason: 'Bad input.' } as const;
+  const outputs = toOutputs({ ended: [], withoutJobs });
+  const none = { delivery: 'not-sent', status: '', results: '[]', 'comment-url': '' };
+  expect(outputs).toMatchObject({ ...withoutJobs, ...none });
+  expect(Object.values(outputs).filter((value) => typeof value !== 'string')).toEqual([]);
+  expect(outputsOf()).toMatchObject({ result: 'error', delivery: 'not-sent', reason: '' });
+});
 
-  it.each<[Partial<JobState>, number | null]>([
-    [NOT_SENT, null],
-    [{ endedAt: START + 5123 }, 5.1],
-  ])('results: %j took %s seconds', (parts, elapsedSeconds) => {
-    const [entry] = JSON.parse(outputsOf(endOf('a', {}, parts)).results);
-    expect(entry).toMatchObject({ prLink: null, status: null, elapsedSeconds });
-  });
+it.each<[Partial<JobState>, number | null]>([
+  [NOT_SENT, null],
+  [{ endedAt: START + 5123 }, 5.1],
+])('toOutputs, results: %j took %s seconds', (parts, elapsedSeconds) => {
+  const [entry] = JSON.parse(outputsOf(endOf('a', {}, parts)).results);
+  expect(entry).toMatchObject({ prLink: null, status: null, elapsedSeconds });
+});
 
-  it('results name each of 100 jobs, below the limit of a megabyte', () => {
-    const prLink = `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`;
-    const longest = { record: record({ status: 's'.repeat(64), prLink }) };
-    const ids = Array.from({ length: 100 }, (_, n) => `${'j'.repeat(253)}${n}`.slice(-256));
-    const end = { result: 'failed', explanation: '\u3042'.repeat(2000) } as const;
-    const { results } = outputsOf(...ids.map((id) => endOf(id, end, longest)));
-    const entries: readonly { readonly jobId: string }[] = JSON.parse(results);
-    expect(Buffer.byteLength(results)).toBeLessThan(1_048_576);
-    expect(entries.map(({ jobId }) => jobId)).toEqual(ids);
-    // Other runners lose all outputs if a line is long.
-    expect(Math.max(...results.split('\n').map((line) => line.length))).toBeLessThan(64 * 1024);
-  });
+it('toOutputs: results name each of 100 jobs, below the limit of a megabyte', () => {
+  const prLink = `https://github.com/o/${'r'.repeat(460)}/pull/1234567890`;
+  const longest = { record: record({ status: 's'.repeat(64), prLink }) };
+  const ids = Array.from({ length: 100 }, (_, n) => `${'j'.repeat(253)}${n}`.slice(-256));
+  const end = { result: 'failed', explanation: '\u3042'.repeat(2000) } as const;
+  const { results } = outputsOf(...ids.map((id) => endOf(id, end, longest)));
+  const entries: readonly { readonly jobId: string }[] = JSON.parse(results);
+  expect(Buffer.byteLength(results)).toBeLessThan(1_048_576);
+  expect(entries.map(({ jobId }) => jobId)).toEqual(ids);
+  // Other runners lose all outputs if a line is long.
+  expect(Math.max(...results.split('\n').map((line) => line.length))).toBeLessThan(64 * 1024);
 });
 
 it.each<[JobResult, readonly JobResult[], boolean]>([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { GitHub } from '../../../src/github/client.ts';
 import { GitHubError } from '../../../src/github/errors.ts';
 import { explain } from '../../../src/job/explain.ts';
@@ -71,94 +71,89 @@ it.each<[string, WebhookEvent, boolean]>([
   expect(isTrusted(on.triggerOf(given))).toBe(expected);
 });
 
-describe('authorize', () => {
-  const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
-  const writers = async (login: string): Promise<Collaborator> => {
-    const id = IDS[login.toLowerCase()];
-    return id === undefined ? null : { id, login, permission: 'write' };
-  };
-  interface Run {
-    readonly event?: WebhookEvent;
-    readonly attempt?: number;
-    readonly by?: string;
-    readonly access?: Partial<Inputs>;
-    readonly collaborator?: (login: string) => Promise<Collaborator>;
-  }
-  const comment = on.issueComment({ number: 7, body: 'x' });
-  const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
-  const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
-  const noCheck = { minimumPermission: 'none' } as const;
-  const copilot = { event: issues(COPILOT), access: allowing('copilot') };
-  const renovate = { event: issues(RENOVATE), access: allowing('renovate[bot]') };
-  const named = (sender: Person): Run => ({
-    ...{ event: issues({ ...sender, login: 'renovate' }), access: allowing('renovate') },
-  });
-  const renamed: Run = {
-    ...{ attempt: 2, by: 'bob' },
-    collaborator: async (login) =>
-      login === 'bob' ? { id: 3, login: 'eve', permission: 'write' } : writers(login),
-  };
+const IDS: Readonly<Record<string, number>> = { alice: ALICE.id, bob: 3 };
+const writers = async (login: string): Promise<Collaborator> => {
+  const id = IDS[login.toLowerCase()];
+  return id === undefined ? null : { id, login, permission: 'write' };
+};
+interface Run {
+  readonly event?: WebhookEvent;
+  readonly attempt?: number;
+  readonly by?: string;
+  readonly access?: Partial<Inputs>;
+  readonly collaborator?: (login: string) => Promise<Collaborator>;
+}
+const comment = on.issueComment({ number: 7, body: 'x' });
+const issues = (sender: unknown): WebhookEvent => ({ name: 'issues', payload: { sender } });
+const allowing = (...logins: string[]) => ({ allowedBots: new Set(logins) });
+const noCheck = { minimumPermission: 'none' } as const;
+const copilot = { event: issues(COPILOT), access: allowing('copilot') };
+const renovate = { event: issues(RENOVATE), access: allowing('renovate[bot]') };
+const named = (sender: Person): Run => ({
+  ...{ event: issues({ ...sender, login: 'renovate' }), access: allowing('renovate') },
+});
+const renamed: Run = {
+  ...{ attempt: 2, by: 'bob' },
+  collaborator: async (login) =>
+    login === 'bob' ? { id: 3, login: 'eve', permission: 'write' } : writers(login),
+};
 
-  /** The authorization, and the logins whose permission was requested. */
-  async function authorizeRun(run: Run) {
-    const { event: of = comment, attempt = 1, by = '', access = {}, collaborator = writers } = run;
-    const requested: string[] = [];
-    const client = github((login) => {
-      requested.push(login);
-      return collaborator(login);
-    });
-    const refusal = await authorize({
-      trigger: on.triggerOf(of),
-      info: { attempt, triggeringActor: by },
-      inputs: { minimumPermission: 'write', allowedBots: new Set(), ...access },
-      github: client,
-    });
-    const said = refusal === undefined ? '' : explain(refusal);
-    return { code: refusal?.code, requested, said };
-  }
+/** The authorization, and the logins whose permission was requested. */
+async function authorizeRun(run: Run) {
+  const { event: of = comment, attempt = 1, by = '', access = {}, collaborator = writers } = run;
+  const requested: string[] = [];
+  const client = github((login) => {
+    requested.push(login);
+    return collaborator(login);
+  });
+  const refusal = await authorize({
+    trigger: on.triggerOf(of),
+    info: { attempt, triggeringActor: by },
+    inputs: { minimumPermission: 'write', allowedBots: new Set(), ...access },
+    github: client,
+  });
+  const said = refusal === undefined ? '' : explain(refusal);
+  return { code: refusal?.code, requested, said };
+}
 
-  it.each<[string, Run, 'not-allowed' | 'unchecked' | undefined, readonly string[]]>([
-    ['a writer', {}, undefined, ['alice']],
-    ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'not-allowed', ['alice']],
-    ['a bot', { event: issues(RENOVATE) }, 'not-allowed', []],
-    ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'not-allowed', []],
-    ['a bot that is named', renovate, undefined, []],
-    ['it without its suffix', { ...renovate, access: allowing('renovate') }, undefined, []],
-    ['a person of that name', named(MALLORY), 'not-allowed', ['renovate']],
-    ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'not-allowed', []],
-    ['an organization', named({ ...RENOVATE, type: 'Organization' }), 'not-allowed', []],
-    ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'unchecked', []],
-    ['a re-run by a writer', { attempt: 2, by: 'bob' }, undefined, ['alice', 'bob']],
-    ['a re-run by a login that has a new owner', renamed, 'not-allowed', ['alice', 'bob']],
-    ['a re-run by the author', { attempt: 2, by: 'ALICE' }, undefined, ['alice']],
-    ['a re-run by nobody', { attempt: 2 }, 'unchecked', []],
-    ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'not-allowed', []],
-    ['a re-run by a bot of one word', { ...copilot, attempt: 2, by: 'copilot' }, undefined, []],
-    ['a trusted event, re-run by nobody', { event: on.schedule(), attempt: 2 }, undefined, []],
-  ])('decides about %s', async (_, run, code, requested) => {
-    expect(await authorizeRun(run)).toMatchObject({ code, requested });
-  });
+it.each<[string, Run, 'not-allowed' | 'unchecked' | undefined, readonly string[]]>([
+  ['the login with another ID', { event: issues({ ...ALICE, id: 5 }) }, 'not-allowed', ['alice']],
+  ['a bot, without a check', { event: issues(RENOVATE), access: noCheck }, 'not-allowed', []],
+  ['it without its suffix', { ...renovate, access: allowing('renovate') }, undefined, []],
+  ['a person of that name', named(MALLORY), 'not-allowed', ['renovate']],
+  ['parts of a bot', { ...renovate, access: allowing('[bot]', 'ate[bot]') }, 'not-allowed', []],
+  ['an organization', named({ ...RENOVATE, type: 'Organization' }), 'not-allowed', []],
+  ['an ID that is a text', { event: issues({ ...ALICE, id: '1001' }) }, 'unchecked', []],
+  ['a re-run by a writer', { attempt: 2, by: 'bob' }, undefined, ['alice', 'bob']],
+  ['a re-run by a login that has a new owner', renamed, 'not-allowed', ['alice', 'bob']],
+  ['a re-run by the author', { attempt: 2, by: 'ALICE' }, undefined, ['alice']],
+  ['a re-run by nobody', { attempt: 2 }, 'unchecked', []],
+  ['a re-run by a bot', { attempt: 2, by: 'renovate[bot]', access: noCheck }, 'not-allowed', []],
+  ['a re-run by a bot of one word', { ...copilot, attempt: 2, by: 'copilot' }, undefined, []],
+  ['a trusted event, re-run by nobody', { event: on.schedule(), attempt: 2 }, undefined, []],
+])('authorize decides about %s', async (_, run, code, requested) => {
+  expect(await authorizeRun(run)).toMatchObject({ code, requested });
+});
 
-  const failing = (status: number, words = 'No'): Run => ({
-    collaborator: () => Promise.reject(new GitHubError(status, words)),
-  });
-  const PUSH = 'Must have push access to view collaborator';
-  const unknown = 'The permission of “alice” cannot be checked: No. ';
-  it.each<[string, Run, string]>([
-    ['a stranger', { event: issues(MALLORY) }, '“mallory” lacks the write permission on this rep'],
-    ['an event', { event: issues(MALLORY) }, 'On the event “issues”, this is checked because'],
-    ['an error', failing(401), `${unknown}Check “github-token”`],
-    ['a token that may not ask', failing(403, PUSH), `${PUSH}. Check “github-token”`],
-    ['a rate limit', failing(429), `${unknown}This is a rate limit of GitHub`],
-  ])('explains what to do about %s', async (_, run, words) => {
-    expect((await authorizeRun(run)).said).toContain(words);
-  });
+const failing = (status: number, words = 'No'): Run => ({
+  collaborator: () => Promise.reject(new GitHubError(status, words)),
+});
+const PUSH = 'Must have push access to view collaborator';
+const unknown = 'The permission of “alice” cannot be checked: No. ';
+it.each<[string, Run, string]>([
+  ['a stranger', { event: issues(MALLORY) }, '“mallory” lacks the write permission on this rep'],
+  ['an event', { event: issues(MALLORY) }, 'On the event “issues”, this is checked because'],
+  ['an error', failing(401), `${unknown}Check “github-token”`],
+  ['a token that may not ask', failing(403, PUSH), `${PUSH}. Check “github-token”`],
+  ['a rate limit', failing(429), `${unknown}This is a rate limit of GitHub`],
+])('authorize explains what to do about %s', async (_, run, words) => {
+  expect((await authorizeRun(run)).said).toContain(words);
+});
 
-  it.each<[string, Run]>([
-    ['a bot', { event: issues(RENOVATE) }],
-    ['a commenter', { event: on.issueComment({ number: 7, body: 'x', author: MALLORY }) }],
-  ])('does not explain why %s is checked', async (_, run) => {
-    const { code, said } = await authorizeRun(run);
-    expect([code, said.includes('On the event')]).toEqual(['not-allowed', false]);
-  });
+it.each<[string, Run]>([
+  ['a bot', { event: issues(RENOVATE) }],
+  ['a commenter', { event: on.issueComment({ number: 7, body: 'x', author: MALLORY }) }],
+])('authorize does not explain why %s is checked', async (_, run) => {
+  const { code, said } = await authorizeRun(run);
+  expect([code, said.includes('On the event')]).toEqual(['not-allowed', false]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { OPENING } from '../../../src/text.ts';
 import { whyNothing } from '../../../src/trigger/command.ts';
 import {
@@ -34,55 +34,50 @@ const FAILED = { conclusion: 'failure' };
 const OWN_FILE = '.github/workflows/agent.yml';
 const HERE = { ...INFO, workflow: `${INFO.repository}/${OWN_FILE}` };
 
-describe('whyNothing', () => {
-  it.each<[string, string | null, WebhookEvent]>([
-    ['a comment with the command', '/agent', on('/agent go')],
-    ['a comment without a command', null, on('So.')],
-    ['a quotation of a comment of ours', '/agent', on(`/agent go\n> ${OPENING} -->\n >${OPENING}`)],
-    ['another event', '/agent', pullRequest({ number: 7 })],
-    ['a run that failed', '/agent', workflowRun({ fields: { conclusion: 'failure' } })],
-    ['a run that passed, without a command', null, workflowRun()],
-  ])('is null for %s', (_, command, given) => {
-    expect(whyNothing(triggerOf(given), command, HERE)).toBeNull();
-  });
+it.each<[string, string | null, WebhookEvent]>([
+  ['a comment with the command', '/agent', on('/agent go')],
+  ['a comment without a command', null, on('So.')],
+  ['a quotation of a comment of ours', '/agent', on(`/agent go\n> ${OPENING} -->\n >${OPENING}`)],
+  ['another event', '/agent', pullRequest({ number: 7 })],
+  ['a run that failed', '/agent', workflowRun({ fields: { conclusion: 'failure' } })],
+  ['a run that passed, without a command', null, workflowRun()],
+])('whyNothing is null for %s', (_, command, given) => {
+  expect(whyNothing(triggerOf(given), command, HERE)).toBeNull();
+});
 
-  const noCommand = 'The comment does not begin with “/agent”, the word in';
-  const onlyNew = 'Only new comments and reviews are acted on; write a new one.';
-  const noBots = 'is by a bot or an app; only people may ask by comments.';
-  const elsewhere = 'The commit is in another repository';
-  it.each<[string, WebhookEvent, string]>([
-    ['no command', on('Nice work!'), noCommand],
-    ['white space before it', on(' /agent go'), noCommand],
-    ['a longer word', on('/AGENTS go'), noCommand],
-    ['a review without text', reviewed(null), noCommand],
-    ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
-    ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],
-    ['a bot', on('/agent go', { author: RENOVATE }), noBots],
-    ['an app', on('/agent go', { fields: { performed_via_github_app: { id: 7 } } }), noBots],
-    ['the name of a bot', on('/agent go', { author: { ...ALICE, login: 'a[bot]' } }), noBots],
-    ['a dismissed review of nobody', byNobody(reviewed('/agent go', 'dismissed')), onlyNew],
-    ['a comment of a deleted account', byNobody(on('/agent go')), 'not sent by the author'],
-    ['a comment on a discussion', elsewhereCommented('discussion_comment'), 'on discussions are'],
-    ['a comment on a commit', elsewhereCommented('commit_comment'), 'on commits are not supported'],
-    ['an own comment', on(`/agent ${OPENING} -->`), 'contains the hidden marker'],
-    ['one below a quotation', on(`/agent\n> a\n\nb ${OPENING} -->`), 'contains the hidden marker'],
-    ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
-    ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
-    ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
-    ['a run of itself', workflowRun({ fields: { ...FAILED, path: OWN_FILE } }), 'itself'],
-    ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
-    ['a run that passed', workflowRun(), 'Nothing has failed.'],
-    ['a check again', checkRun({ action: 'rerequested', fields: FAILED }), 'Only the type “compl'],
-    ['a stopped check', checkRun({ fields: { conclusion: 'cancelled' } }), 'check was cancelled'],
-  ])('refuses %s', (_, given, why) => {
-    expect(whyNothing(triggerOf(given), '/agent', HERE)).toContain(why);
-  });
+const noCommand = 'The comment does not begin with “/agent”, the word in';
+const onlyNew = 'Only new comments and reviews are acted on; write a new one.';
+const noBots = 'is by a bot or an app; only people may ask by comments.';
+const elsewhere = 'The commit is in another repository';
+it.each<[string, WebhookEvent, string]>([
+  ['white space before it', on(' /agent go'), noCommand],
+  ['a longer word', on('/AGENTS go'), noCommand],
+  ['a review without text', reviewed(null), noCommand],
+  ['an edited comment', on('/agent go', { action: 'edited' }), onlyNew],
+  ['a deleted comment', on('/agent go', { action: 'deleted' }), onlyNew],
+  ['an app', on('/agent go', { fields: { performed_via_github_app: { id: 7 } } }), noBots],
+  ['the name of a bot', on('/agent go', { author: { ...ALICE, login: 'a[bot]' } }), noBots],
+  ['a dismissed review of nobody', byNobody(reviewed('/agent go', 'dismissed')), onlyNew],
+  ['a comment of a deleted account', byNobody(on('/agent go')), 'not sent by the author'],
+  ['a comment on a discussion', elsewhereCommented('discussion_comment'), 'on discussions are'],
+  ['a comment on a commit', elsewhereCommented('commit_comment'), 'on commits are not supported'],
+  ['an own comment', on(`/agent ${OPENING} -->`), 'contains the hidden marker'],
+  ['one below a quotation', on(`/agent\n> a\n\nb ${OPENING} -->`), 'contains the hidden marker'],
+  ['someone else', on('/agent go', { sender: { ...ALICE, id: 3 } }), 'not sent by the author'],
+  ['a run of a fork', workflowRun({ fork: 'mallory/agents' }), elsewhere],
+  ['a run of a fork that was deleted', workflowRun({ fork: null }), elsewhere],
+  ['a check of a fork', checkRun({ fields: { check_suite: { head_branch: null } } }), elsewhere],
+  ['a run that passed', workflowRun(), 'Nothing has failed.'],
+  ['a check again', checkRun({ action: 'rerequested', fields: FAILED }), 'Only the type “compl'],
+  ['a stopped check', checkRun({ fields: { conclusion: 'cancelled' } }), 'check was cancelled'],
+])('whyNothing refuses %s', (_, given, why) => {
+  expect(whyNothing(triggerOf(given), '/agent', HERE)).toContain(why);
+});
 
-  it.each<[string, WebhookEvent]>([
-    ['a bot', on('So.', { author: RENOVATE })],
-    ['an edited comment', on('So.', { action: 'edited' })],
-    ['a run of a fork', workflowRun({ fork: 'mallory/agents' })],
-  ])('refuses %s without a command, too', (_, given) => {
-    expect(whyNothing(triggerOf(given), null, HERE)).not.toBeNull();
-  });
+it.each<[string, WebhookEvent]>([
+  ['a bot', on('So.', { author: RENOVATE })],
+  ['an edited comment', on('So.', { action: 'edited' })],
+  ['a run of a fork', workflowRun({ fork: 'mallory/agents' })],
+])('whyNothing refuses %s without a command, too', (_, given) => {
+  expect(whyNothing(triggerOf(given), null, HERE)).not.toBeNull();
 });
