@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LABELS } from '../../src/job/labels.ts';
-import { type TurnScript, turnTo } from '../sim/agent.ts';
+import { type JournalEntry, type TurnScript, turnTo } from '../sim/agent.ts';
 import * as on from '../sim/events.ts';
 import type { Call } from '../sim/github/call-log.ts';
 import {
@@ -354,4 +354,17 @@ describe('the end as a comment of its own', () => {
     const said = expect.stringMatching(/^The comment is not up to date: .* Apps live an hour\.$/);
     expect((await sim.runHere()).warnings).toEqual([said]);
   });
+});
+
+it('a run that is at its deadline edits its comment once more if that failed', async () => {
+  let edits = 0;
+  const failsOnce = ({ method }: JournalEntry) =>
+    method === 'PATCH' && ++edits === 1 ? { status: 500 } : undefined;
+  await using sim = await simulate({
+    with: { wait: true, 'timeout-minutes': 0.5 },
+    agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+    github: { on: failsOnce },
+  });
+  expect((await sim.runHere()).annotations).toHaveLength(1);
+  expect(sim.notes()[0]?.jobs).toMatchObject([{ delivery: 'not-sent' }]);
 });
