@@ -133,18 +133,17 @@ it.each([2, 4])(
   },
 );
 
-it.each<[string, Reply]>([
-  ['is reset', { fault: 'reset' }],
-  ['has no answer', { fault: 'hang' }],
-])('a message about a commit is sent if the question for its pull request %s', async (_, reply) => {
-  await using sim = await simulate({
-    github: { on: ({ path }) => (/\/pulls\/\d+$/.test(path) ? reply : undefined) },
-    step: { event: FAILED },
-  });
-  sim.github.end(PULL, 'closed');
-  sim.github.push(PULL, NEWER);
-  expect((await sim.runHere()).outputs).toMatchObject(SENT);
-});
+it.each(['reset', 'hang'] as const)(
+  'a message about a commit is sent if the question for its pull request fails: %s',
+  async (fault) => {
+    const on: GitHubOptions['on'] = ({ path }) =>
+      /\/pulls\/\d+$/.test(path) ? { fault } : undefined;
+    await using sim = await simulate({ github: { on }, step: { event: FAILED } });
+    sim.github.end(PULL, 'closed');
+    sim.github.push(PULL, NEWER);
+    expect((await sim.runHere()).outputs).toMatchObject(SENT);
+  },
+);
 
 describe('of an event that names no pull request, GitHub is asked for it:', () => {
   const NAMELESS = workflowRun({ ...RUN, pullRequests: [] });

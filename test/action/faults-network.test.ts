@@ -182,19 +182,16 @@ const named = { credentials: `user:${PASSWORD}` };
 const onConnect = (n: number): ProxyReply =>
   n === 2 ? { kind: 'answer', status: 502 } : { kind: 'tunnel' };
 const other = resolvedByProxy(() => TRUSTED.issue(), trust);
-testFaults('uses a proxy:', [
-  ['with credentials', withProxy({ ...named, connects: 2, user: CREDENTIALS }), SENT],
-  ['again after 502', withProxy({ onConnect, connects: 3 }), { ...SENT, attempts: 2 }],
-  ['lets the proxy resolve the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
-  ['refuses the certificate of another host', other, untrusted],
-]);
-
 const refusing: Asked = { onConnect: () => ({ kind: 'answer', status: 502 }), connects: 3 };
 const hanging: Asked = { onConnect: () => ({ kind: 'hang' }), connects: 3 };
 const without: Asked = { ...named, connects: 1 };
 const late = { ...unreachable('no answer within 30 s'), atLeastMs: 90_000 };
-testFaults('sends nothing if the proxy', [
-  ['answers 502', withProxy(refusing), unreachable('the proxy refused .*502')],
-  ['hangs', withProxy(hanging, SILENT), { ...late, withinMs: 96_000 }],
-  ['requires credentials', withProxy(without), unsent(/other credentials \(407\)/)],
+testFaults('sends only through a proxy', [
+  ['with credentials', withProxy({ ...named, connects: 2, user: CREDENTIALS }), SENT],
+  ['again after its 502', withProxy({ onConnect, connects: 3 }), { ...SENT, attempts: 2 }],
+  ['which resolves the name of the API', resolvedByProxy(issue, trust, accepted), SENT],
+  ['not to the certificate of another host', other, untrusted],
+  ['not if it answers 502', withProxy(refusing), unreachable('the proxy refused .*502')],
+  ['not if it hangs', withProxy(hanging, SILENT), { ...late, withinMs: 96_000 }],
+  ['not without its credentials', withProxy(without), unsent(/other credentials \(407\)/)],
 ]);

@@ -55,6 +55,20 @@ const EARLIER_END = job(
 );
 const ends = ['failed', 'failed', 'active', 'completed'];
 const gone = (n: number) => (n > 4 ? { status: 500 } : { body: { id: JOB, status: ends[n - 1] } });
+/** The polls fail for this long, after two minutes. The agent works for 15. */
+function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Fault {
+  let start = 0;
+  const onGet: AgentOptions['onGet'] = (n, { at: now }) => {
+    start ||= now;
+    const minute = (now - start) / 60_000;
+    if (minute > 2 && minute < 2 + minutes) return reply;
+    return { body: { ...RECORD, status: n < 3 || minute > 15 ? 'completed' : 'active' } };
+  };
+  return { with: { ...WAIT, ...inputs }, agent: { onGet } };
+}
+
+const survived = { ...COMPLETED, atLeastMs: 900_000, withinMs: 990_000 };
+const late = { ...timedOut, error: /within 3 min.*The last poll failed: .*reset/i };
 testFaults('waits for a job with', [
   ['a link that leads to no pull request', linked(EVIL, EVIL, ''), leftOut],
   ['an end from before that four polls show after work', { ...EARLIER_END, with: SHORT }, timedOut],
@@ -80,23 +94,6 @@ testFaults('waits for a job with', [
       { ...timedOut, warns: [/no status|the unknown status “needs input”;/] },
     ],
   ),
-]);
-
-/** The polls fail for this long, after two minutes. The agent works for 15. */
-function outage(minutes: number, reply: Reply, inputs: Fault['with'] = {}): Fault {
-  let start = 0;
-  const onGet: AgentOptions['onGet'] = (n, { at: now }) => {
-    start ||= now;
-    const minute = (now - start) / 60_000;
-    if (minute > 2 && minute < 2 + minutes) return reply;
-    return { body: { ...RECORD, status: n < 3 || minute > 15 ? 'completed' : 'active' } };
-  };
-  return { with: { ...WAIT, ...inputs }, agent: { onGet } };
-}
-
-const survived = { ...COMPLETED, atLeastMs: 900_000, withinMs: 990_000 };
-const late = { ...timedOut, error: /within 3 min.*The last poll failed: .*reset/i };
-testFaults('waits through an outage of', [
   ['9 minutes of 503', outage(9, { status: 503 }), survived],
   ['resets until the deadline', outage(60, { fault: 'reset' }, SHORT), late],
 ]);

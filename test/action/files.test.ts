@@ -11,7 +11,7 @@ const FAULTS: readonly (readonly [fault: FileFault, possible: boolean])[] = [
 ];
 
 it.for(FAULTS)(
-  'an output file that cannot be written (%s) fails the step with one error, and nothing is sent',
+  'outputs that cannot be written (%s) fail the step with one error before a message, a summary causes a warning',
   async ([outputFile, possible], { skip }) => {
     skip(!possible);
     await using sim = await simulate();
@@ -23,6 +23,10 @@ it.for(FAULTS)(
     expect([asked.exitCode, asked.errors]).toEqual([1, [expect.stringMatching(words)]]);
     expect(asked.stdout).toMatch(/They are: result error, delivery not-sent/);
     expect(sim.agent.posts()).toEqual([]);
+    const noSummary = await sim.runHere({ step: { summaryFile: outputFile } });
+    expect([noSummary.conclusion, noSummary.outputs]).toMatchObject(['success', SENT]);
+    const warning = expect.stringMatching(/^The job summary cannot be written/);
+    expect(noSummary.warnings).toEqual([warning]);
     if (outputFile !== 'unset') return;
 
     const noCommand = issueComment({ number: PULL, body: 'No command.' });
@@ -32,17 +36,6 @@ it.for(FAULTS)(
     const failed = await ends({ wait: 'maybe' });
     expect(failed.errors).toEqual([expect.stringMatching(/^Nothing was sent\. .*wait/)]);
     expect(failed.stdout).toMatch(/^The outputs cannot be written .* result error, delivery not/m);
-  },
-);
-
-it.for(FAULTS)(
-  'a summary that cannot be written (%s) causes a warning',
-  async ([summaryFile, possible], { skip }) => {
-    skip(!possible);
-    await using sim = await simulate();
-    const result = await sim.runHere({ step: { summaryFile } });
-    expect([result.conclusion, result.outputs]).toMatchObject(['success', SENT]);
-    expect(result.warnings).toEqual([expect.stringMatching(/^The job summary cannot be written/)]);
   },
 );
 
