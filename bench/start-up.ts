@@ -85,11 +85,10 @@ async function time(
   const started = process.hrtime.bigint();
   const child = spawn(process.execPath, [entry], { env: variables });
   let lastOutput = started;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', () => {
-      lastOutput = process.hrtime.bigint();
-    });
-  }
+  const note = (): void => {
+    lastOutput = process.hrtime.bigint();
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', note);
   const [code] = await once(child, 'exit');
   const ended = process.hrtime.bigint();
   const endedAt = Date.now();
@@ -107,12 +106,9 @@ function render(contestants: readonly Contestant[]): string {
   const rows = contestants.map(({ name, base, runs }) => {
     const others = contestants.find((other) => other.name === base)?.runs ?? [];
     const ratios = runs.map((run, round) => run.toFirstByte / (others[round]?.toFirstByte ?? 0));
-    return [
-      name,
-      `${median(runs.map(({ toFirstByte }) => toFirstByte)).toFixed(1)} ms`,
-      median(ratios).toFixed(2),
-      `${median(runs.map((run) => run.lastOutputToExit)).toFixed(1)} ms`,
-    ];
+    const toFirstByte = median(runs.map((run) => run.toFirstByte)).toFixed(1);
+    const toExit = median(runs.map((run) => run.lastOutputToExit)).toFixed(1);
+    return [name, `${toFirstByte} ms`, median(ratios).toFixed(2), `${toExit} ms`];
   });
   const head = ['', 'first byte', 'ratio', 'last output to exit'];
   const lines = [head, ['---', '---:', '---:', '---:'], ...rows];

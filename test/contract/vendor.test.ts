@@ -96,10 +96,7 @@ function own(file: string): string {
 /** Runs a script in a separate process, with only these variables, and returns what it prints. */
 async function runScript(script: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { SystemRoot } = process.env;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--input-type=module', '--eval', script],
-    { cwd: ROOT, env: { ...(SystemRoot && { SystemRoot }), ...env } },
-  );
-  return stdout;
+  const args = ['--input-type=module', '--eval', script];
+  const options = { cwd: ROOT, env: { ...(SystemRoot && { SystemRoot }), ...env } };
+  return (await promisify(execFile)(process.execPath, args, options)).stdout;
 }

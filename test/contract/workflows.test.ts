@@ -4,15 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { HAS_POSIX_SHELL } from '../sim/platform.ts';
 import { action } from './readme.ts';
-import {
-  ACTION,
-  blocks,
-  documents,
-  isThisAction,
-  read,
-  type Workflow,
-  workflows,
-} from './workflows.ts';
+import type { Workflow } from './workflows.ts';
+import { ACTION, blocks, documents, isThisAction, read, workflows } from './workflows.ts';
 
 // The parser imports JSON without an import attribute, which bundlers accept and Node refuses.
 registerHooks({

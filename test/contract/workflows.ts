@@ -10,18 +10,8 @@ const PARTS = new Set(['name', 'on', 'permissions', 'concurrency', 'env', 'defau
 
 export const ACTION = 'OWNER/agent-follow-up';
 
-export interface Block {
-  readonly document: string;
-  readonly line: number;
-  readonly language: string;
-  readonly text: string;
-}
-
-export interface Source {
-  /** The path, and for a block the line. */
-  readonly name: string;
-  readonly text: string;
-}
+/** `name`: the path, and for a block the line. */
+type Source = { readonly name: string; readonly text: string };
 
 export interface Step {
   readonly id?: string;
@@ -62,13 +52,13 @@ export function documents(): readonly Source[] {
 }
 
 /** The fenced blocks in the documents. */
-export function blocks(...languages: readonly string[]): readonly Block[] {
+export function blocks(...languages: readonly string[]) {
   return documents()
     .flatMap(({ name, text }) => blocksOf(name, text))
     .filter(({ language }) => languages.includes(language));
 }
 
-function blocksOf(document: string, markdown: string): readonly Block[] {
+function blocksOf(document: string, markdown: string) {
   return [...markdown.matchAll(/^( *)```(\w+)\n([\s\S]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', language = '', text = ''] = match;
     const line = markdown.slice(0, match.index).split('\n').length;

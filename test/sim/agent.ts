@@ -150,12 +150,9 @@ export interface AgentOptions {
 }
 
 const BASE = {
-  status: 'completed',
+  ...{ status: 'completed', model: 'sonnet', prLink: null, archivedAt: null },
   source: { repository: 'https://github.com/octo/agents', ref: 'main' },
-  model: 'sonnet',
-  prLink: null,
   createdAt: '2026-01-05T09:00:00.000Z',
-  archivedAt: null,
 };
 
 /** The agent works for so long, by default a minute. */
@@ -205,12 +202,10 @@ export async function startAgent(options: AgentOptions) {
   /** The remaining steps of an earlier turn still happen. */
   function recordOf(job: JobScript): object {
     const now = clock.now();
-    const due = accepted(job.id)
-      .flatMap(({ at }, index) =>
-        turnOf(job, index).steps.map(({ afterMs, set }) => ({ at: at + afterMs, set })),
-      )
-      .filter(({ at }) => at <= now)
-      .sort((one, other) => one.at - other.at);
+    const steps = accepted(job.id).flatMap(({ at }, index) =>
+      turnOf(job, index).steps.map(({ afterMs, set }) => ({ at: at + afterMs, set })),
+    );
+    const due = steps.filter(({ at }) => at <= now).sort((one, other) => one.at - other.at);
     return Object.assign({ id: job.id, ...BASE }, job.base, ...due.map(({ set }) => set));
   }
 
@@ -224,9 +219,8 @@ export async function startAgent(options: AgentOptions) {
       if (isPost && isAccepted(scripted)) accept(name, body);
       return scripted;
     }
-    if (headers[SERVICE.keyHeader] !== SERVICE.keyValue(apiKey)) {
-      return refusal(401, 'Invalid API key');
-    }
+    const key = headers[SERVICE.keyHeader];
+    if (key !== SERVICE.keyValue(apiKey)) return refusal(401, 'Invalid API key');
     if (isPost && !/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
       return refusal(400, 'Content-Type must be application/json');
     }

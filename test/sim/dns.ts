@@ -27,9 +27,8 @@ function lookup(host: string, given: unknown, then?: Found): void {
       found(Object.assign(new Error(text), { code: next, syscall: 'getaddrinfo', hostname: host }));
       return;
     }
-    const list = next
-      .split(',')
-      .map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const familyOf = (address: string): number => (address.includes(':') ? 6 : 4);
+    const list = next.split(',').map((address) => ({ address, family: familyOf(address) }));
     if ('all' in options && options.all === true) found(null, list);
     else found(null, list[0]?.address, list[0]?.family);
   });

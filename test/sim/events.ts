@@ -4,11 +4,8 @@ import { parseTrigger } from '../../src/trigger/trigger.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export interface WebhookEvent {
-  /** As in `GITHUB_EVENT_NAME`. */
-  readonly name: string;
-  readonly payload: Json;
-}
+/** `name`: as in `GITHUB_EVENT_NAME`. */
+export type WebhookEvent = { readonly name: string; readonly payload: Json };
 
 export interface Person {
   readonly login: string;
@@ -82,21 +79,19 @@ export function event(name: string, action?: string, overrides: Json = {}, home 
   return { name, payload: merge(merge(move(example, home), own), overrides) };
 }
 
-type Definition = { readonly name: string; readonly examples: readonly Json[] };
-
 /** The examples are 4 MB, so they are loaded only if needed. `require` caches them. */
-function loadExamples(): readonly Definition[] {
+function loadExamples(): readonly { readonly name: string; readonly examples: readonly Json[] }[] {
   return createRequire(import.meta.url)('@octokit/webhooks-examples');
 }
 
 function move(example: Json, repository: string): Json {
   const [login, name] = repository.split('/');
   const text = JSON.stringify(example).replaceAll(EXAMPLE_REPOSITORIES, repository);
-  return JSON.parse(text, (_key, value) =>
-    value?.full_name === repository
-      ? { ...value, name, owner: { ...value.owner, login, html_url: `${SERVER}/${login}` } }
-      : value,
-  );
+  const owner = { login, html_url: `${SERVER}/${login}` };
+  return JSON.parse(text, (_key, value) => {
+    const isOurs = value?.full_name === repository;
+    return isOurs ? { ...value, name, owner: { ...value.owner, ...owner } } : value;
+  });
 }
 
 function merge(base: Json, overrides: Json): Json {

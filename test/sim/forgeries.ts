@@ -2,11 +2,6 @@
 
 import { composeReply } from '../../src/ledger/marker.ts';
 
-export interface Forgery {
-  readonly name: string;
-  readonly text: string;
-}
-
 /** White_Space of Unicode, which .NET trims before it searches for `::`, and similar characters. */
 const SPACES =
   '\t\n\v\f\r\u0020\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009' +
@@ -87,8 +82,10 @@ const LONG: Readonly<Record<string, string>> = {
   'a text of 100,000 characters': '`@octocat` ##[error]\n'.repeat(5000),
 };
 
-export const FORGERIES: readonly Forgery[] = [
-  ...named({ ...RUNNER, ...SCREEN, ...MARKDOWN, ...HTML, ...ADDRESSES, ...LONG }),
+const NAMED = { ...RUNNER, ...SCREEN, ...MARKDOWN, ...HTML, ...ADDRESSES, ...LONG };
+
+export const FORGERIES: readonly { readonly name: string; readonly text: string }[] = [
+  ...Object.entries(NAMED).map(([name, text]) => ({ name, text })),
   ...Array.from(SPACES, (space) => ({
     name: `commands after ${codePoint(space)}`,
     text: `${space}::error::forged${space}::warning::forged\n${space}${space}::set-output name=status::x`,
@@ -102,10 +99,6 @@ export const FORGERIES: readonly Forgery[] = [
 /** The text without what an environment variable cannot contain. */
 export function forEnvironment(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-function named(texts: Readonly<Record<string, string>>): readonly Forgery[] {
-  return Object.entries(texts).map(([name, text]) => ({ name, text }));
 }
 
 function codePoint(character: string): string {

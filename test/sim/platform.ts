@@ -13,7 +13,7 @@ export const HAS_FILE_MODES = !WINDOWS;
 /** Shell scripts, and programs that are scripts, such as npm. */
 export const HAS_POSIX_SHELL = !WINDOWS;
 /** Node cannot create named pipes itself. */
-export const HAS_NAMED_PIPES = !WINDOWS && findProgram('mkfifo') !== undefined;
+export const HAS_NAMED_PIPES = !WINDOWS && hasProgram('mkfifo');
 /** A device with no space left. */
 export const HAS_FULL_DEVICE = existsSync('/dev/full');
 /** On Windows, an environment variable has at most 32,767 characters. */
@@ -24,10 +24,9 @@ const ENOUGH_BYTES = 2 ** 28;
 /** The tests create thousands of folders here: in memory, if the system supports it. */
 export const TEMP = isRoomy(MEMORY) ? MEMORY : realpathSync(tmpdir());
 
-/** The path of a program on the PATH. */
-function findProgram(name: string): string | undefined {
-  const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name));
-  return paths.find((path) => existsSync(path));
+function hasProgram(name: string): boolean {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, name)));
 }
 
 function isRoomy(folder: string): boolean {

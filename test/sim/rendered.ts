@@ -11,17 +11,15 @@ export interface Rendered {
   readonly mentions: readonly string[];
   /** Issues, pull requests and commits, in every form that GitHub turns into a link. */
   readonly references: readonly string[];
-  readonly fences: readonly Fence[];
+  /** The languages of the fences. */
+  readonly fences: readonly string[];
   /** All text outside of code. */
   readonly text: string;
   /** The HTML with empty code elements: the same for every text in code. */
   readonly skeleton: string;
 }
 
-export interface Fence {
-  readonly language: string;
-  readonly text: string;
-}
+type Handle = NonNullable<NonNullable<ReturnType<typeof gfmHtml>['exit']>['htmlTextData']>;
 
 const GFM = gfm();
 const GFM_HTML = gfmHtml();
@@ -39,7 +37,7 @@ const REFERENCE =
 export function rendered(markdown: string): Rendered {
   const { html, raw } = render(markdown);
   const visible = html.replace(COMMENT, '');
-  const blocks = [...visible.matchAll(/<pre><code(?: class="language-([^"]*)")?>(.*?)<\/code>/gs)];
+  const blocks = visible.matchAll(/<pre><code(?: class="language-([^"]*)")?>/g);
   const skeleton = visible.replace(/<code[^>]*>.*?<\/code>/gs, '<code></code>');
   const text = decode(skeleton.replace(TAG, ''));
   // GitHub does not link text that is already a link.
@@ -51,35 +49,22 @@ export function rendered(markdown: string): Rendered {
     comments: html.match(COMMENT) ?? [],
     mentions: loose.match(MENTION) ?? [],
     references: loose.match(REFERENCE) ?? [],
-    fences: blocks.map(([, language = '', code = '']) => ({ language, text: decode(code) })),
-    text,
-    skeleton,
+    ...{ fences: Array.from(blocks, ([, language = '']) => language), text, skeleton },
   };
 }
 
 /** `raw` is the HTML in the text, which the output alone does not show. */
 function render(markdown: string): { readonly html: string; readonly raw: string } {
   const raw: string[] = [];
+  const keep: Handle = function (token) {
+    raw.push(this.sliceSerialize(token));
+    this.raw(this.encode(this.sliceSerialize(token)));
+  };
   const html = micromark(markdown, {
     extensions: [GFM],
-    htmlExtensions: [
-      GFM_HTML,
-      {
-        // Instead of GitHub's tag filter, which would hide some tags.
-        exit: {
-          htmlFlowData(token) {
-            raw.push(this.sliceSerialize(token));
-            this.raw(this.encode(this.sliceSerialize(token)));
-          },
-          htmlTextData(token) {
-            raw.push(this.sliceSerialize(token));
-            this.raw(this.encode(this.sliceSerialize(token)));
-          },
-        },
-      },
-    ],
-    allowDangerousHtml: true,
-    allowDangerousProtocol: true,
+    // Instead of GitHub's tag filter, which would hide some tags.
+    htmlExtensions: [GFM_HTML, { exit: { htmlFlowData: keep, htmlTextData: keep } }],
+    ...{ allowDangerousHtml: true, allowDangerousProtocol: true },
   });
   return { html, raw: raw.join('\n') };
 }
@@ -109,6 +94,6 @@ export function forgedIn(
     ...tags,
     ...mentions,
     ...references,
-    ...fences.map(({ language }) => language).filter((name) => name !== 'text'),
+    ...fences.filter((language) => language !== 'text'),
   ];
 }

@@ -2,15 +2,10 @@
 
 import { startAgent, turnTo } from './agent.ts';
 
+const PULL = 'https://github.com/octo/docs/pull/42';
 const agent = await startAgent({
   project: 'project_1',
   apiKey: 'mint_simulated_key',
-  jobs: [
-    {
-      id: 'job-1',
-      base: { prLink: 'https://github.com/octo/docs/pull/42' },
-      turns: [turnTo('completed', 4000)],
-    },
-  ],
+  jobs: [{ id: 'job-1', base: { prLink: PULL }, turns: [turnTo('completed', 4000)] }],
 });
 console.log(`url=${agent.url}`);

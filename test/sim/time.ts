@@ -188,11 +188,8 @@ function mayJump(elapsed: number): boolean {
 }
 
 function isIdle(): boolean {
-  const counts = new Map<string, number>();
-  for (const name of process.getActiveResourcesInfo()) {
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts.entries().every(([name, count]) => count <= (IDLE.get(name) ?? 0));
+  const active = Map.groupBy(process.getActiveResourcesInfo(), (name) => name);
+  return active.entries().every(([name, all]) => all.length <= (IDLE.get(name) ?? 0));
 }
 
 function fire(timer: Timer): void {

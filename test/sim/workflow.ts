@@ -130,12 +130,9 @@ function evaluateValue(value: unknown, context: Values): unknown {
 function evaluate(expression: string, context: Values, status: Status = 'success'): unknown {
   const isAfter = { success: status === 'success', failure: status === 'failure' };
   const values = { ...isAfter, always: true, cancelled: false };
-  const functions = FUNCTIONS.map((name) => ({
-    name,
-    minArgs: 0,
-    maxArgs: 0,
-    call: () => new data.BooleanData(values[name]),
-  }));
+  const functions = FUNCTIONS.map((name) => {
+    return { name, minArgs: 0, maxArgs: 0, call: () => new data.BooleanData(values[name]) };
+  });
   const tokens = new Lexer(expression.trim()).lex().tokens;
   const parsed = new Parser(tokens, Object.keys(context), functions).parse();
   const known = JSON.parse(JSON.stringify(context), data.reviver);

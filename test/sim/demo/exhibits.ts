@@ -1,12 +1,7 @@
 import { type RunReport, renderReport } from '../../../src/comment/render.ts';
 import { A_RUN } from '../../../src/job/explain.ts';
-import {
-  type JobRecord,
-  type JobState,
-  NEW_JOB,
-  newJob,
-  type Pushed,
-} from '../../../src/job/job.ts';
+import type { JobRecord, JobState, Pushed } from '../../../src/job/job.ts';
+import { NEW_JOB, newJob } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
@@ -32,14 +27,9 @@ const [OLD, NEW] = ['1f2e3d4c'.repeat(5), '5a6b7c8d'.repeat(5)];
 export const COMMIT = OLD.slice(0, 7);
 const RUN = readRunInfo({ GITHUB_REPOSITORY: 'octo-org/docs', GITHUB_RUN_ID: '1658821493' });
 const REPORT: RunReport = {
-  info: RUN,
-  cause: 'Asked by `octocat`',
+  ...{ info: RUN, cause: 'Asked by `octocat`', command: null, attached: '', message: '' },
   prompt: 'Add error handling examples to the pages that changed.',
-  startedAt: START,
-  until: START + LIMIT_MS,
-  command: null,
-  attached: '',
-  message: '',
+  ...{ startedAt: START, until: START + LIMIT_MS },
 };
 const COMMAND = { command: '/agent' };
 /** After a check that failed. */
@@ -122,6 +112,7 @@ const BY_TWO = {
   authors: ['mintlify[bot]', 'anna', null],
 };
 
+const LIST = Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n');
 const UNCOUNTED = { kind: 'commits', before: OLD, after: NEW } as const;
 const NO_PULL = { prLink: null, prNumber: null };
 /** Other states of one job. */
@@ -144,16 +135,10 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
     kind: 'delivery unknown',
     why: stop('earlier-attempt', {
       why: 'the comment of attempt 1 does not say whether it was sent',
-      comments: `${RUN.repositoryUrl}/pull/7#issuecomment-1`,
-      count: 1,
+      ...{ comments: `${RUN.repositoryUrl}/pull/7#issuecomment-1`, count: 1 },
     }),
   },
-  'a prompt of many lines': {
-    kind: 'completed',
-    story: {
-      prompt: Array.from({ length: 20 }, (_, n) => `${n + 1}. Check page ${n}.`).join('\n'),
-    },
-  },
+  'a prompt of many lines': { kind: 'completed', story: { prompt: LIST } },
   'a long prompt in one line, without a login, with a long ID': {
     kind: 'sending',
     job: { id: '550e8400-e29b-41d4-a716-446655440000' },
@@ -164,24 +149,18 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 /** The commits of the agent; with `told`, what else is known of them. */
 function withChange(count: number, told?: Pushed['told']): { readonly job: Partial<JobState> } {
   const plain = { ...BY_TWO, headlines: HEADLINES.slice(0, count), authors: ['mintlify[bot]'] };
-  return {
-    job: { change: { kind: 'commits', count, before: OLD, after: NEW, told: told ?? plain } },
-  };
+  return { job: { change: { ...UNCOUNTED, count, told: told ?? plain } } };
 }
 
 /** A job of this kind; `number` makes its ID, its link and its times different. */
 export function jobOf(kind: Label, number = 0, { job, record, why: own }: Partial<Variant> = {}) {
   const state = STATES[kind];
   const id = `job_${(0x8f41c2 + number * 7919).toString(16).slice(-6)}`;
+  const prLink = `${RUN.repositoryUrl}/pull/${42 + number}`;
+  const known = { id, status: state.status, prLink, prNumber: 42 + number, ...record };
   const open: JobState = {
     ...newJob(id),
-    ...(kind !== 'creating' && {
-      record: {
-        ...{ id, status: state.status },
-        ...{ prLink: `${RUN.repositoryUrl}/pull/${42 + number}`, prNumber: 42 + number },
-        ...record,
-      },
-    }),
+    ...(kind !== 'creating' && { record: known }),
     message: { kind: 'sent', at: START + 2000, isEarlier: false },
     base: { status: 'completed' },
     ...state.job,

@@ -38,16 +38,13 @@ export function writePage({ runs, entries }: Played): string {
   return writeDocument('index.html', renderBeside(story.title, parts));
 }
 
-interface Part {
-  readonly title: string;
-  readonly body: string;
-}
+type Part = { readonly title: string; readonly body: string };
 
 /** The parts, with their index beside them. The theme is that of the reader. */
 export function renderBeside(title: string, parts: readonly Part[]): string {
   const links = parts.map((part, n) => `<li><a href="#part-${n}">${plain(part.title)}</a></li>`);
   const shown = parts.map(
-    (part, n) => `<h2 id="part-${n}">${plain(part.title)}</h2>\n${part.body}`,
+    ({ title, body }, n) => `<h2 id="part-${n}">${plain(title)}</h2>\n${body}`,
   );
   return `<div class="auto beside">
 <nav><b>${plain(title)}</b><ol>${links.join('\n')}</ol></nav>

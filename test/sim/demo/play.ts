@@ -6,18 +6,8 @@ import { startGitHub } from '../github/server.ts';
 import { type Step, type StepResult, startStep, virtualTime } from '../runner/process.ts';
 import { playWorkflow } from '../workflow.ts';
 import { commitId, type Entry, openStage, type Triggered } from './stage.ts';
-import {
-  API_KEY,
-  ISSUE,
-  jobs,
-  OTHER_PULL,
-  PROJECT,
-  PULL,
-  REPOSITORY,
-  type Run,
-  story,
-  type Work,
-} from './story.ts';
+import type { Run, Work } from './story.ts';
+import { API_KEY, ISSUE, jobs, OTHER_PULL, PROJECT, PULL, REPOSITORY, story } from './story.ts';
 
 /** Between two runs: all of them take two weeks. */
 const BREAK_MS = 9 * 3_600_000;

@@ -1,30 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../agent.ts';
-import {
-  checkRun,
-  issueComment,
-  type Person,
-  review,
-  reviewComment,
-  type WebhookEvent,
-  workflowRun,
-} from '../events.ts';
+import type { Person, WebhookEvent } from '../events.ts';
+import { checkRun, issueComment, review, reviewComment, workflowRun } from '../events.ts';
 import type { Reaction } from '../github/graph.ts';
 import type { Comment } from '../github/issues.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import type { WorkflowRunOptions } from '../github/runs.ts';
 import type { GitHub } from '../github/server.ts';
-import {
-  APP,
-  ISSUE,
-  issue,
-  PULL,
-  REPOSITORY,
-  type Run,
-  story,
-  type Trigger,
-  type Written,
-} from './story.ts';
+import type { Run, Trigger, Written } from './story.ts';
+import { APP, ISSUE, issue, PULL, REPOSITORY, story } from './story.ts';
 
 /** The account of the action. */
 export const ACTION = 'github-actions[bot]';

@@ -1,12 +1,6 @@
 import type { JobScript, PostReply, Reply, TurnScript } from '../agent.ts';
-import {
-  ALICE,
-  type Json,
-  push,
-  schedule,
-  type WebhookEvent,
-  workflowDispatch,
-} from '../events.ts';
+import type { Json, WebhookEvent } from '../events.ts';
+import { ALICE, push, schedule, workflowDispatch } from '../events.ts';
 import type { CommitChanges } from '../github/repository.ts';
 import type { InlineOptions } from '../github/reviews.ts';
 import type { AnnotationOptions, RunJobOptions } from '../github/runs.ts';
@@ -317,12 +311,8 @@ function isOfOther(trigger: Trigger): boolean {
 function toTurn({ work = {} }: Run): TurnScript {
   const { minutes = 1, status = 'completed', opens } = work;
   const opened = opens === undefined ? {} : { prLink: `${PAGE}/pull/${opens}` };
-  return {
-    steps: [
-      { afterMs: opens === undefined ? 4000 : 0, set: { status: 'active' } },
-      { afterMs: minutes * MINUTE, set: { status, ...opened } },
-    ],
-  };
+  const start = { afterMs: opens === undefined ? 4000 : 0, set: { status: 'active' } };
+  return { steps: [start, { afterMs: minutes * MINUTE, set: { status, ...opened } }] };
 }
 
 function fixOf(fixed: number): Work {
@@ -330,19 +320,16 @@ function fixOf(fixed: number): Work {
 }
 
 function failure(fixed: number, title: string, more: Partial<Checks> = {}): Run {
-  const failed = jobWith(BROKEN.slice(fixed));
-  return { title, trigger: { kind: 'checks', conclusion: 'failure', failed, ...more } };
-}
-
-function jobWith(pages: readonly string[]): RunJobOptions {
+  const pages = BROKEN.slice(fixed);
   const lines = pages.map((page) => `docs/errors.mdx: \x1b[31mbroken link\x1b[0m ${page}`);
-  return failingJob('links', lines);
+  const failed = failingJob('links', lines);
+  return { title, trigger: { kind: 'checks', conclusion: 'failure', failed, ...more } };
 }
 
 /** A job with its log, as GitHub has it: with times, marks and colors, and with the other steps. */
 function failingJob(name: string, lines: readonly string[]): RunJobOptions {
-  const at = (second: number): string => `2026-11-21T19:32:${String(second).padStart(2, '0')}`;
-  const line = (second: number, text: string): string => `${at(second)}.1234567Z ${text}\n`;
+  const line = (second: number, text: string): string =>
+    `2026-11-21T19:32:0${second}.1234567Z ${text}\n`;
   return {
     name,
     log: [

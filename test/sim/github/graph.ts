@@ -162,12 +162,9 @@ function actorNode({ account }: Repository, login: string | null): object | null
 function commentNode(repository: Repository, comment: Comment): object {
   return {
     __typename: 'IssueComment',
-    id: comment.node_id,
-    body: comment.body,
-    url: comment.html_url,
+    ...{ id: comment.node_id, body: comment.body, url: comment.html_url },
+    ...{ createdAt: comment.created_at, publishedAt: comment.created_at },
     isMinimized: comment.isMinimized,
-    createdAt: comment.created_at,
-    publishedAt: comment.created_at,
     viewerDidAuthor: comment.author === repository.viewer.login,
     author: actorNode(repository, comment.author),
     editor: actorNode(repository, comment.editor),

@@ -46,11 +46,10 @@ export function compare({ issues, changes, account }: Repository, basehead: stri
         const parents = isMerge ? [{}, {}] : [{}];
         return { sha, parents, commit: { message }, author: author && account(author) };
       }),
-      files: files.map((file) =>
-        typeof file === 'string'
-          ? { filename: file, status: 'modified' }
-          : { filename: file[1], previous_filename: file[0], status: 'renamed' },
-      ),
+      files: files.map((file) => {
+        if (typeof file === 'string') return { filename: file, status: 'modified' };
+        return { filename: file[1], previous_filename: file[0], status: 'renamed' };
+      }),
     },
   };
 }

@@ -73,15 +73,12 @@ export function openReviews({ issues, now, pageOf }: Pages) {
     const thread = options.isReply === true ? threads.get(number)?.at(-1) : undefined;
     const comment: InlineComment = {
       ...{ id, url: `${page}#discussion_r${id}`, reviewUrl, isResolved, isMinimized },
+      ...{ author, body, path, diffHunk, outdated, publishedAt: isDraft ? null : now() },
       state: isDraft ? 'PENDING' : 'SUBMITTED',
-      publishedAt: isDraft ? null : now(),
-      ...{ author, body, path, diffHunk, outdated },
-      line: outdated ? null : movedTo,
-      startLine: outdated ? null : startLine,
+      ...{ line: outdated ? null : movedTo, startLine: outdated ? null : startLine },
       // For a whole file, GitHub has an original line all the same.
-      originalLine: line ?? 1,
+      ...{ originalLine: line ?? 1, originalStartLine: startLine },
       subjectType: line === null ? 'FILE' : 'LINE',
-      originalStartLine: startLine,
       replyTo: options.isReply === true ? { id: `PRRC_${thread?.[0]?.id ?? 1}` } : null,
     };
     if (thread === undefined) threads.set(number, [...(threads.get(number) ?? []), [comment]]);

@@ -62,7 +62,7 @@ interface Job extends RunJobOptions {
 export function openRuns(
   given: readonly WorkflowRunOptions[],
   repository: string,
-  givenChecks: readonly CheckRunOptions[] = [],
+  appChecks: readonly CheckRunOptions[] = [],
 ) {
   const page = `${SERVER_URL}/${repository}`;
   /** The newest attempts of runs, the newest runs first. */
@@ -72,16 +72,15 @@ export function openRuns(
   const checks: (CheckRunOptions & { readonly id: number })[] = [];
   let lastId = 0;
   given.forEach(addRun);
-  givenChecks.forEach(addCheck);
+  appChecks.forEach(addCheck);
 
   /** Also a further attempt of one. */
   function addRun(run: WorkflowRunOptions): void {
-    const { id, jobs } = run;
-    const earlier = all.findIndex((one) => one.id === id);
+    const earlier = all.findIndex(({ id }) => id === run.id);
     if (earlier === -1) all.unshift(run);
     else all[earlier] = run;
-    const numbered = jobs.map((job) => ({ ...job, run, id: ++lastId }));
-    jobsOf.set(id, numbered);
+    const numbered = run.jobs.map((job) => ({ ...job, run, id: ++lastId }));
+    jobsOf.set(run.id, numbered);
   }
 
   function addCheck(check: CheckRunOptions): void {
@@ -90,14 +89,10 @@ export function openRuns(
   }
 
   function toRun({ id, sha, conclusion = 'failure', ...run }: WorkflowRunOptions) {
-    const path = run.path ?? '.github/workflows/ci.yml';
+    const { name = 'CI', path = '.github/workflows/ci.yml', event = 'pull_request' } = run;
     return {
-      ...{ id, head_sha: sha, conclusion },
-      name: run.name ?? 'CI',
-      workflow_id: crc32(path),
+      ...{ id, name, path, event, workflow_id: crc32(path), head_sha: sha, conclusion },
       status: conclusion === null ? 'in_progress' : 'completed',
-      path,
-      event: run.event ?? 'pull_request',
       html_url: `${page}/actions/runs/${id}`,
       head_repository: { full_name: repository },
     };
@@ -105,16 +100,12 @@ export function openRuns(
 
   function toCheck(check: CheckRunOptions & { readonly id: number }, url: string) {
     const { id, name, sha, app = 'mintlify', conclusion = 'failure' } = check;
+    const { title = null, summary = null, text = null, annotations = [] } = check;
     return {
       ...{ id, name, head_sha: sha, conclusion, html_url: url, details_url: url },
       status: conclusion === null ? 'in_progress' : 'completed',
       app: { id: APPS[app] ?? crc32(app), slug: app },
-      output: {
-        title: check.title ?? null,
-        summary: check.summary ?? null,
-        text: check.text ?? null,
-        annotations_count: check.annotations?.length ?? 0,
-      },
+      output: { title, summary, text, annotations_count: annotations.length },
     };
   }
 
@@ -157,11 +148,12 @@ export function openRuns(
     /** https://docs.github.com/en/rest/checks/runs#list-check-run-annotations */
     listAnnotations(id: number, query: URLSearchParams): Answer | undefined {
       const check = checks.find((one) => one.id === id) ?? find(id);
-      const body = pageOf(check?.annotations ?? [], query).map((one) => ({
-        ...{ path: one.path ?? '.github', start_line: one.line ?? 1, end_line: one.line ?? 1 },
-        ...{ annotation_level: one.level ?? 'failure', message: one.message },
-        ...{ title: one.title ?? '', raw_details: null },
-      }));
+      const body = pageOf(check?.annotations ?? [], query).map(
+        ({ path = '.github', line = 1, level = 'failure', title = '', message }) => ({
+          ...{ path, start_line: line, end_line: line, annotation_level: level },
+          ...{ title, message, raw_details: null },
+        }),
+      );
       return check && { body };
     },
     redirect(id: number, origin: string): Answer | undefined {

@@ -3,12 +3,6 @@
 
 type AnnotationType = 'error' | 'warning' | 'notice';
 
-interface Annotation {
-  readonly type: AnnotationType;
-  readonly message: string;
-  readonly title?: string;
-}
-
 export interface Command {
   /** In lower case. */
   readonly name: string;
@@ -51,12 +45,10 @@ const COMMANDS: ReadonlySet<string> = new Set(
 const DOUBLE_COLON = { start: '::', end: '::', by: ',', inProperties: '\r\n:,', inData: '\r\n' };
 const BRACKETS = { start: '##[', end: ']', by: ';', inProperties: ';\r\n]', inData: ';\r\n]' };
 
-const LABELS = { error: 'Error', warning: 'Warning', notice: 'Notice' } as const;
-
 /** Handles the lines of a step as the runner does. */
 export function startLog(step: LogOptions) {
   const log: string[] = [];
-  const annotations: Annotation[] = [];
+  const annotations: { type: AnnotationType; message: string; title?: string }[] = [];
   const masks: string[] = [];
   const commands: Command[] = [];
   const masker = createMasker();
@@ -74,8 +66,8 @@ export function startLog(step: LogOptions) {
   /** Masks the message, but not the title (ExecutionContext.cs). */
   function annotate(type: AnnotationType, text: string, title?: string): void {
     const message = masker.mask(text);
-    annotations.push({ type, message, ...(title === undefined ? {} : { title }) });
-    if (message !== '') print(`${LABELS[type]}: ${message}`);
+    annotations.push({ type, message, ...(title !== undefined && { title }) });
+    if (message !== '') print(`${type.charAt(0).toUpperCase()}${type.slice(1)}: ${message}`);
   }
 
   function fail(...messages: readonly string[]): void {
