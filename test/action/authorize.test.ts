@@ -44,7 +44,6 @@ const answering = (reply: Reply): GitHubOptions => ({
 });
 
 it.each<[string, 'sent' | 'skipped' | 'error', Scenario]>([
-  ['a command of a person with write access', 'sent', {}],
   ['one of a stranger', 'skipped', { step: by(MALLORY) }],
   ['one of a stranger, without a check', 'sent', { step: by(MALLORY), with: NONE }],
   ['one of another account with the login', 'skipped', { step: by({ ...on.ALICE, id: 9 }) }],

@@ -46,8 +46,6 @@ interface Case {
 }
 
 const ASKING = { author: on.ALICE.login, body: '/agent Add examples.' };
-/** No comment is edited just because time passes. */
-const SHORT_TURN = turnTo('completed', 20_000);
 const byCommand = (id: number): on.WebhookEvent =>
   on.issueComment({ number: PULL, body: ASKING.body, id });
 const byCheck = (): on.WebhookEvent => on.workflowRun({ pullRequests: [PULL] });
@@ -172,7 +170,10 @@ it.each(counted)(
         },
       },
       agent: {
-        jobs: [{ id: JOB, turns: [SHORT_TURN], base: { prLink: own === undefined ? null : LINK } }],
+        // No comment is edited just because time passes.
+        jobs: [
+          { id: JOB, turns: [turnTo('completed', 20_000)], base: { prLink: own ? LINK : null } },
+        ],
         onGet: () => rounds.arrive(POLL),
         onPost: () => rounds.arrive(MESSAGE),
       },

@@ -177,10 +177,10 @@ describe('a command that cannot be sent', () => {
     await using sim = await simulate({ with: COMMAND });
     const step = { event: sim.ask('/agent add') };
     await sim.runHere({ step });
-    const github = AGAIN;
-    const rerun = await sim.runHere({ with: { wait: 'perhaps' }, step: { ...step, github } });
-    expect(rerun.errors).toEqual([expect.stringContaining('“wait” must be true or false')]);
-    expect(rerun.outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
+    const wrong = { with: { wait: 'perhaps' }, step: { ...step, github: AGAIN } };
+    const { errors, outputs } = await sim.runHere(wrong);
+    expect(errors).toEqual([expect.stringContaining('“wait” must be true or false')]);
+    expect(outputs).toMatchObject({ result: 'error', delivery: 'unknown' });
     expect(answers(sim)).toHaveLength(1);
   });
 });
@@ -220,8 +220,8 @@ describe('if job-id is empty', () => {
     const forged = sim.ownComments()[0]?.body.replaceAll(JOB, 'job-2') ?? '';
     sim.github.addComment(PULL, 'mallory', forged);
     for (let n = 0; n < 120; n++) sim.github.addComment(PULL, 'bob', `Comment ${n}`);
-    const result = await sim.run({ with: SILENT, step: { event: sim.ask('/agent go on') } });
-    expect(result.outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
+    const go = { with: SILENT, step: { event: sim.ask('/agent go on') } };
+    expect((await sim.run(go)).outputs).toMatchObject({ result: 'sent', 'job-id': JOB });
   });
 
   it('of several, it is the one of the newest comment whose message was or may have been sent', async () => {

@@ -12,7 +12,6 @@ import {
   PULL,
   type Scenario,
   SENT,
-  type Simulation,
   simulate,
   UNSENT,
   visibleIn,
@@ -24,12 +23,7 @@ const OTHER_PULL = LINK.replace(`${PULL}`, '8');
 const BOTH = { issues: [PULL, 8].map((number) => ({ number, pullRequest: true })) };
 const ON_SCHEDULE = { agent: ON_ITS_PULL, step: { event: on.schedule() } };
 const BY_ALICE = on.pullRequest({ number: PULL, action: 'labeled' });
-const SHORT = { 'timeout-minutes': '2' };
 const BY_BOT = on.pullRequest({ number: PULL, sender: on.COPILOT });
-
-function textsOn(sim: Simulation, number = PULL): readonly string[] {
-  return sim.ownComments(number).map(({ body }) => visibleIn(body));
-}
 
 /** A turn with this end. */
 function endsAs(status: string, prLink: string | null = null): TurnScript {
@@ -37,7 +31,10 @@ function endsAs(status: string, prLink: string | null = null): TurnScript {
 }
 
 const FAILING = { jobs: [{ id: JOB, turns: [endsAs('failed')] }] };
-const BUSY = { with: SHORT, agent: { jobs: [{ id: JOB, base: { status: 'active' } }] } };
+const BUSY = {
+  with: { 'timeout-minutes': 2 },
+  agent: { jobs: [{ id: JOB, base: { status: 'active' } }] },
+};
 const LOST: Scenario = { agent: { onPost: () => ({ fault: 'reset', accept: false }) } };
 
 it.each<[string, Scenario, keyof typeof LABELS, RegExp]>([
@@ -55,7 +52,7 @@ it.each<[string, Scenario, keyof typeof LABELS, RegExp]>([
     const inputs = { wait: true, ...scenario.with };
     await using sim = await simulate({ ...scenario, with: inputs, step: { event: BY_ALICE } });
     const result = await (name === 'a failed agent' ? sim.run() : sim.runHere());
-    const [text = ''] = textsOn(sim);
+    const text = visibleIn(sim.ownComments()[0]?.body ?? '');
     for (const shown of [text, result.summary]) {
       expect(shown.split('\n')[0]).toMatch(RegExp(`^##+ <span .*</span> ${LABELS[label].title}$`));
       expect(shown).toMatch(words);
@@ -234,7 +231,7 @@ describe('what the agent has changed', () => {
     const hidden =
       'not name the new commits and files: the workflow job, or the App of its token, lacks';
     expect(result.log.includes(hidden)).toBe(name === 'commits that cannot be compared');
-    const [text = ''] = textsOn(sim);
+    const text = visibleIn(sim.ownComments()[0]?.body ?? '');
     for (const shown of [text, result.summary]) {
       expect(`${shown.split('\n')[0]}\n`).toContain(title);
       if (more === '') expect(shown).not.toMatch(/\.\.[0-9a-f]/);

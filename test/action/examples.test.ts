@@ -60,9 +60,7 @@ function eventOf(name: string, sim: Simulation): on.WebhookEvent {
 }
 
 /** Leaves a comment on the pull request that names the job. */
-async function nameJob(sim: Simulation): Promise<void> {
-  await sim.runHere({ with: { wait: true } });
-}
+const nameJob = (sim: Simulation) => sim.runHere({ with: { wait: true } });
 
 function playOn(
   sim: Simulation,

@@ -52,10 +52,7 @@ export const NOT_SENT = { posts: 0, delivery: 'not-sent', result: 'error', exit:
 /** The request was written, and certainly not accepted. */
 export const REFUSED = { ...NOT_SENT, posts: 1 } as const;
 export const UNKNOWN = {
-  posts: 1,
-  delivery: 'unknown',
-  result: 'error',
-  exit: 1,
+  ...{ ...REFUSED, delivery: 'unknown' as const },
   error: /The message may have arrived, so it was not sent again\. Check the job/,
 } as const;
 
